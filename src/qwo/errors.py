@@ -1,0 +1,103 @@
+"""What went wrong with the user's input, in which columns, and what to do about it.
+
+Every error that the input causes is an `InputError`, which is a `ValueError`: one ``except`` clause
+catches them all, and the subclasses tell the cases apart for code that wants to react.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class InputError(ValueError):
+    """Input that cannot be used as it is; the message names the cause and the cure.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Names of the variables concerned; empty where no particular one is to blame.
+    """
+
+    def __init__(self, message: str, columns: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.columns = tuple(columns)
+
+
+class ArgumentError(InputError):
+    """An option has a value outside its range or list of choices."""
+
+
+class ShapeError(InputError):
+    """A table, matrix or vector has the wrong number of dimensions, rows or columns."""
+
+
+class ColumnNameError(InputError):
+    """Variable names are empty, repeated or unknown."""
+
+
+class FileFormatError(InputError):
+    """A file is empty, damaged or not of the format that was expected."""
+
+
+class MissingFileError(InputError, FileNotFoundError):
+    """A file does not exist; also a `FileNotFoundError`."""
+
+
+class NonNumericError(InputError):
+    """Columns hold text, dates or other values that are not real numbers."""
+
+
+class MissingValuesError(InputError):
+    """Columns hold missing or infinite values."""
+
+
+class SampleSizeError(InputError):
+    """The sample is too small for a correlation to mean anything."""
+
+
+class ConstantColumnError(InputError):
+    """Columns do not vary, so that their correlations are undefined."""
+
+
+class DuplicateColumnError(InputError):
+    """Columns are copies of one another, up to shift, scale and sign."""
+
+
+class LinearDependenceError(InputError):
+    """Columns are exact linear combinations of other columns."""
+
+
+class CovarianceError(InputError):
+    """A matrix is not the covariance, correlation or precision matrix of any distribution."""
+
+
+class MergeError(InputError):
+    """Two sets of moments cannot be pooled exactly."""
+
+
+class GraphError(InputError):
+    """A matrix or graph is not what was asked for, such as a directed graph without cycles."""
+
+
+class OrderError(InputError):
+    """A sequence of variables is not a permutation of all of them."""
+
+
+class KnowledgeError(InputError):
+    """Background knowledge contradicts itself or names variables that do not exist."""
+
+
+class EngineError(InputError):
+    """An order engine cannot work with the moments, search or options it was given."""
+
+
+class DataWarning(UserWarning):
+    """The data can be used, but the result deserves distrust for the reason given."""
+
+
+def list_names(names: Iterable[str], limit: int = 5) -> str:
+    """Quoted names for a message: the first `limit`, and how many more there are."""
+    quoted = [repr(str(name)) for name in names]
+    shown = ", ".join(quoted[:limit])
+    hidden = len(quoted) - limit
+    return f"{shown} and {hidden} more" if hidden > 0 else shown
