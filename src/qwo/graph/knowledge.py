@@ -1,0 +1,169 @@
+"""Background knowledge: which edges must, and which must not, be in the graph.
+
+`Knowledge` is what a user writes, by name or column number. `Knowledge.resolve` checks it against
+the variables of a data set and turns it into the matrices of a `ResolvedKnowledge`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from qwo.errors import KnowledgeError
+from qwo.graph import tetrad_knowledge
+from qwo.graph.knowledge_resolution import Edge, Variable, resolve
+from qwo.graph.resolved_knowledge import ResolvedKnowledge
+
+__all__ = ["Knowledge", "ResolvedKnowledge"]
+
+
+@dataclass(frozen=True, init=False)
+class Knowledge:
+    """Tiers, forbidden and required edges, roots and leaves.
+
+    Variables are names or column numbers. A name with ``*`` that is no column stands for every
+    column that it matches, as in Tetrad: ``X*`` for X1, X2 and so on.
+
+    Parameters
+    ----------
+    tiers : sequence of sequences of variables, optional
+        Groups in causal or temporal order. Nothing in a later tier causes anything in an earlier
+        one, neither directly nor through variables that are in no tier.
+    forbidden, required : iterable of (cause, effect) pairs
+        Edges that must not, and edges that must, be in the graph.
+    forbidden_within_tiers : iterable of int, or True
+        Positions in ``tiers``, from 0, of the tiers without edges inside; True for all of them.
+    roots, leaves : iterable of variables
+        Variables that nothing causes, and variables that cause nothing.
+
+    Examples
+    --------
+    >>> knowledge = Knowledge(tiers=[["age", "sex"], ["dose"]], required=[("dose", "outcome")])
+    >>> resolved = knowledge.resolve(["outcome", "dose", "sex", "age"])
+    >>> bool(resolved.forbidden[1, 3]), bool(resolved.before[3, 0])
+    (True, True)
+    """
+
+    tiers: tuple[tuple[Variable, ...], ...]
+    forbidden: tuple[Edge, ...]
+    required: tuple[Edge, ...]
+    forbidden_within_tiers: tuple[int, ...]
+    roots: tuple[Variable, ...]
+    leaves: tuple[Variable, ...]
+
+    def __init__(
+        self,
+        tiers: Iterable[Iterable[Variable]] | None = None,
+        forbidden: Iterable[Edge] = (),
+        required: Iterable[Edge] = (),
+        *,
+        forbidden_within_tiers: Iterable[int] | bool = (),
+        roots: Iterable[Variable] = (),
+        leaves: Iterable[Variable] = (),
+    ) -> None:
+        groups = tuple(_variables(f"tiers[{t}]", tier) for t, tier in enumerate(tiers or ()))
+        for field, value in (
+            ("tiers", groups),
+            ("forbidden", _edges("forbidden", forbidden)),
+            ("required", _edges("required", required)),
+            ("forbidden_within_tiers", _tier_positions(forbidden_within_tiers, len(groups))),
+            ("roots", _variables("roots", roots)),
+            ("leaves", _variables("leaves", leaves)),
+        ):
+            object.__setattr__(self, field, value)
+
+    def resolve(self, names: Sequence[str]) -> ResolvedKnowledge:
+        """The knowledge as matrices over the variables ``names``, in that order.
+
+        Raises
+        ------
+        KnowledgeError
+            If a variable does not exist or is in two tiers, or if no graph satisfies everything;
+            the message shows the pair or the cycle that makes it impossible.
+        """
+        return resolve(self, names)
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> Knowledge:
+        """The knowledge in a file of Tetrad's format; see `qwo.graph.tetrad_knowledge`."""
+        return cls(**tetrad_knowledge.read(path))
+
+    def to_file(self, path: str | Path, names: Sequence[str] | None = None) -> None:
+        """Write the knowledge to a file in Tetrad's format.
+
+        Parameters
+        ----------
+        path : path
+            The file to write.
+        names : sequence of str, optional
+            The names of all columns. Needed for variables given by number, and for roots and
+            leaves, which the format knows only as forbidden edges with each other variable.
+        """
+        forbidden = [_named(edge, names) for edge in self.forbidden]
+        required = [_named(edge, names) for edge in self.required]
+        if self.roots or self.leaves:
+            everything = _all_names(names)
+            for root in _named(self.roots, names):
+                forbidden += [(other, root) for other in everything if other != root]
+            for leaf in _named(self.leaves, names):
+                forbidden += [(leaf, other) for other in everything if other != leaf]
+        tetrad_knowledge.write(
+            path,
+            tiers=[_named(tier, names) for tier in self.tiers],
+            forbidden_within_tiers=self.forbidden_within_tiers,
+            forbidden=list(dict.fromkeys((cause, effect) for cause, effect in forbidden)),
+            required=[(cause, effect) for cause, effect in required],
+        )
+
+
+def _variables(field: str, given: Iterable[object]) -> tuple[Variable, ...]:
+    """The variables of one argument, by name or number."""
+    if isinstance(given, str):
+        raise KnowledgeError(f"{field} must be a list of variables; write [{given!r}]")
+    return tuple(_variable(field, variable) for variable in given)
+
+
+def _variable(field: str, variable: object) -> Variable:
+    if isinstance(variable, str):
+        return variable
+    if isinstance(variable, int | np.integer) and not isinstance(variable, bool):
+        return int(variable)
+    raise KnowledgeError(f"{field}: a variable is a name or a column number; got {variable!r}")
+
+
+def _edges(field: str, given: Iterable[object]) -> tuple[Edge, ...]:
+    edges = []
+    for edge in given:
+        if not isinstance(edge, tuple | list | np.ndarray) or len(edge) != 2:
+            raise KnowledgeError(f"{field} must hold (cause, effect) pairs; got {edge!r}")
+        edges.append((_variable(field, edge[0]), _variable(field, edge[1])))
+    return tuple(edges)
+
+
+def _tier_positions(given: Iterable[int] | bool, n_tiers: int) -> tuple[int, ...]:
+    if isinstance(given, bool):
+        return tuple(range(n_tiers)) if given else ()
+    positions = sorted({int(t) for t in given})
+    if positions and not 0 <= positions[0] <= positions[-1] < n_tiers:
+        raise KnowledgeError(
+            f"forbidden_within_tiers must hold positions in tiers, from 0 to {n_tiers - 1}; "
+            f"got {positions}"
+        )
+    return tuple(positions)
+
+
+def _named(variables: Sequence[Variable], names: Sequence[str] | None) -> tuple[str, ...]:
+    """The variables by name, as a file wants them."""
+    return tuple(v if isinstance(v, str) else _all_names(names)[v] for v in variables)
+
+
+def _all_names(names: Sequence[str] | None) -> Sequence[str]:
+    if names is None:
+        raise KnowledgeError(
+            "Tetrad's format knows variables by name, and roots and leaves only as forbidden edges "
+            "with each other variable; call to_file(path, names=[...]) with all column names"
+        )
+    return names
