@@ -1,0 +1,198 @@
+"""Means, scales and correlation matrix of a sample: plain, regularised, pooled or inverted.
+
+Everything is done on the correlation scale. A column is divided by a power of two near its largest
+value before anything is squared, so that columns of size 1e-150 and 1e150 can stand side by side,
+and is centred before products are formed, so that a large offset costs no digits.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import lapack
+from scipy.linalg.blas import dsyrk
+
+from qwo.errors import ArgumentError
+
+FloatArray = npt.NDArray[np.float64]
+
+BLOCK_ENTRIES = 1 << 20
+"""Entries of the centred copy that is alive at a time: 8 MiB, for any number of rows."""
+
+MIN_BLOCK_ROWS = 256
+"""Fewer rows than this would make the matrix product of a wide table wait for memory."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """First and second moments of nameless columns: N, means, standard deviations, correlation."""
+
+    n_samples: float
+    means: FloatArray
+    scales: FloatArray
+    correlation: FloatArray
+
+
+def sample_moments(values: FloatArray) -> Sample:
+    """Maximum-likelihood moments (divisor N) of finite columns, none of them constant."""
+    n_rows, n_columns = values.shape
+    low, high = values.min(axis=0), values.max(axis=0)
+    unit = _power_of_two(np.maximum(np.abs(low), np.abs(high)))
+    rows = max(BLOCK_ENTRIES // n_columns, MIN_BLOCK_ROWS)
+    blocks = [values[start : start + rows] for start in range(0, n_rows, rows)]
+    buffer = np.empty((min(rows, n_rows), n_columns))
+
+    shift = np.zeros(n_columns)
+    for block in blocks:
+        shift += np.divide(block, unit, out=buffer[: len(block)]).sum(axis=0)
+    shift /= n_rows
+
+    spread = _power_of_two(np.maximum(high / unit - shift, shift - low / unit))
+    total = np.zeros(n_columns)
+    scatter = np.zeros((n_columns, n_columns), order="F")
+    for block in blocks:
+        centred = np.divide(block, unit, out=buffer[: len(block)])
+        centred -= shift
+        centred /= spread
+        total += centred.sum(axis=0)
+        # A C-ordered block is its transpose in Fortran's eyes: no copy is made for BLAS.
+        scatter = dsyrk(1.0, centred.T, beta=1.0, c=scatter, lower=1, overwrite_c=1)
+
+    # What rounding left in the shift: zero in exact arithmetic.
+    offset = total / n_rows
+    scatter = dsyrk(-float(n_rows), offset[:, None], beta=1.0, c=scatter, lower=1, overwrite_c=1)
+    spans, correlation = split_covariance(mirror_lower(scatter))
+    return Sample(
+        n_samples=float(n_rows),
+        means=(shift + offset * spread) * unit,
+        scales=spans / math.sqrt(n_rows) * spread * unit,
+        correlation=correlation,
+    )
+
+
+def standardized(values: FloatArray, sample: Sample) -> FloatArray:
+    """The sample's columns with mean 0 and standard deviation 1."""
+    unit = _power_of_two(np.maximum(np.abs(sample.means), sample.scales))
+    scores = values / unit
+    scores -= sample.means / unit
+    scores /= sample.scales / unit
+    return scores
+
+
+def regularized(values: FloatArray, sample: Sample, estimator: str | Any) -> Sample:
+    """The sample's moments as another covariance estimator sees them.
+
+    The estimator works on standardised columns, so that its result does not depend on units. For
+    Ledoit-Wolf and OAS shrinkage this leaves the scales alone and multiplies every correlation by
+    one number below 1.
+
+    Parameters
+    ----------
+    values : ndarray of shape (N, n)
+        The data.
+    sample : Sample
+        The plain moments of `values`.
+    estimator : str or object
+        ``"ledoit-wolf"``, ``"oas"``, or an object with ``fit`` and then ``covariance_``, as the
+        covariance estimators of scikit-learn; it is copied, not fitted in place.
+    """
+    fitted = copy.deepcopy(_named_estimator(estimator))
+    fitted.fit(standardized(values, sample))
+    if not hasattr(fitted, "covariance_"):
+        raise ArgumentError(
+            f"estimator {estimator!r} has no covariance_ after fit; wanted a covariance estimator"
+        )
+    covariance = np.array(fitted.covariance_, dtype=np.float64)
+    location = np.asarray(getattr(fitted, "location_", 0.0), dtype=np.float64)
+    spans, correlation = split_covariance(covariance)
+    return Sample(
+        n_samples=sample.n_samples,
+        means=sample.means + location * sample.scales,
+        scales=sample.scales * spans,
+        correlation=correlation,
+    )
+
+
+def estimator_name(estimator: str | Any) -> str:
+    """What to call an estimator: its keyword, or the name of its class."""
+    choices = ("plain", "ledoit-wolf", "oas")
+    if isinstance(estimator, str):
+        if estimator in choices:
+            return estimator
+    elif callable(getattr(estimator, "fit", None)) and not isinstance(estimator, type):
+        return type(estimator).__name__
+    raise ArgumentError(
+        f"estimator is {estimator!r}; wanted one of {', '.join(map(repr, choices))}, or a "
+        "covariance estimator with the methods of scikit-learn's, such as GraphicalLasso()"
+    )
+
+
+def pooled(first: Sample, second: Sample) -> Sample:
+    """Moments of the union of two disjoint samples (Chan, Golub and LeVeque's pairwise update)."""
+    weight = first.n_samples + second.n_samples
+    unit = _power_of_two(
+        np.maximum.reduce([first.scales, second.scales, np.abs(second.means / 2 - first.means / 2)])
+    )
+    step = second.means / unit - first.means / unit
+    share_first, share_second = first.n_samples / weight, second.n_samples / weight
+    covariance = share_first * share_second * np.outer(step, step)
+    for sample, share in ((first, share_first), (second, share_second)):
+        scales = sample.scales / unit
+        covariance += share * sample.correlation * np.outer(scales, scales)
+    spans, correlation = split_covariance(covariance)
+    means = first.means + share_second * step * unit
+    return Sample(weight, means, spans * unit, correlation)
+
+
+def inverse(matrix: FloatArray) -> FloatArray | None:
+    """Inverse of a symmetric matrix, or None where it is not numerically positive definite."""
+    factor, info = lapack.dpotrf(matrix, lower=1)
+    if info != 0:
+        return None
+    result, info = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    return mirror_lower(result) if info == 0 else None
+
+
+def split_covariance(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Standard deviations and correlation matrix of a covariance matrix, whose memory is reused."""
+    scales = np.sqrt(np.diagonal(covariance))
+    covariance /= scales[:, None]
+    covariance /= scales
+    np.fill_diagonal(covariance, 1.0)
+    return scales, mirror_lower(covariance)
+
+
+def mirror_lower(matrix: FloatArray) -> FloatArray:
+    """The exactly symmetric matrix with the lower triangle of `matrix`, in place."""
+    size = len(matrix)
+    rows = max(BLOCK_ENTRIES // max(size, 1), 1)
+    for start in range(0, size, rows):
+        stop = min(start + rows, size)
+        corner = matrix[start:stop, start:stop]
+        corner[...] = np.tril(corner) + np.tril(corner, -1).T
+        matrix[start:stop, stop:] = matrix[stop:, start:stop].T
+    return matrix if matrix.flags.c_contiguous else matrix.T
+
+
+def _power_of_two(size: FloatArray) -> FloatArray:
+    """The largest power of two not above each size (1 for size 0): division by it is exact."""
+    exponent = np.frexp(size)[1] - 1
+    return np.where(size > 0, np.ldexp(1.0, exponent), 1.0)
+
+
+def _named_estimator(estimator: str | Any) -> Any:
+    """The estimator object behind a keyword."""
+    if estimator == "ledoit-wolf":
+        from sklearn.covariance import LedoitWolf
+
+        return LedoitWolf(assume_centered=True, store_precision=False)
+    if estimator == "oas":
+        from sklearn.covariance import OAS
+
+        return OAS(assume_centered=True, store_precision=False)
+    return estimator

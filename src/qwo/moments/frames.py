@@ -1,0 +1,137 @@
+"""Data frames of pandas, polars, pyarrow and others as tables, through narwhals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from qwo.errors import ColumnNameError, InputError, ShapeError, list_names
+from qwo.moments.arrays import (
+    Table,
+    assemble,
+    column_names,
+    is_number,
+    number_column,
+    short,
+)
+
+FloatArray = npt.NDArray[np.float64]
+Columns = Sequence[str | int] | None
+
+
+def is_frame(data: Any) -> bool:
+    """Whether narwhals knows the object as a data frame."""
+    try:
+        wrapped = nw.from_native(data, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        return True
+    return isinstance(wrapped, nw.DataFrame | nw.LazyFrame)
+
+
+def table_from_frame(
+    frame: Any,
+    names: Sequence[object] | None = None,
+    *,
+    columns: Columns = None,
+    drop: Columns = None,
+) -> Table:
+    """The table with the columns of a data frame.
+
+    Parameters
+    ----------
+    frame : data frame
+        An eager frame of any library that narwhals knows.
+    names : sequence, optional
+        One name per column, instead of the frame's own.
+    columns, drop : sequence of names or positions, optional
+        The columns to take, in this order, and those to leave out.
+    """
+    wrapped = _wrap(frame)
+    given = [str(name) for name in (wrapped.columns if names is None else names)]
+    if len(given) != len(wrapped.columns):
+        raise ShapeError(f"got {len(given)} names for {len(wrapped.columns)} columns")
+    chosen = _select(given, columns, drop)
+    labels = column_names(given[k] for k in chosen)
+    # By position, since the frame's own names need not be strings.
+    series = list(wrapped.iter_columns())
+    return assemble(labels, [_numbers(series[k]) for k in chosen], len(wrapped))
+
+
+def _wrap(frame: Any) -> nw.DataFrame[Any]:
+    """The frame behind narwhals' interface."""
+    try:
+        wrapped = nw.from_native(frame, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        labels = getattr(frame, "column_names", None) or list(frame.columns)
+        repeated = [str(name) for name, count in Counter(labels).items() if count > 1]
+        raise ColumnNameError(
+            f"column names are used more than once: {list_names(repeated)}; rename or drop columns",
+            repeated,
+        ) from error
+    if isinstance(wrapped, nw.LazyFrame):
+        raise InputError(f"the data are a lazy {type(frame).__name__}; pass data.collect() instead")
+    if not isinstance(wrapped, nw.DataFrame):
+        raise InputError(
+            f"the data are a {type(frame).__name__}; wanted a pandas, polars or pyarrow data frame"
+        )
+    return wrapped
+
+
+def _select(labels: Sequence[str], columns: Columns, drop: Columns) -> list[int]:
+    """Positions of the columns to take."""
+    chosen = range(len(labels)) if columns is None else _positions(labels, columns)
+    dropped = set(_positions(labels, drop or ()))
+    return [place for place in chosen if place not in dropped]
+
+
+def _positions(labels: Sequence[str], wanted: Sequence[str | int]) -> list[int]:
+    """Positions of columns given by name or position."""
+    if isinstance(wanted, str):
+        raise ColumnNameError(f"got the single string {wanted!r}; wanted a list of column names")
+    places: dict[str | int, list[int]] = {k: [k] for k in range(len(labels))}
+    for k, label in enumerate(labels):
+        places.setdefault(label, []).append(k)
+    unknown = [str(item) for item in wanted if item not in places]
+    if unknown:
+        raise ColumnNameError(
+            f"no such columns: {list_names(unknown)}; the table has {list_names(labels)}", unknown
+        )
+    return [k for item in wanted for k in places[item]]
+
+
+def _numbers(series: nw.Series[Any]) -> FloatArray | str:
+    """The column as float64 with NaN for null, or why it is not numeric."""
+    dtype = series.dtype
+    if dtype.is_numeric() or dtype == nw.Boolean:
+        return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    null = series.is_null().to_numpy()
+    if null.all():
+        return np.full(len(series), np.nan)
+    if dtype == nw.Object:
+        objects = np.array(series.to_list(), dtype=object)
+        objects[null] = None
+        return number_column(objects)
+    if dtype == nw.String:
+        values = zip(series.to_list(), null, strict=True)
+        return _describe_text([None if missing else value for value, missing in values])
+    kind = getattr(series.to_native(), "dtype", dtype) if dtype == nw.Unknown else dtype
+    return f"{kind}, for example {short(series[int(np.argmin(null))])}"
+
+
+def _describe_text(values: Sequence[str | None]) -> str:
+    """What keeps a column of text from being numbers."""
+    given = [value for value in values if value is not None]
+    words = [value for value in given if not is_number(value)]
+    if not words:
+        return f"text that spells numbers, for example {short(given[0])}"
+    if len(words) == len(given):
+        return f"text, for example {short(words[0])}"
+    return (
+        f"text, since {len(words)} of {len(given)} values are not numbers; the first is "
+        f"{short(words[0])} in data row {values.index(words[0]) + 1}"
+    )

@@ -1,0 +1,116 @@
+"""Linear structural equations with independent noise: implied covariance and samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import solve_triangular
+
+from qwo.errors import ArgumentError, ShapeError
+from qwo.graph.dag import adjacency_lists, topological_order
+from qwo.simulation.arguments import at_least, generator
+from qwo.simulation.noise import noise_source
+
+Adjacency = npt.NDArray[np.int8]
+FloatArray = npt.NDArray[np.float64]
+
+BLOCK_ROWS = 4096
+"""Rows that pass through the structural equations together: a few columns of them stay in cache."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearModel:
+    """Structural equations X_j = Σ_i B[i, j] X_i + e_j with independent noise e_j of mean 0.
+
+    Attributes
+    ----------
+    dag : int8 ndarray of shape (n, n)
+        ``dag[i, j] = 1`` means i → j.
+    coefficients : ndarray of shape (n, n)
+        B; zero wherever `dag` is.
+    noise_variances : ndarray of shape (n,)
+        Var e_j.
+    """
+
+    dag: Adjacency
+    coefficients: FloatArray
+    noise_variances: FloatArray
+
+    @property
+    def n_variables(self) -> int:
+        """Number of variables n."""
+        return len(self.dag)
+
+    def covariance(self) -> FloatArray:
+        """The exact covariance matrix (I - B)⁻ᵀ Ω (I - B)⁻¹ of the variables."""
+        return implied_covariance(self.coefficients, self.noise_variances)
+
+    def precision(self) -> FloatArray:
+        """The exact inverse covariance matrix (I - B) Ω⁻¹ (I - B)ᵀ of the variables."""
+        loading = np.eye(self.n_variables) - self.coefficients
+        half = loading / np.sqrt(self.noise_variances)
+        precision: FloatArray = half @ half.T
+        return precision
+
+    def sample(
+        self, n_samples: int, noise: str = "gaussian", random_state: Any = None
+    ) -> FloatArray:
+        """Independent draws of all variables, one per row.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of rows.
+        noise : {"gaussian", "exponential", "gumbel", "uniform"}
+            Shape of the noise, which has mean 0 and the model's variances in every case.
+        random_state : None, int or numpy.random.Generator
+            Seed or source of randomness.
+        """
+        rows = at_least("n_samples", n_samples, 1)
+        data = noise_source(noise)(generator(random_state), (rows, self.n_variables))
+        data *= np.sqrt(self.noise_variances)
+        parents = adjacency_lists(self.dag).parents
+        equations = [
+            (child, parents[child], self.coefficients[parents[child], child])
+            for child in topological_order(self.dag).tolist()
+            if parents[child]
+        ]
+        for start in range(0, rows, BLOCK_ROWS):
+            # Variables in rows, so that each equation reads and writes contiguous memory.
+            block = np.ascontiguousarray(data[start : start + BLOCK_ROWS].T)
+            for child, causes, weights in equations:
+                block[child] += weights @ block[causes]
+            data[start : start + BLOCK_ROWS] = block.T
+        return data
+
+
+def implied_covariance(coefficients: npt.ArrayLike, noise_variances: npt.ArrayLike) -> FloatArray:
+    """The exact covariance matrix (I - B)⁻ᵀ Ω (I - B)⁻¹ of X_j = Σ_i B[i, j] X_i + e_j.
+
+    Parameters
+    ----------
+    coefficients : array-like of shape (n, n)
+        B, with ``B[i, j]`` for i → j; its non-zero entries form a directed acyclic graph.
+    noise_variances : array-like of shape (n,)
+        The diagonal Ω of the noise.
+    """
+    matrix = np.asarray(coefficients, dtype=np.float64)
+    variances = np.asarray(noise_variances, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ShapeError(f"coefficients has shape {matrix.shape}; wanted a square matrix")
+    if variances.shape != (len(matrix),):
+        raise ShapeError(f"noise_variances has shape {variances.shape}; wanted ({len(matrix)},)")
+    if not (np.isfinite(matrix).all() and np.isfinite(variances).all() and (variances > 0).all()):
+        raise ArgumentError("coefficients must be finite, and noise_variances finite and positive")
+    order = topological_order(matrix != 0)
+    # In causal order I - B is triangular with unit diagonal: substitution, no elimination.
+    triangle = np.eye(len(matrix)) - matrix[np.ix_(order, order)]
+    effects = solve_triangular(
+        triangle, np.diag(np.sqrt(variances[order])), trans="T", unit_diagonal=True
+    )
+    covariance = np.empty_like(matrix)
+    covariance[np.ix_(order, order)] = effects @ effects.T
+    return covariance

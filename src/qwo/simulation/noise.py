@@ -1,0 +1,50 @@
+"""Noise of mean 0 and variance 1, of several shapes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from qwo.errors import ArgumentError
+
+FloatArray = npt.NDArray[np.float64]
+Draw = Callable[[np.random.Generator, tuple[int, int]], FloatArray]
+
+
+def noise_source(kind: str) -> Draw:
+    """The source of noise with mean 0 and variance 1."""
+    draw = _SHAPES.get(kind)
+    if draw is None:
+        raise ArgumentError(f"noise is {kind!r}; wanted one of {', '.join(map(repr, _SHAPES))}")
+    return draw
+
+
+def _exponential(rng: np.random.Generator, shape: tuple[int, int]) -> FloatArray:
+    draws = rng.standard_exponential(shape)
+    draws -= 1.0
+    return draws
+
+
+def _gumbel(rng: np.random.Generator, shape: tuple[int, int]) -> FloatArray:
+    draws = rng.gumbel(size=shape)
+    draws -= np.euler_gamma
+    draws *= math.sqrt(6) / math.pi
+    return draws
+
+
+def _uniform(rng: np.random.Generator, shape: tuple[int, int]) -> FloatArray:
+    draws = rng.random(shape)
+    draws -= 0.5
+    draws *= math.sqrt(12)
+    return draws
+
+
+_SHAPES: dict[str, Draw] = {
+    "gaussian": lambda rng, shape: rng.standard_normal(shape),
+    "exponential": _exponential,
+    "gumbel": _gumbel,
+    "uniform": _uniform,
+}

@@ -1,0 +1,399 @@
+"""Reading arrays, frames of several libraries, CSV and Parquet files, and refusing bad ones."""
+
+from __future__ import annotations
+
+import decimal
+import gzip
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from qwo.errors import (
+    ArgumentError,
+    ColumnNameError,
+    FileFormatError,
+    InputError,
+    MissingFileError,
+    ShapeError,
+)
+from qwo.moments import Moments
+from qwo.moments.files import CsvFormat, table_from_csv, table_from_parquet
+from qwo.moments.frames import table_from_frame
+from qwo.moments.tables import as_table
+
+ROWS = [[1.0, 2.5], [3.0, 4.5], [0.5, -1.0]]
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Writes a file and returns its path."""
+
+    def write_file(content: str | bytes, name: str = "table.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write_file
+
+
+def reasons(table):
+    return {column.name: column.reason for column in table.refused}
+
+
+class TestArrays:
+    def test_names_default_to_the_column_index(self):
+        assert as_table(ROWS).names == ("X0", "X1")
+
+    def test_names_become_strings(self):
+        assert as_table(np.array(ROWS), names=[1, 2.5]).names == ("1", "2.5")
+
+    def test_float64_is_not_copied(self):
+        array = np.array(ROWS)
+        assert as_table(array).values is array
+
+    def test_masked_and_none_are_missing(self):
+        masked = as_table(np.ma.masked_equal([[1, 2], [3, 4]], 2)).values
+        none = as_table([[1, None], [3, 4]]).values
+        assert np.array_equal(masked, [[1, np.nan], [3, 4]], equal_nan=True)
+        assert np.array_equal(none, [[1, np.nan], [3, 4]], equal_nan=True)
+
+    def test_objects_that_are_numbers_are_read(self):
+        values = as_table([[decimal.Decimal("1.5"), np.True_], [2, np.float32(0.5)]]).values
+        assert np.array_equal(values, [[1.5, 1.0], [2.0, 0.5]])
+
+    def test_objects_that_are_not_are_refused(self):
+        table = as_table(np.array([[1, 2], [3, "x"]], dtype=object))
+        assert table.names == ("X0",)
+        assert reasons(table) == {"X1": "str, for example 'x' in row 1"}
+
+    @pytest.mark.parametrize("array", [np.ones((3, 2)) * 1j, np.array([["a", "b"]])])
+    def test_complex_and_text_arrays_are_refused(self, array):
+        table = as_table(array)
+        assert table.names == ()
+        assert [column.name for column in table.refused] == ["X0", "X1"]
+
+    @pytest.mark.parametrize(
+        ("data", "message"),
+        [
+            ([1.0, 2.0], "1 dimensions"),
+            (np.ones((2, 2, 2)), "3 dimensions"),
+            (pd.Series([1.0, 2.0]), "1 dimensions"),
+            ([[1, 2], [3]], "row 1 has 1 values, but row 0 has 2"),
+        ],
+    )
+    def test_what_is_no_table_is_refused(self, data, message):
+        with pytest.raises(ShapeError, match=message):
+            as_table(data)
+
+    def test_sparse_matrices_get_a_cure(self):
+        sparse = pytest.importorskip("scipy.sparse")
+        with pytest.raises(InputError, match="toarray"):
+            as_table(sparse.eye_array(3))
+
+    @pytest.mark.parametrize(
+        ("names", "message"),
+        [
+            (["a", "a"], "more than once: 'a'"),
+            ([1, "1"], "more than once: '1'"),
+            (["a", " "], "no name, at position 1"),
+            ("ab", "single string"),
+        ],
+    )
+    def test_bad_names_are_refused(self, names, message):
+        with pytest.raises(ColumnNameError, match=message):
+            as_table(ROWS, names=names)
+
+    def test_wrong_number_of_names(self):
+        with pytest.raises(ShapeError, match="got 3 names for 2 columns"):
+            as_table(ROWS, names=list("abc"))
+
+
+FRAMES = {
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "pyarrow": pa.table,
+    "narwhals": lambda columns: nw.from_native(pl.DataFrame(columns)),
+}
+
+
+@pytest.mark.parametrize("library", FRAMES)
+class TestFrames:
+    def test_numbers_and_truth_values(self, library):
+        frame = FRAMES[library]({"a": [1, 2, 3], "b": [0.5, 1.5, 2.5], "c": [True, False, True]})
+        table = as_table(frame)
+        assert table.names == ("a", "b", "c")
+        assert np.array_equal(table.values, [[1, 0.5, 1], [2, 1.5, 0], [3, 2.5, 1]])
+        assert table.refused == ()
+
+    def test_null_is_nan_and_an_empty_column_is_all_nan(self, library):
+        frame = FRAMES[library](
+            {"a": [1, None, 3], "b": [None, None, None], "c": [True, None, False]}
+        )
+        table = as_table(frame)
+        assert table.names == ("a", "b", "c")
+        expected = [[1, np.nan, 1], [np.nan, np.nan, np.nan], [3, np.nan, 0]]
+        assert np.array_equal(table.values, expected, equal_nan=True)
+
+    def test_text_is_refused_with_the_value_to_blame(self, library):
+        frame = FRAMES[library](
+            {
+                "a": [1, 2, 3],
+                "word": ["x", None, "y"],
+                "mixed": ["1", "?", "2"],
+                "digits": ["1"] * 3,
+            }
+        )
+        table = as_table(frame)
+        assert table.names == ("a",)
+        assert reasons(table) == {
+            "word": "text, for example 'x'",
+            "mixed": "text, since 1 of 3 values are not numbers; the first is '?' in data row 2",
+            "digits": "text that spells numbers, for example '1'",
+        }
+
+    def test_columns_are_chosen_by_name_or_position(self, library):
+        frame = FRAMES[library]({"a": [1.0], "b": [2.0], "c": ["x"]})
+        assert table_from_frame(frame, columns=["b", 0]).names == ("b", "a")
+        assert table_from_frame(frame, drop=["c"]).names == ("a", "b")
+        assert table_from_frame(frame, drop=[0, 2]).names == ("b",)
+        with pytest.raises(ColumnNameError, match="no such columns: 'z'; the table has 'a', 'b'"):
+            table_from_frame(frame, drop=["z"])
+        with pytest.raises(ColumnNameError, match="wanted a list"):
+            table_from_frame(frame, drop="c")
+
+
+def test_types_of_pandas():
+    frame = pd.DataFrame(
+        {
+            "int": pd.array([1, None], dtype="Int64"),
+            "truth": pd.array([True, None], dtype="boolean"),
+            "object": pd.Series([1, pd.NA], dtype=object),
+            "date": pd.to_datetime(["2020-01-01", "2020-01-02"]),
+            "category": pd.Categorical(["u", "v"]),
+            "complex": [1j, 2j],
+            7: [1, 2],
+        }
+    )
+    table = as_table(frame)
+    assert table.names == ("int", "truth", "object", "7")
+    assert np.isnan(table.values[1, :3]).all()
+    assert list(reasons(table)) == ["date", "category", "complex"]
+    assert "Datetime" in reasons(table)["date"]
+    assert "2020" in reasons(table)["date"]
+    assert reasons(table)["category"] == "Categorical, for example 'u'"
+    assert reasons(table)["complex"] == "complex128, for example 1j"
+
+
+def test_decimal_columns_are_numbers():
+    column = pa.array([decimal.Decimal("1.50"), None], pa.decimal128(5, 2))
+    values = as_table(pa.table({"a": column})).values
+    assert np.array_equal(values, [[1.5], [np.nan]], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame([[1, 2]], columns=["a", "a"]),
+        pa.table([[1], [2]], names=["a", "a"]),
+    ],
+)
+def test_repeated_names_of_frames_are_refused(frame):
+    with pytest.raises(ColumnNameError, match="more than once: 'a'") as caught:
+        as_table(frame)
+    assert caught.value.columns == ("a",)
+
+
+def test_names_that_collide_as_strings_are_refused():
+    with pytest.raises(ColumnNameError, match="more than once: '0'"):
+        as_table(pd.DataFrame([[1, 2]], columns=[0, "0"]))
+
+
+def test_lazy_frames_get_a_cure():
+    with pytest.raises(InputError, match=r"data\.collect\(\)"):
+        as_table(pl.LazyFrame({"a": [1]}))
+
+
+def test_from_frame_wants_a_frame():
+    with pytest.raises(InputError, match="the data are a ndarray; wanted a pandas"):
+        Moments.from_frame(np.ones((3, 2)))
+
+
+class TestCsv:
+    @pytest.mark.parametrize(
+        ("content", "name"),
+        [
+            ("a,b\n1,2.5\n3,4.5\n.5,-1e0\n", "t.csv"),
+            ("a;b\r\n1;2.5\r\n3;4.5\r\n.5;-1\r\n", "t.csv"),
+            ("a\tb\n1\t2.5\n3\t4.5\n.5\t-1", "t.tsv"),
+            ("a|b\n1|2.5\n3|4.5\n.5|-1", "t.txt"),
+            ("  a   b\n1  2.5\n 3 4.5 \n.5\t-1\n", "t.txt"),
+            ("\n\na, b\n 1, 2.5 \n\n3, 4.5\n.5, -1\n", "t.csv"),
+            ('"a","b"\n"1","2.5"\n"3","4.5"\n".5","-1"\n', "t.csv"),
+            ("\ufeffa,b\n1,2.5\n3,4.5\n.5,-1\n", "T.CSV"),
+            (gzip.compress(b"a,b\n1,2.5\n3,4.5\n.5,-1\n"), "t.csv.gz"),
+        ],
+        ids=["comma", "semicolon", "tab", "bar", "blanks", "padded", "quoted", "bom", "gzip"],
+    )
+    def test_what_separates_fields_is_seen(self, write, content, name):
+        table = as_table(write(content, name))
+        assert table.names == ("a", "b")
+        assert np.array_equal(table.values, ROWS)
+
+    def test_a_name_may_hold_the_separator_in_quotes(self, write):
+        assert as_table(write('"a,b",c\n1,2\n')).names == ("a,b", "c")
+
+    def test_the_separator_can_be_given(self, write):
+        path = write("a,1:b\n1:2\n")
+        assert table_from_csv(path, CsvFormat(separator=":")).names == ("a,1", "b")
+
+    def test_integers_that_become_floats_far_below(self, write):
+        lines = ["a,b"] + ["1,2"] * 300_000 + ["1.5,2.5"]
+        table = as_table(write("\n".join(lines)))
+        assert table.values.shape == (300_001, 2)
+        assert table.values[-1].tolist() == [1.5, 2.5]
+
+    def test_missing_infinite_and_truth_values(self, write):
+        table = as_table(write("a,b,c\n1,inf,true\nNA,,false\n3,-inf,true\n"))
+        expected = [[1, np.inf, 1], [np.nan, np.nan, 0], [3, -np.inf, 1]]
+        assert np.array_equal(table.values, expected, equal_nan=True)
+
+    def test_other_marks_of_missing_values(self, write):
+        path = write("a,b\n1,?\n3,4\n")
+        assert list(reasons(as_table(path))) == ["b"]
+        values = table_from_csv(path, CsvFormat(null_values=["?"])).values
+        assert np.array_equal(values, [[1, np.nan], [3, 4]], equal_nan=True)
+
+    def test_text_columns_name_the_value_and_row(self, write):
+        table = as_table(write("a,b,day\n1,2,2020-01-01\n3,x7,2020-01-02\n"))
+        assert table.names == ("a",)
+        assert reasons(table)["b"].endswith("the first is 'x7' in data row 2")
+        assert reasons(table)["day"] == "text, for example '2020-01-01'"
+
+    def test_numbers_beyond_float64_are_infinite(self, write):
+        assert as_table(write("a,b\n1,1e999\n3,4\n")).values[0, 1] == np.inf
+
+    def test_decimal_commas_get_a_cure(self, write):
+        path = write("a;b\n1,5;2\n3,25;4\n")
+        with pytest.raises(FileFormatError, match=r"decimal commas \('1,5'\); pass decimal=','"):
+            as_table(path)
+        values = table_from_csv(path, CsvFormat(decimal=",")).values
+        assert np.array_equal(values, [[1.5, 2], [3.25, 4]])
+
+    def test_decimal_commas_beside_text(self, write):
+        table = table_from_csv(write("a;b\n1,5;x\n3,25;y\n"), CsvFormat(decimal=","))
+        assert np.array_equal(table.values, [[1.5], [3.25]])
+
+    def test_a_missing_header_gets_a_cure(self, write):
+        path = write("1,2\n3,4\n")
+        with pytest.raises(FileFormatError, match=r"line 1 holds numbers.*header=False"):
+            as_table(path)
+        table = table_from_csv(path, CsvFormat(header=False))
+        assert table.names == ("X0", "X1")
+        assert np.array_equal(table.values, [[1, 2], [3, 4]])
+
+    def test_numbered_columns_of_pandas_are_a_header(self, write):
+        table = as_table(write(pd.DataFrame([[5, 6, 7]]).to_csv(index=False)))
+        assert table.names == ("0", "1", "2")
+        assert table.values.tolist() == [[5.0, 6.0, 7.0]]
+
+    def test_lines_of_unequal_length_are_found_beside_text(self, write):
+        with pytest.raises(FileFormatError, match=r"line 4 .* has 3 fields, .* has 2: '5,6,7'"):
+            as_table(write("a,b\n1,x\n3,y\n5,6,7\n"))
+
+    def test_bytes_that_are_no_text_are_refused(self, write):
+        with pytest.raises(FileFormatError, match="UTF8"):
+            as_table(write(b"a,b\n1,\xff\n3,4\n"))
+
+    def test_lines_of_unequal_length_are_pointed_out(self, write):
+        with pytest.raises(FileFormatError, match=r"line 3 .* has 1 fields, .* has 2: '3'"):
+            as_table(write("a,b\n1,2\n3\n"))
+
+    def test_a_row_index_without_name_can_be_dropped(self, write):
+        path = write(",a,b\n0,1,2\n1,3,4\n")
+        with pytest.raises(ColumnNameError, match=r"position 0.*drop=\[0\]"):
+            as_table(path)
+        assert table_from_csv(path, drop=[0]).names == ("a", "b")
+
+    def test_repeated_names_are_refused_unless_dropped(self, write):
+        path = write("a,b,a\n1,2,3\n")
+        with pytest.raises(ColumnNameError, match="'a'"):
+            as_table(path)
+        assert table_from_csv(path, drop=[2]).values.tolist() == [[1.0, 2.0]]
+
+    @pytest.mark.parametrize("content", ["", "\n \n"])
+    def test_an_empty_file_is_refused(self, write, content):
+        with pytest.raises(FileFormatError, match="is empty"):
+            as_table(write(content))
+
+    def test_a_header_without_rows_is_an_empty_table(self, write):
+        assert as_table(write("a,b\n")).values.shape == (0, 2)
+
+    @pytest.mark.parametrize(
+        "content", ["é,b\n1,2\n".encode("latin-1"), b"\xff\xfea\x00,\x00b\x00"]
+    )
+    def test_other_encodings_are_refused(self, write, content):
+        with pytest.raises(FileFormatError, match="UTF-8"):
+            as_table(write(content))
+
+    def test_many_columns(self, write):
+        width = 4000
+        content = ",".join(f"v{k}" for k in range(width)) + "\n" + ",".join(["0.125"] * width)
+        table = as_table(write(content))
+        assert table.values.shape == (1, width)
+
+    @pytest.mark.parametrize(
+        "options", [{"separator": "::"}, {"separator": ""}, {"decimal": 5}, {"null_values": "?"}]
+    )
+    def test_bad_options_are_refused(self, write, options):
+        with pytest.raises(ArgumentError, match=next(iter(options))):
+            Moments.from_csv(write("a,b\n1,2\n"), **options)
+
+    def test_from_csv_takes_the_options(self, write):
+        rng = np.random.default_rng(0)
+        lines = [f"{a:.5f};{b:.5f};u".replace(".", ",") for a, b in rng.standard_normal((50, 2))]
+        path = write("\n".join(["a;b;c", *lines]))
+        moments = Moments.from_csv(path, decimal=",", drop=["c"], estimator="oas")
+        assert moments.names == ("a", "b")
+        assert moments.n_samples == 50
+
+
+class TestParquet:
+    def test_reads_columns(self, tmp_path):
+        path = tmp_path / "t.parquet"
+        pq.write_table(pa.table({"a": [1, 2], "b": [0.5, None], "c": ["x", "y"]}), path)
+        table = as_table(path)
+        assert table.names == ("a", "b")
+        assert np.array_equal(table.values, [[1, 0.5], [2, np.nan]], equal_nan=True)
+        assert table_from_parquet(path, columns=["b", "a"]).names == ("b", "a")
+
+    def test_from_parquet(self, tmp_path):
+        x = np.random.default_rng(0).standard_normal((30, 3))
+        pl.DataFrame(x, schema=["a", "b", "c"]).write_parquet(tmp_path / "t.parquet")
+        moments = Moments.from_parquet(tmp_path / "t.parquet", drop=["c"])
+        np.testing.assert_allclose(moments.correlation, np.corrcoef(x[:, :2].T), atol=1e-14)
+
+    def test_what_is_not_parquet_is_refused(self, write):
+        with pytest.raises(FileFormatError, match="not a readable Parquet file"):
+            as_table(write("a,b\n1,2\n", "t.parquet"))
+
+
+class TestPaths:
+    @pytest.mark.parametrize("name", ["none.csv", "none.parquet", "none"])
+    def test_a_missing_file_is_also_a_file_not_found_error(self, tmp_path, name):
+        with pytest.raises(MissingFileError, match="there is no file") as caught:
+            as_table(str(tmp_path / name))
+        assert isinstance(caught.value, FileNotFoundError)
+        assert isinstance(caught.value, InputError)
+
+    def test_an_unknown_suffix_is_refused(self, write):
+        with pytest.raises(FileFormatError, match=r"ends in one of \.csv"):
+            as_table(write("a,b\n1,2\n", "t.xlsx"))
+
+    def test_a_folder_is_no_csv_file(self, tmp_path):
+        with pytest.raises(FileFormatError, match="is a folder"):
+            table_from_csv(tmp_path)
