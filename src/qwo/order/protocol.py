@@ -1,0 +1,204 @@
+"""The engine protocol: an order, the DAG built for it, and the moves that a search may make.
+
+A search sees nothing else: no data, no score, no matrix. An engine is anything with the methods of
+`OrderEngine`; `EngineBase` gives all of them to a class that can permute a block of its order and
+take that back.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from qwo.errors import OrderError
+from qwo.graph.dag import Adjacency, Indices
+
+Changes = npt.NDArray[np.float64]
+
+
+@runtime_checkable
+class OrderEngine(Protocol):
+    """An order π, its DAG G^π, and a cost to be minimised, kept up to date under moves.
+
+    Variables and places are integers from 0; ``order[k]`` is the variable at place k. Methods that
+    change the order return the new cost.
+    """
+
+    @property
+    def n_variables(self) -> int:
+        """How many variables there are."""
+        ...
+
+    @property
+    def order(self) -> Indices:
+        """The present order, as a copy."""
+        ...
+
+    @property
+    def cost(self) -> float:
+        """The cost of the present order; lower is better."""
+        ...
+
+    def reset(self, order: Sequence[int] | Indices) -> float:
+        """Start anew from an order; marks are forgotten."""
+        ...
+
+    def permute(self, start: int, block: Sequence[int] | Indices) -> float:
+        """Rearrange the variables at the places start, start + 1, … into ``block``."""
+        ...
+
+    def move(self, variable: int, place: int) -> float:
+        """Take a variable out and put it in at a place; those between shift by one."""
+        ...
+
+    def swap(self, first: int, second: int) -> float:
+        """Exchange the variables at two places."""
+        ...
+
+    def tuck(self, x: int, y: int) -> float:
+        """GRaSP's tuck: y and its ancestors after x move, in their order, before x."""
+        ...
+
+    def scan(self, variable: int) -> Changes:
+        """The change of the cost for each place to which a variable could move."""
+        ...
+
+    def parents(self, variable: int) -> Indices:
+        """The parents of a variable in the DAG of the present order, ascending."""
+        ...
+
+    def dag(self) -> Adjacency:
+        """The DAG of the present order: entry (i, j) is 1 for i → j."""
+        ...
+
+    def mark(self) -> int:
+        """Remember the present state. Marks nest."""
+        ...
+
+    def undo(self, mark: int) -> float:
+        """Return to a marked state, exactly; the mark and all after it end."""
+        ...
+
+    def release(self, mark: int) -> None:
+        """Keep the present state; the mark and all after it end."""
+        ...
+
+
+class EngineBase(ABC):
+    """All of `OrderEngine` from ``permute``, ``parents``, ``reset`` and the three mark methods.
+
+    The methods here are as plain as they can be. An engine that knows a faster way overrides them.
+    """
+
+    @property
+    @abstractmethod
+    def order(self) -> Indices:
+        """The present order, as a copy."""
+
+    @property
+    @abstractmethod
+    def cost(self) -> float:
+        """The cost of the present order; lower is better."""
+
+    @abstractmethod
+    def reset(self, order: Sequence[int] | Indices) -> float:
+        """Start anew from an order; marks are forgotten."""
+
+    @abstractmethod
+    def permute(self, start: int, block: Sequence[int] | Indices) -> float:
+        """Rearrange the variables at the places start, start + 1, … into ``block``."""
+
+    @abstractmethod
+    def parents(self, variable: int) -> Indices:
+        """The parents of a variable in the DAG of the present order, ascending."""
+
+    @abstractmethod
+    def mark(self) -> int:
+        """Remember the present state. Marks nest."""
+
+    @abstractmethod
+    def undo(self, mark: int) -> float:
+        """Return to a marked state, exactly; the mark and all after it end."""
+
+    @abstractmethod
+    def release(self, mark: int) -> None:
+        """Keep the present state; the mark and all after it end."""
+
+    @property
+    def n_variables(self) -> int:
+        """How many variables there are."""
+        return len(self.order)
+
+    def move(self, variable: int, place: int) -> float:
+        """Take a variable out and put it in at a place; those between shift by one."""
+        order = self.order
+        now = int(np.flatnonzero(order == variable)[0])
+        start, stop = min(now, place), max(now, place) + 1
+        rest = [int(v) for v in order[start:stop] if v != variable]
+        block = [variable, *rest] if place < now else [*rest, variable]
+        return self.permute(start, block)
+
+    def swap(self, first: int, second: int) -> float:
+        """Exchange the variables at two places."""
+        start, stop = min(first, second), max(first, second)
+        block = self.order[start : stop + 1]
+        block[[0, -1]] = block[[-1, 0]]
+        return self.permute(start, block)
+
+    def tuck(self, x: int, y: int) -> float:
+        """GRaSP's tuck: y and its ancestors after x move, in their order, before x.
+
+        Nothing happens if x is not an ancestor of y.
+        """
+        order = [int(v) for v in self.order]
+        start, stop = order.index(x), order.index(y) + 1
+        found = {y}
+        for v in reversed(order[start:stop]):
+            if v in found:
+                found.update(int(p) for p in self.parents(v))
+        if x not in found or stop <= start:
+            return self.cost
+        between = order[start + 1 : stop]
+        movers = [v for v in between if v in found]
+        stayers = [x, *(v for v in between if v not in found)]
+        return self.permute(start, movers + stayers)
+
+    def scan(self, variable: int) -> Changes:
+        """The change of the cost for each place to which a variable could move."""
+        before = self.cost
+        changes = np.empty(self.n_variables)
+        for place in range(self.n_variables):
+            mark = self.mark()
+            changes[place] = self.move(variable, place) - before
+            self.undo(mark)
+        return changes
+
+    def dag(self) -> Adjacency:
+        """The DAG of the present order: entry (i, j) is 1 for i → j."""
+        n = self.n_variables
+        dag = np.zeros((n, n), dtype=np.int8)
+        for child in range(n):
+            dag[self.parents(child), child] = 1
+        return dag
+
+
+def check_order(order: Sequence[int] | Indices, n_variables: int) -> Indices:
+    """An order as an index array; refused if it is no permutation of 0 … n - 1."""
+    given = np.asarray(order)
+    if given.ndim != 1 or len(given) != n_variables:
+        raise OrderError(
+            f"an order lists each of the {n_variables} variables once; got shape {given.shape}"
+        )
+    if not np.issubdtype(given.dtype, np.integer):
+        raise OrderError(f"an order holds column numbers; got dtype {given.dtype}")
+    indices = given.astype(np.intp)
+    if not np.array_equal(np.sort(indices), np.arange(n_variables)):
+        raise OrderError(
+            f"an order lists each of 0 … {n_variables - 1} once; "
+            f"missing: {sorted(set(range(n_variables)) - set(indices.tolist()))[:5]}"
+        )
+    return indices
