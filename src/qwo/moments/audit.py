@@ -18,7 +18,7 @@ import numpy.typing as npt
 from qwo.errors import ArgumentError, list_names
 from qwo.moments.arrays import Table
 from qwo.moments.correlation_audit import inspect_correlation
-from qwo.moments.covariance import Sample, sample_moments
+from qwo.moments.covariance import Sample, extremes, sample_moments
 from qwo.moments.findings import Audit, Finding
 from qwo.moments.tables import as_table
 
@@ -91,30 +91,30 @@ def survey(table: Table, missing: Missing = "raise", *, shrunk: bool = False) ->
         raise ArgumentError(f"missing is {missing!r}; wanted 'raise' or 'drop'")
     findings = list(_inspect_types(table))
     values = table.values
-    usable = _usable(values)
-    if usable is not None:
+    bounds = extremes(values)
+    if len(values) and not np.isfinite(bounds).all():
+        usable = np.isfinite(values)
         findings.append(_missing_values(table, usable, missing))
         if missing == "raise":
             # What the finite values show of each column by itself is worth knowing all the same.
-            findings.extend(_inspect_spread(table.names, np.where(usable, values, np.nan)))
+            finite = np.where(usable, values, np.nan)
+            low = np.fmin.reduce(finite, axis=0, initial=np.inf)
+            high = np.fmax.reduce(finite, axis=0, initial=-np.inf)
+            findings.extend(_inspect_spread(table.names, low, high))
             return Survey(Audit(tuple(findings)), values, None)
         values = values[usable.all(axis=1)]
+        bounds = extremes(values)
     findings.extend(_inspect_size(table, len(values)))
     if any(finding.code in ("few-columns", "few-rows") for finding in findings):
         return Survey(Audit(tuple(findings)), values, None)
-    findings.extend(_inspect_spread(table.names, values))
-    varying = np.flatnonzero(values.min(axis=0) < values.max(axis=0))
+    low, high = bounds
+    findings.extend(_inspect_spread(table.names, low, high))
+    varying = np.flatnonzero(low < high)
     complete = len(varying) == len(table.names)
-    sample = sample_moments(values if complete else values[:, varying])
+    sample = sample_moments(values, bounds) if complete else sample_moments(values[:, varying])
     names = [table.names[k] for k in varying]
     findings.extend(inspect_correlation(names, sample, shrunk=shrunk))
     return Survey(Audit(tuple(findings)), values, sample if complete else None)
-
-
-def _usable(values: FloatArray) -> npt.NDArray[np.bool_] | None:
-    """Which values are finite, or None if all are, which costs no memory to find out."""
-    extremes = (values.min(axis=0, initial=0.0), values.max(axis=0, initial=0.0))
-    return None if np.isfinite(extremes).all() else np.isfinite(values)
 
 
 def _inspect_types(table: Table) -> Iterator[Finding]:
@@ -185,10 +185,8 @@ def _counts(absent: int, infinite: int) -> str:
     return ", ".join(f"{number} {what}" for number, what in parts if number)
 
 
-def _inspect_spread(names: Sequence[str], values: FloatArray) -> Iterator[Finding]:
-    """Columns with one value, or whose values differ only in their last digits; NaN is ignored."""
-    low = np.fmin.reduce(values, axis=0, initial=np.inf)
-    high = np.fmax.reduce(values, axis=0, initial=-np.inf)
+def _inspect_spread(names: Sequence[str], low: FloatArray, high: FloatArray) -> Iterator[Finding]:
+    """Columns with one value, or whose values differ only in their last digits."""
     constant = tuple(compress(names, low == high))
     if constant:
         yield Finding(

@@ -21,11 +21,15 @@ from qwo.errors import ArgumentError
 
 FloatArray = npt.NDArray[np.float64]
 
-BLOCK_ENTRIES = 1 << 20
-"""Entries of the centred copy that is alive at a time: 8 MiB, for any number of rows."""
+BLOCK_ENTRIES = 1 << 16
+"""Entries of the centred copy that is alive at a time: half a megabyte, to stay in the cache."""
 
 MIN_BLOCK_ROWS = 256
 """Fewer rows than this would make the matrix product of a wide table wait for memory."""
+
+
+SAFE = 1e100
+"""Sums of squares of values between 1/SAFE and SAFE neither overflow nor vanish."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,27 +42,44 @@ class Sample:
     correlation: FloatArray
 
 
-def sample_moments(values: FloatArray) -> Sample:
-    """Maximum-likelihood moments (divisor N) of finite columns, none of them constant."""
+def extremes(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The smallest and the largest value of each column; NaN where a column has one."""
+    return values.min(axis=0, initial=np.inf), values.max(axis=0, initial=-np.inf)
+
+
+def sample_moments(
+    values: FloatArray, bounds: tuple[FloatArray, FloatArray] | None = None
+) -> Sample:
+    """Maximum-likelihood moments (divisor N) of finite columns, none of them constant.
+
+    ``bounds`` are the `extremes` of the values, if they are known already. Values are scaled by
+    powers of two, which changes no digit, and only if their squares could leave the range of
+    float64.
+    """
     n_rows, n_columns = values.shape
-    low, high = values.min(axis=0), values.max(axis=0)
-    unit = _power_of_two(np.maximum(np.abs(low), np.abs(high)))
+    low, high = extremes(values) if bounds is None else bounds
+    largest = np.maximum(np.abs(low), np.abs(high))
+    scaled = not (largest.max() < SAFE and (high - low).min() > 1 / SAFE)
+    unit = _power_of_two(largest) if scaled else np.ones(n_columns)
     rows = max(BLOCK_ENTRIES // n_columns, MIN_BLOCK_ROWS)
     blocks = [values[start : start + rows] for start in range(0, n_rows, rows)]
     buffer = np.empty((min(rows, n_rows), n_columns))
 
     shift = np.zeros(n_columns)
     for block in blocks:
-        shift += np.divide(block, unit, out=buffer[: len(block)]).sum(axis=0)
+        shift += (np.divide(block, unit, out=buffer[: len(block)]) if scaled else block).sum(axis=0)
     shift /= n_rows
 
-    spread = _power_of_two(np.maximum(high / unit - shift, shift - low / unit))
+    spread = _power_of_two(np.maximum(high / unit - shift, shift - low / unit)) if scaled else unit
     total = np.zeros(n_columns)
     scatter = np.zeros((n_columns, n_columns), order="F")
     for block in blocks:
-        centred = np.divide(block, unit, out=buffer[: len(block)])
-        centred -= shift
-        centred /= spread
+        if scaled:
+            centred = np.divide(block, unit, out=buffer[: len(block)])
+            centred -= shift
+            centred /= spread
+        else:
+            centred = np.subtract(block, shift, out=buffer[: len(block)])
         total += centred.sum(axis=0)
         # A C-ordered block is its transpose in Fortran's eyes: no copy is made for BLAS.
         scatter = dsyrk(1.0, centred.T, beta=1.0, c=scatter, lower=1, overwrite_c=1)

@@ -1,0 +1,154 @@
+#include "qwo/parent_sets.hpp"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "bindings.hpp"
+#include "qwo/insertion_search.hpp"
+
+namespace qwo::bindings {
+
+namespace {
+
+std::vector<std::uint8_t> to_bytes(const MaskIn& mask) {
+    return {mask.data(), mask.data() + mask.size()};
+}
+
+ParentSets make_parent_sets(const MatrixIn& correlation, double n_samples, double penalty,
+                            int max_parents, nb::object may_cause, nb::object precedes,
+                            std::vector<std::vector<int>> required, const std::string& kernel) {
+    auto problem = std::make_shared<BicProblem>();
+    const int n = static_cast<int>(correlation.shape(0));
+    problem->correlation = Matrix::copy_of(correlation.data(), n, n);
+    problem->n_samples = n_samples;
+    problem->penalty = penalty;
+    problem->max_parents = max_parents;
+    if (!may_cause.is_none()) {
+        problem->constraints.may_cause = to_bytes(nb::cast<MaskIn>(may_cause));
+    }
+    if (!precedes.is_none()) {
+        problem->constraints.precedes = to_bytes(nb::cast<MaskIn>(precedes));
+    }
+    problem->constraints.required = std::move(required);
+    return ParentSets(std::move(problem), kernels(kernel));
+}
+
+std::vector<int> sorted_parents(const ParentSets& engine, int v) {
+    std::vector<int> parents = engine.fit(v).parents();
+    std::sort(parents.begin(), parents.end());
+    return parents;
+}
+
+const char* phase_name(SearchPhase phase) {
+    switch (phase) {
+    case SearchPhase::descent:
+        return "descent";
+    case SearchPhase::tucks:
+        return "tucks";
+    case SearchPhase::sweep:
+        return "sweep";
+    case SearchPhase::done:
+        break;
+    }
+    return "done";
+}
+
+nb::dict counts_of(const InsertionSearch& search) {
+    const SearchCounts& counts = search.counts();
+    nb::dict result;
+    result["scans"] = counts.scans;
+    result["moves"] = counts.moves;
+    result["tucks"] = counts.tucks;
+    result["improving_tucks"] = counts.improving_tucks;
+    result["sweeps"] = counts.sweeps;
+    return result;
+}
+
+} // namespace
+
+void bind_parent_sets(nb::module_& m) {
+    using release_gil = nb::call_guard<nb::gil_scoped_release>;
+
+    nb::class_<ParentSets>(m, "ParentSets", "Parent sets by grow-shrink for a moving order.")
+        .def_static("create", &make_parent_sets, nb::arg("correlation").noconvert(),
+                    nb::arg("n_samples"), nb::arg("penalty"), nb::arg("max_parents"),
+                    nb::arg("may_cause").none(), nb::arg("precedes").none(), nb::arg("required"),
+                    nb::arg("kernels") = "")
+        .def("copy", [](const ParentSets& self) { return ParentSets(self); })
+        .def(
+            "reset",
+            [](ParentSets& self, const OrderIn& order) {
+                const std::vector<int> start = to_order(order);
+                nb::gil_scoped_release release;
+                self.reset(start);
+            },
+            nb::arg("order").noconvert())
+        .def_prop_ro("n_variables", &ParentSets::n)
+        .def_prop_ro("cost", &ParentSets::cost)
+        .def("order", [](const ParentSets& self) { return to_numpy<std::int64_t>(self.order()); })
+        .def("place", &ParentSets::place, nb::arg("variable"))
+        .def(
+            "parents",
+            [](const ParentSets& self, int v) {
+                return to_numpy<std::int64_t>(sorted_parents(self, v));
+            },
+            nb::arg("variable"))
+        .def(
+            "regression",
+            [](const ParentSets& self, int v) {
+                const ParentFit& fit = self.fit(v);
+                return std::make_tuple(fit.parents(), fit.coefficients(), fit.residual_variance());
+            },
+            nb::arg("variable"),
+            "Parents in fitting order, their coefficients, and the residual variance.")
+        .def("move", &ParentSets::move, nb::arg("variable"), nb::arg("place"), release_gil())
+        .def(
+            "scan",
+            [](ParentSets& self, int v) {
+                std::vector<double> changes(static_cast<std::size_t>(self.n()));
+                {
+                    nb::gil_scoped_release release;
+                    self.scan(v, changes.data());
+                }
+                return to_numpy<double>(changes);
+            },
+            nb::arg("variable"))
+        .def("mark", &ParentSets::mark)
+        .def("undo", &ParentSets::undo, nb::arg("mark"))
+        .def("release", &ParentSets::release, nb::arg("mark"));
+
+    nb::class_<InsertionSearch>(m, "InsertionSearch", "Insertion search in small steps.")
+        .def(
+            "__init__",
+            [](InsertionSearch* self, ParentSets& engine, std::uint64_t seed, bool tucks,
+               bool sweep, double give_up_descent, double give_up_repair, bool settled) {
+                SearchOptions options;
+                options.tucks = tucks;
+                options.sweep = sweep;
+                options.give_up_descent = give_up_descent;
+                options.give_up_repair = give_up_repair;
+                new (self) InsertionSearch(engine, seed, options, settled);
+            },
+            nb::arg("engine"), nb::arg("seed"), nb::kw_only(), nb::arg("tucks") = true,
+            nb::arg("sweep") = true, nb::arg("give_up_descent") = SearchOptions{}.give_up_descent,
+            nb::arg("give_up_repair") = SearchOptions{}.give_up_repair, nb::arg("settled") = false,
+            nb::keep_alive<1, 2>())
+        .def("run", &InsertionSearch::run, nb::arg("seconds"), release_gil(),
+             "Run until done or for so many seconds; True when done.")
+        .def("begin_restart", &InsertionSearch::begin_restart, nb::arg("variables"),
+             nb::arg("distance"), release_gil())
+        .def("end_restart", &InsertionSearch::end_restart, release_gil())
+        .def_prop_ro("phase", [](const InsertionSearch& s) { return phase_name(s.phase()); })
+        .def_prop_ro("counts", &counts_of)
+        .def_prop_ro("trace", &InsertionSearch::trace);
+}
+
+} // namespace qwo::bindings

@@ -1,0 +1,244 @@
+#include "qwo/insertion_search.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <numeric>
+
+namespace qwo {
+
+namespace {
+
+double seconds_now() {
+    using clock = std::chrono::steady_clock;
+    return std::chrono::duration<double>(clock::now().time_since_epoch()).count();
+}
+
+// A difference of costs below this share of an edge's penalty is taken for rounding.
+constexpr double noise_share = 1e-3;
+constexpr double never = std::numeric_limits<double>::infinity();
+
+} // namespace
+
+InsertionSearch::InsertionSearch(ParentSets& engine, std::uint64_t seed, SearchOptions options,
+                                 bool settled)
+    : engine_(engine), random_(seed), options_(options),
+      queued_(static_cast<std::size_t>(engine.n()), 0),
+      changed_(static_cast<std::size_t>(engine.n()), settled ? 0 : 1), best_(engine.cost()),
+      noise_(noise_share * engine.problem().penalty) {
+    trace_.emplace_back(0.0, best_);
+    if (settled) {
+        phase_ = SearchPhase::done;
+        return;
+    }
+    std::vector<int> all(static_cast<std::size_t>(engine.n()));
+    std::iota(all.begin(), all.end(), 0);
+    random_.shuffle(all);
+    for (int v : all)
+        queue(v);
+}
+
+bool InsertionSearch::run(double seconds) {
+    slice_start_ = seconds_now();
+    while (phase_ != SearchPhase::done) {
+        step();
+        if (seconds_now() - slice_start_ >= seconds)
+            break;
+    }
+    elapsed_ += seconds_now() - slice_start_;
+    return phase_ == SearchPhase::done;
+}
+
+void InsertionSearch::begin_restart(int variables, int distance) {
+    restarting_ = true;
+    restart_mark_ = engine_.mark();
+    cost_before_restart_ = engine_.cost();
+    for (int i = 0; i < variables; ++i) {
+        const int v = random_.below(engine_.n());
+        const int target = engine_.place(v) + random_.below(2 * distance + 1) - distance;
+        const auto [lowest, highest] = engine_.permitted(v);
+        engine_.move(v, std::clamp(target, lowest, highest));
+        queue_touched();
+    }
+    phase_ = SearchPhase::descent;
+}
+
+bool InsertionSearch::end_restart() {
+    restarting_ = false;
+    phase_ = SearchPhase::done;
+    if (engine_.cost() > cost_before_restart_ + noise_) {
+        engine_.undo(restart_mark_);
+        // A restart that was cut off leaves work behind that the old state does not need.
+        queue_.clear();
+        edges_.clear();
+        std::fill(queued_.begin(), queued_.end(), 0);
+        std::fill(changed_.begin(), changed_.end(), 0);
+        return false;
+    }
+    engine_.release(restart_mark_);
+    return engine_.cost() < cost_before_restart_ - noise_;
+}
+
+void InsertionSearch::step() {
+    switch (phase_) {
+    case SearchPhase::descent:
+        step_descent();
+        break;
+    case SearchPhase::tucks:
+        step_tucks();
+        break;
+    case SearchPhase::sweep:
+        step_sweep();
+        break;
+    case SearchPhase::done:
+        break;
+    }
+    record();
+}
+
+void InsertionSearch::step_descent() {
+    if (queue_.empty()) {
+        phase_ = options_.tucks ? SearchPhase::tucks : SearchPhase::sweep;
+        return;
+    }
+    const double give_up = restarting_ ? options_.give_up_repair : options_.give_up_descent;
+    scan_and_move(next_queued(), give_up * engine_.problem().penalty);
+}
+
+int InsertionSearch::next_queued() {
+    const int v = queue_.front();
+    queue_.pop_front();
+    queued_[static_cast<std::size_t>(v)] = 0;
+    return v;
+}
+
+void InsertionSearch::scan_and_move(int v, double give_up) {
+    ++counts_.scans;
+    const Insertion best = engine_.best_insertion(v, give_up);
+    if (best.change < -noise_) {
+        engine_.move(v, best.place);
+        ++counts_.moves;
+        queue_touched();
+    }
+}
+
+void InsertionSearch::repair() {
+    while (!queue_.empty()) {
+        scan_and_move(next_queued(), options_.give_up_repair * engine_.problem().penalty);
+    }
+}
+
+void InsertionSearch::step_tucks() {
+    if (edges_.empty()) {
+        for (int y = 0; y < engine_.n(); ++y) {
+            if (!changed_[static_cast<std::size_t>(y)])
+                continue;
+            changed_[static_cast<std::size_t>(y)] = 0;
+            for (int x : engine_.fit(y).parents())
+                edges_.emplace_back(x, y);
+        }
+        if (edges_.empty()) {
+            phase_ = SearchPhase::sweep;
+            return;
+        }
+        random_.shuffle(edges_);
+    }
+    const auto [x, y] = edges_.back();
+    edges_.pop_back();
+    if (engine_.fit(y).index_of(x) < 0)
+        return;
+
+    const double before = engine_.cost();
+    const std::vector<char> changed_before = changed_;
+    const std::size_t mark = engine_.mark();
+    ++counts_.tucks;
+    tuck(x, y);
+    queue_touched();
+    repair();
+    if (engine_.cost() > before + noise_) {
+        engine_.undo(mark);
+        changed_ = changed_before;
+        return;
+    }
+    engine_.release(mark);
+    if (engine_.cost() < before - noise_) {
+        ++counts_.improving_tucks;
+    } else {
+        changed_ = changed_before;
+    }
+}
+
+// y and those of its ancestors that stand after x move, in their order, before x. Constraints are
+// kept: a move is cut short where they forbid it.
+void InsertionSearch::tuck(int x, int y) {
+    const int from = engine_.place(x);
+    const int to = engine_.place(y);
+    std::vector<char> ancestor(static_cast<std::size_t>(engine_.n()), 0);
+    ancestor[static_cast<std::size_t>(y)] = 1;
+    std::vector<int> movers;
+    for (int k = to; k > from; --k) {
+        const int v = engine_.order()[static_cast<std::size_t>(k)];
+        if (!ancestor[static_cast<std::size_t>(v)])
+            continue;
+        movers.push_back(v);
+        for (int p : engine_.fit(v).parents())
+            ancestor[static_cast<std::size_t>(p)] = 1;
+    }
+    int target = from;
+    for (auto v = movers.rbegin(); v != movers.rend(); ++v) {
+        engine_.move(*v, std::max(target, engine_.permitted(*v).first));
+        ++target;
+    }
+}
+
+void InsertionSearch::step_sweep() {
+    if (!options_.sweep || restarting_) {
+        phase_ = SearchPhase::done;
+        return;
+    }
+    if (sweep_.empty()) {
+        sweep_.resize(static_cast<std::size_t>(engine_.n()));
+        std::iota(sweep_.begin(), sweep_.end(), 0);
+        random_.shuffle(sweep_);
+        cost_before_sweep_ = engine_.cost();
+        ++counts_.sweeps;
+    }
+    const int v = sweep_.back();
+    sweep_.pop_back();
+    scan_and_move(v, never);
+    repair();
+    if (sweep_.empty())
+        finish_sweep();
+}
+
+void InsertionSearch::finish_sweep() {
+    const bool improved = engine_.cost() < cost_before_sweep_ - noise_;
+    if (!improved) {
+        phase_ = SearchPhase::done;
+    } else if (options_.tucks) {
+        phase_ = SearchPhase::tucks;
+    }
+}
+
+void InsertionSearch::queue(int v) {
+    if (queued_[static_cast<std::size_t>(v)])
+        return;
+    queued_[static_cast<std::size_t>(v)] = 1;
+    queue_.push_back(v);
+}
+
+void InsertionSearch::queue_touched() {
+    for (int v : engine_.take_touched()) {
+        queue(v);
+        changed_[static_cast<std::size_t>(v)] = 1;
+    }
+}
+
+void InsertionSearch::record() {
+    if (engine_.cost() >= best_ - noise_)
+        return;
+    best_ = engine_.cost();
+    trace_.emplace_back(elapsed_ + seconds_now() - slice_start_, best_);
+}
+
+} // namespace qwo

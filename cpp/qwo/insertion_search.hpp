@@ -1,0 +1,103 @@
+// Insertion search over orders on the exact BIC engine, as a machine that runs in small steps.
+//
+// Three nested neighbourhoods, each tried until it improves nothing:
+//   descent  every queued variable moves to its best place; a direction is given up once it has
+//            cost more than so many edge penalties. What a move touches is queued again.
+//   tucks    every edge x -> y of a variable that changed is tucked (y and its ancestors after x
+//            move before x), what that touched descends, and the result is kept if it is not worse.
+//            Equal results are kept too: they wander through the equivalence class.
+//   sweep    every variable is scanned once over all its places, without giving up.
+// The insertion neighbourhood is that of BOSS (Andrews et al. 2023) and FLOP (Rios et al.); the
+// tuck is GRaSP's (Lam, Andrews and Ramsey 2022); perturb-and-repair is iterated local search. The
+// result is a function of the start and the seed alone: run() may be cut into slices at will.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "qwo/parent_sets.hpp"
+#include "qwo/random.hpp"
+
+namespace qwo {
+
+enum class SearchPhase { descent, tucks, sweep, done };
+
+struct SearchCounts {
+    std::int64_t scans = 0;
+    std::int64_t moves = 0;
+    std::int64_t tucks = 0;
+    std::int64_t improving_tucks = 0;
+    std::int64_t sweeps = 0;
+};
+
+struct SearchOptions {
+    // When to give up a direction of a scan, in edge penalties: wide while the order is still
+    // rough, narrow when what a tuck touched is repaired.
+    double give_up_descent = 20.0;
+    double give_up_repair = 3.0;
+    bool tucks = true;
+    bool sweep = true;
+};
+
+class InsertionSearch {
+  public:
+    // The engine must have been reset to a start order and must outlive the search. A settled
+    // engine is one that a search has left: nothing is queued until it is kicked.
+    InsertionSearch(ParentSets& engine, std::uint64_t seed, SearchOptions options,
+                    bool settled = false);
+    InsertionSearch(const InsertionSearch&) = delete;
+    InsertionSearch& operator=(const InsertionSearch&) = delete;
+
+    // Runs until done, or until `seconds` of wall time are over, but one step at least; true when
+    // done.
+    bool run(double seconds);
+
+    // A restart, to be followed by run() until done and end_restart(): moves `variables` random
+    // variables by up to `distance` places and queues what that touched. No sweep follows.
+    void begin_restart(int variables, int distance);
+    // Keeps the result if it is not worse, else returns to where the restart began; true if better.
+    bool end_restart();
+
+    SearchPhase phase() const { return phase_; }
+    const SearchCounts& counts() const { return counts_; }
+    // (seconds of run() so far, cost) each time the cost fell below all earlier values.
+    const std::vector<std::pair<double, double>>& trace() const { return trace_; }
+
+  private:
+    void step();
+    void step_descent();
+    void step_tucks();
+    void step_sweep();
+    void scan_and_move(int v, double give_up);
+    void repair();
+    int next_queued();
+    void tuck(int x, int y);
+    void queue(int v);
+    void queue_touched();
+    void record();
+    void finish_sweep();
+
+    ParentSets& engine_;
+    Random random_;
+    SearchOptions options_;
+    SearchPhase phase_ = SearchPhase::descent;
+    std::deque<int> queue_;
+    std::vector<char> queued_;
+    std::vector<char> changed_;              // variables whose edges are to be tucked
+    std::vector<std::pair<int, int>> edges_; // the tucks of this round still to try
+    std::vector<int> sweep_;
+    bool restarting_ = false;
+    std::size_t restart_mark_ = 0;
+    double cost_before_restart_ = 0.0;
+    double cost_before_sweep_ = 0.0;
+    SearchCounts counts_;
+    double elapsed_ = 0.0;
+    double slice_start_ = 0.0;
+    double best_;
+    double noise_;
+    std::vector<std::pair<double, double>> trace_;
+};
+
+} // namespace qwo

@@ -1,0 +1,112 @@
+// The regression of one variable on its parents, by residual arrays.
+//
+// For a child v with parents P the fit keeps, over all variables u,
+//     c[u] = cov(v, u | P)      and      s[u] = var(u | P),
+// so that what u would add to the likelihood of v is read in O(1):
+//     -N log(1 - c[u]^2 / (s[u] s[v])).
+// Behind them stands an orthonormal basis e_1 .. e_K of the span of the parents: row k holds
+// cov(e_k, u) for all u, followed by the coefficients T_k of e_k on the parents. From those,
+// beta_j = sum_k cov(e_k, v) T_k[j] and (S[P, P]^-1)_jj = sum_k T_k[j]^2, and dropping parent j
+// would raise the residual variance by beta_j^2 / (S[P, P]^-1)_jj.
+// Adding a parent appends its normalised residual to the basis; dropping one turns the basis, by a
+// Householder reflection, until the residual of that parent is its last vector, and takes it off.
+// Either costs O(n K), and every number in the rows is a correlation, so that rounding errors stay
+// of the size of the machine's precision however collinear the parents are.
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "qwo/constraints.hpp"
+#include "qwo/kernels.hpp"
+#include "qwo/matrix.hpp"
+
+namespace qwo {
+
+// What all fits of one search share: data, score, constraints. Never changes.
+struct BicProblem {
+    Matrix correlation;
+    double n_samples = 0.0;
+    double penalty = 0.0; // the price of one edge, c log N
+    int max_parents = 0;
+    Constraints constraints;
+
+    int n() const { return correlation.rows(); }
+    // An edge pays if the squared partial correlation exceeds the first, or, seen from the model
+    // with it, if dropping it raises the residual variance by more than this share. The margins
+    // keep rounding from adding and dropping the same edge for ever.
+    double worth_adding() const { return -std::expm1(-penalty / n_samples) * (1.0 + 1e-10); }
+    double worth_keeping() const { return std::expm1(penalty / n_samples) * (1.0 - 1e-10); }
+};
+
+// Scratch for the updates of fits, one for each thread, and what they would compute again and
+// again.
+struct FitWorkspace {
+    explicit FitWorkspace(const BicProblem& problem)
+        : worth_adding(problem.worth_adding()), worth_keeping(problem.worth_keeping()) {}
+    double worth_adding, worth_keeping;
+    std::vector<double> z, losses, precisions;
+    std::vector<const double*> rows;
+    Array direction;
+};
+
+class ParentFit {
+  public:
+    ParentFit() = default;
+    // The fit without parents.
+    ParentFit(const BicProblem& problem, int child);
+
+    // Takes over another fit; reuses the storage that is already there.
+    void assign(const ParentFit& other);
+
+    int child() const { return child_; }
+    const std::vector<int>& parents() const { return parents_; }
+    std::vector<double> coefficients() const; // of the parents, in their order
+    double residual_variance() const { return s_[static_cast<std::size_t>(child_)]; }
+    int index_of(int parent) const; // -1 if it is none
+    // -2 log-likelihood (up to a constant) plus the penalty of the parents, after grow_shrink.
+    double cost() const { return cost_; }
+    // Squared partial correlation of the child and u given the parents; 0 for one that the parents
+    // determine.
+    double gain_r2(int u) const;
+
+    void add(const BicProblem& problem, const Kernels& kern, FitWorkspace& work, int parent);
+    void drop(const Kernels& kern, FitWorkspace& work, int index);
+
+    // Puts in the parents that the constraints require, which are never dropped.
+    void add_required(const BicProblem& problem, const Kernels& kern, FitWorkspace& work);
+
+    // Grow and shrink by single parents until neither lowers the cost. Candidates are the
+    // variables with place[u] < limit that the constraints allow; required parents stay.
+    void grow_shrink(const BicProblem& problem, const Kernels& kern, FitWorkspace& work,
+                     const std::int32_t* place, std::int32_t limit);
+
+    // Recomputes everything but the choice of parents from the correlation matrix.
+    void refresh(const BicProblem& problem, const Kernels& kern, FitWorkspace& work);
+
+    // Below this conditional variance (in units of the variance) a variable counts as determined.
+    static constexpr double determined = 1e-12;
+
+  private:
+    int size() const { return static_cast<int>(parents_.size()); }
+    double* row(int k) { return basis_.data() + static_cast<std::size_t>(k) * stride(); }
+    const double* row(int k) const {
+        return basis_.data() + static_cast<std::size_t>(k) * stride();
+    }
+    // A row: n covariances (padded), then room for `capacity_` coefficients.
+    int stride() const { return width_ + capacity_; }
+    void reserve(int size);
+    void update_cost(const BicProblem& problem);
+    // The parent whose loss raises the residual variance least, and that loss; -1 if none may go.
+    int weakest(const Kernels& kern, FitWorkspace& work, double& loss) const;
+
+    int child_ = -1;
+    int n_required_ = 0; // required parents come first
+    int width_ = 0;
+    int capacity_ = 0;
+    double cost_ = 0.0;
+    std::vector<int> parents_;
+    Array c_, s_, basis_;
+};
+
+} // namespace qwo

@@ -1,0 +1,36 @@
+// A small generator whose stream is the same with every compiler and standard library.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace qwo {
+
+// SplitMix64 (Steele, Lea and Flood 2014).
+class Random {
+  public:
+    explicit Random(std::uint64_t seed) : state_(seed) {}
+
+    std::uint64_t next() {
+        std::uint64_t z = (state_ += 0x9E3779B97F4A7C15ull);
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+        return z ^ (z >> 31);
+    }
+
+    // Uniform in 0 .. bound - 1 (the bias of the modulus is below 2^-32 for int bounds).
+    int below(int bound) { return static_cast<int>(next() % static_cast<std::uint64_t>(bound)); }
+
+    template <class T>
+    void shuffle(std::vector<T>& items) {
+        for (std::size_t i = items.size(); i > 1; --i) {
+            std::swap(items[i - 1], items[next() % i]);
+        }
+    }
+
+  private:
+    std::uint64_t state_;
+};
+
+} // namespace qwo

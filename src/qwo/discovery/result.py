@@ -1,0 +1,93 @@
+"""What `discover` returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from qwo.errors import list_names
+from qwo.graph.dag import Adjacency, Indices
+from qwo.search.result import Status
+
+
+@dataclass(frozen=True, eq=False)
+class Discovery:
+    """A causal graph learnt from data, and how it came about. All arrays are read-only.
+
+    Attributes
+    ----------
+    cpdag : ndarray of int8, n×n
+        The equivalence class: entry (i, j) is 1 for i → j, and 2, like (j, i), where the data do
+        not tell the direction. With background knowledge, edges that it orients are directed.
+    dag : ndarray of int8, n×n
+        One member of the class: entry (i, j) is 1 for i → j.
+    order : ndarray of int
+        The causal order found: ``order[k]`` is the column at place k.
+    names : tuple of str
+        The variables, in input column order.
+    score : float
+        BIC in Tetrad's unit, 2·loglik - penalty_discount·edges·log N, less the same of the empty
+        graph; higher is better. NaN for exact moments (N = ∞).
+    n_edges : int
+        Number of edges.
+    trace : tuple of (float, float)
+        Seconds and score of the search objective at the start and after each improvement.
+    status : str
+        ``"converged"``, ``"time limit"``, ``"interrupted"`` by the keyboard, or ``"stopped"`` by
+        the callback; in the latter cases the graph is the best so far.
+    seconds : float
+        Wall time of the whole call.
+    params : mapping
+        Every parameter as it was used, the seed included.
+    versions : mapping
+        Versions of the packages that took part, and how the compiled core was built.
+    """
+
+    cpdag: Adjacency
+    dag: Adjacency
+    order: Indices
+    names: tuple[str, ...]
+    score: float
+    n_edges: int
+    trace: tuple[tuple[float, float], ...]
+    status: Status
+    seconds: float
+    params: Mapping[str, Any]
+    versions: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        for array in (self.cpdag, self.dag, self.order):
+            array.setflags(write=False)
+        object.__setattr__(self, "params", MappingProxyType(dict(self.params)))
+        object.__setattr__(self, "versions", MappingProxyType(dict(self.versions)))
+
+    @property
+    def n_variables(self) -> int:
+        """Number of variables."""
+        return len(self.names)
+
+    @property
+    def edges(self) -> tuple[tuple[str, str, str], ...]:
+        """The edges of the CPDAG as (name, ``"-->"`` or ``"---"``, name), by column."""
+        rows: list[tuple[str, str, str]] = []
+        for i in range(self.n_variables):
+            for j in range(self.n_variables):
+                if self.cpdag[i, j] == 1:
+                    rows.append((self.names[i], "-->", self.names[j]))
+                elif self.cpdag[i, j] == 2 and i < j:
+                    rows.append((self.names[i], "---", self.names[j]))
+        return tuple(rows)
+
+    def __repr__(self) -> str:
+        directed = int((self.cpdag == 1).sum())
+        return (
+            f"<Discovery: {self.n_variables} variables ({list_names(self.names)}), "
+            f"{self.n_edges} edges ({directed} directed), score {self.score:.2f}, "
+            f"{self.status} in {self.seconds:.3g} s>"
+        )
+
+    def __str__(self) -> str:
+        lines = [f"{a} {mark} {b}" for a, mark, b in self.edges]
+        return "\n".join([repr(self), *lines])

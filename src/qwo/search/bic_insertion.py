@@ -1,0 +1,211 @@
+"""Insertion search on the exact BIC engine, run inside the compiled core.
+
+What `qwo.search.insertion` does with any engine, and more: edges are tucked and repaired until no
+tuck helps. The core runs in slices; between them this module keeps the time limit, the callback and
+the keyboard, none of which changes the result of a search that is left to finish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from threading import Event
+from typing import Any
+
+import numpy as np
+
+from qwo.errors import ArgumentError, KnowledgeError
+from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.order.bic import BicEngine
+from qwo.search.control import Control, Progress, Stopped
+from qwo.search.result import SearchOutcome, Status
+
+SLICE = 0.02
+"""Seconds that the core runs before it is asked whether to go on."""
+
+RESTARTS_PER_CHAIN = 20
+MOST_CHAINS = 8
+
+Asked = Callable[[], bool]
+
+
+def bic_insertion(
+    engine: BicEngine,
+    *,
+    restarts: int = 20,
+    thrown: int = 10,
+    reach: int | None = None,
+    tucks: bool = True,
+    knowledge: ResolvedKnowledge | None = None,
+    control: Control | None = None,
+    n_jobs: int = 1,
+    random_state: Any = None,
+) -> SearchOutcome:
+    """The order that no insertion and no repaired tuck improves, perturbed and repaired.
+
+    Parameters
+    ----------
+    engine : BicEngine
+        At the order to start from; left at the order found.
+    restarts : int
+        How often the order found is perturbed and repaired by insertions. They run in chains of
+        twenty or more, at most eight, each from the order found first; the best chain wins, and if it
+        has improved the order, the whole search is run once more from there.
+    thrown : int
+        How many variables a perturbation moves.
+    reach : int, optional
+        Over how many places at most; a quarter of all if not given.
+    tucks : bool
+        Whether edges are tucked; without, the search ends at the first order that no insertion
+        improves.
+    knowledge : ResolvedKnowledge, optional
+        The one that the engine has; orders that it forbids are never visited.
+    control : Control, optional
+        Time limit and callback.
+    n_jobs : int
+        Threads among which the chains are shared. The result does not depend on it.
+    random_state : None, int or Generator
+        Seed or source of randomness.
+    """
+    _check(engine, restarts, thrown, reach, knowledge)
+    farthest = max(engine.n_variables // 4, 1) if reach is None else reach
+    rng = np.random.default_rng(random_state)
+    run = _Run(engine, control or Control())
+    run.settle(int(rng.integers(2**63)), tucks=tucks)
+    lengths = _chain_lengths(restarts)
+    seeds = [int(seed) for seed in rng.integers(2**63, size=len(lengths) + 1)]
+    if run.restart(lengths, seeds, thrown, farthest, n_jobs):
+        run.settle(seeds[-1], tucks=tucks)
+    return run.outcome()
+
+
+def _check(
+    engine: BicEngine,
+    restarts: int,
+    thrown: int,
+    reach: int | None,
+    knowledge: ResolvedKnowledge | None,
+) -> None:
+    for name, value, least in (("restarts", restarts, 0), ("thrown", thrown, 1)):
+        if value < least:
+            raise ArgumentError(f"{name} must be at least {least}; got {value}")
+    if reach is not None and reach < 1:
+        raise ArgumentError(f"reach must be at least 1; got {reach}")
+    if knowledge is not None and not knowledge.allows_order(engine.order):
+        raise KnowledgeError(
+            "the start order contradicts the knowledge; take knowledge.topological_start(order)"
+        )
+
+
+def _chain_lengths(restarts: int) -> list[int]:
+    """How many restarts each chain makes; a function of their number alone."""
+    chains = min(MOST_CHAINS, -(-restarts // RESTARTS_PER_CHAIN))
+    return [restarts // chains + (k < restarts % chains) for k in range(chains)] if chains else []
+
+
+class _Chain:
+    """Restarts one after the other on one engine."""
+
+    def __init__(self, engine: BicEngine, seed: int, length: int) -> None:
+        self.engine = engine
+        self.search = engine.compiled_search(seed, tucks=False, settled=True)
+        self.length = length
+        self.improved = False
+
+    def run(self, thrown: int, reach: int, asked_to_stop: Asked) -> None:
+        for _ in range(self.length):
+            if asked_to_stop():
+                return
+            self.search.begin_restart(thrown, reach)
+            try:
+                while not self.search.run(SLICE) and not asked_to_stop():
+                    pass
+            finally:
+                self.improved |= self.search.end_restart()
+
+
+class _Run:
+    """One search: what the engine has come to, and why it ended."""
+
+    def __init__(self, engine: BicEngine, control: Control) -> None:
+        self._engine = engine
+        self._control = control
+        self._status: Status = "converged"
+        self._round = 0
+        self._trace = [(control.seconds, engine.cost)]
+        self._moves = 0
+        self._scans = 0
+
+    def settle(self, seed: int, *, tucks: bool) -> None:
+        """Descent, tucks and sweeps to the first local optimum."""
+        search = self._engine.compiled_search(seed, tucks=tucks)
+        offset = self._control.seconds
+        while not self._asked_to_stop():
+            if search.run(min(SLICE, self._control.remaining)):
+                break
+        self._trace.extend((offset + t, cost) for t, cost in search.trace[1:])
+        self._moves += search.counts["moves"]
+        self._scans += search.counts["scans"]
+
+    def restart(
+        self, lengths: list[int], seeds: list[int], thrown: int, reach: int, jobs: int
+    ) -> bool:
+        """Chains of restarts; whether they have improved the order and may be followed up."""
+        if not lengths or self._status != "converged":
+            return False
+        # A single chain may work on the engine itself: end_restart leaves it no worse.
+        base = self._engine
+        engines = [base] if len(lengths) == 1 else [base.copy() for _ in lengths]
+        chains = [
+            _Chain(engine, seed, length)
+            for engine, seed, length in zip(engines, seeds, lengths, strict=False)
+        ]
+        if len(chains) == 1:
+            chains[0].run(thrown, reach, self._asked_to_stop)
+        else:
+            self._share(chains, thrown, reach, jobs)
+        best = min(chains, key=lambda chain: chain.engine.cost)
+        self._engine.adopt(best.engine)
+        if self._engine.cost < self._trace[-1][1]:
+            self._trace.append((self._control.seconds, self._engine.cost))
+        return best.improved and self._status == "converged"
+
+    def outcome(self) -> SearchOutcome:
+        """What was found."""
+        return SearchOutcome(
+            order=self._engine.order,
+            cost=self._engine.cost,
+            status=self._status,
+            trace=tuple(self._trace),
+            n_moves=self._moves,
+            n_evaluations=self._scans * self._engine.n_variables,
+        )
+
+    def _share(self, chains: list[_Chain], thrown: int, reach: int, jobs: int) -> None:
+        halt = Event()
+        with ThreadPoolExecutor(max(1, min(jobs, len(chains)))) as pool:
+            pending = {pool.submit(chain.run, thrown, reach, halt.is_set) for chain in chains}
+            try:
+                while pending and not self._asked_to_stop():
+                    done, pending = wait(pending, timeout=SLICE)
+                    for future in done:
+                        future.result()
+            finally:
+                halt.set()
+
+    def _asked_to_stop(self) -> bool:
+        """Whether time is up, or the callback or the keyboard ends the search."""
+        if self._status != "converged":
+            return True
+        try:
+            if self._control.is_due():
+                self._round += 1
+                cost = self._engine.cost
+                self._control.report(
+                    Progress("insertion", self._round, cost, cost, self._control.seconds)
+                )
+        except Stopped as stopped:
+            self._status = stopped.status
+        except KeyboardInterrupt:
+            self._status = "interrupted"
+        return self._status != "converged"

@@ -1,0 +1,230 @@
+"""What all searches share: deadline, callback, trace, and the best state to come back to."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from qwo.errors import ArgumentError, KnowledgeError
+from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.order.protocol import OrderEngine
+from qwo.search.result import SearchOutcome, Status
+
+HEARTBEAT = 0.1
+"""Seconds after which a callback is asked again although nothing has improved."""
+
+TOLERANCE = 1e-9
+"""Costs that differ by less, relative to their size, are equal: the difference is rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a search stands, for a callback to watch.
+
+    Attributes
+    ----------
+    search : str
+        Name of the search.
+    round : int
+        Passes, restarts or perturbations so far, whatever the search counts.
+    cost, best_cost : float
+        Cost of the state that the engine is in, and the lowest so far.
+    seconds : float
+        Time since the control was made.
+    """
+
+    search: str
+    round: int
+    cost: float
+    best_cost: float
+    seconds: float
+
+
+Callback = Callable[[Progress], bool | None]
+
+
+class Stopped(Exception):  # noqa: N818
+    """Ends a search from within; it carries the status and never leaves this package."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(status)
+        self.status: Status = status
+
+
+class Control:
+    """A deadline and a callback for one search, or for several that follow each other.
+
+    Time counts from when the control is made.
+
+    Parameters
+    ----------
+    time_limit : float, optional
+        Seconds after which a search returns its best order.
+    callback : callable, optional
+        Gets a `Progress` after each improvement and each round, and at least every 0.1 seconds
+        unless a single call of the engine takes longer. True stops the search.
+    clock : callable
+        Seconds on a monotonic clock.
+    """
+
+    def __init__(
+        self,
+        *,
+        time_limit: float | None = None,
+        callback: Callback | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        if time_limit is not None and not time_limit >= 0:
+            raise ArgumentError(f"time_limit must be a number of seconds from 0; got {time_limit}")
+        self._clock = clock
+        self._start = clock()
+        self._deadline = math.inf if time_limit is None else self._start + time_limit
+        self._callback = callback
+        self._wake = self._deadline if callback is None else self._start
+
+    @property
+    def seconds(self) -> float:
+        """Time since the control was made."""
+        return self._clock() - self._start
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until the deadline, not below 0; infinite without one."""
+        return max(self._deadline - self._clock(), 0.0)
+
+    @property
+    def watched(self) -> bool:
+        """Whether there is a callback."""
+        return self._callback is not None
+
+    def is_due(self) -> bool:
+        """Whether the callback wants a report by now; raises `Stopped` once time is up.
+
+        One reading of the clock and one comparison unless there is something to do.
+        """
+        now = self._clock()
+        if now < self._wake:
+            return False
+        if now >= self._deadline:
+            raise Stopped("time limit")
+        self._wake = min(self._deadline, now + HEARTBEAT)
+        return True
+
+    def report(self, progress: Progress) -> None:
+        """Show the callback where the search stands; raises `Stopped` if it says so."""
+        if self._callback is not None and self._callback(progress):
+            raise Stopped("stopped")
+
+
+class Run:
+    """One search on one engine: the best state so far, the trace, and the counts.
+
+    The best state is kept as a mark of the engine, so that the search may leave it and come back.
+
+    Attributes
+    ----------
+    engine : OrderEngine
+        The engine, which the search moves.
+    best : float
+        The lowest cost so far.
+    tolerance : float
+        By how much two costs may differ and still be equal; from the cost of the start.
+    evaluations : int
+        How many orders were looked at, for the search to count.
+    """
+
+    def __init__(self, name: str, engine: OrderEngine, control: Control) -> None:
+        self.engine = engine
+        self.best = engine.cost
+        self.tolerance = TOLERANCE * max(abs(self.best), 1.0)
+        self.evaluations = 0
+        self._name = name
+        self._control = control
+        self._round = 0
+        self._moves = 0
+        self._trace = [(control.seconds, self.best)]
+        self._anchor: int | None = engine.mark()
+
+    def check(self) -> None:
+        """Keep the time limit and the callback's heartbeat; for every evaluation."""
+        if self._control.is_due():
+            self._report()
+
+    def next_round(self) -> None:
+        """Count a round."""
+        self._round += 1
+        self.check()
+        self._report()
+
+    def improves(self, cost: float) -> bool:
+        """Whether a cost is below the best by more than rounding."""
+        return cost < self.best - self.tolerance
+
+    def accept(self, cost: float) -> None:
+        """Make the present state, of this cost, the one to come back to."""
+        improved = self.improves(cost)
+        self._settle(self.engine.release)
+        self._moves += 1
+        self.best = min(self.best, cost)
+        if improved:
+            self._trace.append((self._control.seconds, cost))
+            self._report()
+
+    def roll_back(self) -> None:
+        """Return the engine to the best state."""
+        self._settle(self.engine.undo)
+
+    def outcome(self, status: Status) -> SearchOutcome:
+        """Leave the engine in the best state, and tell what was found."""
+        if self._anchor is not None:
+            self.engine.undo(self._anchor)
+        return SearchOutcome(
+            order=self.engine.order,
+            cost=self.engine.cost,
+            status=status,
+            trace=tuple(self._trace),
+            n_moves=self._moves,
+            n_evaluations=self.evaluations,
+        )
+
+    def _settle(self, end: Callable[[int], object]) -> None:
+        # A keyboard interrupt in the midst finds either a valid anchor or none.
+        anchor, self._anchor = self._anchor, None
+        if anchor is not None:
+            end(anchor)
+        self._anchor = self.engine.mark()
+
+    def _report(self) -> None:
+        if self._control.watched:
+            cost, seconds = self.engine.cost, self._control.seconds
+            self._control.report(Progress(self._name, self._round, cost, self.best, seconds))
+
+
+def supervise(
+    name: str,
+    engine: OrderEngine,
+    search: Callable[[Run], None],
+    *,
+    control: Control | None,
+    knowledge: ResolvedKnowledge | None,
+) -> SearchOutcome:
+    """Run a search from the engine's present order until it converges or is made to stop.
+
+    However it ends, the engine is left in the best state found. Only errors pass through.
+    """
+    if knowledge is not None and not knowledge.allows_order(engine.order):
+        raise KnowledgeError(
+            "the start order contradicts the knowledge; take knowledge.topological_start(order)"
+        )
+    run = Run(name, engine, control or Control())
+    status: Status = "converged"
+    try:
+        run.check()
+        search(run)
+    except Stopped as stopped:
+        status = stopped.status
+    except KeyboardInterrupt:
+        status = "interrupted"
+    return run.outcome(status)

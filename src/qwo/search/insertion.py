@@ -1,0 +1,154 @@
+"""Insertion search: take a variable out of the order and put it where it costs least.
+
+Every engine gives the cost of all places of a variable in one scan. Around that stands an iterated
+local search: a few variables are thrown elsewhere, only what this touched is repaired, and the
+result is kept if it is no worse.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from qwo.errors import ArgumentError
+from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.order.protocol import OrderEngine
+from qwo.search.control import Control, Run, supervise
+from qwo.search.result import SearchOutcome
+
+
+def insertion(
+    engine: OrderEngine,
+    *,
+    perturbations: int = 0,
+    thrown: int = 3,
+    reach: int | None = None,
+    knowledge: ResolvedKnowledge | None = None,
+    control: Control | None = None,
+    random_state: Any = None,
+) -> SearchOutcome:
+    """The order that putting a single variable elsewhere does not improve, perturbed and repaired.
+
+    Parameters
+    ----------
+    engine : OrderEngine
+        At the order to start from; left at the order found.
+    perturbations : int
+        How often the order found is perturbed and repaired.
+    thrown : int
+        How many variables a perturbation moves.
+    reach : int, optional
+        Over how many places at most; a quarter of all if not given.
+    knowledge : ResolvedKnowledge, optional
+        Places that it forbids are never taken.
+    control : Control, optional
+        Time limit and callback.
+    random_state : None, int or Generator
+        Seed or source of randomness.
+    """
+    farthest = max(engine.n_variables // 4, 1) if reach is None else reach
+    for name, value, least in (
+        ("perturbations", perturbations, 0),
+        ("thrown", thrown, 1),
+        ("reach", farthest, 1),
+    ):
+        if value < least:
+            raise ArgumentError(f"{name} must be at least {least}; got {value}")
+    rng = np.random.default_rng(random_state)
+
+    def search(run: Run) -> None:
+        insert = _Insertion(run, knowledge, rng)
+        insert.settle()
+        for _ in range(perturbations):
+            insert.perturb(thrown, farthest)
+
+    return supervise("insertion", engine, search, control=control, knowledge=knowledge)
+
+
+class _Insertion:
+    """The moves of an insertion search."""
+
+    def __init__(
+        self, run: Run, knowledge: ResolvedKnowledge | None, rng: np.random.Generator
+    ) -> None:
+        self._run = run
+        self._engine = run.engine
+        self._knowledge = knowledge
+        self._rng = rng
+
+    def settle(self) -> None:
+        """Rounds over all variables, in random order, until one improves nothing."""
+        before = np.inf
+        while self._run.best < before:
+            before = self._run.best
+            for v in self._rng.permutation(self._engine.n_variables).tolist():
+                if self._improve(v):
+                    self._keep()
+            self._run.next_round()
+
+    def perturb(self, thrown: int, reach: int) -> None:
+        """Throw variables elsewhere and repair what that touched."""
+        touched: set[int] = set()
+        for v in self._rng.choice(self._engine.n_variables, thrown).tolist():
+            place = self._place(v) + int(self._rng.integers(-reach, reach + 1))
+            first, last = self._places(v)
+            touched |= self._move(v, min(max(place, first), last))
+        self._repair(touched)
+        self._keep()
+        self._run.next_round()
+
+    def _keep(self) -> None:
+        """Go on from the present state unless it is worse than the best: equals are welcome."""
+        cost = self._engine.cost
+        if cost <= self._run.best + self._run.tolerance:
+            self._run.accept(cost)
+        else:
+            self._run.roll_back()
+
+    def _repair(self, touched: Iterable[int]) -> None:
+        """Improve queued variables; what a move touches is queued again."""
+        queue = deque(sorted(touched))
+        waiting = set(queue)
+        while queue:
+            v = queue.popleft()
+            waiting.remove(v)
+            for u in sorted(self._improve(v) - waiting):
+                queue.append(u)
+                waiting.add(u)
+
+    def _improve(self, variable: int) -> set[int]:
+        """Move a variable to its best place, if that is better; what the move touched."""
+        run = self._run
+        run.check()
+        first, last = self._places(variable)
+        changes = self._engine.scan(variable)[first : last + 1]
+        run.evaluations += len(changes)
+        best = int(np.argmin(changes))
+        if changes[best] >= -run.tolerance:
+            return set()
+        return self._move(variable, first + best)
+
+    def _move(self, variable: int, place: int) -> set[int]:
+        """Move a variable; it, those whose parents changed, and these parents are touched."""
+        now = self._place(variable)
+        passed = self._engine.order[min(now, place) : max(now, place) + 1].tolist()
+        before = [self._engine.parents(v) for v in passed]
+        self._engine.move(variable, place)
+        touched = {variable}
+        for v, old in zip(passed, before, strict=True):
+            new = self._engine.parents(v)
+            if not np.array_equal(old, new):
+                touched.update([v, *old.tolist(), *new.tolist()])
+        return touched
+
+    def _place(self, variable: int) -> int:
+        return int(np.flatnonzero(self._engine.order == variable)[0])
+
+    def _places(self, variable: int) -> tuple[int, int]:
+        """First and last place that a variable may take."""
+        if self._knowledge is None:
+            return 0, self._engine.n_variables - 1
+        return self._knowledge.place_range(self._engine.order, variable)

@@ -1,0 +1,172 @@
+"""Orders to start a search from, read off the correlation matrix.
+
+All are functions of the correlation matrix, so that units do not matter. Where it is singular, as
+always for n ≥ N, its mixture with a little of the identity takes its place: see `RIDGE`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import LinAlgError, cho_solve, cholesky
+
+from qwo.errors import ArgumentError, OrderError, list_names
+from qwo.graph.dag import Indices
+from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.order.edge_test import BicRule, edge_test
+from qwo.order.protocol import check_order
+
+Matrix = npt.NDArray[np.float64]
+
+RIDGE = 0.01
+"""Weight of the identity in the mixture that stands in for a singular correlation matrix."""
+
+
+def start_order(
+    start: str | Sequence[int | str] | Indices,
+    correlation: Matrix,
+    n_samples: float,
+    *,
+    names: Sequence[str] | None = None,
+    knowledge: ResolvedKnowledge | None = None,
+    random_state: Any = None,
+) -> Indices:
+    """The order with which a search begins, by name or as given.
+
+    Parameters
+    ----------
+    start : str or sequence
+        ``"markov-boundary"``, ``"conditional-variance"``, ``"reverse-conditional-variance"``,
+        ``"r2"`` or ``"random"``: see the functions of this module; or all variables, by name or
+        column number.
+    correlation : ndarray, n×n
+        The correlation matrix.
+    n_samples : float
+        Number of samples N; infinite for an exact correlation matrix.
+    names : sequence of str, optional
+        Names of the variables, if the order is given by name.
+    knowledge : ResolvedKnowledge, optional
+        The order is changed as little as it takes to be allowed.
+    random_state : None, int or Generator
+        Seed or source of randomness of ``"random"``.
+    """
+    if not isinstance(start, str):
+        order = given_order(start, len(correlation), names)
+    elif start == "random":
+        order = np.random.default_rng(random_state).permutation(len(correlation))
+    elif start in _RULES:
+        order = _RULES[start](correlation, n_samples)
+    else:
+        choices = ", ".join(repr(name) for name in [*_RULES, "random"])
+        raise ArgumentError(f"start is {start!r}; wanted one of {choices}, or all variables")
+    return order if knowledge is None else knowledge.topological_start(order)
+
+
+def markov_boundary_order(correlation: Matrix, n_samples: float) -> Indices:
+    """The paper's start: variables by the size of their Markov boundary, the largest first.
+
+    The boundary of a variable are those with a non-zero entry in its row of the inverse covariance.
+    Non-zero is what the squared partial correlation given all others says under the paper's test,
+    Fisher's z at level 2/n²; for N < n + 2, where that test does not exist, under the BIC rule.
+    Variables with boundaries of equal size come in the order of their columns.
+
+    The paper does not say which end of the order is which. A variable without children has only its
+    parents for a boundary and belongs last; and the other way round, the order DAG of the start has
+    over four times the edges (100 variables of average degree 4) and hill climbing finds SKF1 .20
+    where the paper reports .72 and this order gives .69.
+    """
+    n = len(correlation)
+    rule = edge_test(n_variables=n, n_samples=n_samples)
+    if n_samples < n + 2:
+        rule = BicRule()
+    precision = _precision(correlation, n_samples)
+    scale = np.diag(precision)
+    dependent = precision**2 / np.outer(scale, scale) > rule.threshold(n, n_samples)
+    return np.argsort(-np.count_nonzero(dependent, axis=1), kind="stable")
+
+
+def conditional_variance_order(correlation: Matrix, n_samples: float) -> Indices:
+    """From the last place to the first, the variable with the smallest variance given the rest."""
+    return _eliminate(_precision(correlation, n_samples), np.argmax)[::-1]
+
+
+def reverse_conditional_variance_order(correlation: Matrix, n_samples: float) -> Indices:
+    """From the first place to the last, the variable with the largest variance given the rest.
+
+    "The rest" are the variables not yet placed, as in `conditional_variance_order`.
+    """
+    return _eliminate(_precision(correlation, n_samples), np.argmin)
+
+
+def r2_order(correlation: Matrix, n_samples: float) -> Indices:
+    """Variables by their variance given all others, the largest first.
+
+    On the scale of correlations this is 1 - R² of the regression on all others.
+    """
+    return np.argsort(np.diag(_precision(correlation, n_samples)), kind="stable")
+
+
+def given_order(
+    given: Sequence[int | str] | Indices, n_variables: int, names: Sequence[str] | None
+) -> Indices:
+    """An order by names or column numbers, as column numbers."""
+    listed = list(given)
+    if not any(isinstance(v, str) for v in listed):
+        return check_order(np.asarray(listed), n_variables)
+    column = {name: k for k, name in enumerate(names or ())}
+    unknown = [v for v in listed if isinstance(v, str) and v not in column]
+    if unknown:
+        raise OrderError(
+            f"the order names {list_names(unknown)}; the variables are {list_names(column)}",
+            columns=unknown,
+        )
+    numbers = [column[v] if isinstance(v, str) else v for v in listed]
+    return check_order(np.asarray(numbers), n_variables)
+
+
+_RULES: dict[str, Callable[[Matrix, float], Indices]] = {
+    "markov-boundary": markov_boundary_order,
+    "conditional-variance": conditional_variance_order,
+    "reverse-conditional-variance": reverse_conditional_variance_order,
+    "r2": r2_order,
+}
+
+
+def _precision(correlation: Matrix, n_samples: float) -> Matrix:
+    """The inverse of the correlation matrix, or of its mixture with the identity."""
+    if len(correlation) < n_samples:
+        try:
+            return _inverse(correlation)
+        except LinAlgError:
+            pass
+    return _inverse((1 - RIDGE) * correlation + RIDGE * np.eye(len(correlation)))
+
+
+def _inverse(matrix: Matrix) -> Matrix:
+    inverse: Matrix = cho_solve((cholesky(matrix, lower=True), True), np.eye(len(matrix)))
+    return inverse
+
+
+def _eliminate(precision: Matrix, choose: Callable[[Matrix], np.intp]) -> Indices:
+    """Variables in the order in which they are taken out of the distribution, one by one.
+
+    The variance of a variable given the rest is the reciprocal of its diagonal entry in the
+    precision matrix of the rest, which is a Schur complement: this is Cholesky's factorisation of
+    the precision matrix with a pivot of choice. Only the diagonal is updated at once, rows when
+    their turn comes: n products of a vector and a matrix, O(n³) in all.
+    """
+    n = len(precision)
+    rows = np.zeros((n, n))
+    diagonal = np.diag(precision).copy()
+    left = np.arange(n)
+    order = np.empty(n, dtype=np.intp)
+    for k in range(n):
+        v = left[choose(diagonal[left])]
+        order[k] = v
+        rows[k] = (precision[v] - rows[:k, v] @ rows[:k]) / np.sqrt(diagonal[v])
+        diagonal -= rows[k] ** 2
+        left = left[left != v]
+    return order

@@ -1,0 +1,38 @@
+"""Linear structural equation models on a DAG, from moments alone.
+
+Coefficients with standard errors, fit indices, the score of any graph, causal effects, and the
+effects that a whole equivalence class allows.
+"""
+
+from qwo.sem.effects import (
+    Effect,
+    EffectMatrix,
+    adjusted_effect,
+    direct_effect,
+    total_effect,
+    total_effects,
+)
+from qwo.sem.fit import fit_sem
+from qwo.sem.fit_indices import ModelFit
+from qwo.sem.ida import PossibleEffects, ida, ida_all
+from qwo.sem.linear_sem import EdgeEstimate, LinearSem, NodeEstimate
+from qwo.sem.score import GraphScore, score_graph
+
+__all__ = [
+    "EdgeEstimate",
+    "Effect",
+    "EffectMatrix",
+    "GraphScore",
+    "LinearSem",
+    "ModelFit",
+    "NodeEstimate",
+    "PossibleEffects",
+    "adjusted_effect",
+    "direct_effect",
+    "fit_sem",
+    "ida",
+    "ida_all",
+    "score_graph",
+    "total_effect",
+    "total_effects",
+]

@@ -1,0 +1,198 @@
+"""Causal effects in a linear model: direct, total, and by adjustment.
+
+With B[i, j] the coefficient of i → j, entry (x, y) of T = (I - B)⁻¹ sums the products of
+coefficients over all directed paths from x to y: the change of y when x is set one unit higher.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import solve_triangular
+from scipy.special import stdtrit
+
+from qwo.errors import ArgumentError, ColumnNameError, list_names
+from qwo.graph.dag import topological_order
+from qwo.moments import Moments, as_moments
+from qwo.sem.arguments import Variable, cause_and_effect, column
+from qwo.sem.linear_sem import LinearSem
+from qwo.sem.regression import Regression, inverse_factor, partial_slopes, t_test
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """An estimated effect of one variable on another, in the units of the data.
+
+    Attributes
+    ----------
+    cause, effect : str
+        The variables.
+    estimate, standard_error : float
+        The effect of one unit of the cause. The error is 0 where the graph alone makes the effect
+        0, and where moments are exact (N = ∞); there is nothing to test then.
+    df : float
+        Degrees of freedom of Student's t distribution; infinite for the normal distribution.
+    """
+
+    cause: str
+    effect: str
+    estimate: float
+    standard_error: float
+    df: float = math.inf
+
+    @property
+    def statistic(self) -> float:
+        """The estimate in units of its standard error (t, or z with infinite df)."""
+        return float(t_test(self.estimate, self.standard_error, self.df).statistic)
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided p-value for the hypothesis of no effect."""
+        return float(t_test(self.estimate, self.standard_error, self.df).p_value)
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """The confidence interval of a level between 0 and 1."""
+        if not 0 < level < 1:
+            raise ArgumentError(f"level is {level!r}; wanted a number between 0 and 1")
+        margin = float(stdtrit(self.df, (1 + level) / 2)) * self.standard_error
+        return self.estimate - margin, self.estimate + margin
+
+    def __float__(self) -> float:
+        return self.estimate
+
+    def __str__(self) -> str:
+        stated = f"{self.cause} → {self.effect}: {self.estimate:.4g}"
+        if self.standard_error == 0:
+            return f"{stated}, exactly"
+        low, high = self.interval()
+        return f"{stated}, 95 % [{low:.4g}, {high:.4g}], p = {self.p_value:.3g}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EffectMatrix:
+    """Total effects of all variables on all variables.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The variables.
+    estimates, standard_errors : ndarray of shape (n, n)
+        Entry (x, y) belongs to the effect of x on y; the diagonal is 1 with error 0.
+    """
+
+    names: tuple[str, ...]
+    estimates: FloatArray
+    standard_errors: FloatArray
+
+    def effect(self, cause: Variable, effect: Variable) -> Effect:
+        """The entry of two variables, by name or column number."""
+        x, y = cause_and_effect(self.names, cause, effect)
+        size, error = float(self.estimates[x, y]), float(self.standard_errors[x, y])
+        return Effect(self.names[x], self.names[y], size, error)
+
+
+def direct_effect(sem: LinearSem, cause: Variable, effect: Variable) -> Effect:
+    """The coefficient of the edge cause → effect; 0 with error 0 where there is no such edge."""
+    x, y = cause_and_effect(sem.names, cause, effect)
+    size, error = float(sem.coefficients[x, y]), float(sem.standard_errors[x, y])
+    return Effect(sem.names[x], sem.names[y], size, error, sem.equations[y].df)
+
+
+def total_effect(sem: LinearSem, cause: Variable, effect: Variable) -> Effect:
+    """T[x, y]: the sum over directed paths of the products of their coefficients.
+
+    The standard error is that of the delta method. ∂T[x, y]/∂B[i, j] = T[x, i] T[j, y], and the
+    coefficients of different equations are uncorrelated, so that the variance is
+    Σ_j T[j, y]² · t_jᵀ V_j t_j, with V_j the covariance matrix of the coefficients into j and t_j
+    the entries T[x, i] of its parents i. For one path of two edges this is Sobel's formula.
+    The test is normal. Time is linear in the edges, for parents few in number.
+
+    Parameters
+    ----------
+    sem : LinearSem
+        The model.
+    cause, effect : str or int
+        Variables by name or column number.
+    """
+    x, y = cause_and_effect(sem.names, cause, effect)
+    equations = [sem.equations[j] for j in topological_order(sem.dag)]
+    from_cause, to_effect = np.zeros(sem.n_variables), np.zeros(sem.n_variables)
+    from_cause[x] = to_effect[y] = 1.0
+    for equation in equations:
+        from_cause[equation.target] += from_cause[equation.predictors] @ equation.slopes
+    for equation in reversed(equations):
+        to_effect[equation.predictors] += to_effect[equation.target] * equation.slopes
+    variance = sum(
+        to_effect[equation.target] ** 2 * _slope_variance(sem.moments, equation, from_cause)
+        for equation in equations
+        if to_effect[equation.target] and from_cause[equation.predictors].any()
+    )
+    unit = sem.moments.scales[y] / sem.moments.scales[x]
+    estimate, error = from_cause[y] * unit, math.sqrt(variance) * unit
+    return Effect(sem.names[x], sem.names[y], float(estimate), float(error))
+
+
+def total_effects(sem: LinearSem) -> EffectMatrix:
+    """T = (I - B)⁻¹ with the standard errors of `total_effect`, for all pairs together."""
+    order = topological_order(sem.dag)
+    ordered = np.ix_(order, order)
+    # In causal order I - B is triangular with unit diagonal: substitution, no elimination.
+    triangle = np.eye(sem.n_variables) - sem.standardized_coefficients[ordered]
+    effects = np.empty_like(triangle)
+    effects[ordered] = solve_triangular(triangle, np.eye(sem.n_variables), unit_diagonal=True)
+    steps = np.zeros_like(effects)
+    for equation in sem.equations:
+        if len(equation.predictors):
+            steps[:, equation.target] = _slope_variance(sem.moments, equation, effects.T)
+    variances = steps @ np.square(effects)
+    units = sem.moments.scales / sem.moments.scales[:, None]
+    return EffectMatrix(sem.names, effects * units, np.sqrt(variances) * units)
+
+
+def _slope_variance(moments: Moments, equation: Regression, weights: FloatArray) -> FloatArray:
+    """tᵀ V t, with V the covariance matrix of the slopes and t the predictors' rows of weights."""
+    label = repr(moments.names[equation.target])
+    half = inverse_factor(moments, label, equation.predictors) @ weights[equation.predictors]
+    variance: FloatArray = np.square(half).sum(axis=0) * (equation.residual_variance / equation.df)
+    return variance
+
+
+def adjusted_effect(
+    data: Any, cause: Variable, effect: Variable, adjust: Iterable[Variable] = ()
+) -> Effect:
+    """The coefficient of the cause when the effect is regressed on it and on ``adjust``.
+
+    It is the total effect if ``adjust`` is a valid adjustment set, such as the parents of the
+    cause; whether it is one is for a graph to say. Standard error and test are those of ordinary
+    least squares.
+
+    Parameters
+    ----------
+    data : Moments, array-like, data frame, str or path
+        Samples in rows and variables in columns, or their moments.
+    cause, effect : str or int
+        Variables by name or column number.
+    adjust : iterable of str or int
+        Variables to hold fixed.
+    """
+    moments = as_moments(data)
+    x, y = cause_and_effect(moments.names, cause, effect)
+    if isinstance(adjust, str):
+        raise ColumnNameError(f"adjust is the single string {adjust!r}; wanted a list of variables")
+    fixed = sorted({column(moments.names, variable, "adjust") for variable in adjust})
+    both = [moments.names[v] for v in (x, y) if v in fixed]
+    if both:
+        raise ColumnNameError(
+            f"adjust has {list_names(both)}, which is the cause or the effect; leave it out", both
+        )
+    found = partial_slopes(moments, x, fixed, np.array([y]))
+    return Effect(
+        moments.names[x], moments.names[y], float(found.slopes[0]), float(found.errors[0]), found.df
+    )

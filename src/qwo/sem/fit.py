@@ -1,0 +1,58 @@
+"""Maximum-likelihood estimates of the linear structural equations on a DAG."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from qwo.graph.dag import Adjacency, adjacency_lists
+from qwo.moments import Moments, as_moments
+from qwo.sem.arguments import dag_matrix
+from qwo.sem.linear_sem import LinearSem
+from qwo.sem.regression import Regression, regress
+
+
+def fit_sem(data: Any, dag: Any) -> LinearSem:
+    """The linear Gaussian model on a DAG that fits the data best.
+
+    Each variable is regressed on its parents, with an intercept: for a DAG with independent noise
+    this maximises the likelihood. Only moments are used.
+
+    Parameters
+    ----------
+    data : Moments, array-like, data frame, str or path
+        Samples in rows and variables in columns, or their moments. With exact moments (N = ∞)
+        standard errors are 0 and all that depends on N is NaN.
+    dag : array-like, data frame, networkx.DiGraph, or object with an attribute ``dag``
+        A matrix has ``A[i, j] = 1`` for i → j in the column order of the data. The nodes of a
+        networkx graph are names or column numbers. A `Discovery` has its ``dag``.
+
+    Raises
+    ------
+    GraphError
+        If the graph is no DAG on the variables of the data.
+    SampleSizeError
+        If a variable has k parents and N ≤ k + 1.
+    LinearDependenceError
+        If the parents of a variable are linearly dependent or determine it exactly.
+
+    Examples
+    --------
+    >>> from qwo.simulation import simulate
+    >>> data, dag, _ = simulate("er", n_variables=4, n_samples=500, random_state=1)
+    >>> fit_sem(data, dag)
+    <LinearSem of 4 variables, 4 edges, N = 500>
+    """
+    moments = as_moments(data)
+    matrix = dag_matrix(dag, moments.names).copy()
+    matrix.setflags(write=False)
+    return LinearSem(moments, matrix, fit_equations(moments, matrix))
+
+
+def fit_equations(moments: Moments, dag: Adjacency) -> tuple[Regression, ...]:
+    """The regression of each variable on its parents, in column order."""
+    return tuple(
+        regress(moments, child, np.array(parents, dtype=np.intp))
+        for child, parents in enumerate(adjacency_lists(dag).parents)
+    )

@@ -1,0 +1,178 @@
+"""IDA: all total effects that an equivalence class of DAGs allows.
+
+M. Maathuis, M. Kalisch and P. Bühlmann, Estimating high-dimensional intervention effects from
+observational data, Annals of Statistics 37 (2009), algorithm 3: the local method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from qwo.errors import GraphError
+from qwo.graph.cpdag import is_cpdag
+from qwo.graph.dag import Adjacency, Indices, v_structures
+from qwo.graph.extension import to_dag
+from qwo.graph.pdag import PartialDag
+from qwo.moments import Moments, as_moments
+from qwo.sem.arguments import Variable, cause_and_effect, column, pdag_matrix
+from qwo.sem.effects import Effect
+from qwo.sem.regression import partial_slopes
+
+FloatArray = npt.NDArray[np.float64]
+ParentSets = list[tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PossibleEffects(Sequence[Effect]):
+    """The total effects of a cause on an effect, one for each parent set that the cause may have.
+
+    A sequence of `Effect`. Distinct values are those over all DAGs of the class; how often a value
+    appears is not how many DAGs have it.
+
+    Attributes
+    ----------
+    cause, effect : str
+        The variables.
+    parent_sets : tuple of tuple of str
+        The possible parents of the cause, smallest set first.
+    estimates, standard_errors : ndarray
+        The effect for each parent set and its error by least squares given that set. Both are 0
+        where the effect is itself among the parents.
+    df : ndarray
+        Residual degrees of freedom.
+    """
+
+    cause: str
+    effect: str
+    parent_sets: tuple[tuple[str, ...], ...]
+    estimates: FloatArray
+    standard_errors: FloatArray
+    df: FloatArray
+
+    @property
+    def lower_bound(self) -> float:
+        """The smallest size of the effect: 0 unless the cause matters in every DAG."""
+        return float(np.abs(self.estimates).min())
+
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    @overload
+    def __getitem__(self, index: int) -> Effect: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Effect, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Effect | tuple[Effect, ...]:
+        if isinstance(index, slice):
+            return tuple(self[k] for k in range(*index.indices(len(self))))
+        size, error = float(self.estimates[index]), float(self.standard_errors[index])
+        return Effect(self.cause, self.effect, size, error, float(self.df[index]))
+
+    def __str__(self) -> str:
+        values = ", ".join(f"{value:.4g}" for value in np.sort(self.estimates))
+        return f"{self.cause} → {self.effect}: {values}"
+
+
+def ida(data: Any, cpdag: Any, cause: Variable, effect: Variable) -> PossibleEffects:
+    """The possible total effects of one variable on another over an equivalence class.
+
+    Given the parents of the cause, the total effect is its coefficient in the regression of the
+    effect on it and them, or 0 if the effect is one of them. In a CPDAG the parents can be the
+    definite ones with any set of undirected neighbours that makes no new v-structure at the cause:
+    any clique of them. Time goes with the number of cliques.
+
+    Parameters
+    ----------
+    data : Moments, array-like, data frame, str or path
+        Samples in rows and variables in columns, or their moments.
+    cpdag : array-like, data frame, networkx.DiGraph, or object with an attribute ``cpdag``
+        1 = i → j, 2 = undirected (both entries). A DAG stands for itself alone: take `to_cpdag`
+        of it first to ask about its class. In a graph that background knowledge has directed
+        further, each parent set is checked by extending the graph with it (the semi-local method
+        of Perković, Kalisch and Maathuis, UAI 2017).
+    cause, effect : str or int
+        Variables by name or column number.
+    """
+    moments = as_moments(data)
+    x, y = cause_and_effect(moments.names, cause, effect)
+    sets = parent_sets(pdag_matrix(cpdag, moments.names, "cpdag"), x, moments.names)
+    return _possible_effects(moments, x, sets, np.array([y]))[0]
+
+
+def ida_all(data: Any, cpdag: Any, cause: Variable) -> dict[str, PossibleEffects]:
+    """The possible total effects of one variable on each of the others, by their names.
+
+    The same as `ida` for each effect in turn, with one factorisation for each parent set.
+    """
+    moments = as_moments(data)
+    x = column(moments.names, cause, "cause")
+    sets = parent_sets(pdag_matrix(cpdag, moments.names, "cpdag"), x, moments.names)
+    others = np.delete(np.arange(moments.n_variables), x)
+    return {found.effect: found for found in _possible_effects(moments, x, sets, others)}
+
+
+def _possible_effects(
+    moments: Moments, cause: int, sets: ParentSets, targets: Indices
+) -> list[PossibleEffects]:
+    found = [partial_slopes(moments, cause, parents, targets) for parents in sets]
+    estimates = np.array([each.slopes for each in found])
+    errors = np.array([each.errors for each in found])
+    for row, parents in enumerate(sets):
+        among = np.isin(targets, parents)
+        estimates[row, among] = errors[row, among] = 0.0
+    names = moments.names
+    labels = tuple(tuple(names[p] for p in parents) for parents in sets)
+    df = np.array([each.df for each in found])
+    return [
+        PossibleEffects(names[cause], names[y], labels, estimates[:, k], errors[:, k], df)
+        for k, y in enumerate(targets.tolist())
+    ]
+
+
+def parent_sets(graph: Adjacency, vertex: int, names: Sequence[str]) -> ParentSets:
+    """The parent sets of a vertex over the DAGs that extend a graph, by size, then by columns."""
+    locally_valid = sorted(_locally_valid(graph, vertex), key=lambda found: (len(found), found))
+    if is_cpdag(graph):
+        return locally_valid
+    colliders = v_structures(to_dag(graph, names))
+    return [found for found in locally_valid if _extends(graph, vertex, found, colliders)]
+
+
+def _locally_valid(graph: Adjacency, vertex: int) -> Iterator[tuple[int, ...]]:
+    """The definite parents with each clique of undirected neighbours.
+
+    Others would make a v-structure at the vertex. In a CPDAG these make none: a parent of the
+    vertex is adjacent to each of its neighbours. Cliques are grown one by one, so that time goes
+    with their number and not with the number of all sets of neighbours.
+    """
+    pdag = PartialDag.from_matrix(graph)
+    stack: list[tuple[tuple[int, ...], list[int]]] = [((), sorted(pdag.neighbours[vertex]))]
+    while stack:
+        clique, candidates = stack.pop()
+        yield tuple(sorted(pdag.parents[vertex].union(clique)))
+        for k, u in enumerate(candidates):
+            rest = [w for w in candidates[k + 1 :] if pdag.adjacent(u, w)]
+            stack.append(((*clique, u), rest))
+
+
+def _extends(
+    graph: Adjacency,
+    vertex: int,
+    parents: tuple[int, ...],
+    colliders: list[tuple[int, int, int]],
+) -> bool:
+    """Whether a DAG of the graph's class gives the vertex exactly these parents."""
+    branch = graph.copy()
+    for u in np.flatnonzero(graph[vertex] == 2).tolist():
+        tail, head = (u, vertex) if u in parents else (vertex, u)
+        branch[tail, head], branch[head, tail] = 1, 0
+    try:
+        return v_structures(to_dag(branch)) == colliders
+    except GraphError:
+        return False

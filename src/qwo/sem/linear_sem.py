@@ -1,0 +1,278 @@
+"""The fitted linear model X_j = a_j + Σ_i B[i, j] X_i + e_j on a DAG."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from qwo.graph.dag import Adjacency
+from qwo.moments import Moments
+from qwo.sem.fit_indices import ModelFit, model_fit
+from qwo.sem.likelihood import row_log_likelihood, rows_in_order
+from qwo.sem.regression import Regression, t_test
+from qwo.sem.summary import summary
+from qwo.sem.tables import records_frame
+from qwo.simulation import LinearModel, implied_covariance
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class EdgeEstimate(NamedTuple):
+    """The coefficient of one edge.
+
+    Attributes
+    ----------
+    cause, effect : str
+        The edge cause → effect.
+    coefficient : float
+        Change of the effect for a unit change of the cause, its other parents held fixed.
+    standard_error, t, p_value : float
+        Of ordinary least squares: two-sided, Student's t on N - k - 1 degrees of freedom. With
+        N = ∞ the error is 0, and t and p are NaN.
+    standardized : float
+        The coefficient with both variables in units of their standard deviations.
+    """
+
+    cause: str
+    effect: str
+    coefficient: float
+    standard_error: float
+    t: float
+    p_value: float
+    standardized: float
+
+
+class NodeEstimate(NamedTuple):
+    """The equation of one variable given its parents.
+
+    Attributes
+    ----------
+    name : str
+        The variable.
+    parents : tuple of str
+        Its k parents, in column order.
+    intercept, intercept_error : float
+        The constant and its standard error; NaN where the means are unknown.
+    residual_variance : float
+        Maximum likelihood (divisor N): what the likelihood and the implied covariance use.
+    unbiased_variance : float
+        The same with divisor N - k - 1: what the standard errors use.
+    r_squared : float
+        Share of the variance that the parents explain.
+    df : float
+        Residual degrees of freedom N - k - 1.
+    """
+
+    name: str
+    parents: tuple[str, ...]
+    intercept: float
+    intercept_error: float
+    residual_variance: float
+    unbiased_variance: float
+    r_squared: float
+    df: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearSem:
+    """Linear structural equations on a DAG, fitted by maximum likelihood; made by `fit_sem`.
+
+    Attributes
+    ----------
+    moments : Moments
+        What it was fitted to.
+    dag : int8 ndarray of shape (n, n)
+        ``dag[i, j] = 1`` for i → j; read-only.
+    equations : tuple of Regression
+        The regression of each variable on its parents, in column order, on the correlation scale.
+    """
+
+    moments: Moments
+    dag: Adjacency
+    equations: tuple[Regression, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables, in column order."""
+        return self.moments.names
+
+    @property
+    def n_samples(self) -> float:
+        """N; infinite if the model was fitted to the exact moments of a distribution."""
+        return self.moments.n_samples
+
+    @property
+    def n_variables(self) -> int:
+        """Number of variables n."""
+        return self.moments.n_variables
+
+    @cached_property
+    def n_edges(self) -> int:
+        """Number of edges."""
+        return sum(len(equation.predictors) for equation in self.equations)
+
+    @cached_property
+    def standardized_coefficients(self) -> FloatArray:
+        """B with every variable in units of its standard deviation; (i, j) belongs to i → j."""
+        matrix = np.zeros((self.n_variables, self.n_variables))
+        for equation in self.equations:
+            matrix[equation.predictors, equation.target] = equation.slopes
+        return _read_only(matrix)
+
+    @cached_property
+    def coefficients(self) -> FloatArray:
+        """B in the units of the data: entry (i, j) is the coefficient of i → j, 0 without edge."""
+        return _read_only(self._in_units(self.standardized_coefficients))
+
+    @cached_property
+    def standard_errors(self) -> FloatArray:
+        """Standard errors of the entries of `coefficients`; 0 without edge."""
+        matrix = np.zeros((self.n_variables, self.n_variables))
+        for equation in self.equations:
+            matrix[equation.predictors, equation.target] = equation.errors
+        return _read_only(self._in_units(matrix))
+
+    @cached_property
+    def intercepts(self) -> FloatArray:
+        """The constants a_j; NaN where the means are unknown."""
+        return _read_only(self.moments.means - self.moments.means @ self.coefficients)
+
+    @cached_property
+    def residual_variances(self) -> FloatArray:
+        """Var e_j, maximum likelihood (divisor N)."""
+        shares = np.array([equation.residual_variance for equation in self.equations])
+        return _read_only(shares * np.square(self.moments.scales))
+
+    @cached_property
+    def r_squared(self) -> FloatArray:
+        """The share of each variable's variance that its parents explain."""
+        return _read_only(np.array([1 - equation.residual_variance for equation in self.equations]))
+
+    @cached_property
+    def edges(self) -> tuple[EdgeEstimate, ...]:
+        """One record for each edge, by effect and then by cause, in column order."""
+        return tuple(edge for equation in self.equations for edge in self._edges_into(equation))
+
+    @cached_property
+    def nodes(self) -> tuple[NodeEstimate, ...]:
+        """One record for each variable, in column order."""
+        return tuple(self._node(equation) for equation in self.equations)
+
+    @cached_property
+    def fit(self) -> ModelFit:
+        """Likelihood, information criteria and fit indices of the whole model."""
+        return model_fit(self.moments, self.equations, self._implied_correlation())
+
+    @property
+    def implied_means(self) -> FloatArray:
+        """The means under the model, which are those of the sample; NaN where unknown."""
+        return self.moments.means
+
+    def implied_covariance(self) -> FloatArray:
+        """The covariance matrix (I - B)⁻ᵀ Ω (I - B)⁻¹ under the model."""
+        scales = self.moments.scales
+        return self._implied_correlation() * np.outer(scales, scales)
+
+    def sample(self, n_samples: int, random_state: Any = None) -> FloatArray:
+        """Independent Gaussian draws from the model, one per row, in column order.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of rows.
+        random_state : None, int or numpy.random.Generator
+            Seed or source of randomness.
+
+        Notes
+        -----
+        Means that are unknown, because the moments were given without them, are taken to be 0.
+        """
+        shares = np.array([equation.residual_variance for equation in self.equations])
+        model = LinearModel(self.dag, self.standardized_coefficients, shares)
+        rows = model.sample(n_samples, random_state=random_state)
+        rows *= self.moments.scales
+        rows += np.nan_to_num(self.moments.means)
+        return rows
+
+    def log_likelihood(self, data: Any) -> FloatArray:
+        """The log-density of each row of data, which need not be the data fitted to.
+
+        Parameters
+        ----------
+        data : array-like, data frame, str or path
+            The columns of an array are taken in the order of the model; those of a frame or file
+            are found by name, and others may be there.
+
+        Returns
+        -------
+        ndarray of shape (rows,)
+            Its sum over the rows that the model was fitted to is ``fit.log_likelihood``.
+        """
+        return row_log_likelihood(self.moments, self.equations, rows_in_order(data, self.names))
+
+    def edges_table(self) -> pd.DataFrame:
+        """`edges` as a pandas data frame."""
+        return records_frame(EdgeEstimate._fields, self.edges)
+
+    def nodes_table(self) -> pd.DataFrame:
+        """`nodes` as a pandas data frame, with the names as its index."""
+        return records_frame(NodeEstimate._fields, self.nodes).set_index("name")
+
+    def __str__(self) -> str:
+        return summary(self)
+
+    def __repr__(self) -> str:
+        n_samples = "∞" if self.moments.is_oracle else f"{self.n_samples:.10g}"
+        return f"<LinearSem of {self.n_variables} variables, {self.n_edges} edges, N = {n_samples}>"
+
+    def _in_units(self, standardized: FloatArray) -> FloatArray:
+        """Entries (i, j) times s_j / s_i."""
+        return standardized * (self.moments.scales / self.moments.scales[:, None])
+
+    def _implied_correlation(self) -> FloatArray:
+        """The implied covariance matrix of the variables divided by the sample's deviations."""
+        shares = [equation.residual_variance for equation in self.equations]
+        return implied_covariance(self.standardized_coefficients, shares)
+
+    def _edges_into(self, equation: Regression) -> list[EdgeEstimate]:
+        effect, causes = equation.target, equation.predictors
+        units = self.moments.scales[effect] / self.moments.scales[causes]
+        test = t_test(equation.slopes, equation.errors, equation.df)
+        numbers = zip(
+            causes.tolist(),
+            (equation.slopes * units).tolist(),
+            (equation.errors * units).tolist(),
+            test.statistic.tolist(),
+            test.p_value.tolist(),
+            equation.slopes.tolist(),
+            strict=True,
+        )
+        name = self.names[effect]
+        return [EdgeEstimate(self.names[cause], name, *rest) for cause, *rest in numbers]
+
+    def _node(self, equation: Regression) -> NodeEstimate:
+        v, k = equation.target, len(equation.predictors)
+        variance = float(self.residual_variances[v])
+        return NodeEstimate(
+            name=self.names[v],
+            parents=tuple(self.names[p] for p in equation.predictors),
+            intercept=float(self.intercepts[v]),
+            intercept_error=equation.intercept_error * float(self.moments.scales[v]),
+            residual_variance=variance,
+            # N / (N - k - 1), in a form that is 1 for N = ∞.
+            unbiased_variance=variance / (1 - (k + 1) / self.n_samples),
+            r_squared=1 - equation.residual_variance,
+            df=equation.df,
+        )
+
+
+def _read_only(array: FloatArray) -> FloatArray:
+    array.setflags(write=False)
+    return array

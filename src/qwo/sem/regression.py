@@ -1,0 +1,167 @@
+"""Least squares from moments: regressions with an intercept, on the correlation scale.
+
+With R the correlation matrix, P the predictors and R_PP = L Lᵀ, the standardised slopes of y are
+R_PP⁻¹ R_Py, its residual variance is σ² = 1 - |L⁻¹ R_Py|², and the covariance matrix of the slopes
+is σ² R_PP⁻¹ / (N - k - 1) for k predictors: ordinary least squares with an intercept, exactly.
+In the units of the data a slope is s_y / s_x times as large. N = ∞ makes every error 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import lapack
+from scipy.special import stdtr
+
+from qwo.errors import LinearDependenceError, SampleSizeError, list_names
+from qwo.graph.dag import Indices
+from qwo.moments import Moments
+from qwo.moments.dependence import TOLERANCE
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Regression:
+    """Least squares of one standardised variable on others.
+
+    Attributes
+    ----------
+    target : int
+        Column of the variable.
+    predictors : ndarray of int
+        Columns of the k predictors.
+    slopes, errors : ndarray of shape (k,)
+        Standardised slopes and their standard errors.
+    intercept_error : float
+        Standard error of the intercept, in standard deviations of the target.
+    residual_variance : float
+        σ², maximum likelihood (divisor N): the part of the target's variance that is left.
+    df : float
+        Residual degrees of freedom N - k - 1.
+    """
+
+    target: int
+    predictors: Indices
+    slopes: FloatArray
+    errors: FloatArray
+    intercept_error: float
+    residual_variance: float
+    df: float
+
+
+def regress(moments: Moments, target: int, predictors: Indices) -> Regression:
+    """The regression of a variable on others.
+
+    Raises
+    ------
+    SampleSizeError
+        If N ≤ k + 1.
+    LinearDependenceError
+        If the predictors are linearly dependent or determine the target exactly.
+    """
+    correlation, centres = moments.correlation, moments.means / moments.scales
+    label = repr(moments.names[target])
+    df = residual_df(moments, label, predictors)
+    if len(predictors) == 0:
+        none = np.empty(0)
+        error = float(np.sqrt(1.0 / df))
+        return Regression(target, predictors, none, none, error, 1.0, df)
+    inverse = inverse_factor(moments, label, predictors)
+    half = inverse @ correlation[predictors, target]
+    variance = float(1.0 - half @ half)
+    if variance <= TOLERANCE:
+        names = [moments.names[p] for p in predictors]
+        raise LinearDependenceError(
+            f"{label} is determined exactly by {list_names(names)}, so that its residual variance "
+            f"is 0 and its likelihood infinite; leave out {label} or one of the others",
+            [moments.names[target], *names],
+        )
+    unit = variance / df
+    leverage = float(np.square(inverse @ centres[predictors]).sum())
+    return Regression(
+        target=target,
+        predictors=predictors,
+        slopes=inverse.T @ half,
+        errors=np.sqrt(unit * np.square(inverse).sum(axis=0)),
+        intercept_error=float(np.sqrt(unit * (1.0 + leverage))),
+        residual_variance=variance,
+        df=df,
+    )
+
+
+class PartialSlopes(NamedTuple):
+    """Slopes of many targets on one predictor, and their errors, in the units of the data."""
+
+    slopes: FloatArray
+    errors: FloatArray
+    df: float
+
+
+def partial_slopes(
+    moments: Moments, cause: int, adjust: Sequence[int], targets: Indices
+) -> PartialSlopes:
+    """The slope on ``cause`` in the regression of each target on it and ``adjust``.
+
+    With the cause in the last place, its slope is the last entry of L⁻¹ R_Py divided by that of L:
+    one factorisation and one product for all targets together.
+    """
+    predictors = np.array([*adjust, cause], dtype=np.intp)
+    label = repr(moments.names[targets[0]]) if len(targets) == 1 else "other variables"
+    df = residual_df(moments, label, predictors)
+    inverse = inverse_factor(moments, label, predictors)
+    half = inverse @ moments.correlation[np.ix_(predictors, targets)]
+    variance = np.maximum(1.0 - np.square(half).sum(axis=0), 0.0)
+    units = moments.scales[targets] / moments.scales[cause] * inverse[-1, -1]
+    return PartialSlopes(half[-1] * units, np.sqrt(variance / df) * units, df)
+
+
+def residual_df(moments: Moments, target: str, predictors: Indices) -> float:
+    """N - k - 1, once it is positive."""
+    df = moments.n_samples - len(predictors) - 1
+    if df <= 0:
+        names = [moments.names[p] for p in predictors]
+        raise SampleSizeError(
+            f"the regression of {target} on {len(names)} variables ({list_names(names)}) needs "
+            f"more than {len(names) + 1} samples; got {moments.n_samples:g}. Leave some of them "
+            "out, or give more data",
+            names,
+        )
+    return df
+
+
+def inverse_factor(moments: Moments, target: str, predictors: Indices) -> FloatArray:
+    """L⁻¹, lower triangular, where R_PP = L Lᵀ."""
+    # The matrix is symmetric, so that its transpose, which LAPACK need not copy, is as good.
+    matrix = moments.correlation[np.ix_(predictors, predictors)].T
+    factor, info = lapack.dpotrf(matrix, lower=1, clean=1, overwrite_a=1)
+    if info != 0 or np.square(factor.diagonal()).min(initial=1.0) <= TOLERANCE:
+        names = [moments.names[p] for p in predictors]
+        raise LinearDependenceError(
+            f"the regression of {target} has linearly dependent predictors, {list_names(names)}, "
+            "so that its coefficients are not determined; leave one of them out",
+            names,
+        )
+    inverse: FloatArray = lapack.dtrtri(factor, lower=1, overwrite_c=1)[0]
+    return inverse
+
+
+class TTest(NamedTuple):
+    """Estimates in units of their standard errors, and two-sided p-values."""
+
+    statistic: FloatArray
+    p_value: FloatArray
+
+
+def t_test(estimates: npt.ArrayLike, errors: npt.ArrayLike, df: npt.ArrayLike) -> TTest:
+    """Student's test that each estimate is 0; NaN where the error is 0, so that nothing is random.
+
+    Infinite degrees of freedom stand for the normal distribution.
+    """
+    size, error = np.asarray(estimates, dtype=np.float64), np.asarray(errors, dtype=np.float64)
+    statistic = np.divide(size, error, out=np.full(size.shape, np.nan), where=error > 0)
+    return TTest(statistic, 2.0 * stdtr(np.asarray(df, dtype=np.float64), -np.abs(statistic)))

@@ -1,0 +1,154 @@
+"""The compiled insertion search: optimality, reproducibility, limits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from qwo.errors import ArgumentError, KnowledgeError
+from qwo.graph.cpdag import to_cpdag
+from qwo.graph.distances import shd
+from qwo.graph.knowledge import Knowledge
+from qwo.moments import Moments
+from qwo.order.bic import BicEngine
+from qwo.search import Control, Progress
+from qwo.search import bic_insertion as module
+from qwo.search.bic_insertion import bic_insertion
+from qwo.search.result import SearchOutcome
+from qwo.sem.score import score_graph
+from qwo.simulation import Simulation, simulate
+
+
+def drawn(seed: int, n: int = 20, n_samples: int = 2000, degree: float = 4.0) -> Simulation:
+    return simulate(
+        "er", n_variables=n, n_samples=n_samples, degree=degree, standardize=True, random_state=seed
+    )
+
+
+def run(seed: int = 0, **options: object) -> tuple[BicEngine, SearchOutcome]:
+    engine = BicEngine(Moments.from_data(drawn(seed).data))
+    return engine, bic_insertion(engine, random_state=1, **options)  # type: ignore[arg-type]
+
+
+def test_no_insertion_improves_the_order_found() -> None:
+    engine, outcome = run()
+    assert outcome.status == "converged"
+    assert outcome.cost == engine.cost
+    for v in range(engine.n_variables):
+        assert engine.scan(v).min() > -1e-3 * engine.penalty
+
+
+def test_the_order_found_scores_no_worse_than_the_truth_from_any_start() -> None:
+    exact = 0
+    for seed in range(8):
+        simulation = drawn(seed)
+        moments = Moments.from_data(simulation.data)
+        engine = BicEngine(moments, order=np.random.default_rng(seed).permutation(20))
+        outcome = bic_insertion(engine, restarts=50, random_state=seed)
+        assert -outcome.cost >= score_graph(moments, simulation.dag).score - 1e-6
+        exact += shd(to_cpdag(engine.dag()), to_cpdag(simulation.dag)) == 0
+    assert exact >= 4
+
+
+@pytest.mark.parametrize("restarts", [3, 50])
+def test_neither_threads_nor_slices_change_the_result(
+    restarts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, reference = run(restarts=restarts)
+    _, threaded = run(restarts=restarts, n_jobs=3)
+    monkeypatch.setattr(module, "SLICE", 1e-9)
+    _, sliced = run(restarts=restarts)
+    for other in (threaded, sliced):
+        assert other.order.tolist() == reference.order.tolist()
+        assert other.cost == reference.cost
+
+
+def test_restarts_never_make_it_worse() -> None:
+    costs = [run(seed=7, restarts=restarts)[1].cost for restarts in (0, 5, 60)]
+    assert costs[1] <= costs[0] + 1e-6
+    assert costs[2] <= costs[0] + 1e-6
+
+
+def test_tucks_reach_at_least_what_insertions_alone_do() -> None:
+    worse = 0
+    for seed in range(6):
+        with_tucks = run(seed=seed, restarts=0)[1].cost
+        without = run(seed=seed, restarts=0, tucks=False)[1].cost
+        worse += with_tucks > without + 1.0
+    assert worse <= 1
+
+
+def test_a_time_limit_of_zero_returns_the_start() -> None:
+    engine = BicEngine(Moments.from_data(drawn(0).data))
+    start = engine.order
+    outcome = bic_insertion(engine, control=Control(time_limit=0.0), random_state=0)
+    assert outcome.status == "time limit"
+    assert outcome.order.tolist() == start.tolist()
+
+
+def test_the_callback_watches_and_stops() -> None:
+    seen: list[Progress] = []
+
+    def stop(progress: Progress) -> bool:
+        seen.append(progress)
+        return True
+
+    engine = BicEngine(Moments.from_data(drawn(0, n=80).data))
+    before = engine.cost
+    outcome = bic_insertion(engine, control=Control(callback=stop), random_state=0)
+    assert outcome.status == "stopped"
+    assert len(seen) == 1
+    assert outcome.cost <= before
+
+
+@pytest.mark.parametrize("restarts", [5, 100])
+def test_the_keyboard_interrupts_without_loss(restarts: int) -> None:
+    def interrupt(progress: Progress) -> bool:
+        if progress.round >= 2:
+            raise KeyboardInterrupt
+        return False
+
+    engine = BicEngine(Moments.from_data(drawn(0, n=120, degree=6).data))
+    before = engine.cost
+    control = Control(callback=interrupt, clock=_ticking())
+    outcome = bic_insertion(engine, restarts=restarts, control=control, random_state=0, n_jobs=2)
+    assert outcome.status == "interrupted"
+    assert outcome.cost == engine.cost <= before
+
+
+def _ticking() -> object:
+    """A clock on which a second passes between any two readings."""
+    seconds = iter(range(10**9))
+    return lambda: float(next(seconds))
+
+
+def test_the_trace_falls_to_the_cost_found() -> None:
+    _, outcome = run()
+    seconds, costs = zip(*outcome.trace, strict=True)
+    assert list(costs) == sorted(costs, reverse=True)
+    assert list(seconds) == sorted(seconds)
+    assert costs[-1] == pytest.approx(outcome.cost, abs=1.0)
+
+
+def test_knowledge_is_kept() -> None:
+    simulation = drawn(2)
+    moments = Moments.from_data(simulation.data)
+    tiers = [list(range(10)), list(range(10, 20))]
+    knowledge = Knowledge(tiers=tiers, forbidden=[(0, 1)]).resolve(moments.names)
+    engine = BicEngine(moments, knowledge=knowledge)
+    outcome = bic_insertion(engine, knowledge=knowledge, random_state=0)
+    assert knowledge.allows_order(outcome.order)
+    knowledge.check_dag(engine.dag())
+
+
+def test_a_start_against_the_knowledge_is_refused() -> None:
+    moments = Moments.from_data(drawn(2).data)
+    knowledge = Knowledge(required=[(1, 0)]).resolve(moments.names)
+    with pytest.raises(KnowledgeError, match="topological_start"):
+        bic_insertion(BicEngine(moments), knowledge=knowledge)
+
+
+@pytest.mark.parametrize("wrong", [{"restarts": -1}, {"thrown": 0}, {"reach": 0}])
+def test_wrong_parameters_are_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(ArgumentError, match="at least"):
+        run(**wrong)

@@ -1,0 +1,233 @@
+"""`qwo.discover`: what a user can rely on."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from threadpoolctl import threadpool_limits
+
+import qwo
+from qwo.errors import ArgumentError, KnowledgeError
+from qwo.order.local_score import LocalScoreEngine
+from qwo.search import Progress
+
+SEARCHES = ["auto", "insertion", "grasp", "hill-climbing"]
+ENGINES = ["auto", "bic", "qwo", "reference"]
+
+
+def drawn(seed: int = 0, n: int = 12, n_samples: int = 1000) -> tuple[np.ndarray, np.ndarray]:
+    simulation = qwo.simulate("er", n_variables=n, n_samples=n_samples, degree=3, random_state=seed)
+    return simulation.data, simulation.dag
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_combination_gives_a_consistent_result(search: str, engine: str) -> None:
+    data, _ = drawn()
+    found = qwo.discover(data, search=search, engine=engine, random_state=0, restarts=2)
+    assert found.status == "converged"
+    assert found.names == tuple(f"X{k}" for k in range(12))
+    assert sorted(found.order.tolist()) == list(range(12))
+    place = np.argsort(found.order)
+    for cause, effect in np.argwhere(found.dag):
+        assert place[cause] < place[effect]
+    assert np.array_equal(found.cpdag, qwo.to_cpdag(found.dag))
+    assert found.n_edges == found.dag.sum() == len(found.edges)
+    assert found.score == pytest.approx(qwo.score_graph(data, found.dag).score, abs=1e-5)
+    assert found.params["random_state"] == 0
+    assert found.versions["qwo"] == qwo.__version__
+
+
+def test_the_default_finds_the_class_of_a_strong_model() -> None:
+    data, dag = drawn(1, n_samples=20_000)
+    found = qwo.discover(data, random_state=0)
+    assert np.array_equal(found.cpdag, qwo.to_cpdag(dag))
+
+
+def test_every_kind_of_input_gives_the_same_graph(tmp_path: Path) -> None:
+    data, _ = drawn()
+    names = [f"gene {k}" for k in range(12)]
+    frame = pd.DataFrame(data, columns=names)
+    frame.to_csv(tmp_path / "table.csv", index=False, float_format="%.17g")
+    reference = qwo.discover(data, random_state=0)
+    moments = qwo.Moments.from_data(data)
+    for other in (frame, tmp_path / "table.csv", str(tmp_path / "table.csv"), moments):
+        found = qwo.discover(other, random_state=0)
+        assert np.array_equal(found.cpdag, reference.cpdag)
+    assert qwo.discover(frame, random_state=0).names == tuple(names)
+
+
+def test_same_seed_same_result_for_any_number_of_threads() -> None:
+    data, _ = drawn(3, n=25)
+    first = qwo.discover(data, random_state=5, restarts=60)
+    for jobs in (1, 3):
+        again = qwo.discover(data, random_state=5, restarts=60, n_jobs=jobs)
+        assert np.array_equal(first.order, again.order)
+        assert first.score == again.score
+
+
+def test_a_seed_is_drawn_and_recorded() -> None:
+    data, _ = drawn()
+    found = qwo.discover(data)
+    again = qwo.discover(data, random_state=found.params["random_state"])
+    assert np.array_equal(found.order, again.order)
+
+
+def test_the_result_is_frozen() -> None:
+    found = qwo.discover(drawn()[0], random_state=0)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found.score = 0.0  # type: ignore[misc]
+    with pytest.raises(ValueError, match="read-only"):
+        found.cpdag[0, 1] = 1
+    with pytest.raises(TypeError):
+        found.params["search"] = "none"  # type: ignore[index]
+
+
+def test_the_result_prints_its_edges() -> None:
+    data, _ = drawn()
+    found = qwo.discover(data, random_state=0)
+    lines = str(found).splitlines()
+    assert f"{found.n_edges} edges" in lines[0]
+    assert len(lines) == 1 + found.n_edges
+    assert all(" --> " in line or " --- " in line for line in lines[1:])
+
+
+@pytest.mark.parametrize("search", SEARCHES[1:])
+def test_the_keyboard_returns_the_best_so_far(search: str) -> None:
+    def interrupt(_: Progress) -> None:
+        raise KeyboardInterrupt
+
+    data, _ = drawn(0, n=60)
+    found = qwo.discover(data, search=search, callback=interrupt, random_state=0)
+    assert found.status == "interrupted"
+    assert found.n_edges == found.dag.sum()
+
+
+@pytest.mark.parametrize("search", SEARCHES[1:])
+def test_the_callback_stops(search: str) -> None:
+    data, _ = drawn(0, n=60)
+    found = qwo.discover(data, search=search, callback=lambda _: True, random_state=0)
+    assert found.status == "stopped"
+
+
+@pytest.mark.parametrize("search", SEARCHES[1:])
+def test_time_limits_are_kept_at_500_variables(search: str) -> None:
+    data, _ = drawn(0, n=500, n_samples=1500)
+    moments = qwo.Moments.from_data(data)
+    limit = 0.3
+    overruns = []
+    for _ in range(3):  # a busy machine may take the processor away for a while
+        with threadpool_limits(1):  # threads of BLAS that wait for a processor are not ours
+            start = time.perf_counter()
+            found = qwo.discover(moments, search=search, time_limit=limit, random_state=0)
+            overruns.append(time.perf_counter() - start - limit)
+        assert found.status == "time limit" or overruns[-1] < 0
+        if overruns[-1] <= 0.1 * limit + 0.1:
+            break
+    assert min(overruns) <= 0.1 * limit + 0.1
+
+
+def test_progress_bar_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    qwo.discover(drawn(0, n=60)[0], progress=True, random_state=0)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "score" in captured.err
+    assert "best" in captured.err
+
+
+def test_exact_moments_give_the_true_class() -> None:
+    for seed in range(5):
+        model = qwo.simulation.random_model("er", n_variables=10, degree=3, random_state=seed)
+        moments = qwo.Moments.from_covariance(model.covariance(), None)
+        found = qwo.discover(moments, random_state=0)
+        assert np.array_equal(found.cpdag, qwo.to_cpdag(model.dag))
+        assert math.isnan(found.score)
+
+
+def test_more_variables_than_samples_uses_the_extended_bic_and_says_so() -> None:
+    simulation = qwo.simulate("er", n_variables=60, n_samples=50, degree=2, random_state=0)
+    with pytest.warns(qwo.DataWarning):
+        moments = qwo.Moments.from_data(simulation.data)
+    with pytest.warns(qwo.DataWarning, match="gamma = 0.5"):
+        found = qwo.discover(moments, random_state=0)
+    plain = qwo.discover(moments, gamma=0.0, random_state=0)
+    assert found.params["gamma"] == 0.5
+    assert found.n_edges < plain.n_edges
+
+
+def test_knowledge_is_strictly_kept_by_every_search_and_engine() -> None:
+    data, _ = drawn(4)
+    knowledge = qwo.Knowledge(
+        tiers=[[0, 1, 2, 3], [4, 5, 6, 7]], forbidden=[(8, 9)], required=[(10, 11)], leaves=[5]
+    )
+    resolved = knowledge.resolve([f"X{k}" for k in range(12)])
+    for search in SEARCHES[1:]:
+        for engine in ("bic", "qwo"):
+            found = qwo.discover(
+                data, search=search, engine=engine, knowledge=knowledge, random_state=0
+            )
+            resolved.check_dag(found.dag)
+            assert found.cpdag[10, 11] == 1
+            assert found.cpdag[11, 10] == 0
+            assert not (found.cpdag[4:8, 0:4] == 1).any()
+
+
+def test_knowledge_may_come_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "knowledge.txt"
+    path.write_text("/knowledge\nforbiddirect\nX0 X1\nX1 X0\n")
+    found = qwo.discover(drawn()[0], knowledge=path, random_state=0)
+    assert found.cpdag[0, 1] == found.cpdag[1, 0] == 0
+
+
+def test_contradictory_knowledge_is_refused_before_the_search() -> None:
+    knowledge = qwo.Knowledge(required=[("X0", "X1"), ("X1", "X2"), ("X2", "X0")])
+    with pytest.raises(KnowledgeError, match="X0"):
+        qwo.discover(drawn()[0], knowledge=knowledge)
+
+
+def test_an_engine_of_the_users_own() -> None:
+    data, _ = drawn(2, n=6)
+    moments = qwo.Moments.from_data(data)
+
+    def score(variable: int, parents: tuple[int, ...]) -> float:
+        s, chosen = moments.correlation, list(parents)
+        explained = 0.0
+        if chosen:
+            cross = s[chosen, variable]
+            explained = cross @ np.linalg.solve(s[np.ix_(chosen, chosen)], cross)
+        size = moments.n_samples
+        return float(-size * math.log(1 - explained) - 2 * len(chosen) * math.log(size))
+
+    mine = qwo.discover(data, engine=LocalScoreEngine(score, 6), random_state=0)
+    assert mine.params["engine"] == "LocalScoreEngine"
+    assert mine.score == pytest.approx(qwo.discover(data, random_state=0).score, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "match"),
+    [
+        ({"search": "annealing"}, "search must be one of"),
+        ({"engine": "gpu"}, "engine must be one of"),
+        ({"engine": object()}, "does not follow the protocol.*permute"),
+        ({"engine": "bic", "alpha": 0.01}, "engine='qwo'"),
+        ({"restarts": -1}, "restarts"),
+        ({"time_limit": -1.0}, "time_limit"),
+        ({"penalty_discount": 0.0}, "penalty_discount"),
+        ({"start": "alphabetical"}, "alphabetical"),
+        ({"start": [0, 1]}, "order"),
+    ],
+)
+def test_wrong_arguments_are_refused_by_name(wrong: dict[str, object], match: str) -> None:
+    with pytest.raises(qwo.InputError, match=match):
+        qwo.discover(drawn()[0], **wrong)  # type: ignore[arg-type]
+
+
+def test_an_engine_for_other_data_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="6 variables, the data 12"):
+        qwo.discover(drawn()[0], engine=LocalScoreEngine(lambda *_: 0.0, 6))
