@@ -187,9 +187,9 @@ void ParentFit::grow_shrink(const BicProblem& problem, const Kernels& kern, FitW
     double lowest = std::numeric_limits<double>::infinity();
     for (;;) {
         while (size() < problem.max_parents && residual_variance() > determined) {
-            const int u =
-                kern.best_candidate(problem.n(), c_.data(), s_.data(), place, limit, allowed,
-                                    determined, work.worth_adding * residual_variance());
+            const int u = kern.best_candidate(
+                problem.n(), c_.data(), s_.data(), place, limit, allowed, determined,
+                work.worth_adding * residual_variance(), work.excess.data());
             if (u < 0)
                 break;
             add(problem, kern, work, u);

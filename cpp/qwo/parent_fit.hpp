@@ -43,8 +43,10 @@ struct BicProblem {
 // again.
 struct FitWorkspace {
     explicit FitWorkspace(const BicProblem& problem)
-        : worth_adding(problem.worth_adding()), worth_keeping(problem.worth_keeping()) {}
+        : worth_adding(problem.worth_adding()), worth_keeping(problem.worth_keeping()),
+          excess(static_cast<std::size_t>(problem.n())) {}
     double worth_adding, worth_keeping;
+    Array excess;
     std::vector<double> z, losses, precisions;
     std::vector<const double*> rows;
     Array direction;

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 from functools import partial
 
 import numpy as np
 import pytest
 
 from qwo.moments import Moments
+from qwo.order.bic import BicEngine
+from qwo.order.local_score import LocalScoreEngine
+from qwo.order.qwo import QwoEngine
+from qwo.order.reference_engine import ReferenceEngine
 from qwo.search import Control, grasp, hill_climbing, insertion, start_order
+from qwo.search.bic_insertion import bic_insertion
 from qwo.simulation import simulate
 from tests.helpers.random_knowledge import random_knowledge
 
@@ -21,6 +25,8 @@ SEARCHES = {
     "grasp-paper": partial(grasp, version=0, depth=3),
     "insertion": insertion,
     "insertion-iterated": partial(insertion, perturbations=5),
+    "compiled-insertion": bic_insertion,
+    "compiled-insertion-chains": partial(bic_insertion, restarts=50, n_jobs=2),
 }
 
 
@@ -37,54 +43,45 @@ def bic(correlation, variable, parents):
     return fit - 2 * np.log(N_SAMPLES) * len(parents)
 
 
-def dense(module, name, objective):
-    def make(moments, knowledge):  # noqa: ARG001
-        return getattr(module, name)(moments, objective=objective)
-
-    return make
-
-
-def exact(module):
-    return lambda moments, knowledge: module.BicEngine(moments, knowledge=knowledge)
-
-
-def scored(module):
-    def make(moments, knowledge):
-        score = partial(bic, moments.correlation)
-        return module.LocalScoreEngine(score, moments.n_variables, knowledge=knowledge)
-
-    return make
+def scored(moments, knowledge):
+    score = partial(bic, moments.correlation)
+    return LocalScoreEngine(score, moments.n_variables, knowledge=knowledge)
 
 
 ENGINES = {
-    "qwo-likelihood": ("qwo", lambda module: dense(module, "QwoEngine", "likelihood")),
-    "qwo-edges": ("qwo", lambda module: dense(module, "QwoEngine", "edges")),
-    "reference": (
-        "reference_engine",
-        lambda module: dense(module, "ReferenceEngine", "likelihood"),
-    ),
-    "bic": ("bic", exact),
-    "local-score": ("local_score", scored),
+    "qwo-likelihood": lambda moments, _: QwoEngine(moments, objective="likelihood"),
+    "qwo-edges": lambda moments, _: QwoEngine(moments, objective="edges"),
+    "reference": lambda moments, _: ReferenceEngine(moments, objective="likelihood"),
+    "bic": lambda moments, knowledge: BicEngine(moments, knowledge=knowledge),
+    "local-score": scored,
 }
 
+COMBINATIONS = [
+    (search, engine)
+    for search in SEARCHES
+    for engine in ENGINES
+    if engine == "bic" or not search.startswith("compiled")
+]
 
-@pytest.fixture(params=SEARCHES)
-def search(request):
-    return SEARCHES[request.param]
 
-
-@pytest.fixture(params=ENGINES)
-def engine_name(request):
+@pytest.fixture(params=COMBINATIONS, ids="-".join)
+def combination(request):
     return request.param
 
 
 @pytest.fixture
+def search(combination):
+    return SEARCHES[combination[0]]
+
+
+@pytest.fixture
+def engine_name(combination):
+    return combination[1]
+
+
+@pytest.fixture
 def make_engine(engine_name):
-    module, maker = ENGINES[engine_name]
-    try:
-        return maker(importlib.import_module(f"qwo.order.{module}"))
-    except ImportError as error:
-        pytest.skip(f"qwo.order.{module} is not there: {error}")
+    return ENGINES[engine_name]
 
 
 def draw(seed):

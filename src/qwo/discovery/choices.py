@@ -13,6 +13,7 @@ from qwo.errors import ArgumentError, DataWarning
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
+from qwo.order.objective import ObjectiveName
 from qwo.order.protocol import OrderEngine
 from qwo.order.qwo import QwoEngine
 from qwo.order.reference_engine import ReferenceEngine
@@ -147,7 +148,7 @@ def make_engine(
         else {"penalty_discount": None if moments.is_oracle else choices.penalty_discount}
     )
     # At N far above n the edge count guides GRaSP better, the capped likelihood everything else.
-    objective = "edges" if choices.search == "grasp" else "likelihood"
+    objective: ObjectiveName = "edges" if choices.search == "grasp" else "likelihood"
     return dense(moments, order=order, objective=objective, **test)
 
 

@@ -44,7 +44,11 @@ class Sample:
 
 def extremes(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The smallest and the largest value of each column; NaN where a column has one."""
-    return values.min(axis=0, initial=np.inf), values.max(axis=0, initial=-np.inf)
+    low, high = np.full((2, values.shape[1]), np.inf) * [[1.0], [-1.0]]
+    for block in _blocks(values):
+        np.minimum(low, block.min(axis=0), out=low)
+        np.maximum(high, block.max(axis=0), out=high)
+    return low, high
 
 
 def sample_moments(
@@ -52,39 +56,40 @@ def sample_moments(
 ) -> Sample:
     """Maximum-likelihood moments (divisor N) of finite columns, none of them constant.
 
-    ``bounds`` are the `extremes` of the values, if they are known already. Values are scaled by
-    powers of two, which changes no digit, and only if their squares could leave the range of
-    float64.
+    One pass: deviations from the mean of the first block, whose own mean is taken off at the end.
+    What that costs in digits is bounded by the share of the first block in the rows. Values are
+    scaled by powers of two, which changes no digit, where squares could leave the range of float64.
+
+    Parameters
+    ----------
+    values : ndarray of shape (N, n)
+        The data.
+    bounds : pair of ndarray, optional
+        The `extremes` of the values, if they are known already.
     """
     n_rows, n_columns = values.shape
     low, high = extremes(values) if bounds is None else bounds
     largest = np.maximum(np.abs(low), np.abs(high))
-    scaled = not (largest.max() < SAFE and (high - low).min() > 1 / SAFE)
-    unit = _power_of_two(largest) if scaled else np.ones(n_columns)
-    rows = max(BLOCK_ENTRIES // n_columns, MIN_BLOCK_ROWS)
-    blocks = [values[start : start + rows] for start in range(0, n_rows, rows)]
-    buffer = np.empty((min(rows, n_rows), n_columns))
-
-    shift = np.zeros(n_columns)
-    for block in blocks:
-        shift += (np.divide(block, unit, out=buffer[: len(block)]) if scaled else block).sum(axis=0)
-    shift /= n_rows
-
-    spread = _power_of_two(np.maximum(high / unit - shift, shift - low / unit)) if scaled else unit
+    safe = largest.max() < SAFE and (high - low).min() > 1 / SAFE
+    unit = np.ones(n_columns) if safe else _power_of_two(largest)
+    blocks = _blocks(values)
+    shift = (blocks[0] / unit).mean(axis=0)
+    spread = unit if safe else _power_of_two(np.maximum(high / unit - shift, shift - low / unit))
+    buffer = np.empty_like(blocks[0], order="C")
     total = np.zeros(n_columns)
     scatter = np.zeros((n_columns, n_columns), order="F")
     for block in blocks:
-        if scaled:
-            centred = np.divide(block, unit, out=buffer[: len(block)])
+        centred = buffer[: len(block)]
+        if safe:
+            np.subtract(block, shift, out=centred)
+        else:
+            np.divide(block, unit, out=centred)
             centred -= shift
             centred /= spread
-        else:
-            centred = np.subtract(block, shift, out=buffer[: len(block)])
         total += centred.sum(axis=0)
         # A C-ordered block is its transpose in Fortran's eyes: no copy is made for BLAS.
         scatter = dsyrk(1.0, centred.T, beta=1.0, c=scatter, lower=1, overwrite_c=1)
 
-    # What rounding left in the shift: zero in exact arithmetic.
     offset = total / n_rows
     scatter = dsyrk(-float(n_rows), offset[:, None], beta=1.0, c=scatter, lower=1, overwrite_c=1)
     spans, correlation = split_covariance(mirror_lower(scatter))
@@ -94,6 +99,12 @@ def sample_moments(
         scales=spans / math.sqrt(n_rows) * spread * unit,
         correlation=correlation,
     )
+
+
+def _blocks(values: FloatArray) -> list[FloatArray]:
+    """Views of consecutive rows that fit the cache."""
+    rows = max(BLOCK_ENTRIES // max(values.shape[1], 1), MIN_BLOCK_ROWS)
+    return [values[start : start + rows] for start in range(0, len(values), rows)]
 
 
 def standardized(values: FloatArray, sample: Sample) -> FloatArray:

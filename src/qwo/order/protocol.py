@@ -59,6 +59,10 @@ class OrderEngine(Protocol):
         """Exchange the variables at two places."""
         ...
 
+    def swap_cost(self, first: int, second: int) -> float:
+        """The cost that `swap` would lead to; nothing changes."""
+        ...
+
     def tuck(self, x: int, y: int) -> float:
         """GRaSP's tuck: y and its ancestors after x move, in their order, before x."""
         ...
@@ -148,6 +152,13 @@ class EngineBase(ABC):
         block = self.order[start : stop + 1]
         block[[0, -1]] = block[[-1, 0]]
         return self.permute(start, block)
+
+    def swap_cost(self, first: int, second: int) -> float:
+        """The cost that `swap` would lead to; nothing changes."""
+        mark = self.mark()
+        cost = self.swap(first, second)
+        self.undo(mark)
+        return cost
 
     def tuck(self, x: int, y: int) -> float:
         """GRaSP's tuck: y and its ancestors after x move, in their order, before x.

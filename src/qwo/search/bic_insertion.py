@@ -49,8 +49,8 @@ def bic_insertion(
         At the order to start from; left at the order found.
     restarts : int
         How often the order found is perturbed and repaired by insertions. They run in chains of
-        twenty or more, at most eight, each from the order found first; the best chain wins, and if it
-        has improved the order, the whole search is run once more from there.
+        twenty or more, at most eight, each from the order found first; the best chain wins, and if
+        it has improved the order, the whole search is run once more from there.
     thrown : int
         How many variables a perturbation moves.
     reach : int, optional

@@ -74,9 +74,5 @@ def _exchange(run: Run, i: int, j: int, precedence: Precedence | None) -> None:
         return
     run.check()
     run.evaluations += 1
-    mark = engine.mark()
-    cost = engine.swap(i, j)
-    if run.improves(cost):
-        run.accept(cost)
-    else:
-        engine.undo(mark)
+    if run.improves(engine.swap_cost(i, j)):
+        run.accept(engine.swap(i, j))

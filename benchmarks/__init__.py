@@ -1,0 +1,1 @@
+"""Benchmarks: each checks its answers, and prints ratios beside seconds."""

@@ -1,0 +1,43 @@
+// What the binding files share. Only this folder knows of Python.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace qwo::bindings {
+
+namespace nb = nanobind;
+
+// Arrays are checked and converted in Python; here a wrong dtype or layout is an error, not a copy.
+using MatrixIn = nb::ndarray<const double, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using OrderIn =
+    nb::ndarray<const std::int64_t, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using MaskIn =
+    nb::ndarray<const std::uint8_t, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+inline std::vector<int> to_order(const OrderIn& order) {
+    std::vector<int> result(order.shape(0));
+    for (std::size_t i = 0; i < result.size(); ++i)
+        result[i] = static_cast<int>(order.data()[i]);
+    return result;
+}
+
+// A vector as a new NumPy array that owns its memory.
+template <class To, class From>
+nb::ndarray<nb::numpy, To, nb::ndim<1>> to_numpy(const std::vector<From>& values) {
+    auto* data = new To[values.size()];
+    for (std::size_t i = 0; i < values.size(); ++i)
+        data[i] = static_cast<To>(values[i]);
+    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<To*>(p); });
+    return nb::ndarray<nb::numpy, To, nb::ndim<1>>(data, {values.size()}, owner);
+}
+
+void bind_kernels(nb::module_& m);
+void bind_order_factor(nb::module_& m);
+void bind_parent_sets(nb::module_& m);
+
+} // namespace qwo::bindings

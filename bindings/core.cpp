@@ -1,0 +1,34 @@
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.hpp"
+#include "qwo/build_info.hpp"
+#include "qwo/kernels.hpp"
+
+namespace qwo::bindings {
+
+void bind_kernels(nb::module_& m) {
+    m.def("available_kernels", &available_kernels,
+          "Instruction sets that this build has and this processor can run, the fastest first.");
+    m.def(
+        "build_config",
+        [] {
+            nb::dict config;
+            config["version"] = QWO_VERSION;
+            config["compiler"] = QWO_COMPILER;
+            config["flags"] = QWO_CXX_FLAGS;
+            config["build_type"] = QWO_BUILD_TYPE;
+            config["kernels"] = kernels().name;
+            return config;
+        },
+        "How the compiled core was built, and which kernels it uses by default.");
+}
+
+} // namespace qwo::bindings
+
+NB_MODULE(_core, m) {
+    m.doc() = "The compiled core of qwo: order factor, exact BIC engine, insertion search.";
+    qwo::bindings::bind_kernels(m);
+    qwo::bindings::bind_order_factor(m);
+    qwo::bindings::bind_parent_sets(m);
+}

@@ -1,0 +1,151 @@
+#include "qwo/order_factor.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <new>
+#include <string>
+
+#include "bindings.hpp"
+#include "qwo/insertion_scan.hpp"
+
+namespace qwo::bindings {
+
+namespace {
+
+using FloatMatrix = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
+using ByteMatrix = nb::ndarray<nb::numpy, std::int8_t, nb::ndim<2>>;
+
+// A new NumPy matrix of zeros that owns its memory.
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<2>> zeros(std::size_t rows, std::size_t columns) {
+    auto* data = new T[rows * columns]();
+    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    return nb::ndarray<nb::numpy, T, nb::ndim<2>>(data, {rows, columns}, owner);
+}
+
+void construct(OrderFactor* self, const MatrixIn& correlation, double tau, bool count_edges,
+               double weight, const std::string& kernels_name) {
+    const int n = static_cast<int>(correlation.shape(0));
+    new (self) OrderFactor(correlation.data(), n, PairCost{tau, count_edges}, weight,
+                           kernels(kernels_name));
+}
+
+// Applies a change of the order without the GIL and returns the new cost.
+template <class Change>
+double changed(OrderFactor& factor, Change change) {
+    nb::gil_scoped_release released;
+    change();
+    return factor.cost();
+}
+
+double load(OrderFactor& factor, const OrderIn& order, const MatrixIn& inverse_cholesky) {
+    const auto places = to_order(order);
+    return changed(factor, [&] { factor.load(places, inverse_cholesky.data()); });
+}
+
+double permute(OrderFactor& factor, int start, const OrderIn& block) {
+    const auto variables = to_order(block);
+    return changed(factor, [&] { factor.permute(start, variables); });
+}
+
+FloatMatrix scan(OrderFactor& factor, const OrderIn& variables) {
+    const auto movers = to_order(variables);
+    auto changes = zeros<double>(movers.size(), static_cast<std::size_t>(factor.n()));
+    nb::gil_scoped_release released;
+    scan_insertions(factor, movers, changes.data());
+    return changes;
+}
+
+// Rows by place, with their columns in the order of the variables.
+template <class Row>
+FloatMatrix copy_rows(const OrderFactor& factor, Row row) {
+    const auto n = static_cast<std::size_t>(factor.n());
+    auto matrix = zeros<double>(n, n);
+    double* out = matrix.data();
+    for (int k = 0; k < factor.n(); ++k) {
+        for (int v = 0; v < factor.n(); ++v)
+            *out++ = row(k)[factor.column(v)];
+    }
+    return matrix;
+}
+
+ByteMatrix dag(const OrderFactor& factor) {
+    const auto n = static_cast<std::size_t>(factor.n());
+    auto matrix = zeros<std::int8_t>(n, n);
+    for (int v = 0; v < factor.n(); ++v) {
+        for (const int parent : factor.parents(v)) {
+            matrix.data()[static_cast<std::size_t>(parent) * n + static_cast<std::size_t>(v)] = 1;
+        }
+    }
+    return matrix;
+}
+
+} // namespace
+
+void bind_order_factor(nb::module_& m) {
+    nb::class_<OrderFactor> factor(
+        m, "OrderFactor", "The inverse Cholesky factor of a correlation matrix in a given order.");
+    factor.def("__init__", &construct, nb::arg("correlation").noconvert(), nb::arg("tau"),
+               nb::arg("count_edges"), nb::arg("weight"), nb::arg("kernels") = "",
+               "Cost: weight times the sum over pairs of [r^2 > tau], or of h(min(r^2, tau)).");
+    factor.def("load", &load, nb::arg("order").noconvert(), nb::arg("inverse_cholesky").noconvert(),
+               "Start anew from an order and the lower triangular factor in it.");
+
+    factor.def_prop_ro("n_variables", &OrderFactor::n);
+    factor.def_prop_ro("cost", &OrderFactor::cost);
+    factor.def_prop_ro("tau", [](const OrderFactor& f) { return f.pair_cost().tau; });
+    factor.def_prop_ro("kernels", [](const OrderFactor& f) { return f.kernels().name; });
+    factor.def(
+        "order", [](const OrderFactor& f) { return to_numpy<std::int64_t>(f.order()); },
+        "The variable at each place.");
+    factor.def_prop_ro("n_edges", &OrderFactor::count_edges);
+    factor.def_prop_ro("n_marks", &OrderFactor::marks);
+    factor.def_prop_ro("exchanges", &OrderFactor::exchanges, "Exchanges since the last load.");
+
+    factor.def(
+        "move",
+        [](OrderFactor& f, int v, int place) { return changed(f, [&] { f.move(v, place); }); },
+        nb::arg("variable"), nb::arg("place"));
+    factor.def(
+        "swap_cost",
+        [](OrderFactor& f, int first, int second) {
+            const std::size_t mark = f.mark();
+            f.swap(first, second);
+            const double cost = f.cost();
+            f.undo(mark);
+            return cost;
+        },
+        nb::arg("first"), nb::arg("second"), "The cost after a swap that is taken back.");
+    factor.def(
+        "swap",
+        [](OrderFactor& f, int first, int second) {
+            return changed(f, [&] { f.swap(first, second); });
+        },
+        nb::arg("first"), nb::arg("second"));
+    factor.def("permute", &permute, nb::arg("start"), nb::arg("block").noconvert());
+    factor.def(
+        "tuck", [](OrderFactor& f, int x, int y) { return changed(f, [&] { f.tuck(x, y); }); },
+        nb::arg("x"), nb::arg("y"));
+    factor.def("scan", &scan, nb::arg("variables").noconvert(),
+               "Changes of the cost: one row per variable, one column per place.");
+
+    factor.def(
+        "parents", [](const OrderFactor& f, int v) { return to_numpy<std::int64_t>(f.parents(v)); },
+        nb::arg("variable"));
+    factor.def("dag", &dag, "Entry (i, j) is 1 for i -> j.");
+    factor.def(
+        "rows", [](const OrderFactor& f) { return copy_rows(f, [&](int k) { return f.row(k); }); },
+        "L: rows by place, columns by variable.");
+    factor.def(
+        "precisions",
+        [](const OrderFactor& f) { return copy_rows(f, [&](int k) { return f.precisions(k); }); },
+        "D: rows by place, columns by variable.");
+
+    factor.def("mark", &OrderFactor::mark);
+    factor.def(
+        "undo", [](OrderFactor& f, std::size_t mark) { return changed(f, [&] { f.undo(mark); }); },
+        nb::arg("mark"));
+    factor.def("release", &OrderFactor::release, nb::arg("mark"));
+}
+
+} // namespace qwo::bindings

@@ -1,0 +1,76 @@
+// The inner loops of the core, compiled once per instruction set and chosen at run time.
+//
+// Every kernel works on contiguous rows of doubles. None of them allocates, none knows what the
+// numbers mean beyond what its comment says. Variants differ only in rounding.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace qwo {
+
+// What a squared partial correlation x costs: 1 above tau (edge count), or min(x, tau) passed
+// through h(x) = x + x^2/2, which follows -log(1 - x) (capped likelihood).
+struct PairCost {
+    double tau = 0.0;
+    bool count = true;
+};
+
+struct ScanCosts {
+    double mover;  // cost of the moving variable's row at this place
+    double passed; // cost of the passed variable's row once the mover has changed sides
+};
+
+struct Kernels {
+    const char* name;
+
+    double (*dot)(int n, const double* x, const double* y);
+
+    // out = x - sum_k z[k] rows[k]; out may be x, and x may be null for zero
+    void (*residual_row)(int n, const double* x, int k, const double* const* rows, const double* z,
+                         double* out);
+
+    // r *= scale,  c += a r,  s += b r^2
+    void (*sweep)(int n, double scale, double a, double b, double* r, double* c, double* s);
+
+    // sums += a t,  squares += t^2
+    void (*gather)(int n, double a, const double* t, double* sums, double* squares);
+
+    // Index of the largest c^2 / s among the i with place[i] < limit, s[i] > floor,
+    // c[i]^2 > threshold * s[i] and, where `allowed` is given, allowed[i] != 0; -1 if none.
+    // `scratch` has room for n numbers.
+    int (*best_candidate)(int n, const double* c, const double* s, const std::int32_t* place,
+                          std::int32_t limit, const std::uint8_t* allowed, double floor,
+                          double threshold, double* scratch);
+
+    // Adjacent exchange, one Givens rotation: u' = c w - s u, w' = c u + s w.
+    void (*exchange)(int n, double c, double s, double* u, double* w);
+
+    // sum over i of the cost of l[i]^2 / d[i]
+    double (*row_cost)(int n, const double* l, const double* d, PairCost cost);
+
+    // d = before + l^2; returns the row cost.
+    double (*settle)(int n, const double* l, const double* before, double* d, PairCost cost);
+
+    // One step of the insertion scan to the left of the mover (see insertion_scan.hpp):
+    //   x = scale acc; mover = cost(x^2 / (before + x^2));
+    //   acc -= g l; x1 = scale1 acc; y = a l - b x1; passed = cost(y^2 / (d + x1^2)).
+    ScanCosts (*scan_left)(int n, double g, double scale, double scale1, double a, double b,
+                           const double* l, const double* before, const double* d, double* acc,
+                           PairCost cost);
+
+    // One step to the right of the mover:
+    //   y = a l - b x; acc += h l; x = scale1 acc; passed = cost(y^2 / (d - x^2));
+    //   mover = cost(x^2 / d).
+    ScanCosts (*scan_right)(int n, double h, double scale1, double a, double b, const double* l,
+                            const double* d, double* acc, double* x, PairCost cost);
+};
+
+// The variants this build has and this processor can run, the fastest first.
+std::vector<std::string> available_kernels();
+
+// A variant by name, or the fastest one for an empty name; throws std::invalid_argument otherwise.
+const Kernels& kernels(const std::string& name = {});
+
+} // namespace qwo

@@ -1,0 +1,255 @@
+// The kernels, compiled once per instruction set with QWO_VARIANT set to its name.
+#include "qwo/kernels.hpp"
+
+#ifndef QWO_VARIANT
+#define QWO_VARIANT portable
+#endif
+#define QWO_PASTE_(a, b) a##b
+#define QWO_PASTE(a, b) QWO_PASTE_(a, b)
+#define QWO_QUOTE_(a) #a
+#define QWO_QUOTE(a) QWO_QUOTE_(a)
+
+#if defined(_MSC_VER)
+#define QWO_RESTRICT __restrict
+#else
+#define QWO_RESTRICT __restrict__
+#endif
+
+namespace qwo {
+namespace {
+
+double dot(int n, const double* QWO_RESTRICT x, const double* QWO_RESTRICT y) {
+    double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+    for (int i = 0; i < n; ++i)
+        sum += x[i] * y[i];
+    return sum;
+}
+
+void residual_row(int n, const double* x, int k, const double* const* rows, const double* z,
+                  double* out) {
+    // Two rows to begin with, then four a pass: the output is read and written once for four.
+    int j = 0;
+    if (k >= 2) {
+        const double* r0 = rows[0];
+        const double* r1 = rows[1];
+        const double z0 = z[0], z1 = z[1];
+        if (x == nullptr) {
+#pragma omp simd
+            for (int i = 0; i < n; ++i)
+                out[i] = -z0 * r0[i] - z1 * r1[i];
+        } else {
+#pragma omp simd
+            for (int i = 0; i < n; ++i)
+                out[i] = x[i] - z0 * r0[i] - z1 * r1[i];
+        }
+        j = 2;
+    } else {
+        for (int i = 0; i < n; ++i)
+            out[i] = x == nullptr ? 0.0 : x[i];
+    }
+    for (; j + 4 <= k; j += 4) {
+        const double* r0 = rows[j];
+        const double* r1 = rows[j + 1];
+        const double* r2 = rows[j + 2];
+        const double* r3 = rows[j + 3];
+        const double z0 = z[j], z1 = z[j + 1], z2 = z[j + 2], z3 = z[j + 3];
+#pragma omp simd
+        for (int i = 0; i < n; ++i) {
+            out[i] -= z0 * r0[i] + z1 * r1[i] + z2 * r2[i] + z3 * r3[i];
+        }
+    }
+    for (; j < k; ++j) {
+        const double* r0 = rows[j];
+        const double z0 = z[j];
+#pragma omp simd
+        for (int i = 0; i < n; ++i)
+            out[i] -= z0 * r0[i];
+    }
+}
+
+void sweep(int n, double scale, double a, double b, double* QWO_RESTRICT r, double* QWO_RESTRICT c,
+           double* QWO_RESTRICT s) {
+#pragma omp simd
+    for (int i = 0; i < n; ++i) {
+        const double x = scale * r[i];
+        r[i] = x;
+        c[i] += a * x;
+        s[i] += b * (x * x);
+    }
+}
+
+void gather(int n, double a, const double* QWO_RESTRICT t, double* QWO_RESTRICT sums,
+            double* QWO_RESTRICT squares) {
+#pragma omp simd
+    for (int i = 0; i < n; ++i) {
+        sums[i] += a * t[i];
+        squares[i] += t[i] * t[i];
+    }
+}
+
+int best_candidate(int n, const double* QWO_RESTRICT c, const double* QWO_RESTRICT s,
+                   const std::int32_t* QWO_RESTRICT place, std::int32_t limit,
+                   const std::uint8_t* allowed, double floor, double threshold,
+                   double* QWO_RESTRICT excess) {
+    // Most calls find nothing, the others a few: no division, no branch until one is found.
+    double largest = 0.0;
+#pragma omp simd reduction(max : largest)
+    for (int i = 0; i < n; ++i) {
+        double e = c[i] * c[i] - threshold * s[i];
+        e = place[i] < limit ? e : 0.0;
+        e = s[i] > floor ? e : 0.0;
+        excess[i] = e;
+        largest = e > largest ? e : largest;
+    }
+    if (!(largest > 0.0))
+        return -1;
+    int best = -1;
+    double top = 0.0;
+    for (int i = 0; i < n; ++i) {
+        if (!(excess[i] > 0.0))
+            continue;
+        if (allowed != nullptr && allowed[i] == 0)
+            continue;
+        const double ratio = c[i] * c[i] / s[i];
+        if (ratio > top) {
+            top = ratio;
+            best = i;
+        }
+    }
+    return best;
+}
+
+void exchange(int n, double c, double s, double* QWO_RESTRICT u, double* QWO_RESTRICT w) {
+#pragma omp simd
+    for (int i = 0; i < n; ++i) {
+        const double first = c * w[i] - s * u[i];
+        const double second = c * u[i] + s * w[i];
+        u[i] = first;
+        w[i] = second;
+    }
+}
+
+// The two ways to charge a pair, as types, so that each loop below is compiled once for each.
+struct EdgeCount {
+    double tau;
+    // Compares products: no division, and 0 > tau * 0 is false.
+    double operator()(double squared, double d) const { return squared > tau * d ? 1.0 : 0.0; }
+};
+
+struct CappedLikelihood {
+    double tau;
+    // The floor keeps 0 / 0 at 0 without a branch: in the prefix of an order d is at least 1.
+    double operator()(double squared, double d) const {
+        const double ratio = squared / (d > 1e-100 ? d : 1e-100);
+        const double x = ratio < tau ? ratio : tau;
+        return x + 0.5 * x * x;
+    }
+};
+
+template <class Cost>
+double row_cost_as(int n, const double* QWO_RESTRICT l, const double* QWO_RESTRICT d, Cost cost) {
+    double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+    for (int i = 0; i < n; ++i) {
+        sum += cost(l[i] * l[i], d[i]);
+    }
+    return sum;
+}
+
+template <class Cost>
+double settle_as(int n, const double* QWO_RESTRICT l, const double* QWO_RESTRICT before,
+                 double* QWO_RESTRICT d, Cost cost) {
+    double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+    for (int i = 0; i < n; ++i) {
+        const double squared = l[i] * l[i];
+        const double total = before[i] + squared;
+        d[i] = total;
+        sum += cost(squared, total);
+    }
+    return sum;
+}
+
+template <class Cost>
+ScanCosts scan_left_as(int n, double g, double scale, double scale1, double a, double b,
+                       const double* QWO_RESTRICT l, const double* QWO_RESTRICT before,
+                       const double* QWO_RESTRICT d, double* QWO_RESTRICT acc, Cost cost) {
+    double mover = 0.0, passed = 0.0;
+#pragma omp simd reduction(+ : mover, passed)
+    for (int i = 0; i < n; ++i) {
+        const double x = scale * acc[i];
+        mover += cost(x * x, before[i] + x * x);
+        const double rest = acc[i] - g * l[i];
+        acc[i] = rest;
+        const double x1 = scale1 * rest;
+        const double y = a * l[i] - b * x1;
+        passed += cost(y * y, d[i] + x1 * x1);
+    }
+    return {mover, passed};
+}
+
+template <class Cost>
+ScanCosts scan_right_as(int n, double h, double scale1, double a, double b,
+                        const double* QWO_RESTRICT l, const double* QWO_RESTRICT d,
+                        double* QWO_RESTRICT acc, double* QWO_RESTRICT x, Cost cost) {
+    double mover = 0.0, passed = 0.0;
+#pragma omp simd reduction(+ : mover, passed)
+    for (int i = 0; i < n; ++i) {
+        const double y = a * l[i] - b * x[i];
+        const double sum = acc[i] + h * l[i];
+        acc[i] = sum;
+        const double x1 = scale1 * sum;
+        x[i] = x1;
+        passed += cost(y * y, d[i] - x1 * x1);
+        mover += cost(x1 * x1, d[i]);
+    }
+    return {mover, passed};
+}
+
+double row_cost(int n, const double* l, const double* d, PairCost cost) {
+    if (cost.count)
+        return row_cost_as(n, l, d, EdgeCount{cost.tau});
+    return row_cost_as(n, l, d, CappedLikelihood{cost.tau});
+}
+
+double settle(int n, const double* l, const double* before, double* d, PairCost cost) {
+    if (cost.count)
+        return settle_as(n, l, before, d, EdgeCount{cost.tau});
+    return settle_as(n, l, before, d, CappedLikelihood{cost.tau});
+}
+
+ScanCosts scan_left(int n, double g, double scale, double scale1, double a, double b,
+                    const double* l, const double* before, const double* d, double* acc,
+                    PairCost cost) {
+    if (cost.count) {
+        return scan_left_as(n, g, scale, scale1, a, b, l, before, d, acc, EdgeCount{cost.tau});
+    }
+    return scan_left_as(n, g, scale, scale1, a, b, l, before, d, acc, CappedLikelihood{cost.tau});
+}
+
+ScanCosts scan_right(int n, double h, double scale1, double a, double b, const double* l,
+                     const double* d, double* acc, double* x, PairCost cost) {
+    if (cost.count)
+        return scan_right_as(n, h, scale1, a, b, l, d, acc, x, EdgeCount{cost.tau});
+    return scan_right_as(n, h, scale1, a, b, l, d, acc, x, CappedLikelihood{cost.tau});
+}
+
+} // namespace
+
+extern const Kernels QWO_PASTE(kernels_, QWO_VARIANT);
+const Kernels QWO_PASTE(kernels_, QWO_VARIANT) = {
+    .name = QWO_QUOTE(QWO_VARIANT),
+    .dot = dot,
+    .residual_row = residual_row,
+    .sweep = sweep,
+    .gather = gather,
+    .best_candidate = best_candidate,
+    .exchange = exchange,
+    .row_cost = row_cost,
+    .settle = settle,
+    .scan_left = scan_left,
+    .scan_right = scan_right,
+};
+
+} // namespace qwo

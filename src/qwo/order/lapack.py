@@ -1,0 +1,61 @@
+"""LAPACK without the GIL, through the C interface of SciPy.
+
+The wrappers in `scipy.linalg.lapack` hold the GIL for as long as a factorisation takes, and other
+threads wait. `scipy.linalg.cython_lapack` exports the same routines as C functions, and ctypes
+releases the GIL while it calls one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import cython_lapack
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def invert_cholesky(matrix: FloatArray) -> int:
+    """Replace the lower triangle of a symmetric matrix S by that of L, where L S Lᵀ = I.
+
+    Parameters
+    ----------
+    matrix : ndarray, n×n, C-contiguous
+        S; only its lower triangle is read and written.
+
+    Returns
+    -------
+    int
+        0, or the number k of the first leading k×k block that is not positive definite.
+    """
+    n = len(matrix)
+    if matrix.shape != (n, n) or not matrix.flags.c_contiguous or not matrix.flags.writeable:
+        raise ValueError(f"wanted a writeable C-contiguous square matrix; got {matrix.shape}")
+    # A row is a column to LAPACK, so that our lower triangle is its upper one.
+    size, info = ctypes.c_int(n), ctypes.c_int(0)
+    address = ctypes.c_void_p(matrix.ctypes.data)
+    _routine("dpotrf", 5)(b"U", ctypes.byref(size), address, ctypes.byref(size), ctypes.byref(info))
+    if info.value == 0:
+        _routine("dtrtri", 6)(
+            b"U", b"N", ctypes.byref(size), address, ctypes.byref(size), ctypes.byref(info)
+        )
+    return info.value
+
+
+@cache
+def _routine(name: Literal["dpotrf", "dtrtri"], n_arguments: int) -> Callable[..., None]:
+    """A LAPACK routine; all of its arguments are pointers."""
+    api = ctypes.pythonapi
+    api.PyCapsule_GetName.restype = ctypes.c_char_p
+    api.PyCapsule_GetName.argtypes = [ctypes.py_object]
+    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    capsule: Any = cython_lapack.__pyx_capi__[name]
+    address = api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
+    arguments = [ctypes.c_void_p] * n_arguments
+    routine: Callable[..., None] = ctypes.CFUNCTYPE(None, *arguments)(address)
+    return routine

@@ -1,0 +1,176 @@
+"""The order DAG: G^π of data for an order, with the linear model on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from qwo.errors import ArgumentError, ColumnNameError, OrderError, list_names
+from qwo.graph.dag import Adjacency, Indices
+from qwo.moments import Moments, as_moments
+from qwo.order.bic import BicEngine
+from qwo.order.protocol import OrderEngine, check_order
+from qwo.order.qwo import QwoEngine
+from qwo.order.reference_engine import ReferenceEngine
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OrderDag:
+    """G^π and the linear Gaussian model X_j = Σ_i B[i, j] X_i + e_j that fits the data on it.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the variables, in input column order.
+    order : ndarray of int
+        The order π: the column number of the variable at each place.
+    dag : int8 ndarray of shape (n, n)
+        ``dag[i, j] = 1`` means i → j, in input column order.
+    coefficients : ndarray of shape (n, n)
+        ``coefficients[i, j]`` belongs to i → j and is 0 where there is no edge: the regression of
+        j on its parents in G^π alone, in the units of the data.
+    residual_variances : ndarray of shape (n,)
+        Var e_j, the variance of j given its parents (divisor N), in squared units of the data.
+    """
+
+    names: tuple[str, ...]
+    order: Indices
+    dag: Adjacency
+    coefficients: FloatArray
+    residual_variances: FloatArray
+
+    def __post_init__(self) -> None:
+        for array in (self.order, self.dag, self.coefficients, self.residual_variances):
+            array.flags.writeable = False
+
+    @property
+    def n_edges(self) -> int:
+        """The number of edges of G^π."""
+        return int(np.count_nonzero(self.dag))
+
+    def __repr__(self) -> str:
+        first = list_names(self.names[v] for v in self.order)
+        return (
+            f"<OrderDag of {len(self.names)} variables in the order {first}: {self.n_edges} edges>"
+        )
+
+
+def order_dag(
+    data: Any,
+    order: Sequence[str | int] | Indices,
+    *,
+    penalty_discount: float | None = None,
+    alpha: float | None = None,
+    engine: str = "qwo",
+) -> OrderDag:
+    """G^π: i → j where i stands before j in π and depends on it given all others before j.
+
+    Parameters
+    ----------
+    data : array-like, data frame, path or Moments
+        The data, as for `qwo.moments.as_moments`.
+    order : sequence of str or int
+        The order π: every variable once, by name or by column number.
+    penalty_discount : float, optional
+        Draw an edge by the BIC rule with this penalty discount.
+    alpha : float, optional
+        Draw an edge by Fisher's z-test at this level; the paper's 2/n² if neither is given. Exact
+        moments (N = ∞) need neither.
+    engine : {"qwo", "reference", "bic"}
+        ``"qwo"`` and ``"reference"`` (the paper's Algorithm 1, slow) condition on all others before
+        j, as the definition says. ``"bic"`` chooses the parents of j among those before it by the
+        BIC, with a penalty discount of 2 if none is given; it conditions on few variables, so it
+        also works with n ≥ N.
+
+    Returns
+    -------
+    OrderDag
+        The DAG, its coefficients and residual variances.
+    """
+    if engine not in _ENGINES:
+        choices = ", ".join(repr(name) for name in _ENGINES)
+        raise ArgumentError(f"engine must be one of {choices}; got {engine!r}")
+    moments = as_moments(data)
+    places = _columns(order, moments.names)
+    dag = _ENGINES[engine](moments, places, penalty_discount, alpha).dag()
+    coefficients, variances = _fit(moments, dag)
+    return OrderDag(moments.names, places, dag, coefficients, variances)
+
+
+def _by_test(
+    engine: type[QwoEngine] | type[ReferenceEngine],
+    moments: Moments,
+    order: Indices,
+    penalty_discount: float | None,
+    alpha: float | None,
+) -> OrderEngine:
+    return engine(
+        moments, penalty_discount=penalty_discount, alpha=alpha, objective="edges", order=order
+    )
+
+
+def _by_score(
+    moments: Moments, order: Indices, penalty_discount: float | None, alpha: float | None
+) -> OrderEngine:
+    if alpha is not None:
+        raise ArgumentError(
+            f"alpha = {alpha} asks for a test, but engine='bic' compares scores; give "
+            "penalty_discount instead, or engine='qwo'"
+        )
+    discount = 2.0 if penalty_discount is None else penalty_discount
+    return BicEngine(moments, penalty_discount=discount, order=order)
+
+
+_ENGINES: dict[str, Callable[[Moments, Indices, float | None, float | None], OrderEngine]] = {
+    "qwo": partial(_by_test, QwoEngine),
+    "reference": partial(_by_test, ReferenceEngine),
+    "bic": _by_score,
+}
+
+
+def _columns(order: Sequence[str | int] | Indices, names: tuple[str, ...]) -> Indices:
+    """An order by column numbers."""
+    column = {name: i for i, name in enumerate(names)}
+    numbers = []
+    for variable in order:
+        if not isinstance(variable, str):
+            numbers.append(variable)
+        elif variable in column:
+            numbers.append(column[variable])
+        else:
+            raise ColumnNameError(
+                f"order: no variable is called {variable!r}; there are {list_names(names)}",
+                [variable],
+            )
+    if len(numbers) != len(names) or len(set(numbers)) != len(numbers):
+        missing = [name for i, name in enumerate(names) if i not in numbers]
+        raise OrderError(
+            f"order must list each of the {len(names)} variables once; got {len(numbers)}, "
+            f"{len(set(numbers))} of them different; missing: {list_names(missing) or 'none'}",
+            missing,
+        )
+    return check_order(np.asarray(numbers), len(names))
+
+
+def _fit(moments: Moments, dag: Adjacency) -> tuple[FloatArray, FloatArray]:
+    """Coefficients and residual variances of the regressions on the parents, in data units.
+
+    They are computed on the correlation matrix and then rescaled.
+    """
+    correlation, scales = moments.correlation, moments.scales
+    coefficients = np.zeros(dag.shape)
+    variances = np.ones(len(dag))
+    for child in range(len(dag)):
+        parents = np.flatnonzero(dag[:, child])
+        cross = correlation[parents, child]
+        slopes = np.linalg.solve(correlation[np.ix_(parents, parents)], cross)
+        coefficients[parents, child] = slopes
+        variances[child] -= cross @ slopes
+    return coefficients * (scales / scales[:, None]), variances * scales**2
