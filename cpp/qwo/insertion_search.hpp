@@ -36,7 +36,7 @@ struct SearchOptions {
     // When to give up a direction of a scan, in edge penalties: wide while the order is still
     // rough, narrow when what a tuck touched is repaired.
     double give_up_descent = 20.0;
-    double give_up_repair = 3.0;
+    double give_up_repair = 2.0;
     bool tucks = true;
     bool sweep = true;
 };

@@ -39,10 +39,9 @@ struct Kernels {
 
     // Index of the largest c^2 / s among the i with place[i] < limit, s[i] > floor,
     // c[i]^2 > threshold * s[i] and, where `allowed` is given, allowed[i] != 0; -1 if none.
-    // `scratch` has room for n numbers.
     int (*best_candidate)(int n, const double* c, const double* s, const std::int32_t* place,
                           std::int32_t limit, const std::uint8_t* allowed, double floor,
-                          double threshold, double* scratch);
+                          double threshold);
 
     // Adjacent exchange, one Givens rotation: u' = c w - s u, w' = c u + s w.
     void (*exchange)(int n, double c, double s, double* u, double* w);

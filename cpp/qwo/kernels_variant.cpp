@@ -90,31 +90,33 @@ void gather(int n, double a, const double* QWO_RESTRICT t, double* QWO_RESTRICT 
 
 int best_candidate(int n, const double* QWO_RESTRICT c, const double* QWO_RESTRICT s,
                    const std::int32_t* QWO_RESTRICT place, std::int32_t limit,
-                   const std::uint8_t* allowed, double floor, double threshold,
-                   double* QWO_RESTRICT excess) {
-    // Most calls find nothing, the others a few: no division, no branch until one is found.
-    double largest = 0.0;
-#pragma omp simd reduction(max : largest)
-    for (int i = 0; i < n; ++i) {
-        double e = c[i] * c[i] - threshold * s[i];
-        e = place[i] < limit ? e : 0.0;
-        e = s[i] > floor ? e : 0.0;
-        excess[i] = e;
-        largest = e > largest ? e : largest;
-    }
-    if (!(largest > 0.0))
-        return -1;
+                   const std::uint8_t* allowed, double floor, double threshold) {
+    // Most blocks hold no candidate: that is found out without a division and without a branch.
+    constexpr int block = 64;
     int best = -1;
     double top = 0.0;
-    for (int i = 0; i < n; ++i) {
-        if (!(excess[i] > 0.0))
+    for (int first = 0; first < n; first += block) {
+        const int end = first + block < n ? first + block : n;
+        double largest = 0.0;
+#pragma omp simd reduction(max : largest)
+        for (int i = first; i < end; ++i) {
+            double e = c[i] * c[i] - threshold * s[i];
+            e = place[i] < limit ? e : 0.0;
+            e = s[i] > floor ? e : 0.0;
+            largest = e > largest ? e : largest;
+        }
+        if (!(largest > 0.0))
             continue;
-        if (allowed != nullptr && allowed[i] == 0)
-            continue;
-        const double ratio = c[i] * c[i] / s[i];
-        if (ratio > top) {
-            top = ratio;
-            best = i;
+        for (int i = first; i < end; ++i) {
+            if (!(c[i] * c[i] > threshold * s[i]) || !(s[i] > floor) || place[i] >= limit)
+                continue;
+            if (allowed != nullptr && allowed[i] == 0)
+                continue;
+            const double ratio = c[i] * c[i] / s[i];
+            if (ratio > top) {
+                top = ratio;
+                best = i;
+            }
         }
     }
     return best;

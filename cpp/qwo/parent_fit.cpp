@@ -14,11 +14,12 @@ ParentFit::ParentFit(const BicProblem& problem, int child)
     std::fill_n(s_.data(), problem.n(), 1.0);
 }
 
-void ParentFit::assign(const ParentFit& other) {
+void ParentFit::copy_head(const ParentFit& other) {
     child_ = other.child_;
     n_required_ = other.n_required_;
     cost_ = other.cost_;
     parents_ = other.parents_;
+    lengths_ = other.lengths_;
     if (width_ != other.width_) {
         width_ = other.width_;
         capacity_ = 0;
@@ -28,22 +29,36 @@ void ParentFit::assign(const ParentFit& other) {
         std::copy_n(other.c_.data(), width_, c_.data());
         std::copy_n(other.s_.data(), width_, s_.data());
     }
-    reserve(size());
-    for (int k = 0; k < size(); ++k)
-        std::copy_n(other.row(k), width_ + size(), row(k));
 }
 
-// Room for the basis of `size` parents. What is there keeps its place only if nothing has to grow,
-// or if the rows are copied: callers rely on the latter.
+void ParentFit::assign(const ParentFit& other) {
+    copy_head(other);
+    rows_.clear();
+    reserve(size());
+    for (int k = 0; k < size(); ++k) {
+        std::copy_n(other.row(k), width_ + lengths_[static_cast<std::size_t>(k)], place_for(k));
+        rows_.push_back(place_for(k));
+    }
+}
+
+void ParentFit::borrow(const ParentFit& other) {
+    copy_head(other);
+    rows_ = other.rows_;
+}
+
+// Room to write the basis of `size` parents; rows that this fit has written move along.
 void ParentFit::reserve(int size) {
     if (size <= capacity_)
         return;
     const int wider = std::max(8, padded(std::max(size, capacity_ + capacity_ / 2)));
-    Array grown(static_cast<std::size_t>(wider) * (width_ + wider));
-    const int kept = std::min(this->size(), capacity_);
-    for (int k = 0; k < kept; ++k) {
-        std::copy_n(row(k), stride(),
-                    grown.data() + static_cast<std::size_t>(k) * (width_ + wider));
+    const std::size_t stride = static_cast<std::size_t>(width_) + static_cast<std::size_t>(wider);
+    Array grown(static_cast<std::size_t>(wider) * stride);
+    for (std::size_t k = 0; k < rows_.size(); ++k) {
+        if (rows_[k] != place_for(static_cast<int>(k)))
+            continue;
+        double* moved = grown.data() + k * stride;
+        std::copy_n(rows_[k], width_ + lengths_[k], moved);
+        rows_[k] = moved;
     }
     basis_.swap(grown);
     capacity_ = wider;
@@ -53,7 +68,7 @@ std::vector<double> ParentFit::coefficients() const {
     std::vector<double> beta(parents_.size(), 0.0);
     for (int k = 0; k < size(); ++k) {
         for (int j = 0; j < size(); ++j) {
-            beta[static_cast<std::size_t>(j)] += row(k)[child_] * row(k)[width_ + j];
+            beta[static_cast<std::size_t>(j)] += row(k)[child_] * coefficient(k, j);
         }
     }
     return beta;
@@ -79,75 +94,112 @@ double ParentFit::gain_r2(int u) const {
     return c_[i] * c_[i] / (s_[i] * std::max(residual_variance(), determined));
 }
 
+void ParentFit::wanted(double worth_adding, const std::uint8_t* allowed, bool full, int n,
+                       std::uint64_t* words) const {
+    const double threshold = worth_adding * std::max(residual_variance(), determined);
+    const double* c = c_.data();
+    const double* s = s_.data();
+    for (int first = 0; first < n; first += 64) {
+        const int bits = full ? 0 : std::min(64, n - first);
+        std::uint64_t word = 0;
+        for (int b = 0; b < bits; ++b) {
+            const double ci = c[first + b], si = s[first + b];
+            const bool yes = (ci * ci > threshold * si) & (si > determined);
+            word |= static_cast<std::uint64_t>(yes) << b;
+        }
+        if (allowed != nullptr) {
+            for (int b = 0; b < bits; ++b) {
+                if (allowed[first + b] == 0)
+                    word &= ~(std::uint64_t{1} << b);
+            }
+        }
+        words[first / 64] = word;
+    }
+    words[child_ / 64] &= ~(std::uint64_t{1} << (child_ % 64));
+}
+
 void ParentFit::add(const BicProblem& problem, const Kernels& kern, FitWorkspace& work,
                     int parent) {
     const int k = size();
     reserve(k + 1);
     work.z.resize(static_cast<std::size_t>(k));
-    work.rows.resize(static_cast<std::size_t>(k));
-    for (int i = 0; i < k; ++i) {
-        work.rows[static_cast<std::size_t>(i)] = row(i);
-        work.z[static_cast<std::size_t>(i)] = row(i)[parent];
-    }
-    double* added = row(k);
-    kern.residual_row(width_, problem.correlation.row(parent), k, work.rows.data(), work.z.data(),
-                      added);
-    for (auto& r : work.rows)
-        r += width_;
-    kern.residual_row(capacity_, nullptr, k, work.rows.data(), work.z.data(), added + width_);
-    added[width_ + k] = 1.0;
     for (int i = 0; i < k; ++i)
-        row(i)[width_ + k] = 0.0;
-
+        work.z[static_cast<std::size_t>(i)] = row(i)[parent];
+    double* added = place_for(k);
+    kern.residual_row(width_, problem.correlation.row(parent), k, rows_.data(), work.z.data(),
+                      added);
     const double scale = 1.0 / std::sqrt(std::max(added[parent], determined));
-    for (int j = 0; j <= k; ++j)
-        added[width_ + j] *= scale;
+    double* coefficients = added + width_;
+    std::fill_n(coefficients, k, 0.0);
+    for (int i = 0; i < k; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        const double z = scale * work.z[at];
+        for (int j = 0; j < lengths_[at]; ++j)
+            coefficients[j] -= z * row(i)[width_ + j];
+    }
+    coefficients[k] = scale;
     kern.sweep(width_, scale, -scale * added[child_], -1.0, added, c_.data(), s_.data());
     parents_.push_back(parent);
+    rows_.push_back(added);
+    lengths_.push_back(k + 1);
 }
 
 void ParentFit::drop(const Kernels& kern, FitWorkspace& work, int index) {
     const int last = size() - 1;
     assert(index >= 0 && index <= last);
-    const int whole = width_ + capacity_;
+    reserve(last + 1);
 
     // The unit vector of span(P) that no other parent has a share in, in coordinates of the basis.
     work.z.resize(parents_.size());
-    work.rows.resize(parents_.size());
+    work.turned.resize(parents_.size());
     double norm = 0.0;
     for (int k = 0; k <= last; ++k) {
-        const double t = row(k)[width_ + index];
+        const double t = coefficient(k, index);
         work.z[static_cast<std::size_t>(k)] = -t;
-        work.rows[static_cast<std::size_t>(k)] = row(k);
         norm += t * t;
     }
     norm = std::sqrt(norm);
     for (double& z : work.z)
         z /= norm;
-    if (static_cast<int>(work.direction.size()) < whole) {
-        work.direction = Array(static_cast<std::size_t>(whole) + cache_line);
-    }
+    const auto length = static_cast<std::size_t>(width_ + last + 1);
+    if (work.direction.size() < length)
+        work.direction = Array(2 * length);
     double* direction = work.direction.data();
-    kern.residual_row(whole, nullptr, last + 1, work.rows.data(), work.z.data(), direction);
+    kern.residual_row(width_, nullptr, last + 1, rows_.data(), work.z.data(), direction);
+    for (int j = 0; j <= last; ++j) {
+        double sum = 0.0;
+        for (int k = 0; k <= last; ++k) {
+            sum -= work.z[static_cast<std::size_t>(k)] * coefficient(k, j);
+        }
+        direction[width_ + j] = sum;
+    }
 
-    // Reflect the basis so that the last vector is that direction (up to its sign); drop it.
-    double pivot = -work.z[static_cast<std::size_t>(last)];
+    // Reflect the basis so that the last vector is that direction (up to its sign); drop it. The
+    // last parent takes the dropped one's number: their order carries no meaning, except that the
+    // required ones come first.
+    const double pivot = -work.z[static_cast<std::size_t>(last)];
     const double sign = pivot < 0.0 ? -1.0 : 1.0;
-    pivot = std::abs(pivot);
-    const double* final_row = row(last);
+    const double* mirror[2] = {direction, row(last)};
     for (int k = 0; k < last; ++k) {
-        const double h = -work.z[static_cast<std::size_t>(k)] / (1.0 + pivot);
-        const double* mirror[2] = {direction, final_row};
+        const auto at = static_cast<std::size_t>(k);
+        const double h = -work.z[at] / (1.0 + std::abs(pivot));
         const double by[2] = {h, h * sign};
-        kern.residual_row(whole, row(k), 2, mirror, by, row(k));
+        double* turned = place_for(k);
+        for (int j = 0; j <= last; ++j) {
+            work.turned[static_cast<std::size_t>(j)] =
+                coefficient(k, j) - h * direction[width_ + j] - h * sign * coefficient(last, j);
+        }
+        work.turned[static_cast<std::size_t>(index)] = work.turned[static_cast<std::size_t>(last)];
+        kern.residual_row(width_, row(k), 2, mirror, by, turned);
+        std::copy_n(work.turned.data(), last, turned + width_);
+        rows_[at] = turned;
+        lengths_[at] = last;
     }
     kern.sweep(width_, 1.0, direction[child_], 1.0, direction, c_.data(), s_.data());
-
-    // The order of the parents carries no meaning, except that the required ones come first.
-    for (int k = 0; k < last; ++k)
-        row(k)[width_ + index] = row(k)[width_ + last];
     parents_[static_cast<std::size_t>(index)] = parents_.back();
     parents_.pop_back();
+    rows_.pop_back();
+    lengths_.pop_back();
 }
 
 void ParentFit::add_required(const BicProblem& problem, const Kernels& kern, FitWorkspace& work) {
@@ -166,7 +218,8 @@ int ParentFit::weakest(const Kernels& kern, FitWorkspace& work, double& loss) co
     work.losses.assign(static_cast<std::size_t>(k), 0.0);
     work.precisions.assign(static_cast<std::size_t>(k), 0.0);
     for (int i = 0; i < k; ++i) {
-        kern.gather(k, row(i)[child_], row(i) + width_, work.losses.data(), work.precisions.data());
+        kern.gather(lengths_[static_cast<std::size_t>(i)], row(i)[child_], row(i) + width_,
+                    work.losses.data(), work.precisions.data());
     }
     int found = -1;
     loss = std::numeric_limits<double>::infinity();
@@ -187,9 +240,9 @@ void ParentFit::grow_shrink(const BicProblem& problem, const Kernels& kern, FitW
     double lowest = std::numeric_limits<double>::infinity();
     for (;;) {
         while (size() < problem.max_parents && residual_variance() > determined) {
-            const int u = kern.best_candidate(
-                problem.n(), c_.data(), s_.data(), place, limit, allowed, determined,
-                work.worth_adding * residual_variance(), work.excess.data());
+            const int u =
+                kern.best_candidate(problem.n(), c_.data(), s_.data(), place, limit, allowed,
+                                    determined, work.worth_adding * residual_variance());
             if (u < 0)
                 break;
             add(problem, kern, work, u);
@@ -214,6 +267,8 @@ void ParentFit::grow_shrink(const BicProblem& problem, const Kernels& kern, FitW
 void ParentFit::refresh(const BicProblem& problem, const Kernels& kern, FitWorkspace& work) {
     const std::vector<int> chosen = parents_;
     parents_.clear();
+    rows_.clear();
+    lengths_.clear();
     std::copy_n(problem.correlation.row(child_), problem.n(), c_.data());
     std::fill_n(s_.data(), problem.n(), 1.0);
     for (int p : chosen)

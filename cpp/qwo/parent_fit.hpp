@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include "qwo/constraints.hpp"
@@ -43,12 +44,9 @@ struct BicProblem {
 // again.
 struct FitWorkspace {
     explicit FitWorkspace(const BicProblem& problem)
-        : worth_adding(problem.worth_adding()), worth_keeping(problem.worth_keeping()),
-          excess(static_cast<std::size_t>(problem.n())) {}
+        : worth_adding(problem.worth_adding()), worth_keeping(problem.worth_keeping()) {}
     double worth_adding, worth_keeping;
-    Array excess;
-    std::vector<double> z, losses, precisions;
-    std::vector<const double*> rows;
+    std::vector<double> z, losses, precisions, turned;
     Array direction;
 };
 
@@ -58,8 +56,20 @@ class ParentFit {
     // The fit without parents.
     ParentFit(const BicProblem& problem, int child);
 
+    ParentFit(const ParentFit& other) { assign(other); }
+    ParentFit(ParentFit&& other) noexcept = default;
+    ParentFit& operator=(const ParentFit& other) {
+        assign(other);
+        return *this;
+    }
+    ParentFit& operator=(ParentFit&& other) noexcept = default;
+
     // Takes over another fit; reuses the storage that is already there.
     void assign(const ParentFit& other);
+
+    // The same for a fit that is only tried out: rows of the basis are shared with the other, which
+    // must stay as it is, until they change.
+    void borrow(const ParentFit& other);
 
     int child() const { return child_; }
     const std::vector<int>& parents() const { return parents_; }
@@ -71,6 +81,11 @@ class ParentFit {
     // Squared partial correlation of the child and u given the parents; 0 for one that the parents
     // determine.
     double gain_r2(int u) const;
+
+    // Bit u of `words` says whether u would pay for itself as a parent, as gain_r2 has it; none
+    // does if the fit is full.
+    void wanted(double worth_adding, const std::uint8_t* allowed, bool full, int n,
+                std::uint64_t* words) const;
 
     void add(const BicProblem& problem, const Kernels& kern, FitWorkspace& work, int parent);
     void drop(const Kernels& kern, FitWorkspace& work, int index);
@@ -91,13 +106,18 @@ class ParentFit {
 
   private:
     int size() const { return static_cast<int>(parents_.size()); }
-    double* row(int k) { return basis_.data() + static_cast<std::size_t>(k) * stride(); }
-    const double* row(int k) const {
-        return basis_.data() + static_cast<std::size_t>(k) * stride();
+    // A row of the basis: `width_` covariances, then the coefficients on the parents. Those of
+    // parents that joined after the row was made are zero and not stored: see `lengths_`.
+    const double* row(int k) const { return rows_[static_cast<std::size_t>(k)]; }
+    double coefficient(int k, int j) const {
+        return j < lengths_[static_cast<std::size_t>(k)] ? row(k)[width_ + j] : 0.0;
     }
-    // A row: n covariances (padded), then room for `capacity_` coefficients.
-    int stride() const { return width_ + capacity_; }
+    // Where this fit may write row k.
+    double* place_for(int k) {
+        return basis_.data() + static_cast<std::size_t>(k) * (width_ + capacity_);
+    }
     void reserve(int size);
+    void copy_head(const ParentFit& other);
     void update_cost(const BicProblem& problem);
     // The parent whose loss raises the residual variance least, and that loss; -1 if none may go.
     int weakest(const Kernels& kern, FitWorkspace& work, double& loss) const;
@@ -108,6 +128,8 @@ class ParentFit {
     int capacity_ = 0;
     double cost_ = 0.0;
     std::vector<int> parents_;
+    std::vector<const double*> rows_;
+    std::vector<int> lengths_;
     Array c_, s_, basis_;
 };
 

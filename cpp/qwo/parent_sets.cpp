@@ -16,13 +16,19 @@ constexpr std::int32_t after_all = std::numeric_limits<std::int32_t>::max();
 
 ParentSets::ParentSets(std::shared_ptr<const BicProblem> problem, const Kernels& kernels)
     : problem_(std::move(problem)), kernels_(&kernels), work_(*problem_),
-      place_(static_cast<std::size_t>(problem_->n()), after_all),
+      place_(static_cast<std::size_t>(problem_->n()), after_all), wants_(problem_->n()),
+      wanted_by_(problem_->n()), children_(problem_->n()),
+      indexed_parents_(static_cast<std::size_t>(problem_->n())),
       saved_in_(static_cast<std::size_t>(problem_->n()), 0) {}
 
 ParentSets::ParentSets(const ParentSets& other) : ParentSets(other.problem_, *other.kernels_) {
     set_order(other.order_);
     fits_ = other.fits_;
     cost_ = other.cost_;
+    wants_ = other.wants_;
+    wanted_by_ = other.wanted_by_;
+    children_ = other.children_;
+    indexed_parents_ = other.indexed_parents_;
 }
 
 void ParentSets::set_order(const std::vector<int>& order) {
@@ -45,7 +51,29 @@ void ParentSets::reset(const std::vector<int>& order) {
         fit.add_required(*problem_, *kernels_, work_);
         fit.grow_shrink(*problem_, *kernels_, work_, place_.data(), place(v));
         cost_ += fit.cost();
+        index(v);
     }
+}
+
+void ParentSets::index(int u) {
+    const ParentFit& fit = fits_[static_cast<std::size_t>(u)];
+    std::uint64_t* row = wants_.row(u);
+    fit_wants_.resize(wants_.words());
+    const bool full = static_cast<int>(fit.parents().size()) >= problem_->max_parents;
+    fit.wanted(work_.worth_adding, problem_->constraints.allowed_parents(u, n()), full, n(),
+               fit_wants_.data());
+    for (std::size_t w = 0; w < wants_.words(); ++w) {
+        for (std::uint64_t changed = row[w] ^ fit_wants_[w]; changed != 0; changed &= changed - 1) {
+            wanted_by_.flip(static_cast<int>(w * 64) + std::countr_zero(changed), u);
+        }
+        row[w] = fit_wants_[w];
+    }
+    std::vector<int>& known = indexed_parents_[static_cast<std::size_t>(u)];
+    for (int p : known)
+        children_.clear(p, u);
+    known = fit.parents();
+    for (int p : known)
+        children_.set(p, u);
 }
 
 std::pair<int, int> ParentSets::permitted(int v) const {
@@ -109,14 +137,14 @@ void ParentSets::scan_left(int v, int lowest, Visit visit) {
         const int u = order_[static_cast<std::size_t>(j)];
         if ((own_is_copy ? own_ : fit(v)).index_of(u) >= 0) {
             if (!own_is_copy)
-                own_.assign(fit(v));
+                own_.borrow(fit(v));
             own_is_copy = true;
             place_[static_cast<std::size_t>(v)] = after_all;
             lose(own_, u, j);
             own = own_.cost() - start;
         }
-        if (wants(fit(u), v)) {
-            other_.assign(fit(u));
+        if (wanted_by_.test(v, u)) {
+            other_.borrow(fit(u));
             place_[static_cast<std::size_t>(v)] = before_all;
             gain(other_, v, j);
             passed += other_.cost() - fit(u).cost();
@@ -137,14 +165,14 @@ void ParentSets::scan_right(int v, int highest, Visit visit) {
     place_[static_cast<std::size_t>(v)] = after_all;
     for (int j = p + 1; j <= highest; ++j) {
         const int u = order_[static_cast<std::size_t>(j)];
-        if (fit(u).index_of(v) >= 0) {
-            other_.assign(fit(u));
+        if (children_.test(v, u)) {
+            other_.borrow(fit(u));
             lose(other_, v, j);
             passed += other_.cost() - fit(u).cost();
         }
-        if (wants(own_is_copy ? own_ : fit(v), u)) {
+        if (own_is_copy ? wants(own_, u) : wants_.test(v, u)) {
             if (!own_is_copy)
-                own_.assign(fit(v));
+                own_.borrow(fit(v));
             own_is_copy = true;
             gain(own_, u, j + 1);
             own = own_.cost() - start;
@@ -201,7 +229,7 @@ void ParentSets::move(int v, int target) {
             lose(own, u, j);
             place_[static_cast<std::size_t>(v)] = before_all;
         }
-        if (step < 0 ? wants(fit, v) : fit.index_of(v) >= 0) {
+        if (step < 0 ? wanted_by_.test(v, u) : children_.test(v, u)) {
             save(u);
             touch(fit);
             change -= fit.cost();
@@ -213,6 +241,7 @@ void ParentSets::move(int v, int target) {
             fit.refresh(*problem_, *kernels_, work_);
             change += fit.cost();
             touch(fit);
+            index(u);
         }
         if (step > 0)
             gain(own, u, j + 1);
@@ -223,6 +252,7 @@ void ParentSets::move(int v, int target) {
     place_[static_cast<std::size_t>(v)] = target;
     own.refresh(*problem_, *kernels_, work_);
     touch(own);
+    index(v);
     cost_ += change + own.cost() - before;
 }
 
@@ -259,9 +289,11 @@ void ParentSets::undo(std::size_t mark) {
     assert(mark < marks_.size());
     while (journal_.size() > marks_[mark].journal_size) {
         ParentFit& old = journal_.back();
-        std::swap(fits_[static_cast<std::size_t>(old.child())], old);
+        const int v = old.child();
+        std::swap(fits_[static_cast<std::size_t>(v)], old);
         spare_.push_back(std::move(old));
         journal_.pop_back();
+        index(v);
     }
     set_order(marks_[mark].order);
     cost_ = marks_[mark].cost;

@@ -3,14 +3,17 @@
 // A variable's fit depends only on the set of variables before it. Moving v over its neighbour u
 // therefore touches two fits at most, and most of the time none: u is asked in O(1) whether v would
 // help it (or whether v is its parent), v is asked the same about u. Only a "yes" costs a refit.
-// Fits start from the parents they had (warm start), so the parent sets depend on the path; each is
-// at all times a set that no single addition or removal improves.
+// The answers are kept as bits, by the variable that is asked about, so that a scan reads one row
+// of bits and not one entry of every fit. Fits start from the parents they had (warm start), so the
+// parent sets depend on the path; each is at all times a set that no single addition or removal
+// improves.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "qwo/bit_matrix.hpp"
 #include "qwo/parent_fit.hpp"
 
 namespace qwo {
@@ -77,6 +80,7 @@ class ParentSets {
     bool wants(const ParentFit& fit, int candidate) const;
 
     void touch(const ParentFit& fit);
+    void index(int u); // brings the bits up to date with the fit of u
     void save(int v);
     void set_order(const std::vector<int>& order);
 
@@ -87,6 +91,11 @@ class ParentSets {
     std::vector<std::int32_t> place_;
     std::vector<ParentFit> fits_;
     double cost_ = 0.0;
+    BitMatrix wants_;     // (u, v): the fit of u would take v as a parent
+    BitMatrix wanted_by_; // (v, u): the same, transposed
+    BitMatrix children_;  // (v, u): v is a parent of u
+    std::vector<std::vector<int>> indexed_parents_;
+    std::vector<std::uint64_t> fit_wants_; // scratch of index()
 
     ParentFit own_, other_; // scratch of the scans
     std::vector<int> touched_;

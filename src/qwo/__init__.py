@@ -4,18 +4,35 @@ An independent implementation of QWO (Shahverdikondori, Mokhtarian and Kiyavash,
 of searches that go beyond it. Start with `qwo.discover`.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from qwo.discovery import Discovery, discover
 from qwo.errors import DataWarning, InputError
-from qwo.graph import Knowledge, to_cpdag, to_dag
+from qwo.graph import (
+    CausalGraph,
+    Knowledge,
+    compare,
+    enumerate_dags,
+    read_graph,
+    sample_dag,
+    to_cpdag,
+    to_dag,
+    write_graph,
+)
 from qwo.moments import Moments
 from qwo.order.build import versions
 from qwo.order.order_dag import OrderDag, order_dag
-from qwo.sem import LinearSem, fit_sem, score_graph
+from qwo.sem import LinearSem, fit_sem, ida, score_graph, total_effect
 from qwo.simulation import simulate
+
+if TYPE_CHECKING:
+    from qwo.estimator import QWO, penalty_path
 
 __version__: str = versions()["qwo"]
 
 __all__ = [
+    "QWO",
+    "CausalGraph",
     "DataWarning",
     "Discovery",
     "InputError",
@@ -23,11 +40,28 @@ __all__ = [
     "LinearSem",
     "Moments",
     "OrderDag",
+    "compare",
     "discover",
+    "enumerate_dags",
     "fit_sem",
+    "ida",
     "order_dag",
+    "penalty_path",
+    "read_graph",
+    "sample_dag",
     "score_graph",
     "simulate",
     "to_cpdag",
     "to_dag",
+    "total_effect",
+    "write_graph",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The estimator brings scikit-learn, which takes its time: it is imported when asked for."""
+    if name in ("QWO", "penalty_path"):
+        from qwo import estimator
+
+        return getattr(estimator, name)
+    raise AttributeError(f"module 'qwo' has no attribute {name!r}")

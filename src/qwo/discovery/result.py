@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any
 
@@ -62,6 +62,11 @@ class Discovery:
             array.setflags(write=False)
         object.__setattr__(self, "params", MappingProxyType(dict(self.params)))
         object.__setattr__(self, "versions", MappingProxyType(dict(self.versions)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Mapping proxies cannot be pickled; the constructor makes them again.
+        values = (getattr(self, field.name) for field in fields(self))
+        return Discovery, tuple(dict(v) if isinstance(v, Mapping) else v for v in values)
 
     @property
     def n_variables(self) -> int:

@@ -1,0 +1,126 @@
+"""Adjustment sets: covariates whose control makes a regression coefficient a total causal effect.
+
+The criterion is complete: I. Shpitser, T. VanderWeele and J. Robins, On the validity of covariate
+adjustment, UAI 2010; in the form of E. Perković et al., JMLR 18 (2018). A set is valid for the
+effect of x on y if it holds no forbidden vertex (one on a causal path behind x, or a descendant of
+one) and separates x from y once the first edges of the causal paths are taken out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+
+from qwo.errors import ArgumentError, GraphError
+from qwo.graph.dag import Adjacency, Indices, Mask, ancestor_matrix, check_dag, parents
+from qwo.graph.separation import d_separated
+
+
+def adjustment_set(
+    dag: npt.ArrayLike, cause: int, effect: int, kind: str = "minimal"
+) -> Indices | None:
+    """A valid adjustment set for the total effect of one variable on another, or None.
+
+    Parameters
+    ----------
+    dag : array-like, n×n
+        The DAG, ``A[i, j] = 1`` for i → j.
+    cause, effect : int
+        The two variables.
+    kind : {"minimal", "parents", "optimal"}
+        - "minimal": no subset of it is valid.
+        - "parents": the parents of the cause.
+        - "optimal": the parents of what lies on the causal paths, which gives the smallest
+          asymptotic variance of all valid sets in a linear model (L. Henckel, E. Perković and
+          M. Maathuis, JRSS B 84 (2022)).
+
+    Returns
+    -------
+    ndarray of int or None
+        Sorted vertices; None if no set of this kind is valid, as for the "effect" of a variable on
+        its own parent.
+    """
+    matrix = check_dag(dag)
+    _check_pair(matrix, cause, effect)
+    if kind not in _KINDS:
+        raise ArgumentError(f"kind is {kind!r}; choose one of {', '.join(_KINDS)}")
+    found = _KINDS[kind](matrix, cause, effect)
+    if found is None or not is_adjustment_set(matrix, cause, effect, found):
+        return None
+    return np.array(sorted(found), dtype=np.intp)
+
+
+def is_adjustment_set(
+    dag: npt.ArrayLike, cause: int, effect: int, covariates: Iterable[int]
+) -> bool:
+    """Whether controlling for the covariates identifies the total effect of cause on effect."""
+    matrix = check_dag(dag)
+    _check_pair(matrix, cause, effect)
+    chosen = {int(v) for v in covariates}
+    if chosen & {cause, effect} or _forbidden(matrix, cause, effect)[list(chosen)].any():
+        return False
+    return d_separated(_back_door_graph(matrix, cause, effect), cause, effect, chosen)
+
+
+def _minimal(dag: Adjacency, cause: int, effect: int) -> Iterable[int] | None:
+    """NetworkX's minimal separator in the graph without the causal paths."""
+    graph = nx.from_numpy_array(_back_door_graph(dag, cause, effect), create_using=nx.DiGraph)
+    allowed = ~_forbidden(dag, cause, effect)
+    allowed[[cause, effect]] = False
+    found: set[int] | None = nx.find_minimal_d_separator(
+        graph, {cause}, {effect}, restricted=set(np.flatnonzero(allowed).tolist())
+    )
+    return found
+
+
+def _parents(dag: Adjacency, cause: int, _effect: int) -> Iterable[int]:
+    return [int(v) for v in parents(dag, cause)]
+
+
+def _optimal(dag: Adjacency, cause: int, effect: int) -> Iterable[int]:
+    on_paths = _on_causal_paths(dag, cause, effect)
+    chosen = dag[:, on_paths].any(axis=1) & ~_forbidden(dag, cause, effect)
+    chosen[cause] = False
+    return [int(v) for v in np.flatnonzero(chosen)]
+
+
+_KINDS: dict[str, Callable[[Adjacency, int, int], Iterable[int] | None]] = {
+    "minimal": _minimal,
+    "parents": _parents,
+    "optimal": _optimal,
+}
+
+
+def _on_causal_paths(dag: Adjacency, cause: int, effect: int) -> Mask:
+    """The vertices on directed paths from the cause to the effect, without the cause."""
+    reach = ancestor_matrix(dag)
+    np.fill_diagonal(reach, val=True)
+    mask: Mask = reach[cause] & reach[:, effect]
+    mask[cause] = False
+    return mask
+
+
+def _forbidden(dag: Adjacency, cause: int, effect: int) -> Mask:
+    """The vertices on causal paths and their descendants."""
+    reach = ancestor_matrix(dag)
+    np.fill_diagonal(reach, val=True)
+    mask: Mask = np.logical_or.reduce(reach[_on_causal_paths(dag, cause, effect)], axis=0)
+    return mask
+
+
+def _back_door_graph(dag: Adjacency, cause: int, effect: int) -> Adjacency:
+    """The graph without the first edges of the causal paths."""
+    graph = dag.copy()
+    graph[cause, _on_causal_paths(dag, cause, effect)] = 0
+    return graph
+
+
+def _check_pair(dag: Adjacency, cause: int, effect: int) -> None:
+    for vertex in (cause, effect):
+        if not 0 <= vertex < len(dag):
+            raise GraphError(f"there is no variable {vertex}; wanted 0 to {len(dag) - 1}")
+    if cause == effect:
+        raise GraphError("cause and effect must be two different variables")

@@ -1,0 +1,237 @@
+"""Two graphs over the same variables side by side: every distance, and the edges that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from itertools import compress
+
+import numpy as np
+import numpy.typing as npt
+
+from qwo.errors import ColumnNameError
+from qwo.graph.adjustment_distance import AdjustmentDistance, adjustment_distance
+from qwo.graph.causal_graph import CausalGraph, Edge
+from qwo.graph.coercion import as_graph, is_nameless
+from qwo.graph.cpdag import as_cpdag
+from qwo.graph.distances import (
+    Agreement,
+    adjacency_agreement,
+    arrowhead_agreement,
+    shd,
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How an estimated graph differs from the truth.
+
+    All but ``shd_dag`` and ``aid`` compare the CPDAGs of the two graphs.
+
+    Attributes
+    ----------
+    n_variables, n_edges_estimated, n_edges_true : int
+    skeleton_f1 : float
+        SKF1, the F1 score of the skeletons.
+    pshd : float
+        PSHD, the SHD of the CPDAGs divided by the number of variables.
+    shd_cpdag : int
+        Pairs of variables whose edge differs in any way.
+    shd_tetrad : int
+        Tetrad's SHD, which counts a directed edge that is missing or extra twice.
+    shd_dag : int or None
+        The SHD of the graphs as given, if both are DAGs.
+    adjacency, arrowhead : Agreement
+        True and false positives, precision, recall and F1.
+    exact : bool
+        Whether the graphs stand for the same equivalence class.
+    missing, extra, reversed, retyped : tuple of Edge
+        The edges that make up ``shd_cpdag``: those of the truth that the estimate lacks, those of
+        the estimate that the truth lacks, and those of the estimate that point the other way or
+        are directed in one graph only.
+    aid : AdjustmentDistance or None
+        For the graphs as given; None without the package gadjid.
+    """
+
+    n_variables: int
+    n_edges_estimated: int
+    n_edges_true: int
+    skeleton_f1: float
+    pshd: float
+    shd_cpdag: int
+    shd_tetrad: int
+    shd_dag: int | None
+    adjacency: Agreement
+    arrowhead: Agreement
+    exact: bool
+    missing: tuple[Edge, ...]
+    extra: tuple[Edge, ...]
+    reversed: tuple[Edge, ...]
+    retyped: tuple[Edge, ...]
+    aid: AdjustmentDistance | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain numbers and lists, as JSON and data frames take them."""
+        result = asdict(self)
+        for claim in ("adjacency", "arrowhead"):
+            agreement: Agreement = getattr(self, claim)
+            del result[claim]
+            for part in ("precision", "recall", "f1"):
+                result[f"{claim}_{part}"] = getattr(agreement, part)
+        for kind in ("missing", "extra", "reversed", "retyped"):
+            result[kind] = [list(edge) for edge in getattr(self, kind)]
+        del result["aid"]
+        for part in ("ancestor", "parent", "oset"):
+            result[f"{part}_aid"] = None if self.aid is None else getattr(self.aid, part)
+        return result
+
+    def __str__(self) -> str:
+        edges = f"{self.n_edges_estimated} estimated, {self.n_edges_true} true"
+        return "\n".join(
+            [
+                f"{self.n_variables} variables; edges: {edges}",
+                "",
+                *_aligned(self._values()),
+                "",
+                *_aligned(self._agreements()),
+                "",
+                *self._edge_lines(),
+            ]
+        )
+
+    def _values(self) -> list[tuple[str, ...]]:
+        rows: list[tuple[str, ...]] = [
+            ("exact recovery", "yes" if self.exact else "no"),
+            ("SKF1", f"{self.skeleton_f1:.3f}"),
+            ("PSHD", f"{self.pshd:.3f}"),
+            ("SHD of the CPDAGs", str(self.shd_cpdag)),
+            ("SHD as Tetrad counts", str(self.shd_tetrad)),
+        ]
+        if self.shd_dag is not None:
+            rows.append(("SHD of the DAGs", str(self.shd_dag)))
+        if self.aid is not None:
+            rows += [
+                ("ancestor AID", f"{self.aid.ancestor:.3f}"),
+                ("parent AID", f"{self.aid.parent:.3f}"),
+                ("Oset AID", f"{self.aid.oset:.3f}"),
+            ]
+        return rows
+
+    def _agreements(self) -> list[tuple[str, ...]]:
+        rows: list[tuple[str, ...]] = [("", "precision", "recall", "F1")]
+        for title, agreement in (("adjacencies", self.adjacency), ("arrowheads", self.arrowhead)):
+            parts = (agreement.precision, agreement.recall, agreement.f1)
+            rows.append((title, *(f"{part:.3f}" for part in parts)))
+        return rows
+
+    def _edge_lines(self, limit: int = 8) -> list[str]:
+        lines = []
+        for title in ("missing", "extra", "reversed", "retyped"):
+            edges: tuple[Edge, ...] = getattr(self, title)
+            listed = ", ".join(map(str, edges[:limit]))
+            more = f" and {len(edges) - limit} more" if len(edges) > limit else ""
+            lines.append(f"{title:<9}{len(edges):>5}  {listed}{more}".rstrip())
+        return lines
+
+
+def compare(estimated: object, truth: object, *, aid: bool | None = None) -> Comparison:
+    """How an estimated graph differs from the true one, by every measure.
+
+    Parameters
+    ----------
+    estimated, truth : object
+        Anything that `as_graph` takes. Variables are matched by name; a bare matrix has the
+        variables of the other graph, in the same order.
+    aid : bool, optional
+        Whether to compute the adjustment identification distances, which takes the package gadjid
+        (``pip install 'qwo[aid]'``) and graphs that are DAGs or valid CPDAGs. By default, if both
+        are given.
+    """
+    first, second = _matched(estimated, truth)
+    ours, theirs = as_cpdag(first.matrix, first.names), as_cpdag(second.matrix, second.names)
+    both_dags = first.kind == second.kind == "dag"
+    missing, extra, turned, retyped = _differing_edges(
+        CausalGraph(first.names, ours, "cpdag"), CausalGraph(first.names, theirs, "cpdag")
+    )
+    distance, adjacency = shd(ours, theirs), adjacency_agreement(ours, theirs)
+    return Comparison(
+        n_variables=first.n_variables,
+        n_edges_estimated=first.n_edges,
+        n_edges_true=second.n_edges,
+        skeleton_f1=adjacency.f1,
+        pshd=distance / first.n_variables,
+        shd_cpdag=distance,
+        shd_tetrad=tetrad_shd(ours, theirs),
+        shd_dag=shd(first.matrix, second.matrix) if both_dags else None,
+        adjacency=adjacency,
+        arrowhead=arrowhead_agreement(ours, theirs),
+        exact=distance == 0,
+        missing=missing,
+        extra=extra,
+        reversed=turned,
+        retyped=retyped,
+        aid=adjustment_distance(first, second, aid),
+    )
+
+
+def tetrad_shd(estimated: npt.ArrayLike, truth: npt.ArrayLike) -> int:
+    """Tetrad's structural Hamming distance between the CPDAGs of two graphs.
+
+    An edge of both graphs that differs counts 1. An edge of one graph only counts 1 if it is
+    undirected, and 2 if it is directed: one for the edge, one for its direction.
+    """
+    first, second = as_cpdag(estimated), as_cpdag(truth)
+    arrows = 0
+    for graph, other in ((first, second), (second, first)):
+        i, j = np.nonzero(graph == 1)
+        arrows += int(np.count_nonzero((other[i, j] == 0) & (other[j, i] == 0)))
+    return shd(first, second) + arrows
+
+
+def _matched(estimated: object, truth: object) -> tuple[CausalGraph, CausalGraph]:
+    """The two graphs over the variables of the truth, in its order."""
+    if is_nameless(truth) and not is_nameless(estimated):
+        first = as_graph(estimated)
+        return first, as_graph(truth, first.names)
+    second = as_graph(truth)
+    if is_nameless(estimated):
+        return as_graph(estimated, second.names), second
+    first = as_graph(estimated)
+    if set(first.names) != set(second.names):
+        odd = sorted(set(first.names) ^ set(second.names))
+        raise ColumnNameError(
+            f"the graphs must be over the same variables; {odd[0]!r} and "
+            f"{len(odd) - 1} others are in one of them only",
+            columns=odd,
+        )
+    return first.reordered(second.names), second
+
+
+def _differing_edges(claimed: CausalGraph, true: CausalGraph) -> tuple[tuple[Edge, ...], ...]:
+    """The edges missing, extra, reversed, and directed in one graph only."""
+    i, j = true.ends()
+    missing = (claimed.matrix[i, j] == 0) & (claimed.matrix[j, i] == 0)
+    i, j = claimed.ends()
+    ours, forth, back = claimed.matrix[i, j], true.matrix[i, j], true.matrix[j, i]
+    extra = (forth == 0) & (back == 0)
+    turned = (ours == 1) & (forth == 0) & (back == 1)
+    retyped = ~extra & ((ours == 2) != (forth == 2))
+    return (
+        tuple(compress(true.edges(), missing)),
+        tuple(compress(claimed.edges(), extra)),
+        tuple(compress(claimed.edges(), turned)),
+        tuple(compress(claimed.edges(), retyped)),
+    )
+
+
+def _aligned(rows: Iterable[tuple[str, ...]]) -> list[str]:
+    """A table: the first column to the left, the others to the right."""
+    listed = list(rows)
+    widths = [max(map(len, column)) for column in zip(*listed, strict=True)]
+    return [
+        "  ".join(
+            [row[0].ljust(widths[0])]
+            + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        ).rstrip()
+        for row in listed
+    ]

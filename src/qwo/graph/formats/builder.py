@@ -1,0 +1,116 @@
+"""A graph put together from the nodes and edges of a text, with the place of whatever is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NoReturn
+
+import numpy as np
+
+from qwo.errors import FileFormatError, GraphError
+from qwo.graph.causal_graph import ARROW, LINE, CausalGraph, Kind, kind_of, shown
+from qwo.graph.dag import Adjacency
+
+BACK_ARROW = "<--"
+_REVERSED = {ARROW: BACK_ARROW, BACK_ARROW: ARROW, LINE: LINE}
+# The matrix of so many variables takes 2.5 GB.
+MOST_VARIABLES = 50_000
+
+
+class GraphBuilder:
+    """Variables in the order in which they are first named, and at most one edge for each pair.
+
+    Parameters
+    ----------
+    source : str
+        What messages call the text: a file name, mostly.
+    two_arrows_are_undirected : bool
+        Whether i → j together with j → i means i — j; it is an error otherwise.
+    """
+
+    def __init__(self, source: str, *, two_arrows_are_undirected: bool = False) -> None:
+        self.source = source
+        self.two_arrows_are_undirected = two_arrows_are_undirected
+        self._places: dict[str, int] = {}
+        self._edges: dict[tuple[int, int], str] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._places
+
+    def add_variable(self, name: str, line: int | None = None) -> int:
+        """The place of a variable, which is made if it is new."""
+        if name not in self._places:
+            if not name.strip():
+                self.refuse(f"a variable is called {name!r}; give it a name", line)
+            self._places[name] = len(self._places)
+        return self._places[name]
+
+    def add_new_variable(self, name: str, line: int | None = None) -> None:
+        """Make a variable, which the text must not have named before."""
+        if name in self:
+            self.refuse(f"the variable {shown(name)} is there twice; rename one", line)
+        self.add_variable(name, line)
+
+    def add_edge(self, first: str, mark: str, second: str, line: int | None = None) -> None:
+        """Add ``first --> second``, ``first <-- second`` or ``first --- second``."""
+        i, j = self.add_variable(first, line), self.add_variable(second, line)
+        if i == j:
+            self.refuse(f"{shown(first)} has an edge to itself; remove it", line)
+        pair, mark = ((i, j), mark) if i < j else ((j, i), _REVERSED[mark])
+        known = self._edges.setdefault(pair, mark)
+        if known == mark:
+            return
+        if not self.two_arrows_are_undirected or LINE in (known, mark):
+            self.refuse(f"{shown(first)} and {shown(second)} have two edges; keep one", line)
+        self._edges[pair] = LINE
+
+    def build(self, kind: Kind | None = None) -> CausalGraph:
+        """The graph of everything added; without a kind, that which its edges show."""
+        n = len(self._places)
+        if n > MOST_VARIABLES:
+            self.refuse(f"{n} variables are more than the {MOST_VARIABLES} whose matrix fits")
+        matrix: Adjacency = np.zeros((n, n), dtype=np.int8)
+        for mark in _REVERSED:
+            chosen = [pair for pair, known in self._edges.items() if known == mark]
+            i, j = np.array(chosen, dtype=np.intp).reshape(-1, 2).T
+            if mark != BACK_ARROW:
+                matrix[i, j] = 1 if mark == ARROW else 2
+            if mark != ARROW:
+                matrix[j, i] = 1 if mark == BACK_ARROW else 2
+        matrix.flags.writeable = False
+        return CausalGraph(tuple(self._places), matrix, kind or kind_of(matrix))
+
+    def refuse(self, reason: str, line: int | None = None) -> NoReturn:
+        """Say what is wrong, and in which line."""
+        raise malformed(self.source, reason, line)
+
+
+def malformed(source: str, reason: str, line: int | None = None) -> FileFormatError:
+    """The error for a text that is not what its format asks for."""
+    place = source if line is None else f"{source}, line {line}"
+    return FileFormatError(f"{place}: {reason}")
+
+
+def require_dag(graph: CausalGraph, title: str) -> None:
+    """Refuse a graph with undirected edges for a format that cannot hold them."""
+    if (graph.matrix == 2).any():
+        edge = next(edge for edge in graph.edges() if edge.mark == LINE)
+        raise GraphError(
+            f"{title} holds DAGs only, and {shown(edge.source)} — {shown(edge.target)} has no "
+            f"direction; use to_dag(...) first",
+            columns=[edge.source, edge.target],
+        )
+
+
+def require_names(
+    names: Iterable[str], fits: Callable[[str], object], title: str, wanted: str
+) -> None:
+    """Refuse names that a format would alter or misread."""
+    unfit = [name for name in names if not fits(name)]
+    if unfit:
+        more = f" (and {len(unfit) - 1} more)" if len(unfit) > 1 else ""
+        raise FileFormatError(
+            f"{title} cannot hold the name {shown(unfit[0])}{more}: wanted {wanted}; rename it, "
+            f"for example with graph.renamed({{old: new}})",
+            columns=unfit,
+        )

@@ -1,0 +1,51 @@
+"""GraphML through NetworkX: directed, with an undirected edge as two arrows.
+
+A node's id is the name of the variable. XML cannot hold control characters.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+import xml.etree.ElementTree as ET
+
+import networkx as nx
+
+from qwo.graph.causal_graph import CausalGraph
+from qwo.graph.formats.builder import malformed, require_names
+from qwo.graph.formats.networkx_graph import from_networkx, to_networkx
+
+# https://www.w3.org/TR/xml/#charsets
+_UNFIT = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def parse(text: str, source: str) -> CausalGraph:
+    """The graph of a GraphML text."""
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise malformed(
+            source, "it declares a document type or entities, which a graph has no use for"
+        )
+    try:
+        with warnings.catch_warnings(action="ignore"):  # about attributes, which are not used
+            graph = nx.parse_graphml(text)
+    except ET.ParseError as error:
+        raise malformed(source, f"not XML: {error}", error.position[0]) from error
+    except (nx.NetworkXException, KeyError, ValueError, TypeError, AttributeError) as error:
+        raise malformed(source, f"not GraphML: {error}") from error
+    return from_networkx(graph, source)
+
+
+def render(graph: CausalGraph) -> str:
+    """The GraphML text of a graph."""
+    require_names(
+        graph.names, lambda name: not _UNFIT.search(name), "GraphML", "no control characters"
+    )
+    stream = io.BytesIO()
+    nx.write_graphml_xml(to_networkx(graph), stream)
+    return stream.getvalue().decode("utf-8") + "\n"
+
+
+def recognises(text: str) -> bool:
+    """Whether the text is XML."""
+    return text.lstrip().startswith(("<?xml", "<graphml"))
