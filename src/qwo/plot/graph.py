@@ -1,0 +1,127 @@
+"""A causal graph as a layered drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwo.graph.coercion import as_graph
+from qwo.graph.dag import Mask
+from qwo.plot.arguments import check_choice, node_fills, variable_mask
+from qwo.plot.canvas import local_style
+from qwo.plot.drawing import Direction
+from qwo.plot.edge_values import PLAIN_WIDTH, ColorBy, EdgeValues
+from qwo.plot.edges import EdgeSet, causal_order
+from qwo.plot.looks import EdgeLook, Key, Looks, NodeLook, key
+from qwo.plot.palette import Palette
+from qwo.plot.picture import draw_picture
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.typing import ColorType
+
+
+def plot_graph(
+    graph: object,
+    *,
+    layout: Direction = "layered",
+    coefficients: Any = None,
+    support: Any = None,
+    color_by: ColorBy | None = "auto",
+    node_colors: ColorType | Sequence[ColorType] | Mapping[str, ColorType] | None = None,
+    highlight: Any = None,
+    labels: bool | None = None,
+    legend: bool = True,
+    ax: Axes | None = None,
+) -> Axes:
+    """A causal graph with causes above their effects.
+
+    Parameters
+    ----------
+    graph : object
+        A result of `discover`, a fitted model, or anything else that `as_graph` takes. Undirected
+        edges, of which the data do not tell the direction, are dashed.
+    layout : "layered" or "layered-right"
+        Causes above their effects, or to the left of them.
+    coefficients : LinearSem or n×n matrix, optional
+        Entry (i, j) belongs to i → j. The wider an edge, the larger its coefficient in absolute
+        value; those of a fitted model are standardized. A model given as ``graph`` brings its own.
+    support : n×n matrix, optional
+        Entry (i, j), between 0 and 1, says how sure i → j is. An undirected edge takes the larger
+        of its two entries.
+    color_by : "auto", "sign", "support" or None
+        What the colour of an edge shows: the sign of its coefficient, or its support. By default
+        the support if it is given, else the sign if coefficients are given.
+    node_colors : colour, sequence or mapping, optional
+        One colour for all nodes, one for each column, or colours by name.
+    highlight : variable or sequence of variables, optional
+        Names or column numbers. All else is drawn faintly, except the edges among them.
+    labels : bool, optional
+        Whether to write the names; by default, if they are large enough to be read.
+    legend : bool
+        Whether to explain colours, widths and dashes below the graph.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw, as large as the axes are at the time; by default a new figure that fits.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        One unit of its coordinates is a point (1/72 inch).
+    """
+    with local_style():
+        check_choice("layout", layout, ("layered", "layered-right"))
+        check_choice("color_by", color_by, ("auto", "sign", "support", None))
+        shown = as_graph(graph)
+        edges = EdgeSet.of(shown.matrix, causal_order(graph, shown))
+        if coefficients is None and hasattr(graph, "standardized_coefficients"):
+            coefficients = graph
+        values = EdgeValues.of(edges, shown.names, coefficients, support, color_by)
+        bright = None if highlight is None else variable_mask(shown, highlight)
+
+        def looks(palette: Palette) -> Looks:
+            return Looks(
+                _node_look(node_fills(node_colors, shown, palette.fill), bright, palette),
+                _edge_look(edges, values, bright, palette),
+                _keys(edges, values, palette) if legend else [],
+            )
+
+        return draw_picture(
+            shown.names,
+            edges.downward,
+            looks,
+            direction=layout,
+            labels=labels,
+            ax=ax,
+            beside=values.draw_colour_bar,
+        )
+
+
+def _node_look(fills: list[ColorType], bright: Mask | None, palette: Palette) -> NodeLook:
+    if bright is None:
+        return NodeLook.plain(fills, palette)
+    kept = bright.tolist()
+    return NodeLook(
+        fills=[fill if k else "none" for fill, k in zip(fills, kept, strict=True)],
+        outlines=[palette.ink if k else palette.faint for k in kept],
+        outline_widths=np.where(bright, 1.6, 0.8),
+        inks=[palette.ink if k else palette.outline for k in kept],
+    )
+
+
+def _edge_look(
+    edges: EdgeSet, values: EdgeValues, bright: Mask | None, palette: Palette
+) -> EdgeLook:
+    colours = values.colours(len(edges.tails), palette)
+    if bright is not None:
+        kept = bright[edges.tails] & bright[edges.heads]
+        colours = [c if k else palette.faint for c, k in zip(colours, kept, strict=True)]
+    return EdgeLook(colours, values.widths(len(edges.tails)), edges.undirected, edges.head_ends())
+
+
+def _keys(edges: EdgeSet, values: EdgeValues, palette: Palette) -> list[Key]:
+    keys = values.keys(palette)
+    if edges.undirected.any():
+        keys.append(key("direction not determined", palette.edge, PLAIN_WIDTH, dashed=True))
+    return keys

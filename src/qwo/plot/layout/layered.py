@@ -1,0 +1,176 @@
+"""The layered drawing of an acyclic graph: where the nodes go, and where the edges bend.
+
+Lengths are in points for labels of the nominal size. The first coordinate runs across the layers,
+the second from layer to layer, downwards; the corner of the drawing is the origin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from qwo.plot.layout.coordinates import relaxed_places
+from qwo.plot.layout.crossings import ordered_layers
+from qwo.plot.layout.layers import Pairs, assign_layers
+from qwo.plot.layout.packing import packed
+from qwo.plot.layout.proper import Layers, ProperGraph
+
+FloatArray = npt.NDArray[np.float64]
+
+# Between layers: at least, at most, and relative to how far across the longest edge runs.
+_LAYER_GAP = 36.0
+_LARGEST_GAP = 110.0
+_FLATTEST = 0.22
+_PART_GAP = 24.0
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Nodes and edges in the plane.
+
+    Attributes
+    ----------
+    centres, sizes : ndarray, n×2
+        The middle of each node and its extents, across and along the layers.
+    bends : tuple of ndarray, k×2
+        For each edge the points it passes between its ends.
+    depths : tuple of ndarray
+        For each edge how thick the layers are at its bends.
+    extent : tuple of float
+        Width and height of the whole.
+    scale : float
+        The size of the nodes, and so of their labels, relative to the nominal one.
+    """
+
+    centres: FloatArray
+    sizes: FloatArray
+    bends: tuple[FloatArray, ...]
+    depths: tuple[FloatArray, ...]
+    extent: tuple[float, float]
+    scale: float = 1.0
+
+    def fitted(
+        self,
+        width: float,
+        height: float,
+        *,
+        margin: float = 0.0,
+        largest: float = 1.0,
+        stretch: float = 1.0,
+    ) -> Layout:
+        """The layout in the middle of a rectangle, within a margin.
+
+        Nodes keep their shape and grow to ``largest`` times their nominal size at most. The
+        distances between them may grow by ``stretch`` more, differently in the two directions.
+        """
+        whole = np.array([width, height])
+        room = np.maximum(whole - 2 * margin, whole / 3)
+        factors = room / np.maximum(self.extent, 1e-9)
+        scale = min(float(factors.min()), largest)
+        factors = np.minimum(factors, stretch * scale)
+        corner = (whole - factors * self.extent) / 2
+        return Layout(
+            self.centres * factors + corner,
+            self.sizes * scale,
+            tuple(points * factors + corner for points in self.bends),
+            tuple(depth * scale for depth in self.depths),
+            (width, height),
+            scale,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Arrangement:
+    """The layers of a graph and the order in each, before anything has a size.
+
+    Attributes
+    ----------
+    graph : ProperGraph
+    parts : tuple of list of list of int
+        For each connected part its layers, from left to right.
+    """
+
+    graph: ProperGraph
+    parts: tuple[Layers, ...]
+
+    def most_edges_at_a_side(self) -> FloatArray:
+        """For each node the number of its edges from above or to below, whichever is larger."""
+        sides = zip(self.graph.above, self.graph.below, strict=True)
+        most = [max(len(above), len(below)) for above, below in sides]
+        return np.array(most[: self.graph.n_vertices], dtype=np.float64)
+
+    def place(self, sizes: FloatArray, aspect: float = 1.5) -> Layout:
+        """The layout for nodes of the given sizes, the whole about ``aspect`` times wide as high.
+
+        Parameters
+        ----------
+        sizes : ndarray, n×2
+            The least extents of the nodes, across and along the layers. The nodes of a layer get
+            the same extent along, so that it has straight borders.
+        aspect : float
+            Guides how the connected parts are put together; each has the shape it has.
+        """
+        extents = np.zeros((len(self.graph.layer), 2))
+        extents[: self.graph.n_vertices] = sizes
+        positions = np.zeros_like(extents)
+        boxes = np.zeros((len(self.parts), 2))
+        members = [np.concatenate([*map(np.array, layers)]) for layers in self.parts]
+        x, half = relaxed_places(self.graph, self.parts, extents[:, 0]), extents[:, 0] / 2
+        for k, (layers, points) in enumerate(zip(self.parts, members, strict=True)):
+            left, right = (x - half)[points].min(), (x + half)[points].max()
+            positions[points, 0] = x[points] - left
+            boxes[k] = right - left, self._stack(layers, positions, extents)
+        corners, extent = packed(boxes, aspect, _PART_GAP)
+        for points, corner in zip(members, corners, strict=True):
+            positions[points] += corner
+        n, bends = self.graph.n_vertices, [list(chain[1:-1]) for chain in self.graph.chains]
+        return Layout(
+            centres=positions[:n],
+            sizes=extents[:n],
+            bends=tuple(positions[points] for points in bends),
+            depths=tuple(extents[points, 1] for points in bends),
+            extent=extent,
+        )
+
+    def _stack(self, layers: Layers, positions: FloatArray, extents: FloatArray) -> float:
+        """Set how far down and how thick each layer is; the depth of all together.
+
+        There is more room between layers where edges run far across.
+        """
+        bottom = 0.0
+        for k, layer in enumerate(layers):
+            height = extents[layer, 1].max()
+            extents[layer, 1] = height
+            if k > 0:
+                lower = [v for v in layer for _ in self.graph.above[v]]
+                upper = [u for v in layer for u in self.graph.above[v]]
+                across = float(np.abs(positions[upper, 0] - positions[lower, 0]).max())
+                bottom += min(max(_FLATTEST * across, _LAYER_GAP), _LARGEST_GAP)
+            positions[layer, 1] = bottom + height / 2
+            bottom += height
+        return float(bottom)
+
+
+def arrange(n_vertices: int, edges: Pairs) -> Arrangement:
+    """The layers of an acyclic graph with few crossings: Sugiyama's first two steps.
+
+    Parameters
+    ----------
+    n_vertices : int
+    edges : ndarray of int, m×2
+        The ends of each edge, from above to below.
+    """
+    layers = assign_layers(n_vertices, edges)
+    graph = ProperGraph.from_layers(layers, edges)
+    links = np.array(list(graph.links()), dtype=np.intp).reshape(-1, 2)
+    size = len(graph.layer)
+    joined = coo_array((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(size, size))
+    count, part = connected_components(joined, directed=False)
+    members: list[list[int]] = [[] for _ in range(count)]
+    for point, k in enumerate(part.tolist()):
+        members[k].append(point)
+    return Arrangement(graph, tuple(ordered_layers(graph, points) for points in members))

@@ -1,0 +1,200 @@
+"""The graphs along a path of penalties: which adjacencies appear, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from qwo.errors import ShapeError
+from qwo.plot.canvas import local_style, open_axes, size_in_points
+from qwo.plot.labels import PLAIN_TEXT, label_texts
+from qwo.plot.palette import Palette, palette_for
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+
+_LONGEST_LABEL = 14
+_FONT_SIZES = (4.5, 9.0)
+_LABEL_SHARE = 0.3
+
+
+def plot_penalty_path(
+    path: Any, *, chosen: Any = None, labels: bool | None = None, ax: Axes | None = None
+) -> Axes:
+    """The number of edges against the penalty, and the adjacencies that make it up.
+
+    The step line counts the edges. Below it there is a bar for each adjacency, along the penalties
+    at which it is there; those that bear the largest penalties come lowest, so that they are the
+    ones to trust most.
+
+    Parameters
+    ----------
+    path : PenaltyPath
+        What `penalty_path` returned, or anything with ``penalties``, ``discoveries``, of which
+        each has a ``cpdag``, and ``names``.
+    chosen : float or PenaltyChoice, optional
+        A penalty to mark, such as ``path.choose()``.
+    labels : bool, optional
+        Whether to write the names at the bars; by default, if there is room for them.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    with local_style():
+        bars = _Bars.of(path)
+        n_bars, n_edges = len(bars.pairs), bars.n_edges()
+        ax = open_axes(ax, 6.8, min(max(0.17 * n_bars + 1.4, 3.4), 10.0))
+        palette = palette_for(ax)
+        _draw_bars(ax, bars, palette)
+        ax.stairs(
+            n_edges,
+            bars.borders,
+            baseline=None,
+            color=palette.ink,
+            linewidth=1.6,
+            label="number of edges",
+            gid="count",
+        )
+        if chosen is not None:
+            penalty = float(getattr(chosen, "penalty", chosen))
+            ax.axvline(penalty, color=palette.negative, lw=1.4, ls="--", label="chosen penalty")
+        if bars.logarithmic:
+            _log_scale(ax, bars.borders[0], bars.borders[-1])
+        ax.set_xlim(bars.borders[0], bars.borders[-1])
+        ax.set_ylim(0, max(n_bars, int(n_edges.max()), 1) * 1.03 + 0.5)
+        ax.locator_params(axis="y", integer=True)
+        ax.set_xlabel("penalty discount")
+        ax.set_ylabel("number of edges")
+        ax.legend(loc="upper right", fontsize=8.5)
+        _label_bars(ax, bars, path.names, palette, labels)
+        return ax
+
+
+class _Bars(NamedTuple):
+    """What there is at each penalty.
+
+    Attributes
+    ----------
+    pairs : ndarray of int, P×2
+        The pairs of variables that are adjacent at some penalty, the most durable first.
+    codes : ndarray of int, P×K
+        What joins them at each penalty: 0 nothing, 1 an arrow, 2 an undirected edge.
+    borders : ndarray of length K + 1
+        Each penalty stands for what is between two of these.
+    logarithmic : bool
+        Whether the penalties are better shown by their logarithms.
+    """
+
+    pairs: IntArray
+    codes: IntArray
+    borders: FloatArray
+    logarithmic: bool
+
+    @classmethod
+    def of(cls, path: Any) -> _Bars:
+        penalties = np.asarray(path.penalties, dtype=np.float64)
+        cpdags = np.array([discovery.cpdag for discovery in path.discoveries])
+        n = len(path.names)
+        if not len(penalties) or cpdags.shape != (len(penalties), n, n):
+            raise ShapeError(
+                f"the path has {len(penalties)} penalties, {n} names and CPDAGs of shape "
+                f"{cpdags.shape}; wanted at least one penalty, and an n×n matrix for each"
+            )
+        ascending = np.argsort(penalties, kind="stable")
+        penalties, cpdags = penalties[ascending], cpdags[ascending]
+        either = np.maximum(cpdags, cpdags.transpose(0, 2, 1))
+        pairs = np.argwhere(np.triu(either.any(axis=0), 1))
+        codes = either[:, pairs[:, 0], pairs[:, 1]].T.astype(np.intp)
+        last = np.where(codes > 0, np.arange(len(penalties)), -1).max(axis=1, initial=-1)
+        durable = np.lexsort((-(codes > 0).sum(axis=1), -last))
+        logarithmic = bool(penalties[0] > 0 and penalties[-1] > 4 * penalties[0])
+        borders = _borders(np.log(penalties) if logarithmic else penalties)
+        borders = np.exp(borders) if logarithmic else borders
+        return cls(pairs[durable], codes[durable], borders, logarithmic)
+
+    def n_edges(self) -> IntArray:
+        """The number of edges at each penalty."""
+        return np.asarray(np.sum(self.codes > 0, axis=0), dtype=np.intp)
+
+    def runs(self, code: int) -> Iterator[tuple[int, float, float]]:
+        """The row of each bar of the given code, and the penalties where it begins and ends."""
+        edge = np.diff((self.codes == code).astype(np.int8), axis=1, prepend=0, append=0)
+        rows, starts = np.nonzero(edge == 1)
+        _, ends = np.nonzero(edge == -1)
+        for row, start, end in zip(rows.tolist(), starts, ends, strict=True):
+            yield row, float(self.borders[start]), float(self.borders[end])
+
+
+def _borders(places: FloatArray) -> FloatArray:
+    """The middles between places, and as much beyond the first and the last."""
+    if len(places) == 1:
+        return np.array([places[0] - 0.5, places[0] + 0.5])
+    middles = (places[1:] + places[:-1]) / 2
+    first, last = 2 * places[0] - middles[0], 2 * places[-1] - middles[-1]
+    return np.array([first, *middles, last])
+
+
+def _draw_bars(ax: Axes, bars: _Bars, palette: Palette) -> None:
+    from matplotlib.collections import PolyCollection
+
+    for code, colour, title in (
+        (1, palette.positive, "directed"),
+        (2, palette.bar, "direction not determined"),
+    ):
+        boxes = [
+            [(left, row + 0.15), (right, row + 0.15), (right, row + 0.85), (left, row + 0.85)]
+            for row, left, right in bars.runs(code)
+        ]
+        if boxes:
+            shapes = PolyCollection(boxes, facecolors=colour, linewidths=0, label=title, gid=title)
+            ax.add_collection(shapes, autolim=False)
+
+
+def _log_scale(ax: Axes, first: float, last: float) -> None:
+    """A logarithmic axis with plain numbers where there are penalties."""
+    from matplotlib.ticker import NullLocator
+
+    ax.set_xscale("log")
+    powers = np.arange(np.floor(np.log10(first)), np.ceil(np.log10(last)) + 1)
+    ticks = np.outer(10.0**powers, [1, 2, 5]).ravel()
+    ticks = ticks[(first <= ticks) & (ticks <= last)]
+    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.xaxis.set_minor_locator(NullLocator())
+
+
+def _label_bars(
+    ax: Axes, bars: _Bars, names: Sequence[str], palette: Palette, labels: bool | None
+) -> None:
+    """Write the names of each pair behind its bar, and make room for those at the right."""
+    room = size_in_points(ax)[1] / max(ax.get_ylim()[1], 1)
+    size = min(max(0.75 * room, _FONT_SIZES[0]), _FONT_SIZES[1])
+    if labels is False or (labels is None and size > room):
+        return
+    first, last = bars.borders[0], bars.borders[-1]
+    if bars.logarithmic:
+        ax.set_xlim(first, last * (last / first) ** _LABEL_SHARE)
+    else:
+        ax.set_xlim(first, last + (last - first) * _LABEL_SHARE)
+    texts = label_texts(names, _LONGEST_LABEL)
+    for row, ((i, j), codes) in enumerate(zip(bars.pairs, bars.codes, strict=True)):
+        end = bars.borders[np.flatnonzero(codes)[-1] + 1]
+        ax.annotate(
+            f"{texts[i]} – {texts[j]}",
+            (end, row + 0.5),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=size,
+            color=palette.ink,
+            annotation_clip=False,
+            **PLAIN_TEXT,
+        )
