@@ -1,0 +1,25 @@
+"""Data and networks that come with the package, for examples, tests and benchmarks.
+
+Where they come from is told in ATTRIBUTION.md, beside the files.
+"""
+
+from __future__ import annotations
+
+from qwo.datasets.network import (
+    GaussianNetwork,
+    Network,
+    list_networks,
+    load_gaussian_network,
+    load_network,
+)
+from qwo.datasets.sachs import Dataset, load_sachs
+
+__all__ = [
+    "Dataset",
+    "GaussianNetwork",
+    "Network",
+    "list_networks",
+    "load_gaussian_network",
+    "load_network",
+    "load_sachs",
+]
