@@ -26,7 +26,8 @@ from qwo.sem import LinearSem, fit_sem, ida, score_graph, total_effect
 from qwo.simulation import simulate
 
 if TYPE_CHECKING:
-    from qwo.estimator import QWO, penalty_path
+    from qwo.estimator.estimator import QWO
+    from qwo.estimator.penalty_path import penalty_path
 
 __version__: str = versions()["qwo"]
 
