@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import pickle
 import time
 from pathlib import Path
 
@@ -217,7 +218,10 @@ def test_an_engine_of_the_users_own() -> None:
         ({"engine": object()}, "does not follow the protocol.*permute"),
         ({"engine": "bic", "alpha": 0.01}, "engine='qwo'"),
         ({"restarts": -1}, "restarts"),
+        ({"restarts": 1.5}, "restarts"),
         ({"time_limit": -1.0}, "time_limit"),
+        ({"time_limit": "1 min"}, "time_limit"),
+        ({"n_jobs": 0}, "n_jobs"),
         ({"penalty_discount": 0.0}, "penalty_discount"),
         ({"start": "alphabetical"}, "alphabetical"),
         ({"start": [0, 1]}, "order"),
@@ -226,6 +230,29 @@ def test_an_engine_of_the_users_own() -> None:
 def test_wrong_arguments_are_refused_by_name(wrong: dict[str, object], match: str) -> None:
     with pytest.raises(qwo.InputError, match=match):
         qwo.discover(drawn()[0], **wrong)  # type: ignore[arg-type]
+
+
+def test_cures_named_in_messages_are_parameters() -> None:
+    data, _ = drawn()
+    data[3, 2] = np.nan
+    with pytest.raises(qwo.InputError, match="missing='drop'"):
+        qwo.discover(data)
+    with pytest.warns(qwo.DataWarning, match="left out"):
+        found = qwo.discover(data, missing="drop", random_state=0)
+    assert found.params["n_samples"] == 999
+    dependent = np.column_stack([data[4:], data[4:, 0] + data[4:, 1]])
+    with pytest.raises(qwo.InputError, match="estimator='ledoit-wolf'"):
+        qwo.discover(dependent)
+    with pytest.warns(qwo.DataWarning, match="dependent"):
+        shrunk = qwo.discover(dependent, estimator="ledoit-wolf", random_state=0)
+    assert shrunk.params["estimator"] == "ledoit-wolf"
+
+
+def test_the_result_survives_pickling() -> None:
+    found = qwo.discover(drawn()[0], random_state=0)
+    again = pickle.loads(pickle.dumps(found))
+    assert np.array_equal(again.cpdag, found.cpdag)
+    assert again.params == found.params
 
 
 def test_an_engine_for_other_data_is_refused() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -88,11 +89,19 @@ def choose(
         )
     if restarts is None:
         restarts = _default_restarts(moments.n_variables) if chosen == "insertion" else 0
-    if restarts < 0:
+    if whole_number("restarts", restarts) < 0:
         raise ArgumentError(f"restarts must not be negative; got {restarts}")
     return Choices(
         chosen, engine, penalty_discount, alpha, _gamma(gamma, engine, moments), int(restarts)
     )
+
+
+def whole_number(name: str, value: Any) -> int:
+    """An argument that must be an integer of whatever kind."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ArgumentError(f"{name} must be a whole number; got {value!r}") from None
 
 
 def _default_restarts(n_variables: int) -> int:

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from qwo.discovery.choices import EngineName, SearchName, choose, make_engine, make_search
+from qwo.discovery.choices import (
+    EngineName,
+    SearchName,
+    choose,
+    make_engine,
+    make_search,
+    whole_number,
+)
 from qwo.discovery.result import Discovery
+from qwo.errors import ArgumentError
 from qwo.graph.cpdag import to_cpdag, to_mpdag
 from qwo.graph.dag import Adjacency
 from qwo.graph.knowledge import Knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
+from qwo.moments.audit import Missing
 from qwo.order.bic import BicEngine
 from qwo.order.build import versions
 from qwo.order.protocol import OrderEngine
 from qwo.search import Callback, Control, start_order
 from qwo.search.progress import progress_bar
-from qwo.sem.score import score_graph
 
 
 def discover(
@@ -37,6 +47,8 @@ def discover(
     n_jobs: int = 1,
     knowledge: Knowledge | str | Path | None = None,
     start: Any = None,
+    estimator: str | Any = "plain",
+    missing: Missing = "raise",
     callback: Callback | None = None,
     progress: bool = False,
 ) -> Discovery:
@@ -71,13 +83,17 @@ def discover(
     random_state : int, optional
         Seed. The same seed gives the same graph, for any ``n_jobs``.
     n_jobs : int
-        Threads.
+        Threads; -1 for one per processor.
     knowledge : Knowledge, str or path, optional
         Background knowledge, or a file of it in Tetrad's format; strictly kept.
     start : str or sequence, optional
         Order to start from: ``"r2"`` (default), ``"markov-boundary"`` (default of GRaSP and hill
         climbing, as in the paper), ``"conditional-variance"``,
         ``"reverse-conditional-variance"``, ``"random"``, or all variables by name or number.
+    estimator : {"plain", "ledoit-wolf", "oas"} or object
+        The covariance estimator, by name or as one of scikit-learn's.
+    missing : {"raise", "drop"}
+        Whether rows with missing values are an error or are left out, with a warning.
     callback : callable, optional
         Gets a `qwo.search.Progress` several times a second; True stops the search.
     progress : bool
@@ -95,9 +111,10 @@ def discover(
     >>> bool((found.cpdag == qwo.to_cpdag(dag)).all())
     True
     """
+    threads = _threads(n_jobs)
     with progress_bar(callback, shown=progress) as watch:
         control = Control(time_limit=time_limit, callback=watch)
-        moments = as_moments(data)
+        moments = as_moments(data, estimator=estimator, missing=missing)
         resolved = _resolve(knowledge, moments)
         choices = choose(
             search,
@@ -122,7 +139,7 @@ def discover(
             random_state=rng,
         )
         built = make_engine(choices, moments, resolved, first)
-        outcome = make_search(choices, resolved, n_jobs)(built, control, rng)
+        outcome = make_search(choices, resolved, threads)(built, control, rng)
     dag = _final_dag(built, moments, resolved, penalty_discount)
     return Discovery(
         cpdag=to_cpdag(dag) if resolved is None else to_mpdag(dag, resolved),
@@ -150,6 +167,15 @@ def discover(
         },
         versions=versions(),
     )
+
+
+def _threads(n_jobs: int) -> int:
+    threads = whole_number("n_jobs", n_jobs)
+    if threads == -1:
+        return os.cpu_count() or 1
+    if threads < 1:
+        raise ArgumentError(f"n_jobs must be a number of threads, or -1 for all; got {n_jobs}")
+    return threads
 
 
 def _resolve(
@@ -186,10 +212,24 @@ def _final_dag(
 
 
 def _score(engine: OrderEngine, moments: Moments, dag: Adjacency, penalty_discount: float) -> float:
+    """What `qwo.score_graph` gives, from the residual variances alone."""
     if moments.is_oracle:
         return math.nan
     if isinstance(engine, BicEngine):
-        # The engine has the residual variances already; `score_graph` would fit them again.
-        fit = -moments.n_samples * float(np.log(engine.residual_variances()).sum())
-        return fit - penalty_discount * int(dag.sum()) * math.log(moments.n_samples)
-    return score_graph(moments, dag, penalty_discount).score
+        variances = engine.residual_variances()
+    else:
+        variances = _variances(moments.correlation, dag)
+    fit = -moments.n_samples * float(np.log(variances).sum())
+    # 0.0 - 0.0 would be printed with a sign for the empty graph.
+    return 0.0 + fit - penalty_discount * int(dag.sum()) * math.log(moments.n_samples)
+
+
+def _variances(correlation: npt.NDArray[np.float64], dag: Adjacency) -> npt.NDArray[np.float64]:
+    """The variance of each standardised variable given its parents."""
+    variances = np.ones(len(dag))
+    for child, column in enumerate(dag.T):
+        parents = np.flatnonzero(column)
+        if parents.size:
+            cross = correlation[parents, child]
+            variances[child] -= cross @ np.linalg.solve(correlation[parents][:, parents], cross)
+    return variances

@@ -76,11 +76,10 @@ class Control:
         callback: Callback | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        if time_limit is not None and not time_limit >= 0:
-            raise ArgumentError(f"time_limit must be a number of seconds from 0; got {time_limit}")
+        limit = math.inf if time_limit is None else _seconds(time_limit)
         self._clock = clock
         self._start = clock()
-        self._deadline = math.inf if time_limit is None else self._start + time_limit
+        self._deadline = self._start + limit
         self._callback = callback
         self._wake = self._deadline if callback is None else self._start
 
@@ -116,6 +115,16 @@ class Control:
         """Show the callback where the search stands; raises `Stopped` if it says so."""
         if self._callback is not None and self._callback(progress):
             raise Stopped("stopped")
+
+
+def _seconds(value: float) -> float:
+    try:
+        seconds = float(value)
+    except (TypeError, ValueError):
+        seconds = math.nan
+    if not seconds >= 0:
+        raise ArgumentError(f"time_limit must be a number of seconds from 0; got {value!r}")
+    return seconds
 
 
 class Run:
