@@ -153,6 +153,11 @@ void InsertionSearch::step_tucks() {
     const std::size_t mark = engine_.mark();
     ++counts_.tucks;
     tuck(x, y);
+    if (engine_.cost() > before + options_.give_up_tuck * engine_.problem().penalty) {
+        engine_.take_touched();
+        engine_.undo(mark);
+        return;
+    }
     queue_touched();
     repair();
     if (engine_.cost() > before + noise_) {

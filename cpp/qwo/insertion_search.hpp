@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,8 @@ struct SearchOptions {
     // rough, narrow when what a tuck touched is repaired.
     double give_up_descent = 20.0;
     double give_up_repair = 2.0;
+    // A tuck that costs more than this before it is repaired is taken back at once.
+    double give_up_tuck = std::numeric_limits<double>::infinity();
     bool tucks = true;
     bool sweep = true;
 };
