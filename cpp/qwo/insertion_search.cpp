@@ -115,10 +115,16 @@ int InsertionSearch::next_queued() {
 void InsertionSearch::scan_and_move(int v, double give_up) {
     ++counts_.scans;
     const Insertion best = engine_.best_insertion(v, give_up);
-    if (best.change < -noise_) {
-        engine_.move(v, best.place);
-        ++counts_.moves;
+    if (!(best.change < -noise_))
+        return;
+    const double before = engine_.cost();
+    engine_.move(v, best.place);
+    ++counts_.moves;
+    // Only what has really lowered the cost is followed up, so that every search ends.
+    if (engine_.cost() < before - 0.5 * noise_) {
         queue_touched();
+    } else {
+        engine_.take_touched();
     }
 }
 

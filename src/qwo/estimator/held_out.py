@@ -1,0 +1,69 @@
+"""How well the graphs of a path predict rows that took no part in learning them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+
+from qwo.errors import ArgumentError
+from qwo.estimator.path_search import PathSettings, search_path
+from qwo.estimator.table_moments import resampled_moments
+from qwo.graph.dag import Indices
+from qwo.moments.arrays import Table
+from qwo.sem import fit_sem
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def most_predictive(
+    table: Table,
+    penalties: Sequence[float],
+    settings: PathSettings,
+    *,
+    n_folds: int,
+    rng: np.random.Generator,
+    n_jobs: int,
+) -> tuple[int, FloatArray]:
+    """The place of the penalty that predicts best, the largest of several, and all likelihoods.
+
+    These are means per row, given the graph and the equations of the folds that it is not in.
+
+    Parameters
+    ----------
+    table : Table
+        The data.
+    penalties : sequence of float
+        The penalties, the largest first.
+    settings : PathSettings
+        The settings of the searches, with nothing left open.
+    n_folds : int
+        Into how many parts the rows are divided.
+    rng : Generator
+        Which row is in which part.
+    n_jobs : int
+        Parts worked on at a time.
+    """
+    n_rows = len(table.values)
+    if not 2 <= n_folds <= n_rows:
+        raise ArgumentError(f"n_folds is {n_folds}; wanted 2 to {n_rows}, the number of rows")
+    folds = np.array_split(rng.permutation(n_rows), n_folds)
+    # Threads, since the compiled search lets go of Python's lock; a joblib context may overrule it.
+    sums = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(_likelihoods)(table, fold, penalties, settings) for fold in folds
+    )
+    values = np.asarray(np.sum(sums, axis=0) / n_rows)
+    return int(values.argmax()), values
+
+
+def _likelihoods(
+    table: Table, fold: Indices, penalties: Sequence[float], settings: PathSettings
+) -> list[float]:
+    """The log-likelihood of the rows of one fold under each penalty."""
+    others = np.setdiff1d(np.arange(len(table.values)), fold)
+    training = resampled_moments(table, others, settings.covariance_estimator)
+    found = search_path(training, penalties, settings)
+    test = table.values[fold]
+    return [float(fit_sem(training, one).log_likelihood(test).sum()) for one in found]

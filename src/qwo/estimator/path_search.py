@@ -1,0 +1,132 @@
+"""Searches for a sequence of penalties, each of which learns from the others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from joblib import effective_n_jobs
+
+from qwo.discovery import Discovery, discover
+from qwo.errors import ArgumentError
+from qwo.graph.knowledge import Knowledge
+from qwo.moments import Moments
+
+
+@dataclass(frozen=True, eq=False)
+class PathSettings:
+    """What all searches of a path have in common; the meanings are those of `discover`."""
+
+    search: Any
+    engine: Any
+    gamma: float | None
+    restarts: int | None
+    time_limit: float | None
+    random_state: int
+    knowledge: Knowledge | str | Path | None
+    start: Any
+    covariance_estimator: str | Any
+
+    def as_used(self, discovery: Discovery) -> PathSettings:
+        """The settings with what was left open as a search has filled it in.
+
+        On parts of the data the same would not always be filled in: gamma, for one, depends on
+        whether there are more samples than variables.
+        """
+        used = {name: discovery.params[name] for name in ("search", "engine", "gamma")}
+        return replace(self, **used)
+
+
+def search_once(
+    moments: Moments, penalty: float, settings: PathSettings, n_jobs: int = 1
+) -> Discovery:
+    """The graph for one penalty."""
+    return discover(
+        moments,
+        search=settings.search,
+        engine=settings.engine,
+        penalty_discount=penalty,
+        gamma=settings.gamma,
+        restarts=settings.restarts,
+        time_limit=settings.time_limit,
+        random_state=settings.random_state,
+        n_jobs=n_jobs,
+        knowledge=settings.knowledge,
+        start=settings.start,
+    )
+
+
+def search_path(
+    moments: Moments, penalties: Sequence[float], settings: PathSettings, n_jobs: int = 1
+) -> tuple[Discovery, ...]:
+    """The best graph found for each penalty, the largest penalty first.
+
+    A warm start alone often ends in the valley of the order that it came from, so that it competes
+    with a search of its own for each penalty: the result is never worse than that of `discover`.
+    """
+    found: list[Discovery] = []
+    for penalty in penalties:
+        own = search_once(moments, penalty, settings, n_jobs)
+        settings = settings.as_used(own)
+        rivals = [own]
+        if found:
+            warm = replace(settings, start=found[-1].order, restarts=0)
+            rivals.append(search_once(moments, penalty, warm, n_jobs))
+        found.append(_best(rivals, penalty))
+    return tuple(
+        _best_at(penalty, own, found) for penalty, own in zip(penalties, found, strict=True)
+    )
+
+
+def score_at(discovery: Discovery, penalty: float) -> float:
+    """The score of a graph under another penalty: a line that falls by its edges times log N."""
+    params = discovery.params
+    less = params["penalty_discount"] - penalty
+    return discovery.score + float(less * discovery.n_edges * math.log(params["n_samples"]))
+
+
+def objective_at(discovery: Discovery, penalty: float) -> float:
+    """What the search maximises under a penalty: the score less the extended BIC's share of it."""
+    extension = 2 * discovery.params["gamma"] * discovery.n_edges * math.log(discovery.n_variables)
+    return score_at(discovery, penalty) - float(extension)
+
+
+def refuse_engine_object(engine: Any) -> None:
+    """Raise unless the engine is given by name."""
+    if not isinstance(engine, str):
+        raise ArgumentError(
+            f"engine is a {type(engine).__name__}, which holds data and a penalty of its own; "
+            "wanted its name. For an engine object call qwo.discover"
+        )
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """How many threads ``n_jobs`` means to joblib: None is 1, -1 all processors."""
+    try:
+        return int(effective_n_jobs(n_jobs))
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(
+            f"n_jobs is {n_jobs!r}; wanted a number of threads, or -1 for all processors"
+        ) from error
+
+
+def _best(found: Sequence[Discovery], penalty: float) -> Discovery:
+    """The first of those with the best objective."""
+    return max(found, key=lambda discovery: objective_at(discovery, penalty))
+
+
+def _best_at(penalty: float, own: Discovery, found: Sequence[Discovery]) -> Discovery:
+    """The graph of the whole path that is best under a penalty, as the result for it.
+
+    Scores are lines in the penalty, so that this is their upper envelope, on which the number of
+    edges never grows with the penalty. A search under a heavy penalty needs it where parents are
+    worth their price together but not one by one: it cannot find them, and a lighter penalty can.
+    """
+    best = _best([own, *found], penalty)
+    if best is own:
+        return own
+    params = {**best.params, "penalty_discount": penalty}
+    return replace(best, score=score_at(best, penalty), params=params)

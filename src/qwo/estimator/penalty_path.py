@@ -1,0 +1,297 @@
+"""Graphs for a range of penalties, and the edges as they appear along it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from qwo.discovery import Discovery
+from qwo.discovery.choices import EngineName, SearchName
+from qwo.errors import ArgumentError, InputError, SampleSizeError
+from qwo.estimator.held_out import most_predictive
+from qwo.estimator.path_search import (
+    PathSettings,
+    count_threads,
+    objective_at,
+    refuse_engine_object,
+    search_path,
+)
+from qwo.estimator.penalty_choice import Method, PenaltyChoice
+from qwo.estimator.stability import smallest_stable
+from qwo.estimator.table_moments import table_moments
+from qwo.graph.knowledge import Knowledge
+from qwo.moments import Moments, as_moments
+from qwo.moments.arrays import Table
+from qwo.moments.tables import as_table
+from qwo.sem.tables import records_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FloatArray = npt.NDArray[np.float64]
+
+DEFAULT_PENALTIES = tuple(2.0 ** (k / 2) for k in range(9))
+"""1, √2, 2, …, 16: the textbook BIC, the default of `discover`, and well beyond."""
+
+
+class PathEdge(NamedTuple):
+    """Two variables that are adjacent somewhere on the path.
+
+    Attributes
+    ----------
+    first, second : str
+        The variables, in column order.
+    penalty : float
+        The largest penalty at which they are adjacent: where the edge appears.
+    share : float
+        The share of the penalties at which they are adjacent.
+    """
+
+    first: str
+    second: str
+    penalty: float
+    share: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PenaltyPath:
+    """The graphs of one data set for a range of penalties; made by `penalty_path`.
+
+    Attributes
+    ----------
+    penalties : ndarray
+        The penalty_discounts, the largest first, so that edges appear one after the other.
+    discoveries : tuple of Discovery
+        The graph for each. Their numbers of edges never fall along the path.
+    settings : PathSettings
+        The settings of the searches, the seed included.
+    table : Table or None
+        The data; None if only moments were given.
+    """
+
+    penalties: FloatArray
+    discoveries: tuple[Discovery, ...]
+    settings: PathSettings
+    table: Table | None = None
+
+    def __post_init__(self) -> None:
+        self.penalties.setflags(write=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables, in column order."""
+        return self.discoveries[0].names
+
+    @property
+    def n_edges(self) -> npt.NDArray[np.int64]:
+        """The number of edges for each penalty."""
+        return np.array([discovery.n_edges for discovery in self.discoveries])
+
+    @property
+    def scores(self) -> FloatArray:
+        """The score for each penalty, each under its own penalty."""
+        return np.array([discovery.score for discovery in self.discoveries])
+
+    @cached_property
+    def edges(self) -> tuple[PathEdge, ...]:
+        """Every pair that is adjacent somewhere, in the order in which they appear."""
+        adjacent = np.array([(d.dag | d.dag.T) != 0 for d in self.discoveries])
+        first, second = np.nonzero(np.triu(adjacent.any(axis=0)))
+        presence = adjacent[:, first, second]
+        appears = presence.argmax(axis=0)
+        return tuple(
+            PathEdge(
+                self.names[first[k]],
+                self.names[second[k]],
+                float(self.penalties[appears[k]]),
+                float(presence[:, k].mean()),
+            )
+            for k in np.argsort(appears, kind="stable")
+        )
+
+    def edges_table(self) -> pd.DataFrame:
+        """`edges` as a pandas data frame."""
+        return records_frame(PathEdge._fields, self.edges)
+
+    def choose(
+        self,
+        method: Method = "held-out",
+        *,
+        n_folds: int = 5,
+        n_subsamples: int = 20,
+        beta: float = 0.05,
+        n_jobs: int | None = 1,
+        random_state: int | None = None,
+    ) -> PenaltyChoice:
+        """A penalty of the path.
+
+        Parameters
+        ----------
+        method : {"held-out", "stars", "bic"}
+            ``"held-out"``: the highest log-likelihood of rows that took no part in learning the
+            graph and its equations, by cross-validation. ``"stars"``: the smallest penalty at which
+            adjacencies hardly change between subsamples of size 10√N (Liu, Roeder and Wasserman,
+            2010); it errs towards too many edges. ``"bic"``: the textbook BIC, which is in general
+            that of the penalty nearest 1; it costs nothing.
+        n_folds : int
+            Folds of the cross-validation.
+        n_subsamples : int
+            Subsamples of StARS.
+        beta : float
+            The instability that StARS allows: the mean over all pairs of 2θ(1 - θ), θ being the
+            share of the subsamples in which the pair is adjacent.
+        n_jobs : int or None
+            Folds or subsamples worked on at a time; -1 means all processors.
+        random_state : int, optional
+            Seed of the folds or subsamples; that of the path if not given. The same seed gives the
+            same choice, for any ``n_jobs``.
+
+        Raises
+        ------
+        InputError
+            If the path was made from moments, and the method needs rows.
+        """
+        if method not in get_args(Method):
+            raise ArgumentError(f"method is {method!r}; wanted one of {get_args(Method)}")
+        if method == "bic":
+            index, values = _lowest_bic(self.discoveries)
+        else:
+            seed = self.settings.random_state if random_state is None else random_state
+            common: dict[str, Any] = {
+                "table": self._rows(method),
+                "penalties": self.penalties.tolist(),
+                "settings": self.settings,
+                "rng": np.random.default_rng(seed),
+                "n_jobs": count_threads(n_jobs),
+            }
+            if method == "held-out":
+                index, values = most_predictive(**common, n_folds=n_folds)
+            else:
+                index, values = smallest_stable(**common, n_subsamples=n_subsamples, beta=beta)
+        penalty = float(self.penalties[index])
+        return PenaltyChoice(method, penalty, self.discoveries[index], self.penalties, values)
+
+    def __repr__(self) -> str:
+        return (
+            f"<PenaltyPath: {len(self.names)} variables, penalties {self.penalties[0]:.4g} to "
+            f"{self.penalties[-1]:.4g}, {self.n_edges[0]} to {self.n_edges[-1]} edges>"
+        )
+
+    def _rows(self, method: Method) -> Table:
+        if self.table is None:
+            raise InputError(
+                f"choose({method!r}) draws samples of the rows, but the path was made from Moments;"
+                " call penalty_path with the data themselves, or choose('bic')"
+            )
+        return self.table
+
+
+def penalty_path(
+    data: Any,
+    penalties: Iterable[float] | None = None,
+    *,
+    search: SearchName = "auto",
+    engine: EngineName = "auto",
+    gamma: float | None = None,
+    restarts: int | None = None,
+    time_limit: float | None = None,
+    random_state: int | None = None,
+    n_jobs: int | None = 1,
+    knowledge: Knowledge | str | Path | None = None,
+    start: Any = None,
+    covariance_estimator: str | Any = "plain",
+) -> PenaltyPath:
+    """The graphs of one data set for a range of penalties.
+
+    For each penalty, from the largest to the smallest, `qwo.discover` is run from its usual start,
+    and its search once more from the order of the penalty before. Then each penalty gets the graph
+    of the whole path that scores best under it.
+
+    Parameters
+    ----------
+    data : array-like, data frame, str or path, or Moments
+        Samples in rows and variables in columns.
+    penalties : iterable of float, optional
+        The penalty_discounts; 1, √2, 2, …, 16 if not given.
+    search, engine, gamma, restarts, knowledge, start
+        As for `qwo.discover`; engines by name only.
+    time_limit : float, optional
+        Seconds for each single search.
+    random_state : int, optional
+        Seed. The same seed gives the same path, for any ``n_jobs``.
+    n_jobs : int or None
+        Threads; -1 means all processors.
+    covariance_estimator : str or object
+        As ``estimator`` of `Moments.from_data`.
+
+    Returns
+    -------
+    PenaltyPath
+
+    Examples
+    --------
+    >>> import qwo
+    >>> from qwo.estimator import penalty_path
+    >>> data, dag, _ = qwo.simulate("er", n_variables=5, n_samples=400, random_state=1)
+    >>> path = penalty_path(data, [1, 4, 64], random_state=1)
+    >>> path
+    <PenaltyPath: 5 variables, penalties 64 to 1, 1 to 5 edges>
+    >>> path.edges[0]
+    PathEdge(first='X0', second='X4', penalty=64.0, share=1.0)
+    >>> path.choose("held-out")
+    <PenaltyChoice by held-out: penalty_discount 4, 4 edges>
+    """
+    refuse_engine_object(engine)
+    descending = _check_penalties(DEFAULT_PENALTIES if penalties is None else penalties)
+    table = None if isinstance(data, Moments) else as_table(data)
+    moments = (
+        as_moments(data, estimator=covariance_estimator)
+        if table is None
+        else table_moments(table, covariance_estimator)
+    )
+    if moments.is_oracle:
+        raise SampleSizeError(
+            "exact moments (N = ∞) show the same graph under every penalty; give the number of "
+            "samples, as in Moments.from_covariance(matrix, n_samples=1000), or call qwo.discover"
+        )
+    if random_state is None:
+        random_state = int(np.random.SeedSequence().generate_state(1)[0])
+    settings = PathSettings(
+        search=search,
+        engine=engine,
+        gamma=gamma,
+        restarts=restarts,
+        time_limit=time_limit,
+        random_state=random_state,
+        knowledge=knowledge,
+        start=start,
+        covariance_estimator=covariance_estimator,
+    )
+    found = search_path(moments, descending.tolist(), settings, count_threads(n_jobs))
+    return PenaltyPath(descending, found, settings.as_used(found[0]), table)
+
+
+def _lowest_bic(discoveries: Sequence[Discovery]) -> tuple[int, FloatArray]:
+    """The place of the graph of lowest BIC, the largest penalty of several, and the BICs."""
+    values = np.array([-objective_at(one, 1.0) for one in discoveries])
+    return int(values.argmin()), values
+
+
+def _check_penalties(penalties: Iterable[float]) -> FloatArray:
+    """The penalties as an array, each once, the largest first."""
+    try:
+        values = np.unique(np.array(list(penalties), dtype=np.float64))
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"penalties are {penalties!r}; wanted numbers above 0") from error
+    wrong = [value for value in values.tolist() if not 0 < value < math.inf]
+    if wrong or not len(values):
+        seen = f"got {wrong[0]:g}" if wrong else "there are none"
+        raise ArgumentError(f"penalties must be numbers above 0; {seen}")
+    return values[::-1].copy()

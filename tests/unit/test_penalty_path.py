@@ -1,0 +1,345 @@
+"""Paths of graphs over penalties, and the choice of one of them."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from joblib import parallel_config
+from scipy.stats import chi2
+
+from qwo.discovery import discover
+from qwo.errors import (
+    ArgumentError,
+    ConstantColumnError,
+    DataWarning,
+    InputError,
+    NonNumericError,
+    SampleSizeError,
+)
+from qwo.estimator import PenaltyPath, penalty_path
+from qwo.estimator.stability import chance_price, instability, subsample_size
+from qwo.graph import Knowledge, shd, to_cpdag
+from qwo.moments import Moments
+from qwo.order.bic import BicEngine
+from qwo.sem import fit_sem, score_graph
+from qwo.simulation import simulate
+
+FEW = (8.0, 3.0, 1.0)
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return simulate("er", n_variables=10, n_samples=200, degree=3, random_state=4)
+
+
+@pytest.fixture(scope="module")
+def data(sample):
+    return sample[0]
+
+
+@pytest.fixture(scope="module")
+def path(data):
+    return penalty_path(data, random_state=0)
+
+
+def test_default_penalties_fall_from_16_to_the_textbook(path):
+    assert isinstance(path, PenaltyPath)
+    np.testing.assert_allclose(path.penalties, 2.0 ** (np.arange(9)[::-1] / 2))
+    assert 2.0 in path.penalties
+    assert not path.penalties.flags.writeable
+    assert repr(path).startswith("<PenaltyPath: 10 variables, penalties 16 to 1, ")
+
+
+def test_penalties_are_sorted_and_taken_once(data):
+    path = penalty_path(data, iter([2, 5, 2.0]), random_state=0)
+    assert path.penalties.tolist() == [5.0, 2.0]
+    assert len(path.discoveries) == 2
+
+
+@pytest.mark.parametrize(
+    ("n_variables", "degree", "n_samples", "seed"),
+    [(10, 3, 200, 1), (30, 4, 300, 0), (30, 4, 300, 3), (25, 8, 400, 2)],
+)
+def test_no_worse_than_searches_on_their_own(n_variables, degree, n_samples, seed):
+    data, _, _ = simulate(
+        "er", n_variables=n_variables, degree=degree, n_samples=n_samples, random_state=seed
+    )
+    moments = Moments.from_data(data)
+    path = penalty_path(moments, random_state=0)
+    for penalty, found in zip(path.penalties, path.discoveries, strict=True):
+        cold = discover(moments, penalty_discount=penalty, random_state=0)
+        assert found.score >= cold.score - 1e-7 * abs(cold.score)
+
+
+def test_better_than_searches_on_their_own_where_those_get_stuck():
+    data, _, _ = simulate(
+        "er", n_variables=30, degree=4, n_samples=300, standardize=True, random_state=4
+    )
+    path = penalty_path(data, random_state=0)
+    own = [discover(data, penalty_discount=c, random_state=0).score for c in path.penalties]
+    assert (path.scores - own).max() > 1.0
+
+
+@pytest.mark.parametrize("options", [{}, {"search": "grasp"}, {"gamma": 1.0}])
+def test_each_graph_is_the_best_of_the_path_and_edges_only_appear(data, options):
+    path = penalty_path(data, restarts=0, random_state=0, **options)
+    price = 2 * options.get("gamma", 0.0) * math.log(10)
+    for penalty, found in zip(path.penalties, path.discoveries, strict=True):
+        own = score_graph(data, found.dag, penalty).score
+        assert found.score == pytest.approx(own, rel=1e-10)
+        assert found.params["penalty_discount"] == penalty
+        np.testing.assert_array_equal(found.cpdag, to_cpdag(found.dag))
+        rivals = [
+            score_graph(data, other.dag, penalty).score - price * other.n_edges
+            for other in path.discoveries
+        ]
+        assert own - price * found.n_edges >= max(rivals) - 1e-6
+    assert (np.diff(path.n_edges) >= 0).all()
+
+
+def test_edges_are_listed_as_they_appear(path):
+    adjacent = [found.cpdag != 0 for found in path.discoveries]
+    adjacent = [matrix | matrix.T for matrix in adjacent]
+    seen = {}
+    for i in range(10):
+        for j in range(i + 1, 10):
+            where = [k for k, matrix in enumerate(adjacent) if matrix[i, j]]
+            if where:
+                seen[path.names[i], path.names[j]] = (path.penalties[where[0]], len(where) / 9)
+    assert {(e.first, e.second): (e.penalty, e.share) for e in path.edges} == seen
+    appearing = [edge.penalty for edge in path.edges]
+    assert appearing == sorted(appearing, reverse=True)
+    assert len(set(appearing)) > 1
+    table = path.edges_table()
+    assert list(table.columns) == ["first", "second", "penalty", "share"]
+    assert [tuple(row) for row in table.itertuples(index=False)] == [*path.edges]
+
+
+def test_names_knowledge_and_search_are_kept(data):
+    frame = pd.DataFrame(data, columns=list("abcdefghij"))
+    knowledge = Knowledge(forbidden=[("a", "b")], required=[("i", "j")])
+    path = penalty_path(frame, FEW, knowledge=knowledge, search="insertion", random_state=0)
+    assert path.names == tuple("abcdefghij")
+    for found in path.discoveries:
+        assert found.dag[0, 1] == 0
+        assert found.dag[8, 9] == 1
+        assert found.params["search"] == "insertion"
+
+
+@pytest.mark.parametrize("method", ["held-out", "stars", "bic"])
+def test_the_same_seed_gives_the_same_choice_for_any_number_of_jobs(data, method):
+    one = penalty_path(data, FEW, random_state=1)
+    two = penalty_path(data, FEW, random_state=1, n_jobs=2)
+    for found, again in zip(one.discoveries, two.discoveries, strict=True):
+        np.testing.assert_array_equal(found.order, again.order)
+    first = one.choose(method, n_subsamples=4)
+    second = two.choose(method, n_subsamples=4, n_jobs=2)
+    np.testing.assert_array_equal(first.values, second.values)
+    assert first.penalty == second.penalty
+    if method != "bic":
+        other = one.choose(method, n_subsamples=4, random_state=2)
+        assert (first.values != other.values).any()
+
+
+def test_processes_give_the_same_choice_as_threads(data):
+    path = penalty_path(data, FEW, random_state=1)
+    with parallel_config(backend="loky"):
+        there = path.choose("stars", n_subsamples=4, n_jobs=2)
+    np.testing.assert_array_equal(there.values, path.choose("stars", n_subsamples=4).values)
+
+
+def test_without_a_seed_the_one_drawn_is_kept(data):
+    path = penalty_path(data, FEW)
+    again = penalty_path(data, FEW, random_state=path.settings.random_state)
+    np.testing.assert_array_equal(path.scores, again.scores)
+
+
+def test_choice_by_bic(path, data):
+    choice = path.choose("bic")
+    bics = [score_graph(data, found.dag).bic for found in path.discoveries]
+    empty = score_graph(data, np.zeros((10, 10), dtype=np.int8)).bic
+    np.testing.assert_allclose(choice.values, np.array(bics) - empty, rtol=1e-9)
+    assert choice.penalty == path.penalties[np.argmin(bics)]
+    assert choice.discovery is path.discoveries[int(np.argmin(bics))]
+
+
+def test_held_out_likelihood_is_that_of_rows_left_out(data):
+    path = penalty_path(data, FEW, random_state=3)
+    choice = path.choose("held-out", n_folds=4)
+    folds = np.array_split(np.random.default_rng(3).permutation(200), 4)
+    total = np.zeros(3)
+    for fold in folds:
+        others = np.delete(np.arange(200), fold)
+        training = penalty_path(data[others], FEW, random_state=3)
+        for k, found in enumerate(training.discoveries):
+            total[k] += fit_sem(data[others], found).log_likelihood(data[fold]).sum()
+    np.testing.assert_allclose(choice.values, total / 200, rtol=1e-12)
+    assert choice.penalty == FEW[int(np.argmax(total))]
+    assert repr(choice).startswith("<PenaltyChoice by held-out: penalty_discount ")
+
+
+@pytest.mark.parametrize("method", ["held-out", "stars"])
+def test_the_choice_is_near_the_best_of_the_path(method):
+    data, dag, _ = simulate("er", n_variables=12, n_samples=300, degree=3, random_state=8)
+    path = penalty_path(data, (300.0, 30.0, 3.0, 0.3), random_state=0)
+    distances = [shd(found.cpdag, to_cpdag(dag)) for found in path.discoveries]
+    choice = path.choose(method, n_subsamples=10)
+    assert choice.penalty in (30.0, 3.0)
+    assert shd(choice.discovery.cpdag, to_cpdag(dag)) <= min(distances) + 1
+    assert max(distances) > min(distances) + 5
+
+
+def test_instability_of_three_graphs_by_hand(path):
+    # Pairs are adjacent in 0, 1, 2 or 3 of them: 2θ(1 - θ) is 4/9 for 1 and 2, else 0.
+    few = [path.discoveries[k] for k in (0, 6, 8)]
+    count = sum(np.triu(found.dag | found.dag.T).astype(int) for found in few)
+    by_hand = 4 / 9 * np.isin(count, (1, 2)).sum() / 45
+    assert by_hand > 0
+    assert instability(few) == pytest.approx(by_hand)
+    assert instability(few[:1] * 3) == 0
+
+
+def test_chance_price_inverts_the_instability_of_chance():
+    for beta in (0.01, 0.05, 0.3):
+        theta = chi2.sf(chance_price(beta), 1)
+        assert 2 * theta * (1 - theta) == pytest.approx(beta)
+    assert chance_price(0.5) == pytest.approx(chi2.median(1))
+
+
+def test_subsamples_have_the_papers_size():
+    assert subsample_size(10_000) == 1000
+    assert subsample_size(100) == 80
+
+
+def test_stars_does_not_look_at_penalties_beyond_the_first_that_chance_makes_unstable(data):
+    path = penalty_path(data, (20.0, 4.0, 0.5, 0.4), random_state=0)
+    choice = path.choose("stars", beta=0.08)
+    assert choice.penalty == 4.0
+    # A heavy penalty may be less stable than a light one, and is no reason to stop.
+    assert choice.values[0] > 0.08 >= choice.values[1]
+    assert choice.values[2] > 0.08
+    assert math.isnan(choice.values[3])
+
+
+def test_stars_is_not_taken_in_by_complete_graphs(data):
+    path = penalty_path(data, (4.0, 1e-9), random_state=0)
+    assert path.n_edges[1] > 40
+    choice = path.choose("stars", beta=0.2)
+    assert choice.penalty == 4.0
+    assert math.isnan(choice.values[1])
+
+
+def test_stars_says_when_nothing_is_stable(data):
+    path = penalty_path(data, (20.0, 4.0, 1.0), random_state=0)
+    with pytest.warns(DataWarning, match=r"no penalty has an instability of 0\.01 or less"):
+        choice = path.choose("stars", beta=0.01)
+    assert choice.penalty == path.penalties[np.nanargmin(choice.values)] == 4.0
+
+
+def test_stars_on_a_path_of_tiny_penalties_takes_the_largest(data):
+    path = penalty_path(data, (1e-3, 1e-6), random_state=0)
+    with pytest.warns(DataWarning, match="no penalty has an instability"):
+        choice = path.choose("stars", n_subsamples=3)
+    assert choice.penalty == 1e-3
+
+
+def test_fewer_samples_than_variables():
+    wide, _, _ = simulate("er", n_variables=30, n_samples=25, degree=1, random_state=1)
+    with pytest.warns(DataWarning) as caught:
+        path = penalty_path(wide, (8.0, 2.0), random_state=0)
+    # Once for the data and once for the extended BIC, not for each search.
+    assert len(caught) == 2
+    assert {found.params["gamma"] for found in path.discoveries} == {0.5}
+    assert path.settings.gamma == 0.5
+    for method in ("held-out", "stars", "bic"):
+        assert path.choose(method, n_subsamples=4).penalty in (8.0, 2.0)
+
+
+def test_a_covariance_estimator_is_used_for_parts_too():
+    wide, _, _ = simulate("er", n_variables=12, n_samples=40, degree=1, random_state=1)
+    plain = penalty_path(wide, (8.0, 2.0), random_state=0)
+    shrunk = penalty_path(wide, (8.0, 2.0), random_state=0, covariance_estimator="oas")
+    assert shrunk.discoveries[0].params["estimator"] == "oas"
+    for method in ("held-out", "stars"):
+        one, two = plain.choose(method, n_subsamples=4), shrunk.choose(method, n_subsamples=4)
+        assert one.values.shape == two.values.shape
+    assert (plain.choose("held-out").values != shrunk.choose("held-out").values).all()
+
+
+def test_moments_have_no_rows_to_draw(data):
+    path = penalty_path(Moments.from_data(data), FEW, random_state=0)
+    assert path.choose("bic").penalty in FEW
+    for method in ("held-out", "stars"):
+        with pytest.raises(InputError, match="call penalty_path with the data themselves"):
+            path.choose(method)
+
+
+def test_files_are_read_once(data, tmp_path):
+    file = tmp_path / "data.csv"
+    pd.DataFrame(data).to_csv(file, index=False)
+    path = penalty_path(file, FEW, random_state=0)
+    file.unlink()
+    same = penalty_path(data, FEW, random_state=0)
+    np.testing.assert_allclose(path.choose().values, same.choose().values, rtol=1e-10)
+
+
+def test_a_column_that_is_constant_in_a_part_is_named(data):
+    rare = data.copy()
+    rare[:, 4] = 0.0
+    rare[17, 4] = 1.0
+    path = penalty_path(rare, FEW, random_state=0)
+    with pytest.raises(ConstantColumnError, match="'X4'"):
+        path.choose("held-out")
+
+
+def test_pickle(path):
+    copy = pickle.loads(pickle.dumps(path))
+    np.testing.assert_array_equal(copy.scores, path.scores)
+    assert copy.edges == path.edges
+    assert copy.choose("bic").penalty == path.choose("bic").penalty
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"penalties": []}, "there are none"),
+        ({"penalties": [1, -2]}, "got -2"),
+        ({"penalties": [1, math.nan]}, "got nan"),
+        ({"penalties": "many"}, "'many'"),
+        ({"penalties": 3.0}, "3.0"),
+        ({"n_jobs": 0}, "n_jobs is 0"),
+        ({"engine": "luck"}, "luck"),
+    ],
+)
+def test_wrong_arguments(data, arguments, message):
+    with pytest.raises(ArgumentError, match=message):
+        penalty_path(data, **arguments)
+
+
+def test_wrong_data(data):
+    with pytest.raises(ArgumentError, match="holds data"):
+        penalty_path(data, engine=BicEngine(Moments.from_data(data)))
+    with pytest.raises(SampleSizeError, match="same graph under every penalty"):
+        penalty_path(Moments.from_precision(np.eye(3)))
+    with pytest.raises(NonNumericError, match="'word'"):
+        penalty_path(pd.DataFrame({"x": [1.0, 2, 4], "y": [2.0, 1, 1], "word": ["a", "b", "c"]}))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"method": "luck"}, "luck"),
+        ({"method": "held-out", "n_folds": 1}, "n_folds is 1"),
+        ({"method": "held-out", "n_folds": 201}, "2 to 200"),
+        ({"method": "stars", "n_subsamples": 1}, "n_subsamples is 1"),
+        ({"method": "stars", "beta": 0.5}, "beta is 0.5"),
+        ({"method": "stars", "n_jobs": 0}, "n_jobs is 0"),
+    ],
+)
+def test_wrong_choices(path, arguments, message):
+    with pytest.raises(ArgumentError, match=message):
+        path.choose(**arguments)
