@@ -5,6 +5,7 @@ WERROR ?= OFF
 
 VENV := .venv
 SANITIZE_VENV := .venv-sanitize
+PEERS_VENV := .venv-peers
 VENVS := $(VENV) $(SANITIZE_VENV)
 BIN := $(VENV)/bin
 
@@ -16,10 +17,10 @@ PRINT_BUILD_REQUIRES := import tomllib; \
   print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], "cmake", "ninja", sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench check check-isa format sanitize wheel clean
+.PHONY: help setup demo test bench bench-flop check check-isa format sanitize wheel clean
 
 help:  ## show this list
-	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 setup: $(VENV)/.installed  ## make .venv, compile, and install the package into it, editable
 
@@ -31,6 +32,9 @@ test: setup  ## run the tests
 
 bench: setup  ## time the kernels
 	$(BIN)/python -m benchmarks.micro
+
+bench-flop: setup $(PEERS_VENV)/.flop  ## compare with FLOP; goes on where it was left
+	$(BIN)/python -m benchmarks.peers.flop --profile standard
 
 check: setup check-isa  ## lint, formatting, types, layers
 	$(BIN)/ruff check
@@ -65,7 +69,7 @@ wheel: setup  ## build a wheel into dist/
 	$(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
 
 clean:  ## remove everything that was made here
-	rm -rf $(VENV) $(SANITIZE_VENV) build dist src/qwo/_core.pyi
+	rm -rf $(VENV) $(SANITIZE_VENV) $(PEERS_VENV) build dist src/qwo/_core.pyi
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find benchmarks examples src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -90,4 +94,10 @@ $(SANITIZE_VENV)/.installed: $(NATIVE) $(SANITIZE_VENV)/.build-requires
 	  --config-settings=cmake.build-type=Debug \
 	  --config-settings=cmake.define.QWO_SANITIZE=ON \
 	  --editable '.[test]'
+	@touch $@
+
+# Other people's tools bring their own requirements, so they live apart from the package.
+$(PEERS_VENV)/.flop: benchmarks/peers/requirements-flop.txt
+	$(PYTHON) -m venv $(PEERS_VENV)
+	$(PEERS_VENV)/bin/python -m pip install --quiet -r $<
 	@touch $@

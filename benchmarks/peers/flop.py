@@ -1,0 +1,84 @@
+"""Side by side with FLOP: accuracy, score, processor time and memory on the same data.
+
+Run with ``python -m benchmarks.peers.flop [--profile smoke]``; `make bench-flop` first makes the
+environment that FLOP lives in. Finished runs are kept: started again, the benchmark goes on where
+it was. ``--renew`` runs this package anew and keeps the runs of FLOP.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.peers.plot import plot_curves
+from benchmarks.peers.records import Records
+from benchmarks.peers.runner import ROOT, Pythons, run_jobs
+from benchmarks.peers.settings import PROFILES, Setting
+from benchmarks.peers.summary import Summary
+from benchmarks.peers.table import report
+
+RESULTS = ROOT / "benchmarks" / "results"
+PAGE = ROOT / "docs" / "benchmarks" / "flop.md"
+PLOT = PAGE.with_name("flop-restarts.png")
+BEGIN, END = "<!-- begin results -->", "<!-- end results -->"
+
+
+def main() -> None:
+    """Run what is missing, print the tables, and bring the page up to date."""
+    arguments = _arguments()
+    settings = PROFILES[arguments.profile]
+    standard = arguments.profile == "standard"
+    records = Records(RESULTS / ("flop.csv" if standard else f"flop-{arguments.profile}.csv"))
+    if not arguments.report:
+        kept = [r for r in records.read() if not (arguments.renew and r.tool == "qwo")]
+        records.write(kept)
+        complete(settings, records, {"qwo": Path(sys.executable), "flop": arguments.flop_python})
+    summary = Summary(records.read())
+    tables = report(settings, summary)
+    print(tables)
+    if standard:
+        plot_curves(settings, summary, PLOT)
+        update_page(tables)
+
+
+def complete(settings: Sequence[Setting], records: Records, pythons: Pythons) -> None:
+    """Run all jobs that there is no record of."""
+    done = {record.job for record in records.read()}
+    for setting in settings:
+        missing = [job for job in setting.jobs() if job not in done]
+        for number, record in enumerate(run_jobs(setting, missing, pythons), 1):
+            records.append(record)
+            print(
+                f"{setting.name}: {number} of {len(missing)}: {record.tool}, seed {record.seed}, "
+                f"restarts {record.restarts}: SHD {record.shd}, {record.cpu:.3g} s",
+                file=sys.stderr,
+                flush=True,
+            )
+
+
+def update_page(tables: str) -> None:
+    """Put the tables between the marks on the page."""
+    page = PAGE.read_text()
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    PAGE.write_text(f"{before}{BEGIN}\n\n{tables}\n{END}{after}")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Side by side with FLOP.")
+    parser.add_argument("--profile", choices=sorted(PROFILES), default="standard")
+    parser.add_argument("--renew", action="store_true", help="run qwo anew, keep FLOP's runs")
+    parser.add_argument("--report", action="store_true", help="run nothing, show what there is")
+    parser.add_argument(
+        "--flop-python",
+        type=Path,
+        default=ROOT / ".venv-peers" / "bin" / "python",
+        help="the Python of the environment with flopsearch",
+    )
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""Runs on disk: one line each, written when the run ends, so that a benchmark can be resumed."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, cast
+
+from benchmarks.peers.settings import Job, Tool
+
+
+@dataclass(frozen=True)
+class Record:
+    """A run and its figures; those of the graph are None where the tool refused the data.
+
+    Attributes
+    ----------
+    tool, setting, seed, restarts, gamma, repeat
+        See `Job`.
+    cpu, wall
+        Seconds of the call.
+    memory
+        Bytes by which the call raised the peak of the resident memory.
+    shd, skf1, exact
+        Distance of the CPDAG to that of the truth, F1 of its skeleton, whether it is the same.
+    edges, score
+        Edges, and their penalised likelihood.
+    error
+        What the tool said when it refused.
+    build
+        Versions, and how the tool was built.
+    """
+
+    tool: Tool
+    setting: str
+    seed: int
+    restarts: int | None
+    gamma: float | None
+    repeat: int
+    cpu: float
+    wall: float
+    memory: float
+    shd: int | None
+    skf1: float | None
+    exact: bool | None
+    edges: int | None
+    score: float | None
+    error: str
+    build: str
+
+    @property
+    def job(self) -> Job:
+        return Job(self.tool, self.setting, self.seed, self.restarts, self.gamma, self.repeat)
+
+
+COLUMNS = [field.name for field in fields(Record)]
+_INTEGERS = {"seed", "repeat", "restarts", "shd", "edges"}
+_FLOATS = {"gamma", "cpu", "wall", "memory", "skf1", "score"}
+
+
+class Records:
+    """The records in a CSV file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self) -> list[Record]:
+        """All records; a last line that was cut off does not count."""
+        if not self.path.exists():
+            return []
+        with self.path.open(newline="") as file:
+            return [_parse(row) for row in csv.DictReader(file) if None not in row.values()]
+
+    def write(self, records: Sequence[Record]) -> None:
+        """Put these records in the place of all that are there."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        draft = self.path.with_suffix(".draft")
+        with draft.open("w", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(_format(record) for record in records)
+        draft.replace(self.path)
+
+    def append(self, record: Record) -> None:
+        """Add a record, safe on disk when this returns."""
+        with self.path.open("a", newline="") as file:
+            csv.DictWriter(file, COLUMNS, lineterminator="\n").writerow(_format(record))
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _format(record: Record) -> dict[str, Any]:
+    row = asdict(record)
+    for name, digits in (("cpu", 6), ("wall", 6), ("memory", 0), ("skf1", 4), ("score", 6)):
+        if row[name] is not None:
+            row[name] = f"{row[name]:.{digits}f}"
+    return row
+
+
+def _parse(row: dict[str, str]) -> Record:
+    return Record(**cast(Any, {name: _value(name, row[name]) for name in COLUMNS}))
+
+
+def _value(name: str, text: str) -> Any:
+    if name in _INTEGERS:
+        return int(text) if text else None
+    if name in _FLOATS:
+        return float(text) if text else None
+    if name == "exact":
+        return text == "True" if text else None
+    return text
