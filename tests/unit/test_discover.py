@@ -128,7 +128,7 @@ def test_time_limits_are_kept_at_500_variables(search: str) -> None:
             start = time.perf_counter()
             found = qwo.discover(moments, search=search, time_limit=limit, random_state=0)
             overruns.append(time.perf_counter() - start - limit)
-        assert found.status == "time limit" or overruns[-1] < 0
+        assert found.status in ("time limit", "converged")
         if overruns[-1] <= 0.1 * limit + 0.1:
             break
     assert min(overruns) <= 0.1 * limit + 0.1
