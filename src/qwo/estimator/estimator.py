@@ -99,9 +99,8 @@ class QWO(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     Examples
     --------
     >>> import qwo
-    >>> from qwo.estimator import QWO
     >>> data, dag, _ = qwo.simulate("er", n_variables=4, n_samples=2000, random_state=1)
-    >>> model = QWO(random_state=0).fit(data)
+    >>> model = qwo.QWO(random_state=0).fit(data)
     >>> bool((model.cpdag_ == qwo.to_cpdag(dag)).all())
     True
 

@@ -238,9 +238,8 @@ def penalty_path(
     Examples
     --------
     >>> import qwo
-    >>> from qwo.estimator import penalty_path
     >>> data, dag, _ = qwo.simulate("er", n_variables=5, n_samples=400, random_state=1)
-    >>> path = penalty_path(data, [1, 4, 64], random_state=1)
+    >>> path = qwo.penalty_path(data, [1, 4, 64], random_state=1)
     >>> path
     <PenaltyPath: 5 variables, penalties 64 to 1, 1 to 5 edges>
     >>> path.edges[0]

@@ -29,7 +29,7 @@ ORACLE_SAMPLES = 1e8
 SAMPLES_PER_PARENT = 3.0
 """A variable gets at most N / 3 parents: beyond that the likelihood measures noise."""
 
-EVERY_TUCK_BELOW, COSTLY_TUCK = 200, 4.0
+EVERY_TUCK_BELOW, COSTLY_TUCK = 400, 4.0
 """Up to so many variables every tuck is repaired. Beyond, one that costs more than four edges is
 taken back at once, which saves a third of the time and hardly ever an improvement; on small dense
 graphs with few samples it would."""
