@@ -2,7 +2,7 @@
 
 Run with ``python -m benchmarks.peers.flop [--profile smoke]``; `make bench-flop` first makes the
 environment that FLOP lives in. Finished runs are kept: started again, the benchmark goes on where
-it was. ``--renew`` runs this package anew and keeps the runs of FLOP.
+it was. ``--renew`` runs this package anew and keeps the runs of FLOP, and the best scores known.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.peers.plot import plot_curves
-from benchmarks.peers.records import Records
+from benchmarks.peers.records import Records, retire
 from benchmarks.peers.runner import ROOT, Pythons, run_jobs
 from benchmarks.peers.settings import PROFILES, Setting
 from benchmarks.peers.summary import Summary
@@ -32,8 +32,8 @@ def main() -> None:
     standard = arguments.profile == "standard"
     records = Records(RESULTS / ("flop.csv" if standard else f"flop-{arguments.profile}.csv"))
     if not arguments.report:
-        kept = [r for r in records.read() if not (arguments.renew and r.tool == "qwo")]
-        records.write(kept)
+        kept = records.read()
+        records.write(retire(kept) if arguments.renew else kept)
         complete(settings, records, {"qwo": Path(sys.executable), "flop": arguments.flop_python})
     summary = Summary(records.read())
     tables = report(settings, summary)

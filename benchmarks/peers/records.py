@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -90,6 +91,26 @@ class Records:
             csv.DictWriter(file, COLUMNS, lineterminator="\n").writerow(_format(record))
             file.flush()
             os.fsync(file.fileno())
+
+
+def retire(records: Sequence[Record]) -> list[Record]:
+    """The records without the runs of qwo, of which the best on each data set stays as retired.
+
+    So a later state of the search is measured against the best graph that an earlier one has found.
+    """
+    best: dict[tuple[str, int], Record] = {}
+    for record in records:
+        held = best.setdefault((record.setting, record.seed), record)
+        if _score(record) > _score(held):
+            best[record.setting, record.seed] = record
+    kept = [record for record in records if record.tool == "flop"]
+    return kept + [
+        replace(record, tool="retired") for record in best.values() if record.tool != "flop"
+    ]
+
+
+def _score(record: Record) -> float:
+    return -math.inf if record.score is None else record.score
 
 
 def _format(record: Record) -> dict[str, Any]:

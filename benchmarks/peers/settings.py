@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-Tool = Literal["qwo", "flop"]
+Tool = Literal["qwo", "flop", "retired"]
+"""Retired runs, of earlier states of qwo, count only as graphs that are known."""
 
 PENALTY_DISCOUNT = 2.0
 CURVE_RESTARTS = (0, 1, 5, 20, 100)

@@ -62,10 +62,11 @@ def _qwo(job: Mapping[str, Any]) -> tuple[Run, str]:
             data, penalty_discount=job["penalty"], random_state=job["seed"], **options
         ).cpdag
 
-    # The version stays the same between releases; the compiled core tells two states apart.
-    digest = hashlib.sha256(Path(str(_core.__file__)).read_bytes()).hexdigest()[:8]
-    build = f"qwo {found['qwo']} ({digest}), {core['compiler']} {core['build_type']}"
-    return run, f"{build}, {core['kernels']}"
+    # The version stays the same between releases; the files tell two states apart.
+    sources = sorted(Path(str(qwo.__file__)).parent.rglob("*.py"))
+    digest = hashlib.sha256(b"".join(f.read_bytes() for f in [Path(str(_core.__file__)), *sources]))
+    build = f"qwo {found['qwo']} ({digest.hexdigest()[:8]}), {core['compiler']}"
+    return run, f"{build} {core['build_type']}, {core['kernels']}"
 
 
 def _flop(job: Mapping[str, Any]) -> tuple[Run, str]:
