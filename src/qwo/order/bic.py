@@ -31,8 +31,8 @@ SAMPLES_PER_PARENT = 3.0
 
 EVERY_TUCK_BELOW, COSTLY_TUCK = 400, 4.0
 """Up to so many variables every tuck is repaired. Beyond, one that costs more than four edges is
-taken back at once, which saves a third of the time and hardly ever an improvement; on small dense
-graphs with few samples it would."""
+taken back at once. At n = 500 and 1000 that saves about a third of the time and loses a few points
+of score on some data sets; on small dense graphs with few samples it would lose much more."""
 
 
 class BicEngine(EngineBase):
