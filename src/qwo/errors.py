@@ -91,6 +91,14 @@ class EngineError(InputError):
     """An order engine cannot work with the moments, search or options it was given."""
 
 
+class MissingPackageError(InputError, ModuleNotFoundError):
+    """An optional package is not installed; also a `ModuleNotFoundError`."""
+
+    def __init__(self, message: str, *, name: str) -> None:
+        super().__init__(message)
+        self.name = name
+
+
 class DataWarning(UserWarning):
     """The data can be used, but the result deserves distrust for the reason given."""
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from scipy.sparse import csr_array
 
-from qwo.errors import ArgumentError, ColumnNameError, FileFormatError, GraphError
+from qwo.errors import ColumnNameError, FileFormatError, GraphError, MissingPackageError
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.coercion import as_graph
 from qwo.graph.exchange import write_graph
@@ -151,7 +151,7 @@ def test_names_that_do_not_fit():
 def test_packages_that_are_not_installed_are_named(make, monkeypatch):
     for module in ("causallearn", "causallearn.graph.GeneralGraph", "pgmpy.base", "pywhy_graphs"):
         monkeypatch.setitem(__import__("sys").modules, module, None)
-    with pytest.raises(ArgumentError, match=r"needs the package .*: pip install"):
+    with pytest.raises(MissingPackageError, match=r"needs .*; run pip install"):
         make(CPDAG)
 
 

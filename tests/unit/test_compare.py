@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from qwo.errors import ArgumentError, ColumnNameError, GraphError
+from qwo.errors import ColumnNameError, GraphError, MissingPackageError
 from qwo.graph import exact_recovery, pshd, shd, skeleton_f1, to_cpdag
 from qwo.graph.causal_graph import CausalGraph, Edge
 from qwo.graph.compare import compare, tetrad_shd
@@ -191,5 +191,5 @@ def test_the_adjustment_distance_is_for_dags_and_cpdags(gadjid):
 
 @pytest.mark.usefixtures("without_gadjid")
 def test_the_adjustment_distance_needs_its_package():
-    with pytest.raises(ArgumentError, match=r"pip install 'qwo\[aid\]'"):
+    with pytest.raises(MissingPackageError, match=r'pip install "qwo\[aid\]"'):
         compare(ESTIMATE, TRUTH, aid=True)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from qwo.datasets.files import read_table
 from qwo.datasets.network import load_network
 from qwo.graph.dag import Adjacency
+from qwo.optional import optional_module
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,17 +58,12 @@ class Dataset:
 
         Raises
         ------
-        ModuleNotFoundError
+        MissingPackageError
             If pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError(
-                "a data frame needs pandas, which is not installed; run "
-                "pip install 'qwo[pandas]', or use .values and .names"
-            ) from error
-        return pd.DataFrame(self.values.copy(), columns=list(self.names))
+        pandas = optional_module("pandas", "a data frame needs", "qwo[pandas]")
+        frame: pd.DataFrame = pandas.DataFrame(self.values.copy(), columns=list(self.names))
+        return frame
 
     def __repr__(self) -> str:
         rows, columns = self.values.shape

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from qwo.errors import ArgumentError, GraphError
+from qwo.errors import GraphError
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.cpdag import is_cpdag
+from qwo.optional import optional_module
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,4 @@ def _obstacle(estimated: CausalGraph, truth: CausalGraph) -> str | None:
 
 
 def _gadjid() -> Any:
-    try:
-        return import_module("gadjid")
-    except ImportError as error:
-        raise ArgumentError(
-            "the adjustment distance needs the package gadjid: pip install 'qwo[aid]'"
-        ) from error
+    return optional_module("gadjid", "the adjustment distance needs", "qwo[aid]")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
+from qwo.optional import optional_module
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -21,17 +23,12 @@ def local_style() -> AbstractContextManager[None]:
 
     Raises
     ------
-    ModuleNotFoundError
+    MissingPackageError
         If matplotlib is not installed.
     """
-    try:
-        import matplotlib as mpl
-    except ImportError as error:
-        raise ModuleNotFoundError(
-            'plots need matplotlib, which is not installed; run pip install "qwo[plot]"',
-            name="matplotlib",
-        ) from error
-    return mpl.rc_context(_STYLE)  # type: ignore[arg-type]
+    mpl = optional_module("matplotlib", "plots need", "qwo[plot]")
+    context: AbstractContextManager[None] = mpl.rc_context(_STYLE)
+    return context
 
 
 def open_axes(ax: Axes | None, width: float, height: float) -> Axes:

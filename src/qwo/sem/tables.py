@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from qwo.optional import optional_module
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -14,14 +16,9 @@ def records_frame(fields: Sequence[str], records: Iterable[tuple[object, ...]]) 
 
     Raises
     ------
-    ModuleNotFoundError
+    MissingPackageError
         If pandas is not installed.
     """
-    try:
-        import pandas as pd
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "a table as a data frame needs pandas, which is not installed; run "
-            "pip install 'qwo[pandas]', or use the records in .edges and .nodes"
-        ) from error
-    return pd.DataFrame(list(records), columns=list(fields))
+    pandas = optional_module("pandas", "a table as a data frame needs", "qwo[pandas]")
+    frame: pd.DataFrame = pandas.DataFrame(list(records), columns=list(fields))
+    return frame
