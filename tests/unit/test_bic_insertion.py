@@ -7,6 +7,7 @@ import pytest
 
 from qwo.errors import ArgumentError, KnowledgeError
 from qwo.graph.cpdag import to_cpdag
+from qwo.graph.dag import Indices
 from qwo.graph.distances import shd
 from qwo.graph.knowledge import Knowledge
 from qwo.moments import Moments
@@ -152,3 +153,28 @@ def test_a_start_against_the_knowledge_is_refused() -> None:
 def test_wrong_parameters_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(ArgumentError, match="at least"):
         run(**wrong)
+
+
+def test_of_two_starts_the_better_end_counts() -> None:
+    """From any rival the result is no worse than without, and one rival at least improves on it."""
+    moments = Moments.from_data(drawn(3, n=40, n_samples=100, degree=8.0).data)
+    start, *rivals = np.random.default_rng(0).permuted(np.tile(np.arange(40), (6, 1)), axis=1)
+
+    def cost(rival: Indices | None) -> float:
+        engine = BicEngine(moments, order=start)
+        outcome = bic_insertion(engine, restarts=0, tucks=False, rival=rival, random_state=1)
+        assert outcome.cost == engine.cost == pytest.approx(outcome.trace[-1][1], rel=1e-12)
+        assert [c for _, c in outcome.trace] == sorted((c for _, c in outcome.trace), reverse=True)
+        return outcome.cost
+
+    alone, rivalled = cost(None), [cost(rival) for rival in rivals]
+    assert max(rivalled) <= alone
+    assert min(rivalled) < alone - 1.0
+
+
+def test_no_rival_once_the_time_is_up() -> None:
+    engine = BicEngine(Moments.from_data(drawn(0).data))
+    before = engine.order
+    outcome = bic_insertion(engine, rival=before[::-1].copy(), control=Control(time_limit=0.0))
+    assert outcome.status == "time limit"
+    np.testing.assert_array_equal(engine.order, before)

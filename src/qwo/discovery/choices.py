@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from qwo.errors import ArgumentError, DataWarning
+from qwo.graph.dag import Indices
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
@@ -27,6 +28,9 @@ EngineName = Literal["auto", "qwo", "bic", "reference"]
 LEAST_RESTARTS = 20
 RESTARTS_TIMES_VARIABLES = 1000
 WIDE_GAMMA = 0.5
+TWO_STARTS = range(201, 401)
+"""Numbers of variables for which the default search starts twice. Twenty restarts throw 200 places:
+up to there they reach every variable. Beyond 400 a second search would cost more than it finds."""
 
 _PROTOCOL = [name for name in vars(OrderEngine) if not name.startswith("_")]
 
@@ -161,7 +165,17 @@ def make_engine(
     return dense(moments, order=order, objective=objective, **test)
 
 
-def make_search(choices: Choices, knowledge: ResolvedKnowledge | None, n_jobs: int) -> Search:
+def default_starts(choices: Choices, n_variables: int) -> tuple[str, str | None]:
+    """The order to start from if none is given, and the one for a second search, if any."""
+    if choices.search != "insertion":
+        return "markov-boundary", None
+    twice = choices.engine == "bic" and choices.restarts > 0 and n_variables in TWO_STARTS
+    return "r2", "markov-boundary" if twice else None
+
+
+def make_search(
+    choices: Choices, knowledge: ResolvedKnowledge | None, n_jobs: int, rival: Indices | None
+) -> Search:
     """The search as a function of engine, control and randomness."""
 
     def run(engine: OrderEngine, control: Control, rng: np.random.Generator) -> SearchOutcome:
@@ -171,7 +185,9 @@ def make_search(choices: Choices, knowledge: ResolvedKnowledge | None, n_jobs: i
             "random_state": rng,
         }
         if choices.search == "insertion" and isinstance(engine, BicEngine):
-            return bic_insertion(engine, restarts=choices.restarts, n_jobs=n_jobs, **shared)
+            return bic_insertion(
+                engine, restarts=choices.restarts, rival=rival, n_jobs=n_jobs, **shared
+            )
         if choices.search == "insertion":
             return insertion(engine, perturbations=choices.restarts, **shared)
         once = grasp if choices.search == "grasp" else hill_climbing

@@ -14,6 +14,7 @@ from qwo.discovery.choices import (
     EngineName,
     SearchName,
     choose,
+    default_starts,
     make_engine,
     make_search,
     whole_number,
@@ -21,7 +22,7 @@ from qwo.discovery.choices import (
 from qwo.discovery.result import Discovery
 from qwo.errors import ArgumentError
 from qwo.graph.cpdag import to_cpdag, to_mpdag
-from qwo.graph.dag import Adjacency
+from qwo.graph.dag import Adjacency, Indices
 from qwo.graph.knowledge import Knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
@@ -87,13 +88,15 @@ def discover(
     knowledge : Knowledge, str or path, optional
         Background knowledge, or a file of it in Tetrad's format; strictly kept.
     start : str or sequence, optional
-        Order to start from: ``"r2"`` (default), ``"markov-boundary"`` (default of GRaSP and hill
+        Order to start from: ``"r2"`` (default; for 201 to 400 variables ``"markov-boundary"`` as
+        well, and the better result wins), ``"markov-boundary"`` (default of GRaSP and hill
         climbing, as in the paper), ``"conditional-variance"``,
         ``"reverse-conditional-variance"``, ``"random"``, or all variables by name or number.
     estimator : {"plain", "ledoit-wolf", "oas"} or object
         The covariance estimator, by name or as one of scikit-learn's.
-    missing : {"raise", "drop"}
-        Whether rows with missing values are an error or are left out, with a warning.
+    missing : {"raise", "drop", "em"}
+        Whether rows with missing values are an error, are left out, or are used for what they have
+        (Gaussian maximum likelihood, with an effective sample size), with a warning.
     callback : callable, optional
         Gets a `qwo.search.Progress` several times a second; True stops the search.
     progress : bool
@@ -128,18 +131,13 @@ def discover(
         if random_state is None:
             random_state = int(np.random.SeedSequence().generate_state(1)[0])
         rng = np.random.default_rng(random_state)
+        second = None
         if start is None:
-            start = "r2" if choices.search == "insertion" else "markov-boundary"
-        first = start_order(
-            start,
-            moments.correlation,
-            moments.n_samples,
-            names=moments.names,
-            knowledge=resolved,
-            random_state=rng,
-        )
+            start, second = default_starts(choices, moments.n_variables)
+        first = _start(start, moments, resolved, rng)
+        rival = None if second is None else _start(second, moments, resolved, rng)
         built = make_engine(choices, moments, resolved, first)
-        outcome = make_search(choices, resolved, threads)(built, control, rng)
+        outcome = make_search(choices, resolved, threads, rival)(built, control, rng)
     dag = _final_dag(built, moments, resolved, penalty_discount)
     return Discovery(
         cpdag=to_cpdag(dag) if resolved is None else to_mpdag(dag, resolved),
@@ -166,6 +164,19 @@ def discover(
             "estimator": moments.estimator,
         },
         versions=versions(),
+    )
+
+
+def _start(
+    start: Any, moments: Moments, knowledge: ResolvedKnowledge | None, rng: np.random.Generator
+) -> Indices:
+    return start_order(
+        start,
+        moments.correlation,
+        moments.n_samples,
+        names=moments.names,
+        knowledge=knowledge,
+        random_state=rng,
     )
 
 

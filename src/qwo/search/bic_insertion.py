@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from qwo.errors import ArgumentError, KnowledgeError
+from qwo.graph.dag import Indices
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.order.bic import BicEngine
 from qwo.search.control import Control, Progress, Stopped
@@ -36,6 +37,7 @@ def bic_insertion(
     thrown: int = 10,
     reach: int | None = None,
     tucks: bool = True,
+    rival: Indices | None = None,
     knowledge: ResolvedKnowledge | None = None,
     control: Control | None = None,
     n_jobs: int = 1,
@@ -58,6 +60,8 @@ def bic_insertion(
     tucks : bool
         Whether edges are tucked; without, the search ends at the first order that no insertion
         improves.
+    rival : sequence of int, optional
+        A second order to start from; what it leads to is taken up if it is better, before restarts.
     knowledge : ResolvedKnowledge, optional
         The one that the engine has; orders that it forbids are never visited.
     control : Control, optional
@@ -72,6 +76,8 @@ def bic_insertion(
     rng = np.random.default_rng(random_state)
     run = _Run(engine, control or Control())
     run.settle(int(rng.integers(2**63)), tucks=tucks)
+    if rival is not None:
+        run.challenge(rival, int(rng.integers(2**63)), tucks=tucks)
     lengths = _chain_lengths(restarts)
     seeds = [int(seed) for seed in rng.integers(2**63, size=len(lengths) + 1)]
     if run.restart(lengths, seeds, thrown, farthest, n_jobs):
@@ -139,13 +145,23 @@ class _Run:
     def settle(self, seed: int, *, tucks: bool) -> None:
         """Descent, tucks and sweeps to the first local optimum."""
         search = self._engine.compiled_search(seed, tucks=tucks)
-        offset = self._control.seconds
+        offset, best = self._control.seconds, self._trace[-1][1]
         while not self._asked_to_stop():
             if search.run(min(SLICE, self._control.remaining)):
                 break
-        self._trace.extend((offset + t, cost) for t, cost in search.trace[1:])
+        self._trace.extend((offset + t, cost) for t, cost in search.trace[1:] if cost < best)
         self._moves += search.counts["moves"]
         self._scans += search.counts["scans"]
+
+    def challenge(self, rival: Indices, seed: int, *, tucks: bool) -> None:
+        """The same from another order; the engine goes over to what is found there if better."""
+        if self._status != "converged":
+            return
+        champion = self._engine.copy()
+        self._engine.reset(rival)
+        self.settle(seed, tucks=tucks)
+        if champion.cost < self._engine.cost:
+            self._engine.adopt(champion)
 
     def restart(
         self, lengths: list[int], seeds: list[int], thrown: int, reach: int, jobs: int
@@ -201,8 +217,9 @@ class _Run:
             if self._control.is_due():
                 self._round += 1
                 cost = self._engine.cost
+                best = min(cost, self._trace[-1][1])
                 self._control.report(
-                    Progress("insertion", self._round, cost, cost, self._control.seconds)
+                    Progress("insertion", self._round, cost, best, self._control.seconds)
                 )
         except Stopped as stopped:
             self._status = stopped.status
