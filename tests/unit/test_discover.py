@@ -214,7 +214,7 @@ def test_an_engine_of_the_users_own() -> None:
     ("wrong", "match"),
     [
         ({"search": "annealing"}, "search must be one of"),
-        ({"engine": "gpu"}, "engine must be one of"),
+        ({"engine": "tpu"}, "engine must be one of"),
         ({"engine": object()}, "does not follow the protocol.*permute"),
         ({"engine": "bic", "alpha": 0.01}, "engine='qwo'"),
         ({"restarts": -1}, "restarts"),

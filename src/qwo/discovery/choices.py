@@ -15,15 +15,17 @@ from qwo.graph.dag import Indices
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
+from qwo.order.device import GpuEngine
 from qwo.order.objective import ObjectiveName
 from qwo.order.protocol import OrderEngine
 from qwo.order.qwo import QwoEngine
 from qwo.order.reference_engine import ReferenceEngine
 from qwo.search import Control, SearchOutcome, grasp, hill_climbing, insertion
+from qwo.search.batch_insertion import batch_insertion
 from qwo.search.bic_insertion import bic_insertion
 
 SearchName = Literal["auto", "insertion", "grasp", "hill-climbing"]
-EngineName = Literal["auto", "qwo", "bic", "reference"]
+EngineName = Literal["auto", "qwo", "bic", "reference", "gpu"]
 
 LEAST_RESTARTS = 20
 RESTARTS_TIMES_VARIABLES = 1000
@@ -92,7 +94,8 @@ def choose(
             "none. Use engine='qwo', or penalty_discount alone"
         )
     if restarts is None:
-        restarts = _default_restarts(moments.n_variables) if chosen == "insertion" else 0
+        once = chosen != "insertion" or engine == "gpu"
+        restarts = 0 if once else _default_restarts(moments.n_variables)
     if whole_number("restarts", restarts) < 0:
         raise ArgumentError(f"restarts must not be negative; got {restarts}")
     return Choices(
@@ -154,15 +157,18 @@ def make_engine(
             knowledge=knowledge,
             order=order,
         )
-    dense = QwoEngine if choices.engine == "qwo" else ReferenceEngine
+    dense = {"qwo": QwoEngine, "reference": ReferenceEngine, "gpu": GpuEngine}[choices.engine]
     test = (
         {"alpha": choices.alpha}
         if choices.alpha is not None
         else {"penalty_discount": None if moments.is_oracle else choices.penalty_discount}
     )
-    # At N far above n the edge count guides GRaSP better, the capped likelihood everything else.
-    objective: ObjectiveName = "edges" if choices.search == "grasp" else "likelihood"
-    return dense(moments, order=order, objective=objective, **test)
+    # At N far above n the edge count guides GRaSP better, the capped likelihood everything else;
+    # but on the many variables of a GPU the latter follows the noise of all the absent edges.
+    edges = choices.search == "grasp" or choices.engine == "gpu"
+    objective: ObjectiveName = "edges" if edges else "likelihood"
+    built: OrderEngine = dense(moments, order=order, objective=objective, **test)
+    return built
 
 
 def default_starts(choices: Choices, n_variables: int) -> tuple[str, str | None]:
@@ -188,6 +194,10 @@ def make_search(
             return bic_insertion(
                 engine, restarts=choices.restarts, rival=rival, n_jobs=n_jobs, **shared
             )
+        if choices.search == "insertion" and isinstance(engine, GpuEngine):
+            if choices.restarts:
+                raise ArgumentError(f"engine='gpu' searches once; got restarts={choices.restarts}")
+            return batch_insertion(engine, **shared)
         if choices.search == "insertion":
             return insertion(engine, perturbations=choices.restarts, **shared)
         once = grasp if choices.search == "grasp" else hill_climbing
