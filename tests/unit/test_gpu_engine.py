@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,8 @@ from qwo.order.qwo import QwoEngine
 from qwo.search import Control
 from qwo.search.batch_insertion import batch_insertion
 from qwo.simulation import simulate
+
+discover_module = import_module("qwo.discovery.discover")
 
 N = 16
 OBJECTIVES: tuple[ObjectiveName, ...] = ("likelihood", "edges")
@@ -180,6 +184,7 @@ def test_without_cupy_the_message_says_what_to_install(monkeypatch: pytest.Monke
 def test_discover_takes_the_engine_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     simulation = simulate("er", n_variables=12, n_samples=2000, degree=2, random_state=0)
     monkeypatch.setattr(choices, "GpuEngine", on_the_host)
+    monkeypatch.setattr(discover_module, "gpu_moments", partial(gpu_moments, xp=np))
     found = discover(simulation.data, engine="gpu", random_state=1)
     assert found.params["engine"] == "gpu"
     np.testing.assert_array_equal(found.cpdag, to_cpdag(simulation.dag))

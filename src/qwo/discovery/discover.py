@@ -29,6 +29,7 @@ from qwo.moments import Moments, as_moments
 from qwo.moments.audit import Missing
 from qwo.order.bic import BicEngine
 from qwo.order.build import versions
+from qwo.order.device import gpu_moments
 from qwo.order.protocol import OrderEngine
 from qwo.search import Callback, Control, start_order
 from qwo.search.progress import progress_bar
@@ -118,7 +119,7 @@ def discover(
     threads = _threads(n_jobs)
     with progress_bar(callback, shown=progress) as watch:
         control = Control(time_limit=time_limit, callback=watch)
-        moments = as_moments(data, estimator=estimator, missing=missing)
+        moments = _moments(data, engine, estimator, missing)
         resolved = _resolve(knowledge, moments)
         choices = choose(
             search,
@@ -168,6 +169,14 @@ def discover(
         },
         versions=versions(),
     )
+
+
+def _moments(data: Any, engine: Any, estimator: Any, missing: Missing) -> Moments:
+    """The moments of the data; on the GPU if that is where the search will be."""
+    plain = isinstance(estimator, str) and estimator == "plain" and missing == "raise"
+    if isinstance(engine, str) and engine == "gpu" and plain and not isinstance(data, Moments):
+        return gpu_moments(data)
+    return as_moments(data, estimator=estimator, missing=missing)
 
 
 def _start(
