@@ -19,8 +19,10 @@ from qwo.plot import (
     plot_comparison,
     plot_graph,
     plot_penalty_path,
+    plot_support,
     plot_trace,
 )
+from qwo.resample import bootstrap
 
 STATIC = Path(__file__).parent / "_static"
 
@@ -65,6 +67,11 @@ def trace() -> Axes:
     return plot_trace(qwo.discover(data, random_state=0))
 
 
+def support() -> Axes:
+    """How sure the edges between the proteins of Sachs et al. are."""
+    return plot_support(bootstrap(load_sachs().to_frame(), n_resamples=200, random_state=0))
+
+
 PICTURES: dict[str, Callable[[], Axes]] = {
     "graph": graph,
     "large-graph": large_graph,
@@ -72,6 +79,7 @@ PICTURES: dict[str, Callable[[], Axes]] = {
     "adjacency": adjacency,
     "penalty-path": path,
     "trace": trace,
+    "support": support,
 }
 
 

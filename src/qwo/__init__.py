@@ -4,6 +4,7 @@ An independent implementation of QWO (Shahverdikondori, Mokhtarian and Kiyavash,
 of searches that go beyond it. Start with `qwo.discover`.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from qwo.discovery import Discovery, discover
@@ -28,11 +29,14 @@ from qwo.simulation import simulate
 if TYPE_CHECKING:
     from qwo.estimator.estimator import QWO
     from qwo.estimator.penalty_path import penalty_path
+    from qwo.resample.bootstrap import bootstrap
+    from qwo.resample.result import Bootstrap
 
 __version__: str = versions()["qwo"]
 
 __all__ = [
     "QWO",
+    "Bootstrap",
     "CausalGraph",
     "DataWarning",
     "Discovery",
@@ -41,6 +45,7 @@ __all__ = [
     "LinearSem",
     "Moments",
     "OrderDag",
+    "bootstrap",
     "compare",
     "discover",
     "enumerate_dags",
@@ -59,10 +64,16 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """The estimator brings scikit-learn, which takes its time: it is imported when asked for."""
-    if name in ("QWO", "penalty_path"):
-        from qwo import estimator
+_LATER = {
+    "QWO": "qwo.estimator",
+    "penalty_path": "qwo.estimator",
+    "Bootstrap": "qwo.resample",
+    "bootstrap": "qwo.resample",
+}
+"""Names whose modules bring scikit-learn, which takes its time: imported when asked for."""
 
-        return getattr(estimator, name)
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"module 'qwo' has no attribute {name!r}")

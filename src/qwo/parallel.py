@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -64,9 +65,18 @@ def count_workers(n_jobs: int | None) -> int:
 def _in_processes(
     function: Callable[[Task], Result], tasks: Sequence[Task], workers: int
 ) -> Iterator[tuple[int, Result]]:
+    # The configuration must not reach the code between two results, which is the caller's.
     with parallel_config(backend="loky", inner_max_num_threads=1):
         pool = Parallel(n_jobs=workers, return_as="generator_unordered")
-        yield from pool(delayed(_numbered)(function, k, task) for k, task in enumerate(tasks))
+    results = pool(delayed(_numbered)(function, k, task) for k, task in enumerate(tasks))
+    try:
+        # Not "yield from", which would hand on an early end before its warning can be silenced.
+        for result in results:  # noqa: UP028
+            yield result
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            results.close()
 
 
 def _on_cluster(
@@ -80,7 +90,8 @@ def _on_cluster(
         waiting = (
             client.submit(_numbered, shared, k, task, pure=False) for k, task in enumerate(tasks)
         )
-        running = _distributed().as_completed(list(islice(waiting, ahead)))
+        first = list(islice(waiting, ahead))
+        running = _distributed().as_completed(first, loop=client.loop)
         try:
             for future in running:
                 yield future.result()
@@ -97,13 +108,24 @@ def cluster_client(cluster: Any) -> Iterator[Any]:
     if isinstance(cluster, distributed.Client):
         yield cluster
     elif isinstance(cluster, str):
-        with distributed.Client(cluster) as client:
+        with _connected(distributed, cluster) as client:
             yield client
     else:
         raise ArgumentError(
             f"cluster is a {type(cluster).__name__}; wanted a dask.distributed.Client or the "
             "address of a scheduler, such as 'tcp://10.0.0.1:8786'"
         )
+
+
+def _connected(distributed: Any, address: str) -> Any:
+    """A client that no other code of this process takes for its own."""
+    try:
+        return distributed.Client(address, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ArgumentError(
+            f"no scheduler of a Dask cluster answers at {address!r} ({error}); wanted an address "
+            "such as 'tcp://10.0.0.1:8786', as dask scheduler prints it"
+        ) from error
 
 
 def _distributed() -> Any:

@@ -297,3 +297,38 @@ def test_wrong_parameters(data, parameters):
 def test_an_engine_object_belongs_to_its_own_data(data):
     with pytest.raises(ArgumentError, match="holds data"):
         QWO(engine=BicEngine(Moments.from_data(data))).fit(data)
+
+
+def with_gaps() -> np.ndarray:
+    data, _, _ = simulate("er", n_variables=5, n_samples=300, degree=2, random_state=4)
+    values = np.array(data)
+    values[::25, 1] = np.nan
+    return values
+
+
+def test_missing_values_as_discover_treats_them():
+    values = with_gaps()
+    with pytest.raises(MissingValuesError):
+        QWO().fit(values)
+    for missing in ("drop", "em"):
+        with pytest.warns(DataWarning):
+            expected = discover(values, random_state=0, missing=missing)
+        with pytest.warns(DataWarning):
+            model = QWO(random_state=0, missing=missing).fit(values)
+        np.testing.assert_array_equal(model.cpdag_, expected.cpdag)
+        assert model.score_ == expected.score
+    assert expected.params["n_samples"] > 288
+
+
+def test_messages_name_the_parameter_as_it_is_called_here(data):
+    with pytest.raises(ArgumentError, match=r"^covariance_estimator is 'luck'"):
+        QWO(covariance_estimator="luck").fit(data)
+    doubled = np.column_stack([data, data[:, 0] + data[:, 1]])
+    with pytest.raises(LinearDependenceError, match=r" covariance_estimator='ledoit-wolf'"):
+        QWO().fit(doubled)
+    # Two warnings, one of which is about gamma.
+    with pytest.warns(DataWarning) as warned:
+        QWO(random_state=0, restarts=0).fit(data[:5])
+    texts = [str(warning.message) for warning in warned]
+    assert any("pass covariance_estimator='ledoit-wolf'" in text for text in texts)
+    assert all(warning.filename == __file__ for warning in warned if "pass" in str(warning.message))

@@ -343,3 +343,39 @@ def test_wrong_data(data):
 def test_wrong_choices(path, arguments, message):
     with pytest.raises(ArgumentError, match=message):
         path.choose(**arguments)
+
+
+def test_missing_values_are_left_out_of_folds_too(data):
+    holes = np.array(data)
+    holes[::20, 3] = np.nan
+    kept = holes[~np.isnan(holes).any(axis=1)]
+    with pytest.warns(DataWarning, match="10 of 200 rows"):
+        path = penalty_path(holes, FEW, random_state=0, restarts=0, missing="drop")
+    expected = penalty_path(kept, FEW, random_state=0, restarts=0)
+    np.testing.assert_array_equal(path.scores, expected.scores)
+    np.testing.assert_array_equal(path.choose().values, expected.choose().values)
+
+
+def test_maximum_likelihood_with_missing_values_cannot_predict_rows(data):
+    holes = np.array(data)
+    holes[::20, 3] = np.nan
+    with pytest.warns(DataWarning, match="missing"):
+        path = penalty_path(holes, FEW, random_state=0, restarts=0, missing="em")
+    with pytest.raises(InputError, match="predicts whole rows"):
+        path.choose("held-out")
+    assert path.choose("stars", n_subsamples=4).penalty in FEW
+
+
+def test_the_same_path_in_two_processes(data):
+    alone = penalty_path(data, FEW, random_state=0)
+    shared = penalty_path(data, FEW, random_state=0, n_jobs=2)
+    np.testing.assert_array_equal(alone.scores, shared.scores)
+    for first, second in zip(alone.discoveries, shared.discoveries, strict=True):
+        np.testing.assert_array_equal(first.dag, second.dag)
+
+
+def test_messages_name_the_covariance_estimator(data):
+    with pytest.raises(ArgumentError, match=r"^covariance_estimator is 'luck'"):
+        penalty_path(data, FEW, covariance_estimator="luck")
+    with pytest.raises(ArgumentError, match=r"^covariance_estimator is 'oas', but the Moments"):
+        penalty_path(Moments.from_data(data), FEW, covariance_estimator="oas")

@@ -14,17 +14,20 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from qwo.discovery import Discovery, discover
 from qwo.discovery.choices import EngineName, SearchName
 from qwo.errors import ArgumentError, InputError
-from qwo.estimator.path_search import count_threads, refuse_engine_object
-from qwo.estimator.table_moments import table_moments
+from qwo.estimator.option_names import covariance_estimator_named
+from qwo.estimator.path_search import count_threads
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.dag import Adjacency
 from qwo.graph.formats.networkx_graph import to_networkx
 from qwo.graph.knowledge import Knowledge
 from qwo.moments import Moments
 from qwo.moments.arrays import Table
-from qwo.moments.audit import MIN_SAMPLES
+from qwo.moments.audit import Missing
 from qwo.moments.frames import is_frame
+from qwo.moments.table_audit import MIN_SAMPLES
 from qwo.moments.tables import as_table
+from qwo.resample.options import refuse_engine_object
+from qwo.resample.table_moments import table_moments
 from qwo.sem import fit_sem
 
 if TYPE_CHECKING:
@@ -61,6 +64,8 @@ class QWO(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
         Order to start from.
     covariance_estimator : str or object
         ``"plain"``, ``"ledoit-wolf"``, ``"oas"``, or a covariance estimator of scikit-learn.
+    missing : {"raise", "drop", "em"}
+        Missing values: an error, rows left out, or maximum likelihood; as for `qwo.discover`.
 
     Attributes
     ----------
@@ -127,6 +132,7 @@ class QWO(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
         knowledge: Knowledge | str | Path | None = None,
         start: Any = None,
         covariance_estimator: str | Any = "plain",
+        missing: Missing = "raise",
     ) -> None:
         self.search = search
         self.engine = engine
@@ -140,6 +146,7 @@ class QWO(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
         self.knowledge = knowledge
         self.start = start
         self.covariance_estimator = covariance_estimator
+        self.missing = missing
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
         """Learn the graph.
@@ -160,7 +167,9 @@ class QWO(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
             If the data cannot be used, with the columns and a cure.
         """
         refuse_engine_object(self.engine)
-        moments = table_moments(self._table(X), self.covariance_estimator)
+        table = self._table(X)
+        with covariance_estimator_named():
+            moments = table_moments(table, self.covariance_estimator, self.missing)
         found = discover(
             moments,
             search=self.search,

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from joblib import Parallel, delayed
 
 from qwo.errors import ArgumentError
 from qwo.estimator.path_search import PathSettings, search_path
-from qwo.estimator.table_moments import resampled_moments
 from qwo.graph.dag import Indices
 from qwo.moments.arrays import Table
+from qwo.parallel import run_many
+from qwo.resample.table_moments import resampled_moments
 from qwo.sem import fit_sem
 
 FloatArray = npt.NDArray[np.float64]
@@ -25,7 +27,8 @@ def most_predictive(
     *,
     n_folds: int,
     rng: np.random.Generator,
-    n_jobs: int,
+    n_jobs: int | None,
+    cluster: Any,
 ) -> tuple[int, FloatArray]:
     """The place of the penalty that predicts best, the largest of several, and all likelihoods.
 
@@ -43,27 +46,26 @@ def most_predictive(
         Into how many parts the rows are divided.
     rng : Generator
         Which row is in which part.
-    n_jobs : int
-        Parts worked on at a time.
+    n_jobs, cluster
+        Where the parts are worked on, as for `run_many`.
     """
     n_rows = len(table.values)
     if not 2 <= n_folds <= n_rows:
         raise ArgumentError(f"n_folds is {n_folds}; wanted 2 to {n_rows}, the number of rows")
     folds = np.array_split(rng.permutation(n_rows), n_folds)
-    # Threads, since the compiled search lets go of Python's lock; a joblib context may overrule it.
-    sums = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_likelihoods)(table, fold, penalties, settings) for fold in folds
-    )
-    values = np.asarray(np.sum(sums, axis=0) / n_rows)
+    task = partial(_likelihoods, table, penalties, settings)
+    sums = dict(run_many(task, folds, n_jobs=n_jobs, cluster=cluster))
+    # In the order of the folds, since sums of floats depend on it.
+    values = np.asarray(np.sum([sums[k] for k in range(n_folds)], axis=0) / n_rows)
     return int(values.argmax()), values
 
 
 def _likelihoods(
-    table: Table, fold: Indices, penalties: Sequence[float], settings: PathSettings
+    table: Table, penalties: Sequence[float], settings: PathSettings, fold: Indices
 ) -> list[float]:
     """The log-likelihood of the rows of one fold under each penalty."""
     others = np.setdiff1d(np.arange(len(table.values)), fold)
-    training = resampled_moments(table, others, settings.covariance_estimator)
+    training = resampled_moments(table, others, settings.covariance_estimator, settings.missing)
     found = search_path(training, penalties, settings)
     test = table.values[fold]
     return [float(fit_sem(training, one).log_likelihood(test).sum()) for one in found]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from qwo.discovery import Discovery, discover
 from qwo.errors import ArgumentError
 from qwo.graph.knowledge import Knowledge
 from qwo.moments import Moments
+from qwo.moments.audit import Missing
+from qwo.parallel import run_many
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +32,7 @@ class PathSettings:
     knowledge: Knowledge | str | Path | None
     start: Any
     covariance_estimator: str | Any
+    missing: Missing = "raise"
 
     def as_used(self, discovery: Discovery) -> PathSettings:
         """The settings with what was left open as a search has filled it in.
@@ -40,9 +44,7 @@ class PathSettings:
         return replace(self, **used)
 
 
-def search_once(
-    moments: Moments, penalty: float, settings: PathSettings, n_jobs: int = 1
-) -> Discovery:
+def search_once(moments: Moments, penalty: float, settings: PathSettings) -> Discovery:
     """The graph for one penalty."""
     return discover(
         moments,
@@ -53,29 +55,34 @@ def search_once(
         restarts=settings.restarts,
         time_limit=settings.time_limit,
         random_state=settings.random_state,
-        n_jobs=n_jobs,
         knowledge=settings.knowledge,
         start=settings.start,
     )
 
 
 def search_path(
-    moments: Moments, penalties: Sequence[float], settings: PathSettings, n_jobs: int = 1
+    moments: Moments,
+    penalties: Sequence[float],
+    settings: PathSettings,
+    *,
+    n_jobs: int | None = 1,
+    cluster: Any = None,
 ) -> tuple[Discovery, ...]:
     """The best graph found for each penalty, the largest penalty first.
 
     A warm start alone often ends in the valley of the order that it came from, so that it competes
     with a search of its own for each penalty: the result is never worse than that of `discover`.
+    The searches of their own are independent and may run side by side; warm ones, which are short,
+    follow one another.
     """
-    found: list[Discovery] = []
-    for penalty in penalties:
-        own = search_once(moments, penalty, settings, n_jobs)
-        settings = settings.as_used(own)
-        rivals = [own]
-        if found:
-            warm = replace(settings, start=found[-1].order, restarts=0)
-            rivals.append(search_once(moments, penalty, warm, n_jobs))
-        found.append(_best(rivals, penalty))
+    # The first fills in what was left open, and warns of it once.
+    found = [search_once(moments, penalties[0], settings)]
+    settings = settings.as_used(found[0])
+    task = partial(_search_own, moments, settings)
+    own = dict(run_many(task, penalties[1:], n_jobs=n_jobs, cluster=cluster))
+    for k, penalty in enumerate(penalties[1:]):
+        warm = replace(settings, start=found[-1].order, restarts=0)
+        found.append(_best([own[k], search_once(moments, penalty, warm)], penalty))
     return tuple(
         _best_at(penalty, own, found) for penalty, own in zip(penalties, found, strict=True)
     )
@@ -94,15 +101,6 @@ def objective_at(discovery: Discovery, penalty: float) -> float:
     return score_at(discovery, penalty) - float(extension)
 
 
-def refuse_engine_object(engine: Any) -> None:
-    """Raise unless the engine is given by name."""
-    if not isinstance(engine, str):
-        raise ArgumentError(
-            f"engine is a {type(engine).__name__}, which holds data and a penalty of its own; "
-            "wanted its name. For an engine object call qwo.discover"
-        )
-
-
 def count_threads(n_jobs: int | None) -> int:
     """How many threads ``n_jobs`` means to joblib: None is 1, -1 all processors."""
     try:
@@ -111,6 +109,10 @@ def count_threads(n_jobs: int | None) -> int:
         raise ArgumentError(
             f"n_jobs is {n_jobs!r}; wanted a number of threads, or -1 for all processors"
         ) from error
+
+
+def _search_own(moments: Moments, settings: PathSettings, penalty: float) -> Discovery:
+    return search_once(moments, penalty, settings)
 
 
 def _best(found: Sequence[Discovery], penalty: float) -> Discovery:

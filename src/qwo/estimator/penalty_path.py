@@ -16,20 +16,21 @@ from qwo.discovery import Discovery
 from qwo.discovery.choices import EngineName, SearchName
 from qwo.errors import ArgumentError, InputError, SampleSizeError
 from qwo.estimator.held_out import most_predictive
+from qwo.estimator.option_names import covariance_estimator_named
 from qwo.estimator.path_search import (
     PathSettings,
-    count_threads,
     objective_at,
-    refuse_engine_object,
     search_path,
 )
 from qwo.estimator.penalty_choice import Method, PenaltyChoice
 from qwo.estimator.stability import smallest_stable
-from qwo.estimator.table_moments import table_moments
 from qwo.graph.knowledge import Knowledge
 from qwo.moments import Moments, as_moments
 from qwo.moments.arrays import Table
+from qwo.moments.audit import Missing
 from qwo.moments.tables import as_table
+from qwo.resample.options import refuse_engine_object
+from qwo.resample.table_moments import kept_rows, table_moments
 from qwo.sem.tables import records_frame
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ class PenaltyPath:
         n_subsamples: int = 20,
         beta: float = 0.05,
         n_jobs: int | None = 1,
+        cluster: Any = None,
         random_state: int | None = None,
     ) -> PenaltyChoice:
         """A penalty of the path.
@@ -148,7 +150,9 @@ class PenaltyPath:
             The instability that StARS allows: the mean over all pairs of 2θ(1 - θ), θ being the
             share of the subsamples in which the pair is adjacent.
         n_jobs : int or None
-            Folds or subsamples worked on at a time; -1 means all processors.
+            Processes among which folds or subsamples are shared; -1 means one per processor.
+        cluster : dask.distributed.Client or str, optional
+            A Dask cluster to run on instead, or the address of its scheduler.
         random_state : int, optional
             Seed of the folds or subsamples; that of the path if not given. The same seed gives the
             same choice, for any ``n_jobs``.
@@ -169,7 +173,8 @@ class PenaltyPath:
                 "penalties": self.penalties.tolist(),
                 "settings": self.settings,
                 "rng": np.random.default_rng(seed),
-                "n_jobs": count_threads(n_jobs),
+                "n_jobs": n_jobs,
+                "cluster": cluster,
             }
             if method == "held-out":
                 index, values = most_predictive(**common, n_folds=n_folds)
@@ -190,6 +195,11 @@ class PenaltyPath:
                 f"choose({method!r}) draws samples of the rows, but the path was made from Moments;"
                 " call penalty_path with the data themselves, or choose('bic')"
             )
+        if method == "held-out" and not np.isfinite(self.table.values).all():
+            raise InputError(
+                "choose('held-out') predicts whole rows, but some have missing values; call "
+                "penalty_path with missing='drop', or choose('stars')"
+            )
         return self.table
 
 
@@ -204,9 +214,11 @@ def penalty_path(
     time_limit: float | None = None,
     random_state: int | None = None,
     n_jobs: int | None = 1,
+    cluster: Any = None,
     knowledge: Knowledge | str | Path | None = None,
     start: Any = None,
     covariance_estimator: str | Any = "plain",
+    missing: Missing = "raise",
 ) -> PenaltyPath:
     """The graphs of one data set for a range of penalties.
 
@@ -227,9 +239,13 @@ def penalty_path(
     random_state : int, optional
         Seed. The same seed gives the same path, for any ``n_jobs``.
     n_jobs : int or None
-        Threads; -1 means all processors.
+        Processes among which the searches are shared; -1 means one per processor.
+    cluster : dask.distributed.Client or str, optional
+        A Dask cluster to run on instead, or the address of its scheduler.
     covariance_estimator : str or object
         As ``estimator`` of `Moments.from_data`.
+    missing : {"raise", "drop", "em"}
+        As for `qwo.discover`.
 
     Returns
     -------
@@ -250,11 +266,12 @@ def penalty_path(
     refuse_engine_object(engine)
     descending = _check_penalties(DEFAULT_PENALTIES if penalties is None else penalties)
     table = None if isinstance(data, Moments) else as_table(data)
-    moments = (
-        as_moments(data, estimator=covariance_estimator)
-        if table is None
-        else table_moments(table, covariance_estimator)
-    )
+    with covariance_estimator_named():
+        if table is None:
+            moments = as_moments(data, estimator=covariance_estimator)
+        else:
+            moments = table_moments(table, covariance_estimator, missing)
+            table = kept_rows(table, missing)
     if moments.is_oracle:
         raise SampleSizeError(
             "exact moments (N = ∞) show the same graph under every penalty; give the number of "
@@ -272,8 +289,9 @@ def penalty_path(
         knowledge=knowledge,
         start=start,
         covariance_estimator=covariance_estimator,
+        missing=missing,
     )
-    found = search_path(moments, descending.tolist(), settings, count_threads(n_jobs))
+    found = search_path(moments, descending.tolist(), settings, n_jobs=n_jobs, cluster=cluster)
     return PenaltyPath(descending, found, settings.as_used(found[0]), table)
 
 

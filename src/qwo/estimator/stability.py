@@ -18,18 +18,20 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from joblib import Parallel, delayed
 from scipy.special import chdtri
 
 from qwo.discovery import Discovery
 from qwo.errors import ArgumentError, DataWarning
 from qwo.estimator.path_search import PathSettings, search_once
-from qwo.estimator.table_moments import resampled_moments
 from qwo.moments import Moments
 from qwo.moments.arrays import Table
+from qwo.parallel import run_many
+from qwo.resample.table_moments import resampled_moments
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -42,7 +44,8 @@ def smallest_stable(
     n_subsamples: int,
     beta: float,
     rng: np.random.Generator,
-    n_jobs: int,
+    n_jobs: int | None,
+    cluster: Any,
 ) -> tuple[int, FloatArray]:
     """The place of the smallest penalty with an instability of at most beta, and instabilities.
 
@@ -60,8 +63,8 @@ def smallest_stable(
         The instability allowed, below 0.5.
     rng : Generator
         Which rows are in which subsample.
-    n_jobs : int
-        Subsamples worked on at a time.
+    n_jobs, cluster
+        Where the subsamples are worked on, as for `run_many`.
     """
     _check(n_subsamples, beta)
     n_rows = len(table.values)
@@ -69,7 +72,10 @@ def smallest_stable(
     scaled, settings = _same_regularisation(penalties, settings, size, n_rows)
     samples = [
         resampled_moments(
-            table, rng.choice(n_rows, size, replace=False), settings.covariance_estimator
+            table,
+            rng.choice(n_rows, size, replace=False),
+            settings.covariance_estimator,
+            settings.missing,
         )
         for _ in range(n_subsamples)
     ]
@@ -81,10 +87,10 @@ def smallest_stable(
         # come to agree again as they fill up.
         if k > 0 and price < chance_price(0.5):
             break
-        found: list[Discovery] = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(_warm_search)(sample, penalty, settings, last)
-            for sample, last in zip(samples, before, strict=True)
-        )
+        task = partial(_warm_search, penalty, settings)
+        tasks = list(zip(samples, before, strict=True))
+        searched = dict(run_many(task, tasks, n_jobs=n_jobs, cluster=cluster))
+        found = [searched[place] for place in range(n_subsamples)]
         before = [*found]
         values[k] = instability(found)
         if values[k] <= beta:
@@ -139,8 +145,9 @@ def _price(penalty: float, settings: PathSettings, moments: Moments) -> float:
 
 
 def _warm_search(
-    moments: Moments, penalty: float, settings: PathSettings, last: Discovery | None
+    penalty: float, settings: PathSettings, task: tuple[Moments, Discovery | None]
 ) -> Discovery:
+    moments, last = task
     warm = settings if last is None else replace(settings, start=last.order)
     return search_once(moments, penalty, warm)
 

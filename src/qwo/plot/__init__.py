@@ -8,6 +8,7 @@ from qwo.plot.adjacency import plot_adjacency
 from qwo.plot.comparison import plot_comparison
 from qwo.plot.graph import plot_graph
 from qwo.plot.penalty_path import plot_penalty_path
+from qwo.plot.support import plot_support
 from qwo.plot.trace import plot_trace
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "plot_comparison",
     "plot_graph",
     "plot_penalty_path",
+    "plot_support",
     "plot_trace",
 ]

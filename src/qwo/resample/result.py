@@ -1,0 +1,290 @@
+"""What `bootstrap` returns: how often each edge was found, and the graphs that follow from it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from qwo.discovery import Discovery
+from qwo.errors import ArgumentError, list_names
+from qwo.graph.cpdag import to_cpdag, to_mpdag
+from qwo.graph.dag import Adjacency
+from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.resample.consensus import consensus
+from qwo.resample.replicates import Outcome
+from qwo.resample.tally import Counts, Outcomes, Tally, count_graphs
+from qwo.sem.tables import records_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FloatArray = npt.NDArray[np.float64]
+BootstrapStatus = Literal["complete", "settled", "interrupted", "stopped", "incomplete"]
+
+SHOWN_THRESHOLDS = (0.95, 0.8, 0.5)
+SHOWN_PAIRS = 20
+
+
+class PairSupport(NamedTuple):
+    """How often two variables are adjacent, and how their edge is directed.
+
+    Attributes
+    ----------
+    first, second : str
+        The variables, in column order.
+    adjacent : float
+        The share of replicates with an edge between them: the sum of the following three.
+    forward, backward : float
+        The shares with first → second, and with second → first.
+    undirected : float
+        The share with an edge of which the resample does not tell the direction.
+    reference : str
+        Their edge in the graph of all data: ``"-->"``, ``"<--"``, ``"---"`` or ``""``.
+    """
+
+    first: str
+    second: str
+    adjacent: float
+    forward: float
+    backward: float
+    undirected: float
+    reference: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Bootstrap:
+    """Support of every edge over resamples of the data; made by `bootstrap`. Arrays are read-only.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The variables, in input column order.
+    reference : Discovery
+        The graph of all data.
+    directed_counts : ndarray of int32, n×n
+        Entry (i, j) counts the replicates whose CPDAG has i → j.
+    undirected_counts : ndarray of int32, n×n
+        Entry (i, j), like (j, i), counts those that have i — j.
+    outcomes : ndarray of int8
+        For each replicate: 0 not run, 1 converged, 2 ended by the time limit (its best graph
+        counts), 3 without a graph, because of a constant column or the like.
+    status : str
+        ``"complete"``; ``"settled"`` within the tolerance; ``"interrupted"`` by the keyboard;
+        ``"stopped"`` by the callback; ``"incomplete"`` where a run has not ended yet or shards are
+        missing.
+    params : mapping
+        Every parameter as it was used, the seed included.
+    fingerprint : str
+        Of the data and of all parameters that the replicates depend on: what can be resumed and
+        merged.
+    knowledge : ResolvedKnowledge or None
+        The background knowledge that all replicates and the consensus respect.
+    """
+
+    names: tuple[str, ...]
+    reference: Discovery
+    directed_counts: Counts
+    undirected_counts: Counts
+    outcomes: Outcomes
+    status: BootstrapStatus
+    params: Mapping[str, Any]
+    fingerprint: str
+    knowledge: ResolvedKnowledge | None = None
+
+    def __post_init__(self) -> None:
+        for array in (self.directed_counts, self.undirected_counts, self.outcomes):
+            array.setflags(write=False)
+        object.__setattr__(self, "params", MappingProxyType(dict(self.params)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = (getattr(self, field.name) for field in fields(self))
+        return Bootstrap, tuple(dict(v) if isinstance(v, MappingProxyType) else v for v in values)
+
+    @property
+    def n_variables(self) -> int:
+        """Number of variables."""
+        return len(self.names)
+
+    @property
+    def n_resamples(self) -> int:
+        """Number of replicates asked for."""
+        return len(self.outcomes)
+
+    @property
+    def n_done(self) -> int:
+        """Number of replicates that have come to an end."""
+        return int(np.count_nonzero(self.outcomes))
+
+    @property
+    def n_counted(self) -> int:
+        """Number of replicates with a graph: what all shares refer to."""
+        return count_graphs(self.outcomes)
+
+    @property
+    def n_degenerate(self) -> int:
+        """Number of replicates without a graph, as where a column is constant in the resample."""
+        return int((self.outcomes == Outcome.DEGENERATE).sum())
+
+    @property
+    def n_time_limit(self) -> int:
+        """Number of replicates that the time limit has ended; their best graphs count."""
+        return int((self.outcomes == Outcome.TIME_LIMIT).sum())
+
+    @cached_property
+    def adjacency_support(self) -> FloatArray:
+        """Symmetric n×n matrix: the share of replicates in which i and j are adjacent."""
+        counts = self.directed_counts + self.directed_counts.T + self.undirected_counts
+        return self._shares(counts)
+
+    @cached_property
+    def edge_support(self) -> FloatArray:
+        """n×n matrix: entry (i, j) is the share of replicates whose CPDAG has i → j."""
+        return self._shares(self.directed_counts)
+
+    @cached_property
+    def undirected_support(self) -> FloatArray:
+        """Symmetric n×n matrix: the share of replicates whose CPDAG has i — j."""
+        return self._shares(self.undirected_counts)
+
+    @cached_property
+    def margin(self) -> float:
+        """Half the width of the 95 % interval (Wilson's) of the least certain share."""
+        return Tally(self.directed_counts, self.undirected_counts, self.outcomes).margin()
+
+    def n_adjacent(self, threshold: float = 0.5) -> int:
+        """How many pairs are adjacent in at least this share of the replicates."""
+        reached = self.adjacency_support >= _share("threshold", threshold) - 1e-12
+        return int(np.triu(reached, 1).sum())
+
+    def consensus_dag(self, threshold: float = 0.5) -> Adjacency:
+        """A DAG of the pairs that are adjacent in at least this share of the replicates.
+
+        Each pair takes its most frequent mark. Of arrows that form a cycle the least supported
+        loses its direction, and undirected edges are oriented without new v-structures as far as
+        that is possible. Background knowledge is kept. Entry (i, j) is 1 for i → j.
+        """
+        _share("threshold", threshold)
+        return consensus(self.edge_support, self.undirected_support, threshold, self.knowledge)
+
+    def consensus_cpdag(self, threshold: float = 0.5) -> Adjacency:
+        """The equivalence class of `consensus_dag`: 1 = i → j, 2 = undirected (both entries).
+
+        With background knowledge, edges that it orients are directed.
+        """
+        dag = self.consensus_dag(threshold)
+        return to_cpdag(dag) if self.knowledge is None else to_mpdag(dag, self.knowledge)
+
+    def to_records(self, threshold: float = 0.0) -> tuple[PairSupport, ...]:
+        """The pairs adjacent in at least this share of the replicates, the surest first.
+
+        Pairs that are never adjacent, neither in a replicate nor in the graph of all data, are left
+        out.
+        """
+        _share("threshold", threshold)
+        adjacency, reference = self.adjacency_support, self.reference.cpdag
+        seen = (adjacency > 0) | (reference + reference.T > 0)
+        first, second = np.nonzero(np.triu(seen & (adjacency >= threshold - 1e-12), 1))
+        return tuple(
+            PairSupport(
+                self.names[first[k]],
+                self.names[second[k]],
+                float(adjacency[first[k], second[k]]),
+                float(self.edge_support[first[k], second[k]]),
+                float(self.edge_support[second[k], first[k]]),
+                float(self.undirected_support[first[k], second[k]]),
+                _mark(reference, first[k], second[k]),
+            )
+            for k in np.argsort(-adjacency[first, second], kind="stable")
+        )
+
+    def to_frame(self, threshold: float = 0.0) -> pd.DataFrame:
+        """`to_records` as a pandas data frame."""
+        return records_frame(PairSupport._fields, self.to_records(threshold))
+
+    def to_dict(self) -> dict[str, Any]:
+        """What there is to know, as numbers, texts, lists and dicts."""
+        return {
+            "variables": list(self.names),
+            "status": self.status,
+            "n_resamples": self.n_resamples,
+            "n_counted": self.n_counted,
+            "n_degenerate": self.n_degenerate,
+            "n_time_limit": self.n_time_limit,
+            "margin": self.margin,
+            "support": [record._asdict() for record in self.to_records()],
+            "params": dict(self.params),
+            "fingerprint": self.fingerprint,
+            "versions": dict(self.reference.versions),
+        }
+
+    def to_json(self) -> str:
+        """`to_dict` as JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=2)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to a file (.npz, without pickles), from which `load` has it again."""
+        from qwo.resample.store import write_bootstrap
+
+        write_bootstrap(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Bootstrap:
+        """What `save`, or a run with a checkpoint, has written."""
+        from qwo.resample.store import read_bootstrap
+
+        return read_bootstrap(path)
+
+    def __repr__(self) -> str:
+        lost = f", {self.n_degenerate} without a graph" if self.n_degenerate else ""
+        late = f", {self.n_time_limit} ended by the time limit" if self.n_time_limit else ""
+        kind = "parametric replicates" if self.params["method"] == "parametric" else "replicates"
+        return (
+            f"<Bootstrap: {self.n_variables} variables ({list_names(self.names)}), "
+            f"{self.n_done} of {self.n_resamples} {kind}{lost}{late}, {self.status}, "
+            f"supports ± {self.margin:.2g}>"
+        )
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{self.n_adjacent(s)} in {s:.0%}" for s in SHOWN_THRESHOLDS)
+        records = self.to_records()
+        hidden = len(records) - SHOWN_PAIRS
+        return "\n".join(
+            [
+                repr(self),
+                f"pairs adjacent: {counts} or more of the replicates",
+                "adjacent   -->   <--   ---   pair",
+                *(_line(record) for record in records[:SHOWN_PAIRS]),
+                *([f"… {hidden} more pairs: to_frame() has them all"] if hidden > 0 else []),
+            ]
+        )
+
+    def _shares(self, counts: Counts) -> FloatArray:
+        shares = counts / max(self.n_counted, 1)
+        shares.setflags(write=False)
+        return shares
+
+
+def _mark(cpdag: Adjacency, i: np.intp, j: np.intp) -> str:
+    if cpdag[i, j] == 2:
+        return "---"
+    return "-->" if cpdag[i, j] else "<--" if cpdag[j, i] else ""
+
+
+def _line(record: PairSupport) -> str:
+    shares = (record.forward, record.backward, record.undirected)
+    cells = "".join(f"{share:6.0%}" for share in shares)
+    return f"{record.adjacent:8.0%}{cells}   {record.first}, {record.second}"
+
+
+def _share(name: str, value: Any) -> float:
+    if not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
+        raise ArgumentError(f"{name} is {value!r}; wanted a share between 0 and 1")
+    return float(value)

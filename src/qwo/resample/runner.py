@@ -1,0 +1,162 @@
+"""Replicates run, counted and saved as they finish, until something ends the run."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import accumulate
+from typing import Any, cast
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from qwo.parallel import run_many
+from qwo.resample.progress import BootstrapCallback, BootstrapProgress
+from qwo.resample.replicates import Batch, Outcome, Problem, run_batch
+from qwo.resample.result import BootstrapStatus
+from qwo.resample.tally import Tally
+
+CHECK_EVERY = 100
+"""Replicates between two looks at whether the supports have settled."""
+
+BATCH_SECONDS = 0.25
+"""How long a batch should take, so that sending it costs nothing beside."""
+
+LEAST_BATCHES = 32
+"""Into how many batches replicates are divided at least, so that all workers end together."""
+
+SAVE_SECONDS = 2.0
+"""The least time between two checkpoints."""
+
+SAVE_SHARE = 0.05
+"""The share of the time that checkpoints may take."""
+
+
+@dataclass(eq=False)
+class Runner:
+    """The replicates of one run.
+
+    Attributes
+    ----------
+    problem : Problem
+        What a replicate does.
+    tally : Tally
+        What they have come to so far.
+    save : callable
+        Keeps a tally.
+    watch : callable
+        Is shown how far the run is; True stops it.
+    n_jobs, cluster
+        As for `run_many`.
+    seconds_each : float
+        About how long a replicate takes.
+    started : float
+        When the run began, on the clock ``time.perf_counter``.
+    reason : str
+        Why a replicate had no graph, if one had none.
+    """
+
+    problem: Problem
+    tally: Tally
+    save: Callable[[Tally], None]
+    watch: BootstrapCallback
+    n_jobs: int | None
+    cluster: Any
+    seconds_each: float
+    started: float
+    reason: str = ""
+    _saved_at: float = field(default_factory=time.perf_counter, init=False)
+    _save_took: float = field(default=0.0, init=False)
+
+    def run(self, numbers: range, tolerance: float | None) -> BootstrapStatus:
+        """Run the replicates of these numbers that are not done yet; why the run has ended."""
+        size = len(numbers) if tolerance is None else CHECK_EVERY
+        starts = range(0, len(numbers), size)
+        rounds = [self._batches(numbers[start : start + size]) for start in starts]
+        results = self._results([batch for batches in rounds for batch in batches])
+        # One BLAS thread here as in workers: sums of floats depend on how they are divided.
+        with threadpool_limits(limits=1, user_api="blas"), closing(results):
+            counted = in_rounds(results, [len(batches) for batches in rounds])
+            for start, batches in zip(starts, counted, strict=True):
+                status = self._count(batches, len(numbers))
+                if status != "complete":
+                    return status
+                if tolerance is not None and self._settled(start + size, tolerance):
+                    return "settled"
+        return "complete"
+
+    def _batches(self, numbers: range) -> list[list[int]]:
+        """Those of some replicates that are not done yet, in batches that take about as long."""
+        pending = self.tally.pending(numbers)
+        size = min(int(BATCH_SECONDS / self.seconds_each), len(pending) // LEAST_BATCHES)
+        size = max(size, 1)
+        return [pending[k : k + size] for k in range(0, len(pending), size)]
+
+    def _results(self, batches: Sequence[list[int]]) -> Any:
+        task = partial(run_batch, self.problem)
+        results: Iterator[tuple[int, Batch]] = run_many(
+            task, batches, n_jobs=self.n_jobs, cluster=self.cluster
+        )
+        return cast(Any, results)  # generators, which can be closed
+
+    def _count(self, batches: Iterator[Batch], n_wanted: int) -> BootstrapStatus:
+        """Count batches as they come in."""
+        try:
+            for batch in batches:
+                self.tally = self.tally.plus(batch)
+                self.reason = self.reason or batch.reason
+                if batch.interrupted:
+                    return "interrupted"
+                self._save_if_due()
+                if self.watch(self._progress(n_wanted)):
+                    return "stopped"
+        except KeyboardInterrupt:
+            return "interrupted"
+        return "complete"
+
+    def _settled(self, checked: int, tolerance: float) -> bool:
+        """Whether the first replicates, and no later ones, have supports within the tolerance."""
+        later = self.tally.outcomes[checked:]
+        return bool(later.size) and not later.any() and self.tally.margin() <= tolerance
+
+    def _save_if_due(self) -> None:
+        now = time.perf_counter()
+        if now - self._saved_at < max(SAVE_SECONDS, self._save_took / SAVE_SHARE):
+            return
+        self.save(self.tally)
+        self._saved_at = time.perf_counter()
+        self._save_took = self._saved_at - now
+
+    def _progress(self, n_wanted: int) -> BootstrapProgress:
+        outcomes = self.tally.outcomes
+        return BootstrapProgress(
+            n_done=int(np.count_nonzero(outcomes)),
+            n_wanted=n_wanted,
+            n_degenerate=int((outcomes == Outcome.DEGENERATE).sum()),
+            seconds=time.perf_counter() - self.started,
+        )
+
+
+def in_rounds(
+    results: Iterator[tuple[int, Batch]], lengths: Sequence[int]
+) -> Iterator[Iterator[Batch]]:
+    """The batches of each round in turn, however they come in.
+
+    Those that come before their round are held back, so that what is counted at the end of a round
+    does not depend on who was fast, and workers need not wait for each other.
+    """
+    ends = list(accumulate(lengths))
+    held: list[list[Batch]] = [[] for _ in lengths]
+
+    def one_round(k: int) -> Iterator[Batch]:
+        for _ in range(lengths[k]):
+            while not held[k]:
+                number, batch = next(results)
+                held[bisect_right(ends, number)].append(batch)
+            yield held[k].pop()
+
+    return map(one_round, range(len(lengths)))

@@ -1,0 +1,100 @@
+"""How often each edge was found so far: two matrices of counts, however many replicates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from qwo.resample.replicates import Batch, EdgeNumbers, Outcome
+
+Counts = npt.NDArray[np.int32]
+Outcomes = npt.NDArray[np.int8]
+FloatArray = npt.NDArray[np.float64]
+
+Z_95 = 1.959963984540054
+"""The 97.5 % point of the normal distribution."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Counts of edges over replicates; sums of integers, so that their order does not matter.
+
+    Attributes
+    ----------
+    directed : ndarray of int32, n×n
+        Entry (i, j) counts i → j.
+    undirected : ndarray of int32, n×n
+        Entry (i, j), like (j, i), counts i — j.
+    outcomes : ndarray of int8
+        What became of each replicate.
+    """
+
+    directed: Counts
+    undirected: Counts
+    outcomes: Outcomes
+
+    @classmethod
+    def empty(cls, n_variables: int, n_resamples: int) -> Self:
+        """No replicate yet."""
+        none = np.zeros((n_variables, n_variables), dtype=np.int32)
+        return cls(none, none, np.zeros(n_resamples, dtype=np.int8))
+
+    @property
+    def n_counted(self) -> int:
+        """How many replicates have a graph."""
+        return count_graphs(self.outcomes)
+
+    def plus(self, batch: Batch) -> Tally:
+        """The counts with those of a batch.
+
+        A new tally, so that an interrupt finds either the one or the other and nothing between.
+        """
+        outcomes = self.outcomes.copy()
+        outcomes[batch.numbers] = batch.outcomes
+        return Tally(
+            _counted(self.directed, batch.directed),
+            _counted(self.undirected, batch.undirected),
+            outcomes,
+        )
+
+    def pending(self, numbers: Iterable[int]) -> list[int]:
+        """Those of some replicates that are still to be run."""
+        return [number for number in numbers if self.outcomes[number] == Outcome.PENDING]
+
+    def margin(self) -> float:
+        """The largest `half_width` of the shares of all edges and adjacencies."""
+        adjacent = self.directed + self.directed.T + self.undirected
+        counts = (adjacent, self.directed, self.undirected)
+        total = self.n_counted
+        # It is largest for the share that is nearest to a half.
+        nearest = min(int(np.abs(2 * c - total).min(initial=total)) for c in counts)
+        return half_width((total - nearest) / 2, total)
+
+
+def half_width(count: float, total: int) -> float:
+    """Half the width of Wilson's 95 % interval for a probability, from a count; 1 for no data.
+
+    Unlike that of the normal approximation it does not vanish for counts of 0.
+    """
+    if total == 0:
+        return 1.0
+    share, squared = count / total, Z_95**2
+    variance = share * (1 - share) / total + squared / (4 * total**2)
+    return float(Z_95 * np.sqrt(variance) / (1 + squared / total))
+
+
+def count_graphs(outcomes: Outcomes) -> int:
+    """How many replicates have a graph."""
+    return int(np.isin(outcomes, (Outcome.CONVERGED, Outcome.TIME_LIMIT)).sum())
+
+
+def _counted(counts: Counts, places: EdgeNumbers) -> Counts:
+    """The counts with one more for each mention of a place."""
+    more = counts.copy()
+    found, times = np.unique(places, return_counts=True)
+    more.ravel()[found] += times.astype(np.int32)
+    return more
