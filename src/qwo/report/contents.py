@@ -1,0 +1,92 @@
+"""What a report is made of, checked to belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from qwo.discovery import Discovery
+from qwo.errors import ArgumentError
+from qwo.graph.dag import Indices, Mask
+from qwo.moments.findings import Audit
+from qwo.sem import LinearSem
+
+
+class Supports(Protocol):
+    """What a report takes from a bootstrap: how often each edge was found again."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The variables, in column order."""
+
+    @property
+    def n_counted(self) -> int:
+        """The number of resamples with a graph, which the shares refer to."""
+
+    @property
+    def adjacency_support(self) -> npt.NDArray[np.float64]:
+        """The share of resamples in which i and j are adjacent; symmetric."""
+
+    @property
+    def edge_support(self) -> npt.NDArray[np.float64]:
+        """The share of resamples in which i → j is directed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """A discovery and what is known beside it; None for what is not.
+
+    Attributes
+    ----------
+    discovery : Discovery
+    audit : Audit or None
+    model : LinearSem or None
+        Fitted to ``discovery.dag``.
+    bootstrap : Supports or None
+    truth : object or None
+        The true graph, as anything that `as_graph` takes.
+    command : str or None
+        What reproduces the result.
+    title : str or None
+    data_summary : mapping or None
+        What was read, as pairs of a heading and a value.
+    """
+
+    discovery: Discovery
+    audit: Audit | None = None
+    model: LinearSem | None = None
+    bootstrap: Supports | None = None
+    truth: object | None = None
+    command: str | None = None
+    title: str | None = None
+    data_summary: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        names = tuple(self.discovery.names)
+        for what, part in (("model", self.model), ("bootstrap", self.bootstrap)):
+            if part is not None and tuple(part.names) != names:
+                raise ArgumentError(
+                    f"the variables of the {what} are not those of the discovery, in the same "
+                    f"order; make both from the same data"
+                )
+        if self.model is not None and not np.array_equal(self.model.dag, self.discovery.dag):
+            raise ArgumentError(
+                "the model was fitted to another graph; fit it with "
+                "qwo.fit_sem(data, discovery.dag)"
+            )
+
+    @cached_property
+    def ends(self) -> tuple[Indices, Indices]:
+        """Cause and effect of every edge of the DAG, in row order: the order of all edge lists."""
+        tails, heads = np.nonzero(self.discovery.dag)
+        return tails, heads
+
+    @cached_property
+    def directed(self) -> Mask:
+        """For each edge whether the equivalence class determines its direction."""
+        return np.asarray(self.discovery.cpdag[self.ends] == 1)

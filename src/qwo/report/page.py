@@ -1,0 +1,155 @@
+"""The page: everything in one HTML file, which asks nothing of the network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from qwo.discovery import Discovery
+from qwo.files import write_whole
+from qwo.moments.findings import Audit
+from qwo.report import tables, wording
+from qwo.report.bundle import Bundle, find_bundle
+from qwo.report.chart import trace_chart
+from qwo.report.contents import Contents, Supports
+from qwo.report.data import contents_data
+from qwo.report.drawing import draw
+from qwo.report.figures import figures as make_figures
+from qwo.report.picture import picture
+from qwo.sem import LinearSem
+
+_TEMPLATES = Path(__file__).parent / "templates"
+# What could end or open an element, or a line of a script, within JSON.
+_UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    discovery: Discovery,
+    *,
+    audit: Audit | None = None,
+    model: LinearSem | None = None,
+    bootstrap: Supports | None = None,
+    truth: object | None = None,
+    command: str | None = None,
+    title: str | None = None,
+    data_summary: Mapping[str, Any] | None = None,
+    figures: bool = True,
+    interactive: bool = True,
+) -> Path:
+    """Write a result as one HTML file that works offline, whole or not at all.
+
+    Parameters
+    ----------
+    path : path
+        The file; one that is there is replaced.
+    discovery : Discovery
+        What `qwo.discover` returned.
+    audit : Audit, optional
+        What `qwo.audit_data` said about the data.
+    model : LinearSem, optional
+        ``qwo.fit_sem(data, discovery.dag)``: coefficients, standard errors and fit.
+    bootstrap : Bootstrap, optional
+        How often resamples found each edge: what `qwo.bootstrap` returned.
+    truth : object, optional
+        The true graph, if it is known, as anything that `qwo.graph.as_graph` takes.
+    command : str, optional
+        The command that reproduces the result.
+    title : str, optional
+        The heading of the page.
+    data_summary : mapping, optional
+        What was read, as headings and values: ``{"file": "cells.csv", "rows": 853}``.
+    figures : bool
+        Whether to add figures by matplotlib, if it is installed.
+    interactive : bool
+        Whether to add the script that makes the graph and the tables interactive. An installation
+        that was built without npm has none and shows a still picture.
+
+    Returns
+    -------
+    Path
+        The file written.
+    """
+    contents = Contents(discovery, audit, model, bootstrap, truth, command, title, data_summary)
+    html = _render(contents, figures=figures, interactive=interactive)
+    # Half a surrogate pair, which no file can hold, is shown as a question mark.
+    write_whole(path, html.encode("utf-8", "replace"))
+    return Path(path)
+
+
+def _render(contents: Contents, *, figures: bool, interactive: bool) -> str:
+    drawing = draw(contents.discovery.names, contents.discovery.dag)
+    data = contents_data(contents, drawing)
+    bundle = find_bundle() if interactive else None
+    return (
+        _environment()
+        .get_template("report.html")
+        .render(
+            data=data,
+            notes=wording.notes(data),
+            tables={
+                "edges": tables.edges_table(data),
+                "variables": tables.variables_table(data),
+                "supports": tables.support_table(data),
+            },
+            picture=picture(drawing, data),
+            chart=trace_chart(data),
+            figures=make_figures(contents) if figures else [],
+            interactive=bundle is not None,
+            without_bundle=interactive and bundle is None,
+            licences="" if bundle is None else bundle.licences,
+            script="" if bundle is None else Markup(bundle.script),
+            policy=_policy(bundle),
+            embedded=Markup(embedded_json(data)) if bundle is not None else "",
+            style=Markup((_TEMPLATES / "report.css").read_text("utf-8")),
+        )
+    )
+
+
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    for writer in (
+        wording.number,
+        wording.p_value,
+        wording.percent,
+        wording.samples,
+        wording.seconds,
+        wording.value_text,
+        wording.text_pairs,
+    ):
+        environment.filters[writer.__name__] = writer
+    environment.globals["long_text"] = wording.LONG_TEXT
+    return environment
+
+
+def embedded_json(data: Mapping[str, Any]) -> str:
+    """JSON that nothing in it can break out of, whatever the variables are called."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.translate(_UNSAFE)
+
+
+def _policy(bundle: Bundle | None) -> str:
+    """The Content-Security-Policy: this page's own script and styles, images within it, no more."""
+    script = "'none'"
+    if bundle is not None:
+        digest = hashlib.sha256(bundle.script.encode()).digest()
+        script = f"'sha256-{base64.b64encode(digest).decode()}'"
+    # Styles of elements are set by the graph library, so that no hash can be given for them.
+    return (
+        f"default-src 'none'; script-src {script}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )

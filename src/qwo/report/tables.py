@@ -1,0 +1,132 @@
+"""The tables of a report: cells with a text to read and a value to sort by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from qwo.report import wording
+
+_MARKS = {"-->": "→", "---": "—", "": "absent"}
+_MEANINGS = {"-->": "directed to", "---": "undirected with", "": "not in the graph"}
+
+
+class Column(NamedTuple):
+    """A column: what heads it, the key of its values, and how they are written.
+
+    The kind is ``"name"``, ``"mark"`` or ``"number"``; only numbers have a writer.
+    """
+
+    title: str
+    key: str
+    kind: str = "number"
+    write: Callable[[Any], str] = wording.number
+    help: str = ""
+
+
+class Cell(NamedTuple):
+    """A cell; sort is None where the text is what to sort by, or where there is no value."""
+
+    text: str
+    kind: str
+    sort: float | None = None
+    spoken: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table to show.
+
+    Attributes
+    ----------
+    key : str
+        What the page calls it.
+    caption : str
+    columns : list of Column
+    rows : list of list of Cell
+    target : str
+        ``"edge"`` or ``"variable"`` if row k is about that with number k, else empty.
+    """
+
+    key: str
+    caption: str
+    columns: list[Column]
+    rows: list[list[Cell]]
+    target: str = ""
+
+
+_ENDS = [
+    Column("From", "source", "name"),
+    Column("Edge", "type", "mark", help="→ directed; — the data cannot tell the direction"),
+    Column("To", "target", "name"),
+]
+_ESTIMATES = [
+    Column("Coefficient", "coefficient", help="in the units of the data"),
+    Column("Std. error", "standard_error"),
+    Column("p", "p_value", write=wording.p_value),
+    Column("Standardized", "standardized", help="both variables in standard deviations"),
+]
+_SUPPORTS = [
+    Column("Support", "support", write=wording.percent, help="resamples that join the two"),
+    Column("→", "forward", write=wording.percent, help="resamples that direct it as written"),
+    Column("←", "backward", write=wording.percent, help="resamples that direct it the other way"),
+    Column("—", "undirected", write=wording.percent, help="resamples that leave it undirected"),
+]
+_VARIABLES = [
+    Column("Variable", "name", "name"),
+    Column("Place", "place", write=str, help="in the causal order found"),
+    Column("Causes", "parents", write=str, help="arrows into it"),
+    Column("Effects", "children", write=str, help="arrows out of it"),
+    Column("Undirected", "undirected", write=str, help="edges without direction"),
+]
+_EQUATIONS = [
+    Column("R²", "r_squared", help="share of the variance that its parents explain"),
+    Column("Residual variance", "residual_variance"),
+    Column("Intercept", "intercept"),
+]
+
+
+def edges_table(data: dict[str, Any]) -> Table:
+    """One row for each edge."""
+    columns = list(_ENDS)
+    if data["fit"] is not None:
+        columns += _ESTIMATES
+    if data["bootstrap"] is not None:
+        columns += _SUPPORTS
+    return _table("edges", "Edges of the graph", columns, data["edges"], "edge")
+
+
+def variables_table(data: dict[str, Any]) -> Table:
+    """One row for each variable."""
+    columns = _VARIABLES + (_EQUATIONS if data["fit"] is not None else [])
+    return _table("variables", "Variables", columns, data["variables"], "variable")
+
+
+def support_table(data: dict[str, Any]) -> Table | None:
+    """One row for each pair that a resample joined."""
+    if data["bootstrap"] is None:
+        return None
+    found = Column("In the graph", "found", "mark", help="→ directed; — undirected")
+    ends = [_ENDS[0], found, _ENDS[2]]
+    pairs = data["bootstrap"]["pairs"]
+    return _table("supports", "Pairs that resamples joined", [*ends, *_SUPPORTS], pairs)
+
+
+def _table(
+    key: str,
+    caption: str,
+    columns: Sequence[Column],
+    records: Sequence[dict[str, Any]],
+    target: str = "",
+) -> Table:
+    rows = [[_cell(column, record[column.key]) for column in columns] for record in records]
+    return Table(key, caption, list(columns), rows, target)
+
+
+def _cell(column: Column, value: Any) -> Cell:
+    if column.kind == "name":
+        return Cell(value, "name")
+    if column.kind == "mark":
+        return Cell(_MARKS[value], "mark", spoken=_MEANINGS[value])
+    return Cell(column.write(value), "number", value)

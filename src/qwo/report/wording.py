@@ -1,0 +1,138 @@
+"""Numbers and remarks as people read them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+NONE = "–"
+"""For what is not defined."""
+
+
+LONG_TEXT = 24
+"""Texts of more characters take a line of their own."""
+
+
+class Note(NamedTuple):
+    """A remark at the head of the page; the anchor is where to read more."""
+
+    level: str
+    text: str
+    anchor: str = ""
+
+
+def number(value: float | None) -> str:
+    """Three decimals, or an exponent where the size asks for one."""
+    if value is None:
+        return NONE
+    if value != 0 and not 1e-3 <= abs(value) < 1e5:
+        return f"{value:.3g}"
+    return f"{value:.3f}"
+
+
+def p_value(value: float | None) -> str:
+    """Three decimals, or that it is smaller."""
+    if value is None:
+        return NONE
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def percent(value: float | None) -> str:
+    """A share in per cent, without decimals; only all is 100 % and only none is 0 %."""
+    if value is None:
+        return NONE
+    if 0 < value < 0.01:
+        return "<1 %"
+    if 0.99 < value < 1:
+        return ">99 %"
+    return f"{100 * value:.0f} %"
+
+
+def count(n: int, noun: str) -> str:
+    """Such as ``1 edge`` and ``1,200 edges``."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def seconds(value: float) -> str:
+    """A duration in a unit that suits it."""
+    if value < 1:
+        return f"{1000 * value:.0f} ms"
+    return f"{value:.1f} s" if value < 120 else f"{value / 60:.1f} min"
+
+
+def samples(value: float | None) -> str:
+    """The number of samples; exact moments have infinitely many."""
+    return "∞" if value is None else f"{value:,.10g}"
+
+
+def text_pairs(mapping: dict[str, Any]) -> list[tuple[str, str]]:
+    """Headings and values, those of a mapping within it among them; short ones first."""
+    pairs = [
+        (key, text)
+        for key, value in mapping.items()
+        for key, text in (
+            [(f"{key} {inner}", value_text(part)) for inner, part in value.items()]
+            if isinstance(value, dict)
+            else [(key, value_text(value))]
+        )
+    ]
+    return sorted(((key.replace("_", " "), text) for key, text in pairs), key=_is_long)
+
+
+def _is_long(pair: tuple[str, str]) -> bool:
+    return len(pair[1]) > LONG_TEXT
+
+
+def value_text(value: Any) -> str:
+    """A parameter of whatever kind."""
+    if value is None:
+        return NONE
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(value_text, value)) or NONE
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {value_text(part)}" for key, part in value.items()) or NONE
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def notes(data: dict[str, Any]) -> list[Note]:
+    """What a reader should know before trusting the graph."""
+    return [*_search_notes(data), *_audit_notes(data), *_edge_notes(data)]
+
+
+def _search_notes(data: dict[str, Any]) -> list[Note]:
+    status = data["summary"]["status"]
+    if status == "converged":
+        return []
+    text = f"The search ended early ({status}); a longer one may find a better graph."
+    return [Note("warning", text, "search")]
+
+
+def _audit_notes(data: dict[str, Any]) -> list[Note]:
+    findings = data["audit"] or []
+    levels = [finding["severity"] for finding in findings]
+    result = []
+    for level, noun in (("error", "problem"), ("warning", "warning")):
+        if level in levels:
+            text = f"The data audit has {count(levels.count(level), noun)}."
+            result.append(Note(level, text, "audit"))
+    return result
+
+
+def _edge_notes(data: dict[str, Any]) -> list[Note]:
+    summary, result = data["summary"], []
+    if not summary["n_edges"]:
+        result.append(Note("info", "No edge was found: nothing speaks against independence."))
+    if summary["n_undirected"]:
+        n, total = summary["n_undirected"], count(summary["n_edges"], "edge")
+        subject = f"{n:,} of {total} {'is' if n == 1 else 'are'}"
+        if n == summary["n_edges"]:
+            subject = f"All {total} are" if n > 1 else "The only edge is"
+        text = f"{subject} undirected: the data cannot tell the direction."
+        result.append(Note("info", text, "edges"))
+    supports = [edge["support"] for edge in data["edges"] if edge.get("support") is not None]
+    weak = sum(support < 0.5 for support in supports)
+    if weak:
+        text = f"{count(weak, 'edge')} came back in fewer than half of the resamples."
+        result.append(Note("warning", text, "stability"))
+    return result

@@ -1,0 +1,218 @@
+"""The report's page, as far as it can be judged without a browser and without npm."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import qwo
+import qwo.report.figures
+import qwo.report.page
+from qwo.errors import ArgumentError, MissingPackageError
+from qwo.moments import audit_data
+from qwo.report import write_report
+from qwo.report.bundle import Bundle, find_bundle
+from qwo.report.page import embedded_json
+from tests.helpers.reports import HOSTILE_NAMES, discovery_of, example
+
+FAKE = Bundle("document.title += 1;", "library 1.0\n<its> licence")
+
+
+class Elements(HTMLParser):
+    """The names of all elements, the attributes of each, and the text of the page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def count(self, tag: str) -> int:
+        return sum(name == tag for name, _ in self.found)
+
+
+@pytest.fixture(scope="module")
+def small() -> dict[str, Any]:
+    return example(8)
+
+
+def page_of(folder: Path, **arguments: Any) -> str:
+    options = {"figures": False, "interactive": False} | arguments
+    return write_report(folder / "report.html", **options).read_text("utf-8")
+
+
+@pytest.fixture
+def bundled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(qwo.report.page, "find_bundle", lambda: FAKE)
+
+
+def test_static_page_has_tables_and_picture_and_no_script(
+    tmp_path: Path, small: dict[str, Any]
+) -> None:
+    page = page_of(tmp_path, **small, title="Eight variables")
+    elements = Elements(page)
+    assert elements.count("script") == 0
+    assert elements.count("table") == 3
+    assert elements.count("rect") == 8
+    assert elements.count("path") >= small["discovery"].n_edges
+    assert "<title>Eight variables</title>" in page
+    assert "built without npm" not in page
+
+
+def test_page_without_a_bundle_says_so(
+    tmp_path: Path, small: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(qwo.report.page, "find_bundle", lambda: None)
+    page = page_of(tmp_path, **small, interactive=True)
+    assert "built without npm" in page
+    assert Elements(page).count("script") == 0
+    assert "script-src 'none'" in html.unescape(page)
+
+
+@pytest.mark.usefixtures("bundled")
+def test_policy_allows_the_bundle_and_nothing_else(tmp_path: Path, small: dict[str, Any]) -> None:
+    page = page_of(tmp_path, **small, interactive=True)
+    metas = [a for tag, a in Elements(page).found if tag == "meta" and "http-equiv" in a]
+    policy = metas[0]["content"] or ""
+    digest = base64.b64encode(hashlib.sha256(FAKE.script.encode()).digest()).decode()
+    assert policy.startswith(f"default-src 'none'; script-src 'sha256-{digest}';")
+    assert f"<script>{FAKE.script}</script>" in page
+    assert "&lt;its&gt; licence" in page
+
+
+@pytest.mark.usefixtures("bundled")
+def test_embedded_data_are_what_report_data_gives(tmp_path: Path, small: dict[str, Any]) -> None:
+    page = page_of(tmp_path, **small, interactive=True)
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page)
+    assert found is not None
+    assert json.loads(found.group(1)) == json.loads(json.dumps(qwo.report.report_data(**small)))
+
+
+def test_nothing_is_loaded_from_elsewhere(tmp_path: Path, small: dict[str, Any]) -> None:
+    page = page_of(tmp_path, **small, figures=True)
+    addresses = [
+        value or ""
+        for _, attributes in Elements(page).found
+        for key, value in attributes.items()
+        if key in ("src", "href", "srcset", "action", "poster")
+    ]
+    assert addresses
+    assert all(address.startswith(("#", "data:")) for address in addresses)
+    assert "@import" not in page
+    assert "url(" not in page
+
+
+@pytest.mark.usefixtures("bundled")
+@pytest.mark.parametrize("interactive", [True, False])
+def test_hostile_names_stay_text(tmp_path: Path, interactive: bool) -> None:
+    arguments = example(len(HOSTILE_NAMES), names=HOSTILE_NAMES) | {
+        "title": "</title><script>alert(1)</script>",
+        "command": "</code><script>alert(2)</script>",
+        "data_summary": {"<b>": "<img src=x>"},
+    }
+    elements = Elements(page_of(tmp_path, **arguments, interactive=interactive))
+    assert elements.count("script") == (2 if interactive else 0)
+    assert elements.count("img") == elements.count("b") == 0
+    assert not any(key.startswith("on") for _, keys in elements.found for key in keys)
+    for name in HOSTILE_NAMES:
+        assert name.replace("\r", "\n") in elements.text
+
+
+def test_embedded_json_cannot_be_left() -> None:
+    text = embedded_json({"name": "</script><!-- & \u2028 \u2029 >"})
+    assert not set("<>&\u2028\u2029") & set(text)
+    assert json.loads(text) == {"name": "</script><!-- & \u2028 \u2029 >"}
+
+
+def test_half_a_surrogate_pair_does_not_lose_the_report(tmp_path: Path) -> None:
+    dag = np.array([[0, 1], [0, 0]], dtype=np.int8)
+    page = page_of(tmp_path, discovery=discovery_of(dag, ("good", "bad\ud800")))
+    assert "bad?" in page
+
+
+def test_notes_tell_what_to_worry_about(tmp_path: Path, small: dict[str, Any]) -> None:
+    dag = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]], dtype=np.int8)
+    hurried = discovery_of(dag, ("a", "b", "c"), status="time limit")
+    audit = audit_data(np.array([[1.0, 5.0], [2.0, 5.0], [4.0, 5.0]]))
+    text = html.unescape(page_of(tmp_path, discovery=hurried, audit=audit))
+    assert "The search ended early (time limit)" in text
+    assert "The data audit has 1 problem." in text
+    assert "The data audit has 1 warning." in text
+    assert "All 3 edges are undirected: the data cannot tell the direction." in text
+    assert audit.findings[0].message in text
+    weak = sum(edge["support"] < 0.5 for edge in qwo.report.report_data(**small)["edges"])
+    assert weak > 0
+    assert f"{weak} edge" in page_of(tmp_path, **small)
+
+
+def test_empty_graph(tmp_path: Path) -> None:
+    nothing = discovery_of(np.zeros((3, 3), dtype=np.int8), ("a", "b", "c"), trace=())
+    page = page_of(tmp_path, discovery=nothing)
+    assert "No edge was found" in page
+    assert Elements(page).count("rect") == 3
+    assert 'class="curve"' not in page
+
+
+def test_truth_is_compared_with(tmp_path: Path, small: dict[str, Any]) -> None:
+    page = page_of(tmp_path, **small, truth=small["discovery"].dag, figures=True)
+    assert "Against the truth" in page
+    assert "The graph beside the truth" in page
+
+
+def test_figures_come_in_light_and_dark(tmp_path: Path, small: dict[str, Any]) -> None:
+    images = [a for t, a in Elements(page_of(tmp_path, **small, figures=True)).found if t == "img"]
+    assert [image["class"] for image in images] == ["for-light", "for-dark"]
+    pictures = [base64.b64decode((image["src"] or "").partition(",")[2]) for image in images]
+    assert all(b"<svg" in picture for picture in pictures)
+    assert pictures[0] != pictures[1]
+
+
+def test_without_matplotlib_there_are_no_figures(
+    tmp_path: Path, small: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(module: str, *_: str) -> None:
+        raise MissingPackageError("not installed", name=module)
+
+    monkeypatch.setattr(qwo.report.figures, "optional_module", missing)
+    assert Elements(page_of(tmp_path, **small, figures=True)).count("img") == 0
+
+
+def test_same_result_same_page(tmp_path: Path, small: dict[str, Any]) -> None:
+    first = page_of(tmp_path, **small, figures=True)
+    assert page_of(tmp_path, **small, figures=True) == first
+
+
+def test_model_and_bootstrap_must_belong_to_the_discovery(
+    tmp_path: Path, small: dict[str, Any]
+) -> None:
+    other = example(8, seed=2)
+    renamed = example(8, names=tuple("abcdefgh"))
+    with pytest.raises(ArgumentError, match="fitted to another graph"):
+        page_of(tmp_path, discovery=small["discovery"], model=other["model"])
+    for part in ("model", "bootstrap"):
+        with pytest.raises(ArgumentError, match=f"variables of the {part}"):
+            page_of(tmp_path, discovery=small["discovery"], **{part: renamed[part]})
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_a_bundle_needs_its_licences(tmp_path: Path) -> None:
+    assert find_bundle(tmp_path) is None
+    (tmp_path / "report.js").write_text("1")
+    assert find_bundle(tmp_path) is None
+    (tmp_path / "LICENSES.txt").write_text("free")
+    assert find_bundle(tmp_path) == Bundle("1", "free")

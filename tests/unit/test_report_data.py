@@ -1,0 +1,210 @@
+"""The numbers of a report: edges, supports, places and wording."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import qwo
+from qwo.report import report_data
+from qwo.report.chart import trace_chart
+from qwo.report.contents import Contents
+from qwo.report.drawing import MOST_BOXES, draw
+from qwo.report.plain import plain
+from qwo.report.tables import edges_table, support_table, variables_table
+from qwo.report.wording import count, number, p_value, percent, seconds, text_pairs
+from qwo.resample import bootstrap
+from tests.helpers.reports import Supports, discovery_of, example
+
+
+@pytest.fixture(scope="module")
+def small() -> dict[str, Any]:
+    return example(8)
+
+
+def test_edges_carry_estimates_and_supports(small: dict[str, Any]) -> None:
+    data = report_data(**small)
+    discovery, model, bootstrap = small["discovery"], small["model"], small["bootstrap"]
+    place = {name: v for v, name in enumerate(discovery.names)}
+    assert len(data["edges"]) == discovery.n_edges
+    for edge in data["edges"]:
+        i, j = place[edge["source"]], place[edge["target"]]
+        assert discovery.dag[i, j] == 1
+        assert edge["type"] == ("-->" if discovery.cpdag[i, j] == 1 else "---")
+        assert edge["coefficient"] == pytest.approx(model.coefficients[i, j])
+        assert edge["standard_error"] == pytest.approx(model.standard_errors[i, j])
+        assert edge["support"] == bootstrap.adjacency_support[i, j]
+        assert edge["forward"] == bootstrap.edge_support[i, j]
+        assert edge["backward"] == bootstrap.edge_support[j, i]
+        shares = edge["forward"] + edge["backward"] + edge["undirected"]
+        assert shares == pytest.approx(edge["support"])
+
+
+def test_pairs_are_listed_by_support_with_their_edge(small: dict[str, Any]) -> None:
+    data = report_data(**small)
+    pairs = data["bootstrap"]["pairs"]
+    assert [pair["support"] for pair in pairs] == sorted(
+        (pair["support"] for pair in pairs), reverse=True
+    )
+    known = {(edge["source"], edge["target"]): edge for edge in data["edges"]}
+    listed = 0
+    for pair in pairs:
+        ends = pair["source"], pair["target"]
+        edge = known.get(ends) or known.get(ends[::-1])
+        assert pair["found"] == ("" if edge is None else edge["type"])
+        if pair["found"] == "-->":
+            assert pair["forward"] == known[ends]["forward"]
+        listed += edge is not None
+    assert listed == len(data["edges"])
+    assert data["bootstrap"]["n_pairs"] == len(pairs)
+
+
+def test_a_real_bootstrap_is_taken() -> None:
+    data, _, _ = qwo.simulate("er", n_variables=5, n_samples=300, random_state=3)
+    found = qwo.discover(data, random_state=1)
+    supports = bootstrap(data, n_resamples=10, random_state=1)
+    record = report_data(found, bootstrap=supports)["bootstrap"]
+    assert record["n_resamples"] == 10
+    assert record["pairs"][0]["support"] == supports.adjacency_support.max()
+
+
+def test_what_was_not_given_is_none(small: dict[str, Any]) -> None:
+    data = report_data(small["discovery"])
+    absent = ("audit", "bootstrap", "command", "comparison", "data", "fit")
+    assert all(data[key] is None for key in absent)
+    assert set(data["edges"][0]) == {"source", "target", "type"}
+
+
+def test_exact_moments_leave_gaps_not_nans() -> None:
+    moments = qwo.Moments.from_precision(np.array([[1.5, -0.5], [-0.5, 1.0]]), names=["a", "b"])
+    found = qwo.discover(moments, search="grasp", random_state=0)
+    data = report_data(found, model=qwo.fit_sem(moments, found.dag))
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    assert data["summary"]["n_samples"] is None
+    assert data["summary"]["score"] is None
+    assert data["edges"][0]["p_value"] is None
+    assert edges_table(data).rows[0][5].text == "–"
+
+
+def test_variables_count_their_edges(small: dict[str, Any]) -> None:
+    cpdag = small["discovery"].cpdag
+    for v, record in enumerate(report_data(**small)["variables"]):
+        assert record["parents"] == (cpdag[:, v] == 1).sum()
+        assert record["children"] == (cpdag[v] == 1).sum()
+        assert record["undirected"] == (cpdag[v] == 2).sum()
+        assert small["discovery"].order[record["place"] - 1] == v
+
+
+def test_tables_have_a_row_for_each_record(small: dict[str, Any]) -> None:
+    data = report_data(**small)
+    edges, supports = edges_table(data), support_table(data)
+    assert len(edges.rows) == len(data["edges"])
+    assert len(variables_table(data).rows) == 8
+    assert supports is not None
+    assert len(supports.rows) == len(data["bootstrap"]["pairs"])
+    assert edges.rows[0][3].sort == data["edges"][0]["coefficient"]
+    assert support_table(report_data(small["discovery"])) is None
+
+
+@pytest.mark.parametrize("n_variables", [3, 40, MOST_BOXES])
+def test_boxes_do_not_overlap(n_variables: int) -> None:
+    _, dag, _ = qwo.simulate(
+        "er", n_variables=n_variables, n_samples=5, degree=min(3, n_variables - 1), random_state=4
+    )
+    names = [f"a rather long name, number {k}" for k in range(n_variables)]
+    drawing = draw(names, dag)
+    assert drawing.boxes
+    centres, sizes = drawing.layout.centres, drawing.layout.sizes
+    apart = np.abs(centres[:, None] - centres[None]) >= (sizes[:, None] + sizes[None]) / 2 - 1e-6
+    assert (apart.any(axis=2) | np.eye(n_variables, dtype=bool)).all()
+    tails, heads = drawing.edges.T
+    assert (centres[tails, 1] < centres[heads, 1]).all()
+
+
+def test_many_variables_are_dots() -> None:
+    n = MOST_BOXES + 1
+    _, dag, _ = qwo.simulate("er", n_variables=n, n_samples=5, degree=2, random_state=4)
+    drawing = draw([f"V{k}" for k in range(n)], dag)
+    assert not drawing.boxes
+    assert len(set(drawing.labels)) == n
+
+
+def test_pairs_beyond_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qwo.report.edges.MOST_PAIRS", 4)
+    n = 5
+    full = Supports(tuple("abcde"), 10, np.ones((n, n)), np.zeros((n, n)))
+    found = discovery_of(np.zeros((n, n), dtype=np.int8), full.names)
+    record = report_data(found, bootstrap=full)["bootstrap"]
+    assert len(record["pairs"]) == 4
+    assert record["n_pairs"] == 10
+
+
+def test_chart_steps_up_in_time(small: dict[str, Any]) -> None:
+    data = report_data(**small)
+    chart = trace_chart(data)
+    assert chart is not None
+    assert chart.x_title == "time (ms)"
+    xs, ys = zip(*[dot[:2] for dot in chart.dots], strict=True)
+    assert list(xs) == sorted(xs)
+    assert list(ys) == sorted(ys, reverse=True)
+    assert [tick.text for tick in chart.x_ticks] == ["0", "50", "100", "150", "200"]
+    assert "from 100 to 1234.5 in 2 improvements" in chart.summary
+    assert trace_chart(data | {"trace": data["trace"][:1]}) is None
+
+
+def test_a_trace_of_one_score_can_be_drawn(small: dict[str, Any]) -> None:
+    chart = trace_chart(report_data(**small) | {"trace": [[0.0, 5.0], [0.1, 5.0]]})
+    assert chart is not None
+    assert len(chart.y_ticks) > 1
+
+
+def test_long_traces_are_thinned(small: dict[str, Any]) -> None:
+    trace = tuple((k / 1000, float(k)) for k in range(5000))
+    dag, names = small["discovery"].dag, small["discovery"].names
+    kept = report_data(discovery_of(dag, names, trace=trace))["trace"]
+    assert len(kept) == 2000
+    assert kept[0] == [0.0, 0.0]
+    assert kept[-1] == [4.999, 4999.0]
+
+
+def test_plain_values() -> None:
+    given = {1: np.float64("nan"), "b": (np.int8(3), np.array([1.5, np.inf])), "c": Path("x")}
+    assert plain(given)["1"] is None  # type: ignore[index,call-overload]
+    assert plain(given["b"]) == [3, [1.5, None]]
+    assert json.loads(json.dumps(plain(given))) == plain(given)
+    assert plain("text") == "text"
+
+
+def test_wording() -> None:
+    assert [number(x) for x in (None, 0.0, 0.1234, -12.0, 1e-5, 2e6)] == [
+        "–",
+        "0.000",
+        "0.123",
+        "-12.000",
+        "1e-05",
+        "2e+06",
+    ]
+    assert [percent(x) for x in (None, 0.0, 0.001, 0.5, 0.995, 1.0)] == [
+        "–",
+        "0 %",
+        "<1 %",
+        "50 %",
+        ">99 %",
+        "100 %",
+    ]
+    assert [p_value(x) for x in (None, 0.0, 0.2)] == ["–", "<0.001", "0.200"]
+    assert [seconds(x) for x in (0.02, 3.0, 600.0)] == ["20 ms", "3.0 s", "10.0 min"]
+    assert [count(1, "edge"), count(2000, "edge")] == ["1 edge", "2,000 edges"]
+    pairs = text_pairs({"a_b": "x" * 50, "core": {"kernels": "avx2"}, "on": True, "none": None})
+    assert pairs == [("core kernels", "avx2"), ("on", "yes"), ("none", "–"), ("a b", "x" * 50)]
+
+
+def test_contents_order_edges_by_row(small: dict[str, Any]) -> None:
+    contents = Contents(small["discovery"])
+    tails, heads = contents.ends
+    assert np.array_equal(np.lexsort((heads, tails)), np.arange(len(tails)))
+    assert contents.directed.sum() == (small["discovery"].cpdag == 1).sum()

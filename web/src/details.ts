@@ -1,0 +1,155 @@
+// What is known of the variable or edge that is selected.
+
+import type { Graph } from "./data";
+import { element, nameElement, quietButton } from "./elements";
+import { count, number, percent, pValue } from "./numbers";
+import type { Related, Relation } from "./relations";
+
+const MOST_LISTED = 60;
+
+const HEADINGS: Record<Relation, string> = {
+  neighbours: "Causes and effects",
+  ancestors: "Ancestors",
+  descendants: "Descendants",
+  boundary: "Markov boundary",
+};
+
+export interface Actions {
+  selectVariable(v: number): void;
+  selectEdge(e: number): void;
+}
+
+export function emptyDetails(): Node[] {
+  return [
+    element("p", { class: "hint" }, "Click a variable or an edge, or pick one in the tables."),
+  ];
+}
+
+export function variableDetails(
+  graph: Graph,
+  v: number,
+  shown: boolean[],
+  relation: Relation,
+  found: Related,
+  actions: Actions,
+): Node[] {
+  const record = graph.report.variables[v]!;
+  const parts: Node[] = [element("h3", {}, nameElement(record.name))];
+  const rows: [string, string][] = [["Place in the order", String(record.place)]];
+  if (graph.report.fit) {
+    rows.push(["R²", number(record.r_squared)]);
+    rows.push(["Residual variance", number(record.residual_variance)]);
+  }
+  parts.push(pairs(rows));
+  if (relation !== "neighbours") parts.push(...relatives(graph, relation, found, actions));
+  const links = graph.incident[v]!.filter(({ link }) => shown[link]);
+  parts.push(element("h4", {}, `Edges (${links.length})`));
+  parts.push(
+    list(
+      links.map(({ link }) => edgeButton(graph, link, actions)),
+      links.length,
+    ),
+  );
+  return parts;
+}
+
+function relatives(graph: Graph, relation: Relation, found: Related, actions: Actions): Node[] {
+  const members = [...found.roles].sort(([a], [b]) => a - b);
+  const possible = members.filter(([, role]) => role === "possible").length;
+  const parts: Node[] = [element("h4", {}, `${HEADINGS[relation]} (${members.length})`)];
+  if (possible) {
+    const path = `${possible} of them only by a path with an undirected edge (dashed border)`;
+    parts.push(element("p", { class: "hint" }, path));
+  }
+  const buttons = members
+    .slice(0, MOST_LISTED)
+    .map(([u]) => quietButton(() => actions.selectVariable(u), nameElement(graph.name(u))));
+  parts.push(list(buttons, members.length));
+  return parts;
+}
+
+export function edgeDetails(graph: Graph, e: number, actions: Actions): Node[] {
+  const edge = graph.report.edges[e]!;
+  const { source, target, directed } = graph.links[e]!;
+  const variable = (v: number) =>
+    quietButton(() => actions.selectVariable(v), nameElement(graph.name(v)));
+  const parts: Node[] = [
+    element("h3", {}, variable(source), directed ? " → " : " — ", variable(target)),
+    element(
+      "p",
+      { class: "hint" },
+      directed
+        ? "Every graph of the equivalence class has this direction."
+        : "The data cannot tell the direction.",
+    ),
+  ];
+  if (graph.report.fit) {
+    parts.push(
+      pairs([
+        ["Coefficient", number(edge.coefficient)],
+        ["Standard error", number(edge.standard_error)],
+        ["t", number(edge.t)],
+        ["p", pValue(edge.p_value)],
+        ["Standardized", number(edge.standardized)],
+      ]),
+    );
+    if (!directed) {
+      const text = "The coefficient holds if the first of the two is the cause.";
+      parts.push(element("p", { class: "hint" }, text));
+    }
+  }
+  if (graph.report.bootstrap) {
+    const resamples = count(graph.report.bootstrap.n_resamples, "resample");
+    parts.push(
+      element("h4", {}, `Support in ${resamples}`),
+      element(
+        "div",
+        { class: "bar-chart" },
+        meter("adjacent", edge.support!),
+        meter("→ as written", edge.forward!),
+        meter("← reversed", edge.backward!),
+        meter("— undirected", edge.undirected!),
+      ),
+    );
+  }
+  return parts;
+}
+
+function edgeButton(graph: Graph, e: number, actions: Actions): HTMLElement {
+  const { source, target, directed } = graph.links[e]!;
+  const slope = graph.report.edges[e]!.standardized;
+  return quietButton(
+    () => actions.selectEdge(e),
+    nameElement(graph.name(source)),
+    directed ? " → " : " — ",
+    nameElement(graph.name(target)),
+    slope == null ? "" : ` (${slope.toFixed(2)})`,
+  );
+}
+
+function list(items: HTMLElement[], total: number): HTMLElement {
+  if (!total) return element("p", { class: "hint" }, "None.");
+  const rows = items.slice(0, MOST_LISTED).map((item) => element("li", {}, item));
+  if (total > rows.length) rows.push(element("li", {}, `and ${total - rows.length} more`));
+  return element("ul", {}, ...rows);
+}
+
+function pairs(rows: [string, string][]): HTMLElement {
+  const cells = rows.flatMap(([key, value]) => [
+    element("dt", {}, key),
+    element("dd", {}, value),
+  ]);
+  return element("dl", {}, ...cells);
+}
+
+function meter(label: string, share: number): HTMLElement {
+  const bar = element("b");
+  bar.style.width = `${100 * share}%`;
+  return element(
+    "div",
+    { class: "meter" },
+    element("span", {}, label),
+    element("i", {}, bar),
+    element("span", {}, percent(share)),
+  );
+}

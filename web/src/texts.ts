@@ -1,0 +1,58 @@
+// The graph as DOT and CSV.
+
+import type { Graph } from "./data";
+
+export function dot(graph: Graph, shown: boolean[]): string {
+  const ids = graph.report.variables.map((variable) => dotId(variable.name));
+  const lines = ids.map((id) => `  ${id};`);
+  graph.links.forEach(({ source, target, directed }, e) => {
+    const look = directed ? "" : " [dir=none]";
+    if (shown[e]) lines.push(`  ${ids[source]} -> ${ids[target]}${look};`);
+  });
+  return `digraph {\n${lines.join("\n")}\n}\n`;
+}
+
+// In DOT's strings \" is a quote and any other backslash stands for itself, so that an odd one
+// before a quote, a line break or the end cannot be written and is doubled. Graphviz keeps names
+// that begin with a percent sign for itself.
+function dotId(name: string): string {
+  const fit = name
+    .replaceAll("\0", "\uFFFD")
+    .replace(/(?<!\\)((?:\\\\)*)\\(?=["\r\n]|$)/g, "$1\\\\")
+    .replace(/^%/, "_%");
+  return `"${fit.replaceAll('"', '\\"')}"`;
+}
+
+const FIELDS = [
+  "source",
+  "target",
+  "type",
+  "coefficient",
+  "standard_error",
+  "t",
+  "p_value",
+  "standardized",
+  "support",
+  "forward",
+  "backward",
+  "undirected",
+] as const;
+
+// The edges, and a line of its own for each variable that has none.
+export function csv(graph: Graph, shown: boolean[]): string {
+  const { edges, fit, bootstrap } = graph.report;
+  const fields = FIELDS.filter((_, k) => k < 3 || (k < 8 ? fit : bootstrap));
+  const rows = edges
+    .filter((_, e) => shown[e])
+    .map((edge) => fields.map((field) => csvCell(edge[field])).join(","));
+  const blanks = ",".repeat(fields.length - 1);
+  const alone = graph.report.variables
+    .filter((_, v) => graph.incident[v]!.every(({ link }) => !shown[link]))
+    .map(({ name }) => csvCell(name) + blanks);
+  return [fields.join(","), ...rows, ...alone].join("\n") + "\n";
+}
+
+function csvCell(value: string | number | null | undefined): string {
+  const text = value == null ? "" : String(value);
+  return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
