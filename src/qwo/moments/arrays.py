@@ -15,6 +15,7 @@ import numpy.typing as npt
 from qwo.errors import ColumnNameError, InputError, ShapeError, list_names
 
 FloatArray = npt.NDArray[np.float64]
+Columns = Sequence[str | int] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,40 @@ def column_names(names: Iterable[object]) -> tuple[str, ...]:
             repeated,
         )
     return labels
+
+
+def select_columns(labels: Sequence[str], columns: Columns, drop: Columns) -> list[int]:
+    """Positions of the columns to take."""
+    chosen = range(len(labels)) if columns is None else _positions(labels, columns)
+    dropped = set(_positions(labels, drop or ()))
+    return [place for place in chosen if place not in dropped]
+
+
+def _positions(labels: Sequence[str], wanted: Sequence[str | int]) -> list[int]:
+    """Positions of columns given by name or position."""
+    if isinstance(wanted, str):
+        raise ColumnNameError(f"got the single string {wanted!r}; wanted a list of column names")
+    places: dict[str | int, list[int]] = {k: [k] for k in range(len(labels))}
+    for k, label in enumerate(labels):
+        places.setdefault(label, []).append(k)
+    unknown = [str(item) for item in wanted if item not in places]
+    if unknown:
+        raise ColumnNameError(
+            f"no such columns: {list_names(unknown)}; the table has {list_names(labels)}", unknown
+        )
+    return [k for item in wanted for k in places[item]]
+
+
+def selected(table: Table, columns: Columns, drop: Columns) -> Table:
+    """A table with some of its columns, in the order asked for; text columns come last."""
+    names = [*table.names, *(column.name for column in table.refused)]
+    chosen = select_columns(names, columns, drop)
+    width = len(table.names)
+    numeric = [k for k in chosen if k < width]
+    refused = tuple(table.refused[k - width] for k in chosen if k >= width)
+    if numeric == list(range(width)):
+        return Table(table.names, table.values, refused)
+    return Table(column_names(names[k] for k in numeric), table.values[:, numeric], refused)
 
 
 def default_names(n_variables: int) -> tuple[str, ...]:

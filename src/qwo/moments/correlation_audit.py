@@ -172,9 +172,7 @@ def _equation(names: Sequence[str], scales: FloatArray, relation: Relation) -> s
 
 def _near_dependence(names: Sequence[str], cholesky: PivotedCholesky) -> Finding:
     """Columns that all but determine one another."""
-    vector = cholesky.null_vectors(len(names) - 1, limit=1)[0]
-    relation = Relation.of(vector, negligible=INVOLVED)
-    columns = tuple(names[k] for k in (relation.column, *relation.others))
+    columns = _nearly_dependent(names, cholesky)
     condition = 1 / cholesky.reciprocal_condition
     return Finding(
         "near-singular",
@@ -184,6 +182,17 @@ def _near_dependence(names: Sequence[str], cholesky: PivotedCholesky) -> Finding
         f"{columns[0]!r} is almost determined by {list_names(columns[1:])}; leave one of them out, "
         f"or pass {ESTIMATORS}",
     )
+
+
+def determined_columns(names: Sequence[str], correlation: FloatArray) -> tuple[str, ...]:
+    """The column that others come closest to determining, and those others."""
+    return _nearly_dependent(names, PivotedCholesky.of(correlation))
+
+
+def _nearly_dependent(names: Sequence[str], cholesky: PivotedCholesky) -> tuple[str, ...]:
+    vector = cholesky.null_vectors(len(names) - 1, limit=1)[0]
+    relation = Relation.of(vector, negligible=INVOLVED)
+    return tuple(names[k] for k in (relation.column, *relation.others))
 
 
 def _indefinite(

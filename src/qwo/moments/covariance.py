@@ -51,6 +51,13 @@ def extremes(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     return low, high
 
 
+def finite_extremes(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The smallest and the largest finite value of each column; ∞ and -∞ where there is none."""
+    finite = np.where(np.isfinite(values), values, np.nan)
+    low = np.fmin.reduce(finite, axis=0, initial=np.inf)
+    return low, np.fmax.reduce(finite, axis=0, initial=-np.inf)
+
+
 def sample_moments(
     values: FloatArray, bounds: tuple[FloatArray, FloatArray] | None = None
 ) -> Sample:
@@ -71,10 +78,10 @@ def sample_moments(
     low, high = extremes(values) if bounds is None else bounds
     largest = np.maximum(np.abs(low), np.abs(high))
     safe = largest.max() < SAFE and (high - low).min() > 1 / SAFE
-    unit = np.ones(n_columns) if safe else _power_of_two(largest)
+    unit = np.ones(n_columns) if safe else power_of_two(largest)
     blocks = _blocks(values)
     shift = (blocks[0] / unit).mean(axis=0)
-    spread = unit if safe else _power_of_two(np.maximum(high / unit - shift, shift - low / unit))
+    spread = unit if safe else power_of_two(np.maximum(high / unit - shift, shift - low / unit))
     buffer = np.empty_like(blocks[0], order="C")
     total = np.zeros(n_columns)
     scatter = np.zeros((n_columns, n_columns), order="F")
@@ -109,7 +116,7 @@ def _blocks(values: FloatArray) -> list[FloatArray]:
 
 def standardized(values: FloatArray, sample: Sample) -> FloatArray:
     """The sample's columns with mean 0 and standard deviation 1."""
-    unit = _power_of_two(np.maximum(np.abs(sample.means), sample.scales))
+    unit = power_of_two(np.maximum(np.abs(sample.means), sample.scales))
     scores = values / unit
     scores -= sample.means / unit
     scores /= sample.scales / unit
@@ -167,7 +174,7 @@ def estimator_name(estimator: str | Any) -> str:
 def pooled(first: Sample, second: Sample) -> Sample:
     """Moments of the union of two disjoint samples (Chan, Golub and LeVeque's pairwise update)."""
     weight = first.n_samples + second.n_samples
-    unit = _power_of_two(
+    unit = power_of_two(
         np.maximum.reduce([first.scales, second.scales, np.abs(second.means / 2 - first.means / 2)])
     )
     step = second.means / unit - first.means / unit
@@ -211,7 +218,7 @@ def mirror_lower(matrix: FloatArray) -> FloatArray:
     return matrix if matrix.flags.c_contiguous else matrix.T
 
 
-def _power_of_two(size: FloatArray) -> FloatArray:
+def power_of_two(size: FloatArray) -> FloatArray:
     """The largest power of two not above each size (1 for size 0): division by it is exact."""
     exponent = np.frexp(size)[1] - 1
     return np.where(size > 0, np.ldexp(1.0, exponent), 1.0)

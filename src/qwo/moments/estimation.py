@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from dataclasses import dataclass
 from typing import Any
 
+from qwo.errors import ArgumentError
 from qwo.moments.arrays import Table
 from qwo.moments.audit import Missing, survey
 from qwo.moments.correlation_audit import inspect_correlation
@@ -13,27 +15,40 @@ from qwo.moments.covariance import Sample, estimator_name, regularized
 from qwo.moments.findings import Audit
 
 
-def estimate_moments(table: Table, estimator: str | Any, missing: Missing) -> Sample:
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimate:
+    """Moments of named columns under an estimator, and what the audits on the way found."""
+
+    names: tuple[str, ...]
+    sample: Sample
+    estimator: str
+    audit: Audit
+
+
+def estimate_moments(table: Table, estimator: str | Any, missing: Missing) -> Estimate:
     """The moments of a table under an estimator, once an audit has found no error.
+
+    Warnings are left to the caller: they stand in the audit.
 
     Raises
     ------
     InputError
         If the table cannot be used, or if the estimator leaves a singular matrix.
-
-    Warns
-    -----
-    DataWarning
-        If the table is doubtful.
     """
-    plain = estimator_name(estimator) == "plain"
-    seen = survey(table, missing, shrunk=not plain)
-    seen.audit.enforce()
+    name = estimator_name(estimator)
+    if missing == "em" and name != "plain":
+        raise ArgumentError(
+            f"missing is 'em' and estimator is {name!r}, but EM is an estimator by itself; pass "
+            "estimator='plain', or missing='drop'"
+        )
+    seen = survey(table, missing, shrunk=name != "plain")
+    seen.audit.raise_errors()
     assert seen.sample is not None, "an audit without errors leaves moments"
-    if plain:
-        return seen.sample
+    if name == "plain":
+        return Estimate(table.names, seen.sample, seen.estimator, seen.audit)
     estimate = regularized(seen.values, seen.sample, estimator)
     # The size of the sample was judged above; what remains is the matrix, whatever its origin.
     matrix = dataclasses.replace(estimate, n_samples=math.inf)
-    Audit(tuple(inspect_correlation(table.names, matrix, given=True))).enforce()
-    return estimate
+    after = Audit(tuple(inspect_correlation(table.names, matrix, given=True)))
+    after.raise_errors()
+    return Estimate(table.names, estimate, name, Audit(seen.audit.findings + after.findings))

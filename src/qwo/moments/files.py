@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -17,8 +18,8 @@ import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 
 from qwo.errors import ArgumentError, FileFormatError, MissingFileError
-from qwo.moments.arrays import Table, default_names, is_number, short
-from qwo.moments.frames import Columns, table_from_frame
+from qwo.moments.arrays import Columns, Table, default_names, is_number, short
+from qwo.moments.frames import table_from_frame
 
 SEPARATORS = (",", ";", "\t", "|")
 DECIMAL_COMMA = r"^\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*$"
@@ -77,30 +78,73 @@ def table_from_csv(
 
     Compressed files (.gz, .bz2, .zst) are read as they are.
     """
+    names, text = open_csv(path, form)
+    return table_from_frame(text.columns(), names, columns=columns, drop=drop)
+
+
+def open_csv(
+    path: str | PathLike[str], form: CsvFormat | None = None
+) -> tuple[Sequence[str], CsvText]:
+    """The names in the first line of a text file, and the lines below it, not yet read."""
     file = existing_file(path)
     form = form or CsvFormat()
     first, line = _first_line(file)
-    separator = form.separator or _guess_separator(file, first)
-    fields = [field.strip() for field in _split(first, separator)]
+    separator = form.separator or guess_separator(file, first)
+    fields = [field.strip() for field in split_line(first, separator)]
     if form.header and _looks_like_data(fields):
         raise FileFormatError(
             f"{file}: line {line + 1} holds numbers ({short(first)}) where names were expected; "
             "add a line of names, or pass header=False"
         )
     names = fields if form.header else default_names(len(fields))
-    text = _CsvText(file, len(fields), separator, line + form.header, form)
-    return table_from_frame(text.columns(), names, columns=columns, drop=drop)
+    return names, CsvText(file, len(fields), separator, line + form.header, form)
 
 
 @dataclass(frozen=True, slots=True)
-class _CsvText:
-    """The lines of a text file below its header; columns go by number, as names may repeat."""
+class CsvText:
+    """The lines of a text file below its header; columns go by number, as names may repeat.
+
+    Attributes
+    ----------
+    file : Path
+        The file.
+    width : int
+        Number of columns.
+    separator : str
+        What stands between fields; a blank for any run of them.
+    skipped : int
+        Lines before the first row.
+    form : CsvFormat
+        How the file is written.
+    content : bytes, optional
+        The lines themselves, if they are not the whole file.
+    above : int
+        How many lines of the file stand before the content.
+    chosen : tuple of int, optional
+        The columns to read, if not all.
+    """
 
     file: Path
     width: int
     separator: str
     skipped: int
     form: CsvFormat
+    content: bytes | None = None
+    above: int = 0
+    chosen: tuple[int, ...] | None = None
+
+    def blocks(self, size: int) -> Iterator[CsvText]:
+        """The file in pieces of about so many bytes, each made up of whole lines."""
+        above, skipped, rest = 0, self.skipped, b""
+        with pa.input_stream(str(self.file)) as stream:
+            while piece := stream.read(size):
+                *whole, last = (rest + piece).rpartition(b"\n")
+                lines, rest = b"".join(whole), last
+                if lines:
+                    yield dataclasses.replace(self, content=lines, above=above, skipped=skipped)
+                    above, skipped = above + lines.count(b"\n"), 0
+        if rest.strip():
+            yield dataclasses.replace(self, content=rest, above=above, skipped=skipped)
 
     def columns(self) -> pa.Table:
         """The columns as numbers where all their fields are, else as truth values or as text."""
@@ -109,11 +153,14 @@ class _CsvText:
         except pa.ArrowInvalid:
             # Some column is not numeric, if it is no worse: find out which, field by field.
             text = self._read_text().columns
-        return pa.table([self._convert(column) for column in text], names=self._numbers())
+        return pa.table([self._convert(column) for column in text], names=self._chosen_numbers())
 
     def _numbers(self) -> list[str]:
         """Stand-ins for the names."""
         return [str(k) for k in range(self.width)]
+
+    def _chosen_numbers(self) -> list[str]:
+        return self._numbers() if self.chosen is None else [str(k) for k in self.chosen]
 
     def _read(self, kind: pa.DataType, threads: bool = True) -> pa.Table:
         """The file with every field read as one type."""
@@ -122,15 +169,16 @@ class _CsvText:
             read_options=pcsv.ReadOptions(
                 column_names=self._numbers(),
                 skip_rows=self.skipped,
-                use_threads=threads,
+                use_threads=threads and self.content is None,
                 # A line must fit into a block.
-                block_size=max(1 << 20, 512 * self.width),
+                block_size=max(1 << 20, 512 * self.width, len(self.content or b"")),
             ),
             parse_options=pcsv.ParseOptions(
                 delimiter="\t" if self.separator == " " else self.separator
             ),
             convert_options=pcsv.ConvertOptions(
                 column_types=dict.fromkeys(self._numbers(), kind),
+                include_columns=self._chosen_numbers(),
                 null_values=[*pcsv.ConvertOptions().null_values, *self.form.null_values],
                 strings_can_be_null=True,
                 decimal_point=self.form.decimal,
@@ -139,7 +187,10 @@ class _CsvText:
 
     def _source(self) -> Any:
         """What pyarrow reads: the file, with each run of blanks made one separator if need be."""
-        stream = pa.input_stream(str(self.file))
+        if self.content is None:
+            stream = pa.input_stream(str(self.file))
+        else:
+            stream = pa.BufferReader(self.content)
         if self.separator != " ":
             return stream
         lines = stream.read().splitlines()
@@ -159,8 +210,8 @@ class _CsvText:
         if match:
             row, wanted, got, text = match.groups()
             reason = (
-                f"line {row} (blank lines not counted) has {got} fields, but the first line has "
-                f"{wanted}: {short(text)}"
+                f"line {int(row) + self.above} (blank lines not counted) has {got} fields, but the "
+                f"first line has {wanted}: {short(text)}"
             )
         return FileFormatError(
             f"{self.file}: {reason}; the separator is taken to be {self.separator!r}. "
@@ -207,7 +258,7 @@ def _first_line(file: Path) -> tuple[str, int]:
     raise FileFormatError(f"{file} is empty; wanted a line of names and then one line per sample")
 
 
-def _guess_separator(file: Path, line: str) -> str:
+def guess_separator(file: Path, line: str) -> str:
     """The separator that the first line shows; a blank if there is no other."""
     if ".tsv" in file.suffixes:
         return "\t"
@@ -224,6 +275,6 @@ def _looks_like_data(fields: list[str]) -> bool:
     return not counted and all(is_number(field) for field in fields)
 
 
-def _split(line: str, separator: str) -> list[str]:
+def split_line(line: str, separator: str) -> list[str]:
     """The fields of one line."""
     return line.split() if separator == " " else next(csv.reader([line], delimiter=separator))

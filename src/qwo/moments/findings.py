@@ -34,6 +34,8 @@ Code = Literal[
     "near-singular",
     "indefinite",
     "wide",
+    "unpaired",
+    "no-convergence",
 ]
 
 _ERRORS: dict[Code, type[InputError]] = {
@@ -41,6 +43,7 @@ _ERRORS: dict[Code, type[InputError]] = {
     "missing-values": MissingValuesError,
     "few-columns": ShapeError,
     "few-rows": SampleSizeError,
+    "wide": SampleSizeError,
     "constant": ConstantColumnError,
     "duplicate": DuplicateColumnError,
     "linear-dependence": LinearDependenceError,
@@ -86,8 +89,8 @@ class Audit:
         """Findings that make a result doubtful."""
         return tuple(finding for finding in self.findings if finding.severity == "warning")
 
-    def enforce(self) -> None:
-        """Raise what is wrong as one `InputError`, or else warn of what is doubtful.
+    def raise_errors(self) -> None:
+        """Raise what is wrong as one `InputError`, if anything is.
 
         The class of the error and its `columns` are those of the first finding; the message lists
         them all, so that they can be cured together.
@@ -97,6 +100,10 @@ class Audit:
             first = errors[0]
             message = "\n".join(finding.message for finding in errors)
             raise _ERRORS[first.code](message, first.columns)
+
+    def enforce(self) -> None:
+        """Raise what is wrong as one `InputError`, or else warn of what is doubtful."""
+        self.raise_errors()
         for finding in self.warnings:
             warnings.warn(finding.message, DataWarning, stacklevel=_callers_level())
 

@@ -12,16 +12,17 @@ import numpy.typing as npt
 
 from qwo.errors import ColumnNameError, InputError, ShapeError, list_names
 from qwo.moments.arrays import (
+    Columns,
     Table,
     assemble,
     column_names,
     is_number,
     number_column,
+    select_columns,
     short,
 )
 
 FloatArray = npt.NDArray[np.float64]
-Columns = Sequence[str | int] | None
 
 
 def is_frame(data: Any) -> bool:
@@ -55,7 +56,7 @@ def table_from_frame(
     given = [str(name) for name in (wrapped.columns if names is None else names)]
     if len(given) != len(wrapped.columns):
         raise ShapeError(f"got {len(given)} names for {len(wrapped.columns)} columns")
-    chosen = _select(given, columns, drop)
+    chosen = select_columns(given, columns, drop)
     labels = column_names(given[k] for k in chosen)
     # By position, since the frame's own names need not be strings.
     series = list(wrapped.iter_columns())
@@ -80,28 +81,6 @@ def _wrap(frame: Any) -> nw.DataFrame[Any]:
             f"the data are a {type(frame).__name__}; wanted a pandas, polars or pyarrow data frame"
         )
     return wrapped
-
-
-def _select(labels: Sequence[str], columns: Columns, drop: Columns) -> list[int]:
-    """Positions of the columns to take."""
-    chosen = range(len(labels)) if columns is None else _positions(labels, columns)
-    dropped = set(_positions(labels, drop or ()))
-    return [place for place in chosen if place not in dropped]
-
-
-def _positions(labels: Sequence[str], wanted: Sequence[str | int]) -> list[int]:
-    """Positions of columns given by name or position."""
-    if isinstance(wanted, str):
-        raise ColumnNameError(f"got the single string {wanted!r}; wanted a list of column names")
-    places: dict[str | int, list[int]] = {k: [k] for k in range(len(labels))}
-    for k, label in enumerate(labels):
-        places.setdefault(label, []).append(k)
-    unknown = [str(item) for item in wanted if item not in places]
-    if unknown:
-        raise ColumnNameError(
-            f"no such columns: {list_names(unknown)}; the table has {list_names(labels)}", unknown
-        )
-    return [k for item in wanted for k in places[item]]
 
 
 def _numbers(series: nw.Series[Any]) -> FloatArray | str:

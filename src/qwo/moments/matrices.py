@@ -17,9 +17,9 @@ from qwo.errors import (
     ShapeError,
     list_names,
 )
-from qwo.moments.audit import MIN_SAMPLES
 from qwo.moments.covariance import Sample, inverse, mirror_lower, split_covariance
 from qwo.moments.dependence import PivotedCholesky
+from qwo.moments.table_audit import MIN_SAMPLES
 from qwo.moments.tables import as_table
 
 FloatArray = npt.NDArray[np.float64]

@@ -2,38 +2,40 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Self
 
-import numpy as np
 import numpy.typing as npt
 
-from qwo.errors import MergeError, ShapeError, list_names
-from qwo.moments.arrays import Table
+from qwo.moments.arrays import Columns
 from qwo.moments.audit import Missing
-from qwo.moments.correlation_audit import inspect_correlation
-from qwo.moments.covariance import Sample, estimator_name, pooled
-from qwo.moments.estimation import estimate_moments
-from qwo.moments.files import CsvFormat, table_from_csv, table_from_parquet
-from qwo.moments.findings import Audit
-from qwo.moments.frames import Columns, table_from_frame
+from qwo.moments.estimation import Estimate
+from qwo.moments.files import CsvFormat
 from qwo.moments.matrices import sample_from_covariance, sample_from_precision
-from qwo.moments.tables import as_table
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.moments.pieces import find_pieces
+from qwo.moments.record import MomentsRecord
+from qwo.moments.sources import (
+    Request,
+    estimate_file,
+    estimate_frame,
+    estimate_matrix,
+    estimate_pieces,
+    estimate_source,
+    is_matrix,
+)
+from qwo.moments.storage import is_archive
+from qwo.moments.streaming import RowPolicy, Watch, Weights
+from qwo.moments.updating import updated_estimate
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Moments:
+class Moments(MomentsRecord):
     """Names, sample size, means, standard deviations and correlation matrix of n variables.
 
-    Everything downstream works on the correlation matrix, so that results do not depend on units.
-    Arrays are read-only. Make one with `from_data` and its sisters, which audit the input; the
-    constructor itself trusts what it is given.
+    Make one with `from_data` and its sisters, which audit the input. Arrays are read-only;
+    everything downstream works on the correlation matrix, so that results do not depend on units.
 
     Attributes
     ----------
@@ -47,44 +49,8 @@ class Moments:
         Exactly symmetric, with ones on the diagonal.
     estimator : str
         Where the covariance comes from: ``"plain"``, ``"ledoit-wolf"``, ``"oas"``, the class name
-        of another estimator, or ``"given"``.
+        of another estimator, ``"em"``, or ``"given"``.
     """
-
-    names: tuple[str, ...]
-    n_samples: float
-    means: FloatArray
-    scales: FloatArray
-    correlation: FloatArray
-    estimator: str = "plain"
-
-    def __post_init__(self) -> None:
-        n = len(self.names)
-        for field, shape in (("means", (n,)), ("scales", (n,)), ("correlation", (n, n))):
-            array = np.ascontiguousarray(getattr(self, field), dtype=np.float64).view()
-            if array.shape != shape:
-                raise ShapeError(f"{field} has shape {array.shape}; wanted {shape}")
-            array.flags.writeable = False
-            object.__setattr__(self, field, array)
-
-    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
-        # Through the constructor, since NumPy does not pickle that an array is read-only.
-        fields = dataclasses.fields(self)
-        return type(self), tuple(getattr(self, field.name) for field in fields)
-
-    @property
-    def n_variables(self) -> int:
-        """Number of variables n."""
-        return len(self.names)
-
-    @property
-    def covariance(self) -> FloatArray:
-        """The covariance matrix, maximum-likelihood (divisor N) unless it was given."""
-        return self.correlation * np.outer(self.scales, self.scales)
-
-    @property
-    def is_oracle(self) -> bool:
-        """Whether these are the exact moments of a distribution: N = ∞."""
-        return math.isinf(self.n_samples)
 
     @classmethod
     def from_data(
@@ -95,19 +61,24 @@ class Moments:
         estimator: str | Any = "plain",
         missing: Missing = "raise",
     ) -> Self:
-        """Moments of an array, a list of rows, or a data frame.
+        """Moments of an array, a list of rows, a data frame, or a file.
 
         Parameters
         ----------
-        data : array-like of shape (N, n)
-            Samples in rows and variables in columns.
+        data : array-like of shape (N, n), data frame, str or path
+            Samples in rows and variables in columns. Dask arrays and frames are summed up where
+            they are; folders, and files too large for the memory, are read in pieces. A file may
+            also hold a covariance matrix (.cov in its name) or saved moments (.npz).
         names : sequence, optional
-            One name per column; X0, X1, … for an array without.
+            One name per column; X0, X1, … for an array without. Not for files.
         estimator : str or object
             ``"plain"`` (maximum likelihood), ``"ledoit-wolf"`` or ``"oas"`` (shrinkage, for n near
             or above N), or a covariance estimator of scikit-learn, fitted to standardised columns.
-        missing : {"raise", "drop"}
-            Whether missing and infinite values are an error, or their rows are left out.
+        missing : {"raise", "drop", "em"}
+            Whether missing and infinite values are an error, their rows are left out, or the
+            moments are those of largest Gaussian likelihood given all that the rows have
+            (`qwo.moments.em`), with an effective sample size. The last is right if values are
+            missing at random.
 
         Raises
         ------
@@ -119,7 +90,12 @@ class Moments:
         DataWarning
             If the data can be used but are doubtful.
         """
-        return cls._from_table(as_table(data, names), estimator, missing)
+        if is_archive(data):
+            return cls.load(data)
+        if is_matrix(data):
+            return cls.from_covariance_file(data)
+        request = Request(names=names, estimator=estimator, missing=missing)
+        return cls._of(estimate_source(data, request))
 
     @classmethod
     def from_frame(
@@ -131,7 +107,7 @@ class Moments:
         estimator: str | Any = "plain",
         missing: Missing = "raise",
     ) -> Self:
-        """Moments of a data frame: pandas, polars, pyarrow, or another that narwhals knows.
+        """Moments of a data frame: pandas, polars, pyarrow, Dask, or another that narwhals knows.
 
         Parameters
         ----------
@@ -142,8 +118,8 @@ class Moments:
         estimator, missing
             As for `from_data`.
         """
-        table = table_from_frame(frame, columns=columns, drop=drop)
-        return cls._from_table(table, estimator, missing)
+        request = Request(None, columns, drop, estimator=estimator, missing=missing)
+        return cls._of(estimate_frame(frame, request))
 
     @classmethod
     def from_csv(
@@ -164,7 +140,8 @@ class Moments:
         Parameters
         ----------
         path : str or path
-            The file; may be compressed (.gz, .bz2, .zst).
+            The file; may be compressed (.gz, .bz2, .zst). One that would fill the memory is read
+            in pieces, as `from_dataset` does.
         separator : str, optional
             What the first line shows, unless given; ``" "`` stands for any run of blanks.
         decimal : str
@@ -177,8 +154,8 @@ class Moments:
             As for `from_frame`.
         """
         form = CsvFormat(separator, decimal, header, null_values)
-        table = table_from_csv(path, form, columns=columns, drop=drop)
-        return cls._from_table(table, estimator, missing)
+        request = Request(None, columns, drop, None, missing, estimator, form)
+        return cls._of(estimate_file(path, "csv", request))
 
     @classmethod
     def from_parquet(
@@ -191,8 +168,63 @@ class Moments:
         missing: Missing = "raise",
     ) -> Self:
         """Moments of a Parquet file, or of a folder of them; parameters as for `from_frame`."""
-        table = table_from_parquet(path, columns=columns, drop=drop)
-        return cls._from_table(table, estimator, missing)
+        request = Request(None, columns, drop, estimator=estimator, missing=missing)
+        return cls._of(estimate_file(path, "parquet", request))
+
+    @classmethod
+    def from_dataset(
+        cls,
+        source: Any,
+        *,
+        columns: Columns = None,
+        drop: Columns = None,
+        missing: RowPolicy = "raise",
+        weights: Weights = None,
+        separator: str | None = None,
+        decimal: str = ".",
+        header: bool = True,
+        null_values: Sequence[str] = (),
+        memory_limit: int | str | None = None,
+        n_jobs: int | None = -1,
+        progress: Watch | None = None,
+    ) -> Self:
+        """Moments of data of any size, read once and in pieces.
+
+        Parameters
+        ----------
+        source : str, path, list of them, or pyarrow.dataset.Dataset
+            A CSV or Parquet file, a folder of files (to the bottom; ``name=value`` folders give
+            columns), a pattern such as ``"part-*.csv"``, or a list. All have the same columns.
+        columns, drop : sequence of names or positions, optional
+            The columns to take, and those to leave out.
+        missing : {"raise", "drop"}
+            Whether missing and infinite values are an error, or their rows are left out.
+        weights : name, position or array, optional
+            The column, or one number per row, that says how many rows each row counts for: N is
+            their sum. (To weigh rows by importance, scale the weights w so that they add up to
+            (Σw)² / Σw².)
+        separator, decimal, header, null_values
+            How text files are written, as for `from_csv`.
+        memory_limit : int or str, optional
+            Bytes to keep within, such as ``"2 GB"``; half a gigabyte if not given. What pyarrow
+            needs to read a Parquet file, a page of each column, comes on top.
+        n_jobs : int
+            Threads; -1 for one per processor. Their number does not change the result.
+        progress : callable, optional
+            Gets a `qwo.moments.streaming.StreamProgress` after each piece.
+        """
+        form = CsvFormat(separator, decimal, header, null_values)
+        request = Request(
+            columns=columns,
+            drop=drop,
+            missing=missing,
+            form=form,
+            weights=weights,
+            memory_limit=memory_limit,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+        return cls._of(estimate_pieces(find_pieces(source, form), request))
 
     @classmethod
     def from_covariance(
@@ -215,76 +247,64 @@ class Moments:
         means : array-like of shape (n,), optional
             Only `merge` and intercepts need them.
         """
-        labels, sample = sample_from_covariance(matrix, n_samples, names, means)
-        return cls._from_given(labels, sample)
+        moments = cls.of_sample(*sample_from_covariance(matrix, n_samples, names, means), "given")
+        moments.audit().enforce()
+        return moments
+
+    @classmethod
+    def from_covariance_file(
+        cls,
+        path: str | PathLike[str],
+        n_samples: float | None = None,
+        *,
+        columns: Columns = None,
+        drop: Columns = None,
+    ) -> Self:
+        """Moments with the covariance or correlation matrix in a text file.
+
+        Either CSV with a line of names (and names in front of the rows, if any), or Tetrad's
+        format: the sample size, the names, and the rows of the lower triangle.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        n_samples : float, optional
+            N, if the file does not say it, or instead of what it says; infinity for the exact
+            matrix of a distribution.
+        columns, drop : sequence of names or positions, optional
+            The variables to take, and those to leave out.
+        """
+        return cls._of(estimate_matrix(path, n_samples, Request(columns=columns, drop=drop)))
 
     @classmethod
     def from_precision(
         cls, matrix: Any, n_samples: float | None = None, names: Sequence[object] | None = None
     ) -> Self:
         """Moments with a given inverse covariance matrix, by default an exact one (N = ∞)."""
-        labels, sample = sample_from_precision(matrix, n_samples, names)
-        return cls._from_given(labels, sample)
+        moments = cls.of_sample(*sample_from_precision(matrix, n_samples, names), "given")
+        moments.audit().enforce()
+        return moments
 
-    def merge(self, other: Moments) -> Self:
-        """Moments of the union of two disjoint samples, as if computed from all rows together.
+    def update(self, data: Any, *, missing: RowPolicy = "raise") -> Self:
+        """Moments of the rows so far and of new ones, were it a single one.
+
+        Parameters
+        ----------
+        data : array-like, data frame, str or path
+            The new rows. The columns of frames and files go by their names.
+        missing : {"raise", "drop"}
+            Whether missing and infinite values are an error, or their rows are left out.
 
         Raises
         ------
         MergeError
-            If the variables differ, or if a side is not a sample's plain moments with its means.
+            If these are not a sample's plain moments with its means.
         """
-        if self.names != other.names:
-            differing = sorted(set(self.names).symmetric_difference(other.names))
-            seen = f"only one has {list_names(differing)}" if differing else "the orders differ"
-            raise MergeError(
-                f"both sides must have the same variables in the same order; {seen}", differing
-            )
-        for side, moments in (("left", self), ("right", other)):
-            moments._check_mergeable(side)
-        estimator = "plain" if self.estimator == other.estimator == "plain" else "given"
-        return self._build(self.names, pooled(self._sample(), other._sample()), estimator)
-
-    def audit(self) -> Audit:
-        """What is wrong or doubtful about these moments, without raising or warning."""
-        given, shrunk = self.estimator == "given", self.estimator not in ("given", "plain")
-        findings = inspect_correlation(self.names, self._sample(), given=given, shrunk=shrunk)
-        return Audit(tuple(findings))
-
-    def __repr__(self) -> str:
-        n_samples = "∞" if self.is_oracle else f"{self.n_samples:.10g}"
-        return (
-            f"<Moments of {self.n_variables} variables ({list_names(self.names)}), "
-            f"N = {n_samples}, {self.estimator} covariance>"
-        )
+        self._check_mergeable("left")
+        return self._of(updated_estimate(self.names, self._sample(), data, missing))
 
     @classmethod
-    def _from_table(cls, table: Table, estimator: str | Any, missing: Missing) -> Self:
-        sample = estimate_moments(table, estimator, missing)
-        return cls._build(table.names, sample, estimator_name(estimator))
-
-    @classmethod
-    def _from_given(cls, names: tuple[str, ...], sample: Sample) -> Self:
-        moments = cls._build(names, sample, "given")
-        moments.audit().enforce()
-        return moments
-
-    @classmethod
-    def _build(cls, names: tuple[str, ...], sample: Sample, estimator: str) -> Self:
-        return cls(
-            names, sample.n_samples, sample.means, sample.scales, sample.correlation, estimator
-        )
-
-    def _sample(self) -> Sample:
-        return Sample(self.n_samples, self.means, self.scales, self.correlation)
-
-    def _check_mergeable(self, side: str) -> None:
-        if self.is_oracle:
-            reason = "is the exact moments of a distribution (N = ∞)"
-        elif self.estimator not in ("plain", "given"):
-            reason = f"has a covariance by {self.estimator!r}; merge plain moments instead"
-        elif np.isnan(self.means).any():
-            reason = "has unknown means; pass them as from_covariance(…, means=…)"
-        else:
-            return
-        raise MergeError(f"cannot merge: the {side} side {reason}")
+    def _of(cls, estimate: Estimate) -> Self:
+        estimate.audit.enforce()
+        return cls.of_sample(estimate.names, estimate.sample, estimate.estimator)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 from qwo.errors import FileFormatError
-from qwo.moments.arrays import Table, table_from_array
-from qwo.moments.files import existing_file, table_from_csv, table_from_parquet
+from qwo.moments.arrays import Columns, Table, table_from_array
+from qwo.moments.files import CsvFormat, existing_file, table_from_csv, table_from_parquet
 from qwo.moments.frames import is_frame, table_from_frame
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".dat")
@@ -33,17 +34,36 @@ def as_table(data: Any, names: Sequence[object] | None = None) -> Table:
     return table_from_array(data, names)
 
 
-def table_from_file(path: str | PathLike[str]) -> Table:
+def table_from_file(
+    path: str | PathLike[str],
+    form: CsvFormat | None = None,
+    *,
+    columns: Columns = None,
+    drop: Columns = None,
+) -> Table:
     """The table in a file, whose suffix tells its format."""
-    suffixes = [suffix.lower() for suffix in existing_file(path).suffixes]
-    if suffixes and suffixes[-1] in COMPRESSIONS:
-        suffixes.pop()
-    if suffixes and suffixes[-1] in PARQUET_SUFFIXES:
-        return table_from_parquet(path)
-    if suffixes and suffixes[-1] in TEXT_SUFFIXES:
-        return table_from_csv(path)
+    if file_format(path) == "parquet":
+        return table_from_parquet(path, columns=columns, drop=drop)
+    return table_from_csv(path, form, columns=columns, drop=drop)
+
+
+def file_format(path: str | PathLike[str]) -> Literal["csv", "parquet"]:
+    """What the suffix of a file tells of its format, behind that of a compression."""
+    known = known_format(existing_file(path))
+    if known is not None:
+        return known
     raise FileFormatError(
         f"{str(path)!r} does not tell its format; wanted a name that ends in one of "
         f"{', '.join(TEXT_SUFFIXES + PARQUET_SUFFIXES)}, or use Moments.from_csv or "
         "Moments.from_parquet"
     )
+
+
+def known_format(file: Path) -> Literal["csv", "parquet"] | None:
+    """The format that a file's name tells, if it tells one."""
+    suffixes = [suffix.lower() for suffix in file.suffixes]
+    if suffixes and suffixes[-1] in COMPRESSIONS:
+        suffixes.pop()
+    if suffixes and suffixes[-1] in PARQUET_SUFFIXES:
+        return "parquet"
+    return "csv" if suffixes and suffixes[-1] in TEXT_SUFFIXES else None

@@ -1,0 +1,269 @@
+"""Gaussian maximum likelihood with missing values: EM over the missing-data patterns.
+
+Little and Rubin, *Statistical Analysis with Missing Data*, chapter 11, in terms of the precision
+matrix K. With missing values M and observed ones O of a centred row x,
+
+    E[x_M | x_O] = -K_MM⁻¹ K_MO x_O,   Cov[x_M | x_O] = K_MM⁻¹,   |Σ_OO| = |Σ| |K_MM|,
+
+so that a row costs the inverse of a matrix as large as the number of its *missing* values, and the
+products K_MO x_O of all rows are one matrix product. Steps are lengthened by SQUAREM (Varadhan and
+Roland 2008, scheme S3) and taken back where the likelihood falls, so that it never does.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import threadpool_limits
+
+from qwo.moments.covariance import Sample, inverse, mirror_lower, split_covariance
+from qwo.moments.patterns import CHUNK_ENTRIES, PatternGroup, group_patterns
+
+FloatArray = npt.NDArray[np.float64]
+Status = Literal["converged", "iterations", "singular"]
+
+MAX_ITERATIONS = 2000
+"""Passes over the data."""
+
+PARAMETER_TOLERANCE = 1e-7
+"""Largest change of a mean or covariance, on the scale of standardised columns, in one EM step."""
+
+LIKELIHOOD_TOLERANCE = 1e-10
+"""Relative change of the log-likelihood in one EM step."""
+
+SINGULAR = 1e-8
+"""Conditional variance of a standardised column that the likelihood no longer tells from 0."""
+
+THREADS_PAY = 10**9
+"""Multiplications in the products of a pass from which on several threads are worth their while."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EmFit:
+    """A maximum of the likelihood of incomplete data.
+
+    Attributes
+    ----------
+    sample : Sample
+        The moments, with the effective sample size.
+    n_rows : int
+        Rows with at least one value.
+    loglik : ndarray
+        Log-likelihood at each pass over the data, on the scale of standardised columns.
+    status : {"converged", "iterations", "singular"}
+        Whether it settled, ran out of passes, or came upon a singular covariance matrix; then the
+        moments are the last regular ones.
+    """
+
+    sample: Sample
+    n_rows: int
+    loglik: FloatArray
+    status: Status
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Parameters:
+    means: FloatArray
+    covariance: FloatArray
+
+    def distance(self, other: _Parameters) -> float:
+        return max(
+            float(np.abs(self.means - other.means).max()),
+            float(np.abs(self.covariance - other.covariance).max()),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Step:
+    """The log-likelihood at parameters, and where an EM step leads from there."""
+
+    loglik: float
+    following: _Parameters
+
+
+class _IncompleteData:
+    """Standardised columns with missing values, and the EM map on them."""
+
+    def __init__(self, scores: FloatArray) -> None:
+        missing = np.isnan(scores)
+        self.scores = scores
+        self.missing = missing
+        self.groups = group_patterns(missing)
+        self.n_rows, self.n_columns = scores.shape
+        self._constant = (~missing).sum() * math.log(2 * math.pi)
+
+    def start(self) -> _Parameters:
+        """Means and correlations of the available cases, drawn towards 0 until they are regular."""
+        filled = np.where(self.missing, 0.0, self.scores)
+        present = (~self.missing).astype(np.float64)
+        together = present.T @ present
+        covariance = (filled.T @ filled) / np.maximum(together, 1.0)
+        covariance = mirror_lower(covariance)
+        np.fill_diagonal(covariance, 1.0)
+        floor = 1e-3
+        lowest = float(np.linalg.eigvalsh(covariance)[0])
+        if lowest < floor:
+            keep = (1 - floor) / (1 - lowest)
+            covariance *= keep
+            np.fill_diagonal(covariance, 1.0)
+        return _Parameters(np.zeros(self.n_columns), covariance)
+
+    def step(self, at: _Parameters) -> _Step | None:
+        """One EM step, or None where the covariance matrix is not positive definite."""
+        precision = inverse(at.covariance)
+        if precision is None or 1 / np.diagonal(precision).max() < SINGULAR:
+            return None
+        deviations = np.where(self.missing, 0.0, self.scores - at.means)
+        products = deviations @ precision
+        spread = np.zeros(self.n_columns**2, dtype=np.float64)
+        log_det = -self.n_rows * np.linalg.slogdet(precision)[1]
+        for group in self.groups:
+            blocks = group.blocks(precision)
+            inverses: FloatArray = np.linalg.inv(blocks).astype(np.float64, copy=False)
+            columns = group.columns[group.owners]
+            shifts = products[group.rows[:, None], columns]
+            filled = np.matmul(inverses[group.owners], shifts[:, :, None])[:, :, 0]
+            deviations[group.rows[:, None], columns] = -filled
+            log_det += group.counts @ np.linalg.slogdet(blocks)[1]
+            spread += self._scattered(group, inverses)
+        scatter = deviations.T @ deviations
+        quadratic = float(np.vdot(precision, scatter))
+        offset = deviations.mean(axis=0)
+        covariance = (scatter + spread.reshape(scatter.shape)) / self.n_rows
+        covariance -= np.outer(offset, offset)
+        return _Step(
+            -0.5 * (self._constant + log_det + quadratic),
+            _Parameters(at.means + offset, mirror_lower(covariance)),
+        )
+
+    def _scattered(self, group: PatternGroup, inverses: FloatArray) -> FloatArray:
+        """Σ over rows of Cov[x_M | x_O], at the places of M in the flattened n × n matrix."""
+        places = group.columns[:, :, None] * self.n_columns + group.columns[:, None, :]
+        weights = group.counts[:, None, None] * inverses
+        sums = np.bincount(places.ravel(), weights.ravel(), minlength=self.n_columns**2)
+        return sums.astype(np.float64, copy=False)
+
+    def information(self, at: _Parameters) -> FloatArray:
+        """Rows' worth of information on each pair's dependence given all other columns.
+
+        The statistic for columns i and j is the product of the residuals (Kx)_i (Kx)_j. What a row
+        with observed values O knows of it has the share v_ii v_jj / (K_ii K_jj) of the variance,
+        where V = Σ_OO⁻¹ = K_OO - K_OM K_MM⁻¹ K_MO: nothing if i or j is missing itself, and little
+        if values are missing that explain much of i or j.
+        """
+        precision = inverse(at.covariance)
+        assert precision is not None, "information is asked for at a regular estimate"
+        complete = self.n_rows - sum(group.counts.sum() for group in self.groups)
+        total = np.full((self.n_columns, self.n_columns), complete)
+        for group in self.groups:
+            shares = _shares(group, precision)
+            total += shares.T @ (shares * group.counts[:, None])
+        return total
+
+
+def _shares(group: PatternGroup, precision: FloatArray) -> FloatArray:
+    """The ratios v_ii / K_ii for each pattern of a group: shape (P, n)."""
+    shares = np.empty((len(group.columns), len(precision)))
+    step = max(CHUNK_ENTRIES // (group.columns.shape[1] * len(precision)), 1)
+    for start in range(0, len(shares), step):
+        columns = group.columns[start : start + step]
+        rows = precision[columns]
+        inner = np.linalg.solve(precision[columns[:, :, None], columns[:, None, :]], rows)
+        shares[start : start + step] = 1 - (rows * inner).sum(axis=1) / np.diagonal(precision)
+    np.put_along_axis(shares, group.columns, 0.0, axis=1)
+    return shares
+
+
+def fit_em(values: FloatArray) -> EmFit:
+    """Maximum-likelihood moments of columns with missing (or infinite) values.
+
+    Parameters
+    ----------
+    values : ndarray of shape (N, n)
+        No column may be constant or empty, and no row empty.
+    """
+    units, scores = _scores(values)
+    data = _IncompleteData(scores)
+    # Threads that wait for one another take longer than the small matrices of most rows.
+    small = scores.size * data.n_columns < THREADS_PAY
+    with threadpool_limits(1 if small else None, user_api="blas"):
+        parameters, loglik, status = _maximise(data)
+        information = data.information(parameters)
+    sample = Sample(
+        n_samples=effective_size(information),
+        means=units.means + units.scales * parameters.means,
+        scales=units.scales * np.sqrt(np.diagonal(parameters.covariance)),
+        correlation=split_covariance(parameters.covariance.copy())[1],
+    )
+    return EmFit(sample, data.n_rows, np.array(loglik), status)
+
+
+def effective_size(information: FloatArray) -> float:
+    """The harmonic mean over pairs of columns of the rows' worth of information on each.
+
+    The square of an estimated partial correlation that is truly zero has mean 1 / information. The
+    harmonic mean is the one number N with the right mean over all pairs, so that the score draws
+    about as many false edges as it would in a complete sample of N rows. Pairs that are never
+    observed together tell nothing, and are left out.
+    """
+    pairs = information[np.triu_indices_from(information, 1)]
+    known = pairs[pairs > 0]
+    return float(len(known) / np.sum(1 / known)) if len(known) else 0.0
+
+
+def _scores(values: FloatArray) -> tuple[Sample, FloatArray]:
+    """Columns standardised by their available values, and the moments that do it."""
+    finite = np.isfinite(values)
+    unit = np.where(finite, np.abs(values), 0.0).max(axis=0)  # squares stay within float64
+    scores = np.where(finite, values, np.nan) / unit
+    means, scales = np.nanmean(scores, axis=0), np.nanstd(scores, axis=0)
+    scores -= means
+    scores /= scales
+    return Sample(len(values), means * unit, scales * unit, np.empty((0, 0))), scores
+
+
+def _maximise(data: _IncompleteData) -> tuple[_Parameters, list[float], Status]:
+    """EM with SQUAREM's longer steps, until neither parameters nor likelihood change."""
+    at = data.start()
+    step = data.step(at)
+    assert step is not None, "the start is regular"
+    loglik = [step.loglik]
+    while len(loglik) < MAX_ITERATIONS:
+        second = data.step(step.following)
+        if second is None:
+            return at, loglik, "singular"
+        loglik.append(second.loglik)
+        if _settled(at, step, second):
+            return step.following, loglik, "converged"
+        longer = _extrapolated(at, step.following, second.following)
+        third = data.step(longer)
+        if third is None or third.loglik < second.loglik:
+            longer = second.following
+            third = data.step(longer)
+        if third is None:
+            return step.following, loglik, "singular"
+        loglik.append(third.loglik)
+        at, step = longer, third
+    return at, loglik, "iterations"
+
+
+def _settled(at: _Parameters, step: _Step, second: _Step) -> bool:
+    change = abs(second.loglik - step.loglik)
+    return at.distance(
+        step.following
+    ) < PARAMETER_TOLERANCE and change <= LIKELIHOOD_TOLERANCE * abs(second.loglik)
+
+
+def _extrapolated(zeroth: _Parameters, first: _Parameters, second: _Parameters) -> _Parameters:
+    """SQUAREM's point from two EM steps in a row: θ₀ - 2αr + α²v with α = -‖r‖ / ‖v‖ ≤ -1."""
+    stacked = [np.vstack([p.means, p.covariance]) for p in (zeroth, first, second)]
+    change = stacked[1] - stacked[0]
+    curvature = stacked[2] - stacked[1] - change
+    bend = float(np.linalg.norm(curvature))
+    length = -max(float(np.linalg.norm(change)) / bend, 1.0) if bend > 0 else -1.0
+    point = stacked[0] - 2 * length * change + length**2 * curvature
+    return _Parameters(point[0], mirror_lower(np.ascontiguousarray(point[1:])))

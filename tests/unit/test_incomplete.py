@@ -1,0 +1,136 @@
+"""missing="em": what is said, what is refused, and where the option is accepted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import qwo
+from qwo.errors import (
+    ArgumentError,
+    ConstantColumnError,
+    DataWarning,
+    LinearDependenceError,
+    MergeError,
+    MissingValuesError,
+    SampleSizeError,
+)
+from qwo.moments import Moments, as_moments, audit_data
+
+
+@pytest.fixture
+def holes() -> np.ndarray:
+    rng = np.random.default_rng(5)
+    data = rng.standard_normal((300, 4)) @ (np.eye(4) + 0.3)
+    data[rng.random(data.shape) < 0.1] = np.nan
+    return data
+
+
+def test_the_warning_states_the_effective_sample_size(holes):
+    holes[0] = np.nan
+    holes[1, 2] = np.inf
+    with pytest.warns(DataWarning, match=r"effective sample size (\d+) of 300 rows") as caught:
+        moments = Moments.from_data(holes, names=list("abcd"), missing="em")
+    message = str(caught[0].message)
+    assert "infinite values count as missing" in message
+    assert "rows without any value, left out: 1" in message
+    assert f"effective sample size {moments.n_samples:.0f} of" in message
+    assert moments.estimator == "em"
+    assert 180 < moments.n_samples < 280
+    assert "em covariance" in repr(moments)
+
+
+def test_complete_data_are_left_alone(holes):
+    data = np.nan_to_num(holes)
+    moments = Moments.from_data(data, missing="em")
+    assert moments.estimator == "plain"
+    assert moments.n_samples == 300
+    assert np.array_equal(moments.correlation, Moments.from_data(data).correlation)
+
+
+def test_every_door_takes_the_option(holes, tmp_path):
+    frame = pd.DataFrame(holes, columns=list("abcd"))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    with pytest.warns(DataWarning, match="effective sample size"):
+        expected = Moments.from_data(holes, missing="em")
+    makers = [
+        lambda: Moments.from_frame(frame, missing="em"),
+        lambda: Moments.from_csv(tmp_path / "t.csv", missing="em"),
+        lambda: Moments.from_parquet(tmp_path / "t.parquet", missing="em"),
+        lambda: as_moments(tmp_path / "t.csv", missing="em"),
+    ]
+    for make in makers:
+        with pytest.warns(DataWarning, match="effective sample size"):
+            moments = make()
+        np.testing.assert_allclose(moments.correlation, expected.correlation, atol=1e-9)
+
+
+def test_a_search_uses_it():
+    data, dag, _ = qwo.simulate("er", n_variables=8, n_samples=3000, random_state=1)
+    data[np.random.default_rng(0).random(data.shape) < 0.1] = np.nan
+    with pytest.warns(DataWarning, match="effective sample size"):
+        found = qwo.discover(data, missing="em", random_state=1)
+    assert (found.cpdag == qwo.to_cpdag(dag)).all()
+
+
+def test_columns_without_values_are_named(holes):
+    holes[:, 1] = np.nan
+    with pytest.raises(MissingValuesError, match="without any value: 'b'") as caught:
+        Moments.from_data(holes, names=list("abcd"), missing="em")
+    assert caught.value.columns == ("b",)
+
+
+def test_columns_with_one_value_are_constant(holes):
+    holes[5:, 1] = np.nan
+    holes[:5, 1] = 7.0
+    with pytest.raises(ConstantColumnError, match="'X1'"):
+        Moments.from_data(holes, missing="em")
+
+
+def test_pairs_without_a_common_row_are_named(holes):
+    data = np.nan_to_num(holes)
+    data[:150, 0] = np.nan
+    data[150:, 3] = np.nan
+    audit = audit_data(data, missing="em")
+    finding = next(f for f in audit.warnings if f.code == "unpaired")
+    assert finding.columns == ("X0", "X3")
+    assert "no row has values of both 'X0' and 'X3'" in finding.message
+
+
+def test_a_dependence_is_an_error():
+    data = np.random.default_rng(0).standard_normal((200, 4))
+    data[:, 3] = data[:, 0] - 2 * data[:, 1]
+    data[np.random.default_rng(1).random(data.shape) < 0.1] = np.nan
+    with pytest.raises(LinearDependenceError, match="likelihood grows without bound") as caught:
+        Moments.from_data(data, missing="em")
+    assert set(caught.value.columns) == {"X0", "X1", "X3"}
+
+
+def test_more_columns_than_rows_are_refused(holes):
+    with pytest.raises(SampleSizeError, match="more rows than variables"):
+        Moments.from_data(holes[:4], missing="em")
+
+
+def test_shrinkage_cannot_be_had_with_it(holes):
+    with pytest.raises(ArgumentError, match="EM is an estimator by itself"):
+        Moments.from_data(holes, missing="em", estimator="oas")
+
+
+def test_too_few_passes_are_a_warning(holes, monkeypatch):
+    monkeypatch.setattr("qwo.moments.em.MAX_ITERATIONS", 2)
+    codes = [finding.code for finding in audit_data(holes, missing="em").warnings]
+    assert codes == ["missing-values", "no-convergence"]
+
+
+def test_the_estimate_is_not_mergeable(holes):
+    with pytest.warns(DataWarning):
+        moments = Moments.from_data(holes, missing="em")
+    with pytest.raises(MergeError, match="'em'"):
+        moments.merge(Moments.from_data(np.nan_to_num(holes)))
+
+
+def test_refusing_points_to_em(holes):
+    with pytest.raises(MissingValuesError, match="missing='em' to use what they have"):
+        Moments.from_data(holes)

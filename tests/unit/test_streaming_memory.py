@@ -1,0 +1,90 @@
+"""Data ten times as large as the memory allowed are read within it.
+
+The peak of the resident memory of a process of its own is measured, above what it has when a small
+file has been read.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pcsv
+import pyarrow.parquet as pq
+import pytest
+
+CLEAR = Path("/proc/self/clear_refs")
+LIMIT = 16_000_000
+N_COLUMNS = 20
+
+pytestmark = [
+    pytest.mark.skipif(not CLEAR.exists(), reason="the peak of a process can be reset on Linux"),
+    pytest.mark.skipif("LD_PRELOAD" in os.environ, reason="sanitizers take memory of their own"),
+]
+
+MEASURE = f"""
+import sys
+from pathlib import Path
+from qwo import Moments
+
+def peak():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+
+small, large = sys.argv[1:]
+Moments.from_dataset(small, memory_limit={LIMIT}, n_jobs=2)
+Path("{CLEAR}").write_text("5")
+before = peak()
+moments = Moments.from_dataset(large, memory_limit={LIMIT}, n_jobs=2)
+print(peak() - before, moments.n_samples)
+"""
+
+
+def table(n_rows: int) -> pa.Table:
+    rng = np.random.default_rng(0)
+    columns = {f"v{k}": rng.standard_normal(n_rows, dtype=np.float32) for k in range(N_COLUMNS)}
+    return pa.table(columns).cast(pa.schema([(name, pa.float64()) for name in columns]))
+
+
+def peak(small: Path, large: Path) -> tuple[int, float]:
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, str(small), str(large)],
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    extra, n_samples = done.stdout.split()
+    return int(extra), float(n_samples)
+
+
+def test_parquet_with_one_huge_row_group(tmp_path):
+    n_rows = 10 * LIMIT // (8 * N_COLUMNS)
+    pq.write_table(table(20_000), tmp_path / "small.parquet")
+    pq.write_table(
+        table(n_rows),
+        tmp_path / "large.parquet",
+        row_group_size=n_rows,
+        compression="none",
+        use_dictionary=False,
+        data_page_size=1 << 16,  # pyarrow holds a page of each column, whatever its size
+    )
+    extra, n_samples = peak(tmp_path / "small.parquet", tmp_path / "large.parquet")
+    assert n_samples == n_rows
+    assert extra < LIMIT
+
+
+def test_csv(tmp_path):
+    pcsv.write_csv(table(20_000), tmp_path / "small.csv")
+    part = table(100_000)
+    with (tmp_path / "large.csv").open("wb") as stream:
+        size = 0
+        while size < 10 * LIMIT:
+            pcsv.write_csv(part, stream, pcsv.WriteOptions(include_header=size == 0))
+            size = stream.tell()
+    extra, _ = peak(tmp_path / "small.csv", tmp_path / "large.csv")
+    assert extra < LIMIT
