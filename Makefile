@@ -5,7 +5,10 @@ WERROR ?= OFF
 
 VENV := .venv
 SANITIZE_VENV := .venv-sanitize
-PEERS_VENV := .venv-peers
+# Other people's tools bring their own requirements, so they live apart from the package.
+COMPARE_VENV := .venv-compare
+PEERS_VENVS := .venv-peers .venv-peers-*
+PROFILE ?= standard
 VENVS := $(VENV) $(SANITIZE_VENV)
 BIN := $(VENV)/bin
 
@@ -13,28 +16,50 @@ BIN := $(VENV)/bin
 NATIVE := pyproject.toml CMakeLists.txt $(shell find cpp bindings -type d -o -name '*.[ch]pp' 2>/dev/null)
 CPP := $(filter %.cpp %.hpp,$(NATIVE))
 
+# The script of the HTML report. Without npm the report shows a still picture.
+NPM := $(shell command -v npm)
+WEB := $(shell find web -name node_modules -prune -o -type f -print 2>/dev/null)
+BUNDLE := src/qwo/report/_bundle/report.js
+
 PRINT_BUILD_REQUIRES := import tomllib; \
   print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], "cmake", "ninja", sep="\n")
 
+PRINT_PACKAGES := import sysconfig; print(sysconfig.get_path("purelib"))
+PRINT_BORROWED := import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))
+PRINT_COMPARE := import tomllib; \
+  print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["compare"], sep="\n")
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench bench-flop check check-isa format sanitize wheel clean
+.PHONY: help setup demo docs test test-browser bench bench-flop bench-peers reproduce check check-isa format sanitize report-bundle wheel clean
 
 help:  ## show this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
-setup: $(VENV)/.installed  ## make .venv, compile, and install the package into it, editable
+setup: $(VENV)/.installed $(if $(NPM),.try-report-bundle)  ## make .venv, compile, and install the package into it, editable
 
-demo: setup  ## a first look at what the package does
+demo: setup  ## learn the graph of the bundled Sachs data, with bootstrap and report, into demo-output/
 	$(BIN)/python examples/demo.py
 
 test: setup  ## run the tests
 	$(BIN)/python -m pytest -n 2
 
+docs: setup  ## build the documentation into build/docs/; warnings are errors
+	$(BIN)/sphinx-build -W --keep-going --quiet -d build/doctrees docs build/docs
+
 bench: setup  ## time the kernels
 	$(BIN)/python -m benchmarks.micro
 
-bench-flop: setup $(PEERS_VENV)/.flop  ## compare with FLOP; goes on where it was left
+bench-flop: setup  ## compare with FLOP in depth; goes on where it was left
+	$(BIN)/python -m benchmarks.peers.environments flop
 	$(BIN)/python -m benchmarks.peers.flop --profile standard
+
+# PROFILE is smoke (two minutes), standard (an hour) or full; a peer that can't be installed is reported.
+bench-peers: setup  ## compare with the field; goes on where it was left
+	$(BIN)/python -m benchmarks.peers.environments
+	$(BIN)/python -m benchmarks.peers --profile $(PROFILE)
+
+reproduce: setup $(COMPARE_VENV)/.installed  ## run the paper's experiments, small; goes on where it was left
+	$(BIN)/qwo reproduce --profile quick --jobs 2
 
 check: setup check-isa  ## lint, formatting, types, layers
 	$(BIN)/ruff check
@@ -65,11 +90,25 @@ sanitize: $(SANITIZE_VENV)/.installed  ## run the tests under the address and un
 	ARROW_DEFAULT_MEMORY_POOL=system PYTHONMALLOC=malloc \
 	$(SANITIZE_VENV)/bin/python -m pytest -n 2
 
+report-bundle: $(BUNDLE)  ## bundle the script of the HTML report; takes npm
+
+# Set-up goes on where npm cannot reach its packages.
+.PHONY: .try-report-bundle
+.try-report-bundle:
+	@$(MAKE) --no-print-directory --silent report-bundle \
+	  || echo "npm could not bundle the report's script: reports will show a still picture" >&2
+
+# As root on Debian this installs what is missing; elsewhere it tells what to install.
+test-browser: setup $(VENV)/.browser  ## test the HTML report in headless Chromium
+	@$(MAKE) --no-print-directory report-bundle
+	QWO_REQUIRE_BROWSER=1 $(BIN)/python -m pytest -n 2 tests/browser
+
 wheel: setup  ## build a wheel into dist/
 	$(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
 
 clean:  ## remove everything that was made here
-	rm -rf $(VENV) $(SANITIZE_VENV) $(PEERS_VENV) build dist src/qwo/_core.pyi
+	rm -rf $(VENV) $(SANITIZE_VENV) $(COMPARE_VENV) $(PEERS_VENVS) build dist src/qwo/_core.pyi
+	rm -rf web/node_modules $(dir $(BUNDLE))
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find benchmarks examples src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -96,8 +135,26 @@ $(SANITIZE_VENV)/.installed: $(NATIVE) $(SANITIZE_VENV)/.build-requires
 	  --editable '.[test]'
 	@touch $@
 
-# Other people's tools bring their own requirements, so they live apart from the package.
-$(PEERS_VENV)/.flop: benchmarks/peers/requirements-flop.txt
-	$(PYTHON) -m venv $(PEERS_VENV)
-	$(PEERS_VENV)/bin/python -m pip install --quiet -r $<
+# causal-learn lives apart from the package, but sees its environment and so the very same build.
+$(COMPARE_VENV)/.installed: pyproject.toml | $(VENV)/.installed
+	$(BIN)/python -m venv $(COMPARE_VENV)
+	$(BIN)/python -c '$(PRINT_BORROWED)' > $$($(COMPARE_VENV)/bin/python -c '$(PRINT_PACKAGES)')/borrowed.pth
+	$(BIN)/python -c '$(PRINT_COMPARE)' | $(COMPARE_VENV)/bin/python -m pip install --quiet -r /dev/stdin
+	@touch $@
+
+web/node_modules/.package-lock.json: web/package.json web/package-lock.json
+	npm --prefix web ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(BUNDLE): $(WEB) web/node_modules/.package-lock.json
+	npm --prefix web run --silent build
+
+$(VENV)/.browser: | $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet playwright
+	@for package in chromium npm; do \
+	  command -v $$package >/dev/null && continue; \
+	  echo "installing $$package"; \
+	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$package >/dev/null; } \
+	    || { echo "please install $$package, which the tests of the report need"; exit 1; }; \
+	done
 	@touch $@

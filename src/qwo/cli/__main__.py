@@ -1,0 +1,5 @@
+"""``python -m qwo.cli``, the same as ``qwo``."""
+
+from qwo.cli import main
+
+main()

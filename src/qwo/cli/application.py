@@ -1,0 +1,90 @@
+"""``qwo``: its commands, and what ``qwo --help`` shows."""
+
+from __future__ import annotations
+
+import signal
+from typing import Annotated
+
+import typer
+
+from qwo.cli.audit import audit
+from qwo.cli.bench import bench
+from qwo.cli.bootstrap import bootstrap, merge
+from qwo.cli.compare import compare
+from qwo.cli.convert import convert
+from qwo.cli.failures import Commands
+from qwo.cli.fit import fit
+from qwo.cli.info import info
+from qwo.cli.learn import learn
+from qwo.cli.option_groups import with_option_groups
+from qwo.cli.reproduce import reproduce
+from qwo.cli.simulate import simulate
+
+HELP = """
+Causal graphs from continuous data, by searching over variable orders.
+
+[b]qwo audit cells.csv[/b]                     what is wrong or doubtful in the data
+[b]qwo learn cells.csv[/b]                     the graph, as a list of edges
+[b]qwo learn cells.csv -o result[/b]           a folder: graph, coefficients, report
+[b]qwo learn cells.csv -o result -b 200[/b]    and how sure each edge is
+"""
+
+EPILOG = (
+    "[b]qwo COMMAND --help[/b] shows examples and every option. Exit codes: 0 fine, 1 input cannot "
+    "be used, 2 wrong usage, 3 done but look, 130 interrupted (the best so far is saved)."
+)
+
+LEARNING = "From data to a graph"
+GRAPHS = "Graphs and models"
+TRYING = "Trying it out"
+
+app = typer.Typer(
+    name="qwo",
+    cls=Commands,
+    help=HELP,
+    epilog=EPILOG,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+for panel, commands in {
+    LEARNING: (audit, learn, bootstrap, merge),
+    GRAPHS: (compare, fit, convert),
+    TRYING: (simulate, bench, reproduce, info),
+}.items():
+    for command in commands:
+        app.command(rich_help_panel=panel, no_args_is_help=False)(with_option_groups(command))
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"qwo {version('qwo')}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            metavar="",
+            callback=_print_version,
+            is_eager=True,
+            help="Print the version and exit.",
+        ),
+    ] = False,
+) -> None:
+    """What all commands have in common."""
+
+
+def main() -> None:
+    """Run the command line of this process."""
+    if hasattr(signal, "SIGTERM"):
+        # Batch systems and `timeout` ask before they kill; what Ctrl-C would save is saved then.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    app(prog_name="qwo")

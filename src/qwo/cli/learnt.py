@@ -1,0 +1,165 @@
+"""What ``qwo learn`` knows in the end, in words and as one JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from qwo.cli.invocation import command_line
+from qwo.cli.reading import DataRead
+from qwo.cli.wording import count, table, wrapped_list
+
+if TYPE_CHECKING:
+    from qwo.discovery import Discovery
+    from qwo.graph import CausalGraph, Knowledge
+    from qwo.resample import Bootstrap
+    from qwo.sem import LinearSem
+
+__all__ = ["Learnt", "command_line"]
+
+WEAK_SUPPORT = 0.5
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """A graph with everything that belongs to it.
+
+    Attributes
+    ----------
+    data : DataRead
+    knowledge : Knowledge or None
+    found : Discovery
+    model : LinearSem or None
+        The linear model on ``found.dag``; None where it cannot be fitted.
+    n_resamples : int
+        How many were asked for.
+    bootstrap : Bootstrap or None
+        None also where Ctrl-C came first.
+    warnings : list of str
+        What was warned of on the way.
+    """
+
+    data: DataRead
+    knowledge: Knowledge | None
+    found: Discovery
+    model: LinearSem | None
+    n_resamples: int
+    bootstrap: Bootstrap | None
+    warnings: list[str]
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C cut the search or the bootstrap short."""
+        return "interrupted" in (self.found.status, self._bootstrap_status)
+
+    @property
+    def _bootstrap_status(self) -> str:
+        if self.bootstrap is not None:
+            return self.bootstrap.status
+        return "interrupted" if self.n_resamples else "not asked for"
+
+    def cpdag(self) -> CausalGraph:
+        """The equivalence class, with names."""
+        from qwo.graph import CausalGraph
+
+        return CausalGraph.from_matrix(self.found.cpdag, self.found.names, kind="cpdag")
+
+    def dag(self) -> CausalGraph:
+        """One member of it."""
+        from qwo.graph import CausalGraph
+
+        return CausalGraph.from_matrix(self.found.dag, self.found.names, kind="dag")
+
+    def edge_list(self, most: int | None = None) -> str:
+        """One edge a line, with its support if there was a bootstrap."""
+        edges = self.found.edges[:most]
+        rows = [list(edge) for edge in edges]
+        if self.bootstrap is not None:
+            for row, (a, _, b) in zip(rows, edges, strict=True):
+                row.append(f"{100 * self._support(a, b):.0f} %")
+        hidden = len(self.found.edges) - len(rows)
+        shown = table(rows, right=int(self.bootstrap is not None))
+        return f"{shown}\n… {count(hidden, 'more edge')}" if hidden else shown
+
+    def headline(self) -> str:
+        """What was found, in a line."""
+        found = self.found
+        directed = sum(mark == "-->" for _, mark, _ in found.edges)
+        parts = [
+            count(found.n_edges, "edge"),
+            f"{directed} directed and {found.n_edges - directed} undirected",
+            "" if self.data.moments.is_oracle else f"score {found.score:.2f}",
+            f"{found.status} after {found.seconds:.2f} s",
+        ]
+        return f"found {', '.join(part for part in parts if part)}"
+
+    def notes(self) -> Iterator[str]:
+        """What to think of before the graph is believed."""
+        found = self.found
+        undirected = sum(mark == "---" for _, mark, _ in found.edges)
+        if found.status != "converged":
+            reason = "the time limit" if found.status == "time limit" else "Ctrl-C"
+            yield f"the search was cut short by {reason}: a better graph may exist"
+        elif self._bootstrap_status == "interrupted":
+            done = 0 if self.bootstrap is None else self.bootstrap.n_done
+            yield f"the bootstrap was cut short by Ctrl-C, after {done} of {self.n_resamples} runs"
+        if not found.n_edges:
+            yield "no edge is worth its price; a lower --penalty (1 is the BIC) finds weaker ones"
+        if undirected:
+            yield (
+                f"{undirected} of {count(found.n_edges, 'edge')} could point either way: the data "
+                "fit both equally well. What you know can decide (--tiers, --require)"
+            )
+        weak = self._weak_edges()
+        if weak:
+            yield f"found again in fewer than half of the resamples: {wrapped_list(weak, 6)}"
+        yield "taken for granted: linear relations, no hidden common causes, no feedback"
+
+    def document(self) -> dict[str, Any]:
+        """All of it, for programs."""
+        found = self.found
+        return {
+            "kind": "result",
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "command": command_line(),
+            "data": {
+                **self.data.summary(),
+                "sha256": self.data.sha256,
+                "names": found.names,
+                "means": self.data.moments.means,
+                "standard_deviations": self.data.moments.scales,
+            },
+            "audit": [asdict(finding) for finding in self.data.audit.findings],
+            "warnings": self.warnings,
+            "notes": list(self.notes()),
+            "knowledge": None if self.knowledge is None else asdict(self.knowledge),
+            "n_variables": found.n_variables,
+            "n_edges": found.n_edges,
+            "score": found.score,
+            "status": "interrupted" if self.interrupted else found.status,
+            "seconds": found.seconds,
+            "edges": [list(edge) for edge in found.edges],
+            "dag_edges": [list(edge) for edge in self.dag().edges()],
+            "order": [found.names[v] for v in found.order],
+            "coefficients": None
+            if self.model is None
+            else [edge._asdict() for edge in self.model.edges],
+            "fit": None if self.model is None else asdict(self.model.fit),
+            "bootstrap": None if self.bootstrap is None else self.bootstrap.to_dict(),
+            "trace": found.trace,
+            "params": found.params,
+            "versions": found.versions,
+        }
+
+    def _support(self, first: str, second: str) -> float:
+        assert self.bootstrap is not None
+        names = self.found.names
+        return float(self.bootstrap.adjacency_support[names.index(first), names.index(second)])
+
+    def _weak_edges(self) -> list[str]:
+        if self.bootstrap is None:
+            return []
+        supports = [(self._support(a, b), f"{a} {mark} {b}") for a, mark, b in self.found.edges]
+        return [f"{edge} ({100 * s:.0f} %)" for s, edge in sorted(supports) if s < WEAK_SUPPORT]

@@ -1,0 +1,179 @@
+"""Data that are given on the command line, read as the options say."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from qwo.cli.console import Console, warn
+from qwo.cli.reading_options import DataFile, Reading, as_option, names_in
+from qwo.cli.wording import count, in_options
+from qwo.errors import InputError
+
+if TYPE_CHECKING:
+    from qwo.moments import Audit, Moments
+
+__all__ = ["DataFile", "DataRead", "Reading", "cure", "data_file", "read_data", "source_name"]
+
+STDIN = Path("-")
+
+
+@dataclass(frozen=True)
+class DataRead:
+    """What came out of a file."""
+
+    moments: Moments
+    audit: Audit
+    source: str
+    reading: Reading
+    sha256: str | None
+    """Of the file, byte by byte."""
+
+    rows: Any
+    """The samples, for those who resample them; the moments where there are no samples."""
+
+    def summary(self) -> dict[str, Any]:
+        """What was read, as headings and values."""
+        reading, moments = self.reading, self.moments
+        parts = {
+            "file": self.source,
+            "variables": moments.n_variables,
+            "samples": moments.n_samples,
+            "columns left out": names_in(reading.drop),
+            "transform": reading.transform,
+            "missing values": None if reading.missing == "raise" else reading.missing,
+            "covariance": None if moments.estimator == "plain" else moments.estimator,
+        }
+        return {heading: value for heading, value in parts.items() if value is not None}
+
+
+def read_data(
+    path: Path, reading: Reading, console: Console, *, with_rows: bool = False
+) -> DataRead:
+    """Read a file, say what was read, and warn of what is doubtful about it.
+
+    Parameters
+    ----------
+    path : Path
+        The file, or ``-``.
+    reading : Reading
+        How to read it.
+    console : Console
+        Where to say so.
+    with_rows : bool
+        Whether the samples themselves are needed, besides their moments.
+
+    Raises
+    ------
+    InputError
+        If it cannot be used; a note tells the options that would cure it.
+    """
+    from qwo.moments import read_moments
+
+    with data_file(path) as file:
+        try:
+            moments, audit = read_moments(file, **reading.arguments())
+            rows = _rows(file, reading) if with_rows and moments.estimator != "given" else moments
+        except InputError as error:
+            hint = _cure(file, reading)
+            if hint:
+                error.add_note(hint)
+            raise
+        digest = _digest(file)
+    found = DataRead(moments, audit, source_name(path), reading, digest, rows)
+    console.say(_what_was_read(found))
+    for finding in audit.warnings:
+        warn(in_options(finding.message))
+    return found
+
+
+def _rows(file: Path, reading: Reading) -> Any:
+    """The columns of a table that has been found usable, as a frame."""
+    import pyarrow as pa
+
+    from qwo.moments import read_table
+
+    arguments = reading.arguments()
+    for option in ("missing", "estimator", "n_samples"):
+        del arguments[option]
+    table = read_table(file, **arguments)
+    return pa.table(list(table.values.T), names=list(table.names))
+
+
+def _digest(file: Path) -> str | None:
+    """By which the data can be known again; folders of Parquet files have none."""
+    if file.is_dir():
+        return None
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+@contextmanager
+def data_file(path: Path) -> Iterator[Path]:
+    """The file itself, or what standard input holds, as a file."""
+    if path != STDIN:
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="qwo-") as folder:
+        file = Path(folder, "standard-input.csv")
+        file.write_bytes(sys.stdin.buffer.read())
+        try:
+            yield file
+        except InputError as error:
+            error.args = (str(error).replace(str(file), "standard input"),)
+            raise
+
+
+def source_name(path: Path) -> str:
+    """What to call the file."""
+    return "standard input" if path == STDIN else str(path)
+
+
+def _what_was_read(found: DataRead) -> str:
+    moments = found.moments
+    whole = moments.is_oracle or float(moments.n_samples).is_integer()
+    size = (
+        f"{moments.n_samples:.0f} samples"
+        if whole
+        else f"{moments.n_samples:.1f} effective samples"
+    )
+    if moments.is_oracle:
+        size = "exact moments (N = ∞)"
+    remarks = [
+        *(f"transform {value}" for value in found.reading.transform or []),
+        *([f"{moments.estimator} covariance"] if moments.estimator != "plain" else []),
+    ]
+    more = f" ({', '.join(remarks)})" if remarks else ""
+    return f"read {found.source}: {count(moments.n_variables, 'variable')}, {size}{more}"
+
+
+def _cure(file: Path, reading: Reading) -> str | None:
+    """The options that would make the file usable, where options can."""
+    from qwo.moments import audit_file
+
+    try:
+        audit = audit_file(file, **reading.arguments())
+    except InputError:
+        return None
+    return cure(audit)
+
+
+def cure(audit: Audit) -> str | None:
+    """The options that would cure the errors of an audit, where options can."""
+    dropped = [
+        name
+        for finding in audit.errors
+        if finding.code in ("non-numeric", "constant")
+        for name in finding.columns
+    ]
+    options = [f"--drop {shlex.join(as_option(dropped))}"] if dropped else []
+    if any(finding.code == "missing-values" for finding in audit.errors):
+        options.append("--missing em")
+    return " ".join(options) or None

@@ -1,0 +1,89 @@
+"""Messages of the library in the words of the command line.
+
+The library tells Python users which argument to pass; here the same cure is an option.
+"""
+
+from __future__ import annotations
+
+import re
+
+_ARGUMENTS = {
+    "alpha": "alpha",
+    "columns": "columns",
+    "decimal": "decimal",
+    "drop": "drop",
+    "engine": "engine",
+    "estimator": "covariance-estimator",
+    "gamma": "gamma",
+    "missing": "missing",
+    "n_jobs": "jobs",
+    "n_resamples": "bootstrap",
+    "n_samples": "samples",
+    "null_values": "null-value",
+    "penalty_discount": "penalty",
+    "random_state": "seed",
+    "restarts": "restarts",
+    "search": "search",
+    "separator": "separator",
+    "start": "start",
+    "time_limit": "time-limit",
+    "transform": "transform",
+}
+"""Arguments of the library and the options that give them."""
+
+_NAMES = "|".join(_ARGUMENTS)
+_UNDERSCORED = "|".join(name for name in _ARGUMENTS if "_" in name)
+
+_PHRASES = (
+    (r" \(drop=\[…\] where a file or frame is read\)", " (--drop)"),
+    (r", as in Moments\.from_covariance\(matrix, n_samples=1000\)", " (--samples)"),
+    (r" or 'oas' with the data", " or oas"),
+    (r"pass header=False", "add --no-header"),
+    (r"use to_dag\(…?(\.\.\.)?\) first", "add --dag"),
+    (r"pass format= ", "choose one with --from or --to: "),
+    (r", or use Moments\.from_csv or Moments\.from_parquet", ""),
+)
+
+
+def in_options(message: str) -> str:
+    """A message whose cures are options of a command."""
+    for pattern, words in _PHRASES:
+        message = re.sub(pattern, words, message)
+    # As in "pass missing='em'", "pass n_samples=" and "penalty_discount is -1".
+    message = re.sub(rf"\bpass (the right )?(?={_NAMES}=)", "add ", message)
+    message = re.sub(rf"\b({_NAMES})=('[^']*'|[\d.]+)?", _as_option, message)
+    message = re.sub(rf"^({_NAMES})(?= (is|must) )", _as_option, message, flags=re.MULTILINE)
+    # No prose has an underscore.
+    return re.sub(rf"\b({_UNDERSCORED})\b", _as_option, message)
+
+
+def _as_option(match: re.Match[str]) -> str:
+    value = (match[2] or "").strip("'") if "=" in match[0] else ""
+    return f"--{_ARGUMENTS[match[1]]}{' ' + value if value else ''}"
+
+
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """Such as ``1 edge`` or ``6 edges``."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def table(rows: list[list[str]], *, right: int = 0) -> str:
+    """Columns two blanks apart; the last `right` ones to the right, for numbers."""
+    if not rows:
+        return ""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    left = len(widths) - right
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+
+
+def wrapped_list(items: list[str], limit: int = 12) -> str:
+    """The first names of a list, and how many more there are."""
+    shown = ", ".join(items[:limit])
+    hidden = len(items) - limit
+    return f"{shown} and {hidden} more" if hidden > 0 else shown

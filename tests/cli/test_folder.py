@@ -1,0 +1,163 @@
+"""A folder appears whole or not at all, and nobody's files are lost."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from qwo.cli.folder import RECORD, check_folder, whole_folder
+from qwo.errors import ArgumentError
+from tests.cli.running import run
+
+FOLDER = Path("result")
+
+
+def make(files: dict[str, str], *, force: bool = False, folder: Path = FOLDER) -> None:
+    with whole_folder(folder, force=force) as made:
+        for name, text in files.items():
+            (made / name).parent.mkdir(exist_ok=True)
+            (made / name).write_text(text)
+        (made / RECORD).write_text(json.dumps({"files": [*files, RECORD]}))
+
+
+def contents(folder: Path = FOLDER) -> dict[str, str]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_text()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != RECORD
+    }
+
+
+def leftovers() -> list[str]:
+    return [path.name for path in Path().iterdir() if path.name.startswith(".")]
+
+
+def test_a_folder_is_made_with_its_parents() -> None:
+    make({"a": "1", "figures/b": "2"}, folder=Path("runs/today"))
+    assert contents(Path("runs/today")) == {"a": "1", "figures/b": "2"}
+    assert not leftovers()
+
+
+def test_an_empty_folder_is_taken() -> None:
+    FOLDER.mkdir()
+    make({"a": "1"})
+    assert contents() == {"a": "1"}
+
+
+def test_nothing_is_overwritten_without_force() -> None:
+    make({"a": "1"})
+    with pytest.raises(ArgumentError, match="--force"):
+        make({"a": "2"})
+    assert contents() == {"a": "1"}
+
+
+def test_force_replaces_what_qwo_wrote_and_keeps_the_rest() -> None:
+    make({"a": "1", "old": "1", "figures/x": "1"})
+    (FOLDER / "mine.txt").write_text("mine")
+    (FOLDER / "figures" / "mine.png").write_text("mine")
+    make({"a": "2", "new": "2"}, force=True)
+    assert contents() == {"a": "2", "new": "2", "mine.txt": "mine", "figures/mine.png": "mine"}
+    assert not leftovers()
+
+
+def test_force_refuses_to_replace_a_file_that_is_not_ours() -> None:
+    FOLDER.mkdir()
+    (FOLDER / "a").write_text("mine")
+    with pytest.raises(ArgumentError, match="not written by qwo"):
+        make({"a": "2"}, force=True)
+    assert contents() == {"a": "mine"}
+    assert not leftovers()
+
+
+@pytest.mark.parametrize("record", ["", "[]", "{}", '{"files": 3}', '{"files": ["../other"]}'])
+def test_a_strange_record_makes_nothing_ours(record: str) -> None:
+    FOLDER.mkdir()
+    Path("other").write_text("other")
+    (FOLDER / "a").write_text("mine")
+    (FOLDER / RECORD).write_text(record)
+    with pytest.raises(ArgumentError, match="not written by qwo"):
+        make({"a": "2"}, force=True)
+    assert contents() == {"a": "mine"}
+    assert Path("other").read_text() == "other"
+
+
+def test_a_failure_leaves_no_trace() -> None:
+    make({"a": "1"})
+
+    def interrupted() -> None:
+        with whole_folder(FOLDER, force=True) as made:
+            (made / "a").write_text("2")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert contents() == {"a": "1"}
+    assert not leftovers()
+
+
+def test_a_folder_that_someone_else_makes_meanwhile_is_left_alone() -> None:
+    def late() -> None:
+        with whole_folder(FOLDER, force=False) as made:
+            (made / "a").write_text("ours")
+            FOLDER.mkdir()
+            (FOLDER / "a").write_text("theirs")
+
+    with pytest.raises(ArgumentError, match="result-1"):
+        late()
+    assert (FOLDER / "a").read_text() == "theirs"
+    assert Path("result-1", "a").read_text() == "ours"
+
+
+def test_links_and_files_are_no_folders() -> None:
+    Path("file").write_text("x")
+    FOLDER.mkdir()
+    Path("link").symlink_to(FOLDER)
+    for name in ("file", "link"):
+        with pytest.raises(ArgumentError, match="not a folder"):
+            check_folder(Path(name), force=True)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no umask")
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o755), (0o077, 0o700), (0o002, 0o775)])
+def test_permissions_follow_the_umask(mask: int, mode: int, data: Path) -> None:
+    before = os.umask(mask)
+    try:
+        run("learn", data, "-o", FOLDER, "--no-figures")
+    finally:
+        os.umask(before)
+    assert FOLDER.stat().st_mode & 0o777 == mode
+    for path in FOLDER.iterdir():
+        assert path.stat().st_mode & 0o777 == mode & 0o666, path
+
+
+def test_learn_twice_into_one_folder(data: Path) -> None:
+    options = ("--no-report", "--no-figures")
+    assert run("learn", data, "-o", FOLDER, *options).exit_code == 0
+    (FOLDER / "notes.txt").write_text("mine")
+    again = run("learn", data, "-o", FOLDER, *options)
+    assert again.exit_code == 1
+    assert "--force" in again.stderr
+    assert not again.stdout  # refused before the search
+    assert run("learn", data, "-o", FOLDER, *options, "--force", "-f", "gml").exit_code == 0
+    assert (FOLDER / "notes.txt").read_text() == "mine"
+    assert (FOLDER / "cpdag.gml").is_file()
+    assert not (FOLDER / "cpdag.dot").exists()
+
+
+def test_a_report_that_fails_costs_neither_the_folder_nor_the_graph(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device", "report.html")
+
+    monkeypatch.setattr("qwo.report.write_report", full)
+    result = run("learn", data, "-o", FOLDER, "--no-figures")
+    assert result.exit_code == 1
+    assert "wrote" not in result.stderr
+    assert "No space left on device" in result.stderr
+    assert "a  -->  b" in result.stdout
+    assert not FOLDER.exists()
+    assert not leftovers()

@@ -1,0 +1,276 @@
+"""``qwo learn``: what it prints and what it writes."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import qwo
+from qwo.graph.formats import FORMATS
+from tests.cli.running import chain, run, run_json, write_table
+
+EDGES = [["a", "-->", "b"], ["c", "-->", "b"], ["c", "---", "d"]]
+FILES = {
+    "coefficients.csv",
+    "cpdag.csv",
+    "cpdag.dot",
+    "cpdag.json",
+    "dag.csv",
+    "dag.dot",
+    "dag.json",
+    "result.json",
+}
+FIGURES = {f"figures/{name}.{kind}" for name in ("graph", "matrix") for kind in ("svg", "png")}
+
+
+def files_in(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_edges_go_to_standard_output_and_remarks_to_standard_error(data: Path) -> None:
+    result = run("learn", data)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == ["a  -->  b", "c  -->  b", "c  ---  d"]
+    assert result.stderr.startswith(f"read {data}: 4 variables, 300 samples\nfound 3 edges")
+    assert "note: 1 of 3 edges could point either way" in result.stderr
+
+
+def test_the_graph_is_that_of_discover(data: Path) -> None:
+    found = qwo.discover(str(data), random_state=0)
+    shown = run_json("learn", data)
+    assert shown["edges"] == [list(edge) for edge in found.edges] == EDGES
+    assert shown["score"] == found.score
+    assert shown["params"]["random_state"] == 0
+
+
+def test_quiet_says_nothing_else(data: Path) -> None:
+    result = run("learn", data, "--quiet")
+    assert not result.stderr
+    assert result.stdout.count("\n") == 3
+    silent = run("learn", data, "--quiet", "-o", "result", "--no-report", "--no-figures")
+    assert not silent.output
+    assert Path("result", "cpdag.json").is_file()
+
+
+def test_json_is_all_there_is_on_standard_output(data: Path) -> None:
+    result = run("learn", data, "--json")
+    shown = json.loads(result.stdout)
+    assert shown["status"] == "converged"
+    assert shown["versions"]["core"]
+    assert shown["fit"]["df"] == 3
+    assert [edge["cause"] for edge in shown["coefficients"]]
+
+
+def test_the_folder_is_complete(data: Path) -> None:
+    result = run("learn", data, "-o", "result")
+    assert result.exit_code == 0, result.output
+    folder = Path("result")
+    assert "look at result/report.html" in result.stderr
+    written = files_in(folder)
+    assert FILES | FIGURES | {"report.html"} <= written
+    record = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    assert set(record["files"]) == written
+    assert record["command"] == f"qwo learn {data} -o result"
+    assert len(record["data"]["sha256"]) == 64
+    assert record["edges"] == EDGES
+    assert record["trace"]
+    assert qwo.compare(folder / "cpdag.json", folder / "dag.csv").exact
+    with (folder / "coefficients.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {(row["cause"], row["effect"]) for row in rows} >= {("a", "b"), ("c", "b")}
+    assert (folder / "report.html").read_text(encoding="utf-8").lstrip().startswith("<!")
+
+
+def test_report_and_figures_can_be_left_out(data: Path) -> None:
+    run("learn", data, "-o", "result", "--no-report", "--no-figures")
+    assert files_in(Path("result")) == FILES
+
+
+def test_all_formats_at_once(data: Path) -> None:
+    options = [word for name in FORMATS for word in ("-f", name)]
+    result = run("learn", data, "-o", "result", "--no-report", "--no-figures", *options)
+    assert result.exit_code == 0, result.output
+    for form in FORMATS.values():
+        assert Path("result", f"dag{form.suffixes[0]}").is_file()
+    # lavaan has no undirected edges.
+    assert not Path("result", "cpdag.lavaan").exists()
+    assert qwo.compare("result/cpdag.graphml", "result/cpdag.json").exact
+
+
+def test_the_same_seed_gives_the_same_files(data: Path) -> None:
+    for folder, jobs in (("first", 1), ("second", 2)):
+        run("learn", data, "-o", folder, "--seed", 3, "-j", jobs, "--no-report", "--no-figures")
+    for name in FILES - {"result.json"}:
+        assert Path("first", name).read_bytes() == Path("second", name).read_bytes()
+
+
+def test_standard_input(data: Path) -> None:
+    result = run("learn", "-", input=data.read_bytes())
+    assert result.stdout == run("learn", data).stdout
+    assert "read standard input: 4 variables" in result.stderr
+    broken = run("learn", "-", input="a,b\n1,2\n3\n")
+    assert broken.stderr.startswith("error: standard input: line 3")
+
+
+def test_parquet_tsv_and_covariance_files(data: Path) -> None:
+    expected = run("learn", data).stdout
+    columns = chain()
+    pq.write_table(pa.table(list(columns), names=list("abcd")), "data.parquet")
+    write_table(Path("data.tsv"), columns, "abcd", separator="\t")
+    covariance = np.cov(columns, bias=True)
+    write_table(Path("moments.csv"), covariance.T, "abcd")
+    assert run("learn", "data.parquet").stdout == expected
+    assert run("learn", "data.tsv").stdout == expected
+    assert run("learn", "moments.csv", "--samples", 300).stdout == expected
+
+
+def test_columns_drop_and_transforms(data: Path) -> None:
+    assert run_json("learn", data, "--columns", "a,b", "-c", "c")["data"]["names"] == [
+        "a",
+        "b",
+        "c",
+    ]
+    assert run_json("learn", data, "-d", "d")["data"]["names"] == ["a", "b", "c"]
+    columns = chain()
+    write_table(Path("skewed.csv"), [np.exp(columns[0]), *columns[1:]], "abcd")
+    assert run_json("learn", "skewed.csv", "-t", "log:a")["edges"] == EDGES
+    shown = run("learn", data, "-t", "rank-normal")
+    assert "(transform rank-normal)" in shown.stderr
+
+
+def test_missing_values_by_em() -> None:
+    columns = chain()
+    columns[1, ::10] = np.nan
+    write_table(Path("holes.csv"), columns, "abcd")
+    result = run("learn", "holes.csv", "--missing", "em")
+    assert result.exit_code == 0
+    assert "effective samples" in result.stderr
+    assert result.stderr.count("warning: 30 missing") == 1
+    dropped = run("learn", "holes.csv", "--missing", "drop", "--json")
+    assert json.loads(dropped.stdout)["data"]["samples"] == 270
+
+
+@pytest.mark.parametrize("kind", ["inline", "tetrad", "toml", "json"])
+def test_knowledge_is_kept(data: Path, kind: str) -> None:
+    Path("known.toml").write_text('tiers = [["d"], ["c"]]\nforbidden = [["a", "b"]]\n')
+    Path("known.json").write_text('{"tiers": [["d"], ["c"]], "forbidden": [["a", "b"]]}')
+    qwo.Knowledge(tiers=[["d"], ["c"]], forbidden=[("a", "b")]).to_file("known.txt")
+    options = {
+        "inline": ["--tiers", "d > c", "--forbid", "a,b"],
+        "tetrad": ["-k", "known.txt"],
+        "toml": ["-k", "known.toml"],
+        "json": ["-k", "known.json"],
+    }[kind]
+    shown = run_json("learn", data, *options)
+    assert ["d", "-->", "c"] in shown["edges"]
+    assert ["a", "-->", "b"] not in shown["edges"]
+    assert shown["knowledge"]["forbidden"] == [["a", "b"]]
+
+
+def test_knowledge_from_a_file_and_from_options_adds_up(data: Path) -> None:
+    Path("known.toml").write_text('tiers = [["d"], ["c"]]\n')
+    shown = run_json("learn", data, "-k", "known.toml", "--require", "d,a", "--leaves", "b")
+    assert ["d", "-->", "a"] in shown["edges"]
+    both = run("learn", data, "-k", "known.toml", "--tier", "a", "--tier", "b")
+    assert both.exit_code == 1
+    assert "choose one" in both.stderr
+
+
+def test_search_options_reach_the_search(data: Path) -> None:
+    shown = run_json(
+        "learn", data, "--search", "grasp", "--engine", "qwo", "--alpha", 0.01,
+        "--restarts", 2, "--start", "d,c,b,a", "--seed", 9, "--time-limit", 60,
+    )  # fmt: skip
+    wanted = {"search": "grasp", "engine": "qwo", "alpha": 0.01, "restarts": 2, "start": "given"}
+    assert wanted.items() <= shown["params"].items()
+    assert shown["params"]["random_state"] == 9
+
+
+def test_no_edges_is_an_empty_output_with_a_note() -> None:
+    rng = np.random.default_rng(0)
+    write_table(Path("noise.csv"), list(rng.normal(size=(3, 200))), "abc")
+    result = run("learn", "noise.csv")
+    assert result.exit_code == 0
+    assert not result.stdout
+    assert "--penalty" in result.stderr
+
+
+def test_a_terminal_shows_the_gist_of_a_large_graph_that_is_in_a_folder(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qwo.cli.learn.is_terminal", lambda _stream: True)
+    monkeypatch.setattr("qwo.cli.learn.MOST_SHOWN", 1)
+    lines = run("learn", data, "-o", "result", "--no-report", "--no-figures").stdout.splitlines()
+    assert lines == ["a  -->  b", "… 2 more edges"]
+    assert len(run("learn", data).stdout.splitlines()) == 3
+
+
+def test_messages_fit_the_terminal(data: Path) -> None:
+    shown = run("learn", data, columns=60).stderr.splitlines()
+    assert max(map(len, shown[2:])) < 60
+    assert max(map(len, run("learn", data).stderr.splitlines())) > 100
+
+
+def test_a_time_limit_is_kept_and_told(data: Path) -> None:
+    result = run("learn", data, "--time-limit", 0)
+    assert result.exit_code == 0
+    assert "cut short by the time limit" in result.stderr
+
+
+def test_bootstrap_supports(data: Path) -> None:
+    result = run("learn", data, "-b", 20, "-o", "result", "--no-figures")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[0] == "a  -->  b  100 %"
+    with Path("result", "support.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    supports = {(row["first"], row["second"]): float(row["adjacent"]) for row in rows}
+    assert supports["a", "b"] == 1.0
+    record = json.loads(Path("result", "result.json").read_text(encoding="utf-8"))
+    assert record["bootstrap"]["n_resamples"] == 20
+
+
+def test_a_bootstrap_that_fails_does_not_cost_the_graph() -> None:
+    write_table(Path("exact.csv"), np.array([[1, 0.5], [0.5, 1]]), "ab")
+    result = run("learn", "exact.csv", "--samples", "inf", "-b", 10)
+    assert result.exit_code == 3
+    assert result.stdout == "a  ---  b\n"
+    assert "warning: no bootstrap: exact moments" in result.stderr
+    assert "--samples" in result.stderr
+    assert run("learn", "exact.csv", "--samples", "inf", "-b", -1).exit_code == 1
+
+
+def test_bootstrap_warns_once_of_what_is_doubtful() -> None:
+    rng = np.random.default_rng(1)
+    names = [f"v{k}" for k in range(15)]
+    write_table(Path("wide.csv"), list(rng.normal(size=(15, 12))), names)
+    shown = run("learn", "wide.csv", "-b", 3).stderr
+    for line in set(shown.splitlines()):
+        assert shown.count(line + "\n") == 1
+
+
+def test_what_a_benchpress_module_needs(data: Path) -> None:
+    result = run("learn", data, "--benchpress", "adjmat.csv", "time.txt", "ntests.txt", "-q")
+    assert result.exit_code == 0
+    lines = Path("adjmat.csv").read_text(encoding="utf-8").splitlines()
+    assert lines == ["a,b,c,d", "0,1,0,0", "0,0,0,0", "0,1,0,1", "0,0,1,0"]
+    assert float(Path("time.txt").read_text(encoding="utf-8")) > 0
+    assert Path("ntests.txt").read_text(encoding="utf-8") == "None"
+
+
+def test_hostile_names_survive() -> None:
+    names = ["a,b", "<script>", "ü [b]x[/b]", '"quoted"']
+    columns = chain()
+    table = pa.table(list(columns), names=names)
+    pq.write_table(table, "data.parquet")
+    result = run("learn", "data.parquet", "-o", "result", "--no-figures")
+    assert result.exit_code == 0, result.output
+    assert "ü [b]x[/b]" in result.stdout
+    assert qwo.read_graph("result/cpdag.json").names == tuple(names)
+    dropped = run_json("learn", "data.parquet", "--drop", '"a,b"')
+    assert dropped["data"]["names"] == names[1:]

@@ -1,0 +1,183 @@
+"""audit, simulate, compare, fit, convert, bench."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import qwo
+from tests.cli.running import run, run_json, write_table
+
+SIMULATE = ("simulate", "-n", 8, "-N", 500, "--seed", 4, "-o")
+
+
+def test_the_exit_code_of_audit_tells(data: Path) -> None:
+    fine = run("audit", data)
+    assert (fine.exit_code, fine.stdout) == (
+        0,
+        f"{data}: 0 errors, 0 warnings; the data can be used\n",
+    )
+    rng = np.random.default_rng(0)
+    few = write_table(Path("few.csv"), list(rng.normal(size=(2, 6))), "ab")
+    assert run("audit", few).exit_code == 3
+    flat = write_table(Path("flat.csv"), [np.ones(9), np.arange(9.0), np.arange(9.0) ** 2], "abc")
+    broken = run("audit", flat, "--json")
+    assert broken.exit_code == 1
+    found = json.loads(broken.stdout)
+    assert found["findings"][0]["columns"] == ["a"]
+    assert found["cure"] == "--drop a"
+    assert run("audit", flat, "--drop", "a").exit_code == 3
+
+
+def test_simulate_writes_data_truth_and_coefficients() -> None:
+    result = run(*SIMULATE, "sim")
+    assert result.exit_code == 0
+    assert "next: qwo learn sim/data.csv" in result.stderr
+    data, dag, coefficients = qwo.simulate(
+        "er", n_variables=8, n_samples=500, standardize=True, random_state=4
+    )
+    graph = qwo.read_graph("sim/dag.csv")
+    assert (graph.matrix == dag).all()
+    with Path("sim/data.csv").open(encoding="utf-8") as file:
+        rows = np.array(list(csv.reader(file))[1:], dtype=float)
+    np.testing.assert_allclose(rows, data, rtol=1e-12)
+    with Path("sim/coefficients.csv").open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            i, j = graph.names.index(row["cause"]), graph.names.index(row["effect"])
+            assert float(row["coefficient"]) == coefficients[i, j]
+
+
+def test_simulate_again_from_the_seed_that_was_drawn() -> None:
+    run("simulate", "-n", 5, "-N", 20, "-o", "first")
+    seed = json.loads(Path("first/result.json").read_text())["parameters"]["seed"]
+    run("simulate", "-n", 5, "-N", 20, "-o", "second", "--seed", seed)
+    assert Path("first/data.csv").read_bytes() == Path("second/data.csv").read_bytes()
+
+
+def test_simulate_from_a_graph_to_parquet_or_to_standard_output() -> None:
+    Path("truth.dot").write_text("digraph { smoke -> tar; tar -> cancer }")
+    options = ("simulate", "--graph", "truth.dot", "-N", 30, "--seed", 1)
+    run(*options, "-o", "sim", "--data-format", "parquet")
+    assert pq.read_table("sim/data.parquet").column_names == ["smoke", "tar", "cancer"]
+    printed = run(*options).stdout.splitlines()
+    assert len(printed) == 31
+    assert printed[0].replace('"', "") == "smoke,tar,cancer"
+
+
+@pytest.mark.parametrize("options", [["--graph", "ring"], ["--degree", 50], ["--seed", "x"]])
+def test_simulate_refuses(options: list[str]) -> None:
+    assert run("simulate", "-n", 5, "-o", "sim", *options).exit_code in (1, 2)
+    assert not Path("sim").exists()
+
+
+def test_compare_with_scores() -> None:
+    run(*SIMULATE, "sim")
+    run("learn", "sim/data.csv", "-o", "found", "--no-report", "--no-figures")
+    shown = run("compare", "found", "sim/dag.csv", "--data", "sim/data.csv")
+    assert shown.exit_code == 0, shown.output
+    assert "exact recovery" in shown.stdout
+    assert "both score the same" in shown.stdout
+    numbers = run_json("compare", "found", "sim/dag.json", "--data", "sim/data.csv")
+    assert numbers["shd_cpdag"] == 0
+    assert abs(numbers["score_gap"]) < 1e-6
+    graph = qwo.read_graph("sim/dag.json")
+    assert numbers["score_true"] == pytest.approx(
+        float(qwo.score_graph("sim/data.csv", graph.matrix))
+    )
+
+
+def test_compare_tells_search_error_from_statistical_error() -> None:
+    run(*SIMULATE, "sim")
+    Path("empty.csv").write_text(
+        "\n".join([",".join(f"X{k}" for k in range(8)), *["0,0,0,0,0,0,0,0"] * 8])
+    )
+    missed = run("compare", "empty.csv", "sim/dag.csv", "--data", "sim/data.csv")
+    assert "a longer search" in missed.stdout
+    swapped = run("compare", "sim/dag.csv", "empty.csv", "--data", "sim/data.csv")
+    assert "more data would help" in swapped.stdout
+
+
+def test_compare_graphs_of_other_variables() -> None:
+    Path("one.dot").write_text("digraph { a -> b }")
+    Path("two.dot").write_text("digraph { a -> c }")
+    result = run("compare", "one.dot", "two.dot")
+    assert result.exit_code == 1
+    assert "same variables" in result.stderr
+
+
+def test_fit_takes_the_columns_of_the_graph(data: Path) -> None:
+    Path("model.dot").write_text("digraph { a -> b; c -> b }")
+    shown = run("fit", data, "model.dot", "-o", "coefficients.csv")
+    assert shown.exit_code == 0, shown.output
+    assert "Linear SEM: 3 variables, 2 edges, N = 300" in shown.stdout
+    numbers = run_json("fit", data, "model.dot")
+    model = qwo.fit_sem(
+        qwo.Moments.from_csv(data, columns=["a", "b", "c"]), [[0, 1, 0], [0, 0, 0], [0, 1, 0]]
+    )
+    assert numbers["fit"]["log_likelihood"] == pytest.approx(model.fit.log_likelihood)
+    with Path("coefficients.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["coefficient"]) for row in rows] == pytest.approx(
+        [edge.coefficient for edge in model.edges]
+    )
+    assert run("fit", data, "model.dot", "-o", "coefficients.csv").exit_code == 1
+    assert run("fit", data, "model.dot", "-o", "coefficients.csv", "--force").exit_code == 0
+
+
+def test_fit_says_which_coefficients_are_arbitrary(data: Path) -> None:
+    run("learn", data, "-o", "found", "--no-report", "--no-figures")
+    assert "warning: 1 of 3 edges are undirected" in run("fit", data, "found").stderr
+
+
+def test_convert_there_and_back() -> None:
+    Path("graph.dot").write_text("digraph { a -> b; c -> b }")
+    assert run("convert", "graph.dot", "graph.graphml").exit_code == 0
+    assert run("convert", "graph.graphml", "codes.csv", "--to", "pcalg").exit_code == 0
+    assert run("convert", "codes.csv", "back.json", "--from", "pcalg").exit_code == 0
+    assert qwo.compare("back.json", "graph.dot").shd_dag == 0
+    again = run("convert", "graph.dot", "graph.graphml")
+    assert again.exit_code == 1
+    assert "--force" in again.stderr
+
+
+def test_convert_in_a_pipe() -> None:
+    shown = run("convert", "-", "-", "--to", "edges", input="digraph { a -> b }")
+    assert shown.stdout.splitlines()[-1].startswith("a,b")
+    assert run("convert", "-", "-", input="digraph { a -> b }").exit_code == 1
+    assert run("convert", "-", "x.json", input="1,2,3").exit_code == 1
+
+
+def test_convert_refuses_what_a_format_cannot_hold() -> None:
+    Path("graph.json").write_text(
+        '{"format": "qwo-graph", "version": 1, "kind": "cpdag", "names": ["a", "b"],'
+        ' "edges": [{"source": "a", "target": "b", "type": "---"}]}'
+    )
+    refused = run("convert", "graph.json", "model.lavaan")
+    assert refused.exit_code == 1
+    assert "--dag" in refused.stderr
+    assert run("convert", "graph.json", "model.lavaan", "--dag").exit_code == 0
+    unknown = run("convert", "graph.json", "graph.pdf")
+    assert unknown.exit_code == 1
+    assert "--to" in unknown.stderr
+
+
+def test_a_folder_without_a_graph_is_refused() -> None:
+    Path("other").mkdir()
+    result = run("compare", "other", "other")
+    assert result.exit_code == 1
+    assert "cpdag.json" in result.stderr
+
+
+def test_bench_is_small_and_says_where_it_ran() -> None:
+    result = run("bench", "--sizes", "6,10", "--runs", 2, "-N", 300, "--degree", 2)
+    assert result.exit_code == 0
+    assert result.stdout.count("\n") == 3
+    assert "kernels" in result.stderr
+    assert run("bench", "--sizes", "3,x").exit_code == 1
+    assert run("bench", "--sizes", "3", "--degree", 9).exit_code == 1
+    assert run("bench", "--runs", 0).exit_code == 1

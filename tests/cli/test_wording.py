@@ -1,0 +1,40 @@
+"""Messages of the library in the words of the command line."""
+
+from __future__ import annotations
+
+import pytest
+
+from qwo.cli.wording import count, in_options, table, wrapped_list
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("pass missing='drop' to leave", "add --missing drop to leave"),
+        ("pass n_samples=, the number", "add --samples, the number"),
+        ("penalty_discount must be above 0; got -1", "--penalty must be above 0; got -1"),
+        ("search must be one of", "--search must be one of"),
+        ("the search is over", "the search is over"),
+        ("a line; pass header=False", "a line; add --no-header"),
+        (
+            "pass estimator='ledoit-wolf' or 'oas' with the data",
+            "add --covariance-estimator ledoit-wolf or oas",
+        ),
+        ("or penalty_discount alone", "or --penalty alone"),
+        ("--penalty is fine already", "--penalty is fine already"),
+        ("what the column 'missing' is", "what the column 'missing' is"),
+    ],
+)
+def test_cures_are_options(message: str, shown: str) -> None:
+    assert in_options(message) == shown
+
+
+def test_counts_and_lists() -> None:
+    assert count(1, "edge") == "1 edge"
+    assert count(0, "edge") == "0 edges"
+    assert wrapped_list(["a", "b", "c"], 2) == "a, b and 1 more"
+
+
+def test_tables_are_aligned() -> None:
+    assert table([["a", "10"], ["long", "9"]], right=1) == "a     10\nlong   9"
+    assert table([]) == ""

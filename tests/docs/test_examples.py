@@ -1,0 +1,35 @@
+"""The scripts in examples/ run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from examples import demo, python_interface
+
+
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_demo_leaves_a_report(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(demo, "RESAMPLES", 4)
+    demo.main()
+    shown = capfd.readouterr()
+    assert "Raf   ---  Mek" in shown.out
+    assert Path("demo-output/result/report.html").is_file()
+    assert "report.html" in shown.out
+
+
+def test_the_python_interface(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(python_interface, "N_VARIABLES", 20)
+    python_interface.main()
+    shown = capsys.readouterr().out
+    assert "the default" in shown
+    assert "Raf --- Mek" in shown
