@@ -7,32 +7,31 @@ of searches that go beyond it. Start with `qwo.discover`.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from qwo.discovery import Discovery, discover
-from qwo.errors import DataWarning, InputError
-from qwo.graph import (
-    CausalGraph,
-    Knowledge,
-    compare,
-    enumerate_dags,
-    read_graph,
-    sample_dag,
-    to_cpdag,
-    to_dag,
-    write_graph,
-)
-from qwo.moments import Moments
-from qwo.order.build import versions
-from qwo.order.order_dag import OrderDag, order_dag
-from qwo.sem import LinearSem, fit_sem, ida, score_graph, total_effect
-from qwo.simulation import simulate
-
 if TYPE_CHECKING:
+    from qwo.discovery.discover import discover
+    from qwo.discovery.result import Discovery
+    from qwo.errors import DataWarning, InputError
     from qwo.estimator.estimator import QWO
     from qwo.estimator.penalty_path import penalty_path
+    from qwo.graph import (
+        CausalGraph,
+        Knowledge,
+        compare,
+        enumerate_dags,
+        read_graph,
+        sample_dag,
+        to_cpdag,
+        to_dag,
+        write_graph,
+    )
+    from qwo.moments import Moments
+    from qwo.order.order_dag import OrderDag, order_dag
     from qwo.resample.bootstrap import bootstrap
     from qwo.resample.result import Bootstrap
+    from qwo.sem import LinearSem, fit_sem, ida, score_graph, total_effect
+    from qwo.simulation import simulate
 
-__version__: str = versions()["qwo"]
+    __version__: str
 
 __all__ = [
     "QWO",
@@ -63,17 +62,44 @@ __all__ = [
     "write_graph",
 ]
 
-
-_LATER = {
-    "QWO": "qwo.estimator",
-    "penalty_path": "qwo.estimator",
-    "Bootstrap": "qwo.resample",
-    "bootstrap": "qwo.resample",
+_NAMES = {
+    "discovery": ("Discovery", "discover"),
+    "errors": ("DataWarning", "InputError"),
+    "estimator": ("QWO", "penalty_path"),
+    "graph": (
+        "CausalGraph",
+        "Knowledge",
+        "compare",
+        "enumerate_dags",
+        "read_graph",
+        "sample_dag",
+        "to_cpdag",
+        "to_dag",
+        "write_graph",
+    ),
+    "moments": ("Moments",),
+    "order.order_dag": ("OrderDag", "order_dag"),
+    "resample": ("Bootstrap", "bootstrap"),
+    "sem": ("LinearSem", "fit_sem", "ida", "score_graph", "total_effect"),
+    "simulation": ("simulate",),
 }
-"""Names whose modules bring scikit-learn, which takes its time: imported when asked for."""
+_HOME = {name: home for home, names in _NAMES.items() for name in names}
+_PARTS = {home.partition(".")[0] for home in _NAMES} | {"datasets", "plot", "report", "search"}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        return getattr(import_module(_LATER[name]), name)
-    raise AttributeError(f"module 'qwo' has no attribute {name!r}")
+    """What is asked for, imported only then: SciPy, pyarrow and scikit-learn take their time."""
+    if name == "__version__":
+        value = import_module("qwo.order.build").versions()["qwo"]
+    elif name in _HOME:
+        value = getattr(import_module(f"qwo.{_HOME[name]}"), name)
+    elif name in _PARTS:
+        value = import_module(f"qwo.{name}")
+    else:
+        raise AttributeError(f"module 'qwo' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_PARTS, "__version__"})

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 import pickle
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -258,3 +260,36 @@ def test_the_result_survives_pickling() -> None:
 def test_an_engine_for_other_data_is_refused() -> None:
     with pytest.raises(ArgumentError, match="6 variables, the data 12"):
         qwo.discover(drawn()[0], engine=LocalScoreEngine(lambda *_: 0.0, 6))
+
+
+INTERRUPTED = """
+import os, signal, sys, threading
+import numpy as np
+import qwo
+
+data = np.random.default_rng(0).normal(size=(400, 300)) @ np.tri(300)
+moments = qwo.Moments.from_data(data)
+rounds = []
+def callback(progress):
+    rounds.append(progress.round)
+    if len(rounds) == 2:
+        os.kill(os.getpid(), signal.SIGINT)
+found = qwo.discover(moments, random_state=0, callback=callback, **eval(sys.argv[1]))
+assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+print(found.status, found.n_edges > 0)
+"""
+
+
+@pytest.mark.parametrize(
+    "options", ["{'restarts': 5000, 'n_jobs': 2}", "{'restarts': 5000}", "{'search': 'grasp'}"]
+)
+def test_ctrl_c_in_a_real_process_returns_the_best_graph_so_far(options: str) -> None:
+    """The signal used to reach the thread pool, and the result was lost."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", INTERRUPTED, options],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.stdout == "interrupted True\n", done.stderr

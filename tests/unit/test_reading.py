@@ -176,6 +176,12 @@ class TestCovarianceFiles:
         assert moments.names == ("a", "b", "c")
         assert audit.findings == ()
 
+    def test_a_full_matrix_is_not_mirrored(self, tmp_path):
+        path = tmp_path / "skew.csv"
+        path.write_text("a,b\n1,0.5\n0.2,1\n")
+        with pytest.raises(CovarianceError, match="symmetric"):
+            Moments.from_covariance_file(path, n_samples=100)
+
     def test_a_blank_triangle(self, tmp_path):
         path = tmp_path / "t.corr.csv"
         path.write_text("a,b,c\n1,,\n.2,1,\n.3,.1,1\n")

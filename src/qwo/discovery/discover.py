@@ -32,6 +32,7 @@ from qwo.order.build import versions
 from qwo.order.device import gpu_moments
 from qwo.order.protocol import OrderEngine
 from qwo.search import Callback, Control, start_order
+from qwo.search.interrupts import keyboard_heard
 from qwo.search.progress import progress_bar
 
 
@@ -141,7 +142,8 @@ def discover(
         first = None if own and resolved is None else _start(start, moments, resolved, rng)
         rival = None if second is None else _start(second, moments, resolved, rng)
         built = make_engine(choices, moments, resolved, first)
-        outcome = make_search(choices, resolved, threads, rival)(built, control, rng)
+        with keyboard_heard(control):
+            outcome = make_search(choices, resolved, threads, rival)(built, control, rng)
     dag = _final_dag(built, moments, resolved, penalty_discount)
     return Discovery(
         cpdag=to_cpdag(dag) if resolved is None else to_mpdag(dag, resolved),

@@ -149,6 +149,8 @@ def _square(
             "below them; a covariance matrix has as many rows as names"
         )
     values = np.zeros((len(names), len(names)))
+    # The last row of a full matrix is as long as that of a triangle.
+    triangle = any(len(line) < len(names) for line in cells)
     for k, (row, line) in enumerate(zip(rows, cells, strict=True)):
         numbers = _numbers(file, row, line, form)
         if len(numbers) not in (k + 1, len(names)):
@@ -157,7 +159,7 @@ def _square(
                 f"{k + 1} for a lower triangle"
             )
         values[k, : len(numbers)] = numbers
-        if len(numbers) == k + 1:
+        if triangle and len(numbers) == k + 1:
             values[:k, k] = numbers[:-1]
     return names, values
 

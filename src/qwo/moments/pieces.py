@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import glob
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +19,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 
 from qwo.errors import ColumnNameError, FileFormatError, MissingFileError, list_names
@@ -80,7 +80,7 @@ def find_pieces(source: Any, form: CsvFormat) -> Pieces:
     form : CsvFormat
         How text files are written.
     """
-    if isinstance(source, pads.Dataset):
+    if _is_dataset(source):
         return ArrowDataset(source)
     files, root = _find_files(source)
     kinds = {file_format(file) for file in files}
@@ -93,9 +93,15 @@ def find_pieces(source: Any, form: CsvFormat) -> Pieces:
     return CsvFiles(tuple(files), form)
 
 
+def _is_dataset(source: Any) -> bool:
+    """Whether this is a dataset of pyarrow, whose module brings pandas and is slow to import."""
+    module = sys.modules.get("pyarrow.dataset")
+    return module is not None and isinstance(source, module.Dataset)
+
+
 def is_collection(source: Any) -> bool:
     """Whether a source can only be read in pieces: a folder, a pattern, a list of files."""
-    if isinstance(source, pads.Dataset):
+    if _is_dataset(source):
         return True
     if isinstance(source, str | PathLike):
         path = Path(source)
@@ -268,7 +274,7 @@ def _open_parquet(file: Path) -> pq.ParquetFile:
 class ArrowDataset:
     """A dataset of pyarrow, on whatever file system and with whatever partitions it has."""
 
-    dataset: pads.Dataset
+    dataset: Any
 
     @cached_property
     def names(self) -> Sequence[str]:

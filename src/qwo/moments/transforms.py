@@ -12,7 +12,6 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from qwo.errors import ArgumentError, ColumnNameError, list_names
 from qwo.moments.arrays import Table
@@ -119,6 +118,9 @@ def check_domain(
 
 def rank_normal(values: FloatArray) -> FloatArray:
     """Normal scores Φ⁻¹((rank - ½) / m) of the m finite values of a column; ties share a rank."""
+    # SciPy's statistics take longer to import than the rest of this package.
+    from scipy.stats import rankdata
+
     result = np.array(values)
     finite = np.isfinite(values)
     result[finite] = ndtri((rankdata(values[finite]) - 0.5) / max(finite.sum(), 1))

@@ -82,6 +82,7 @@ class Control:
         self._deadline = self._start + limit
         self._callback = callback
         self._wake = self._deadline if callback is None else self._start
+        self._interrupted = False
 
     @property
     def seconds(self) -> float:
@@ -106,10 +107,17 @@ class Control:
         now = self._clock()
         if now < self._wake:
             return False
+        if self._interrupted:
+            raise Stopped("interrupted")
         if now >= self._deadline:
             raise Stopped("time limit")
         self._wake = min(self._deadline, now + HEARTBEAT)
         return True
+
+    def interrupt(self) -> None:
+        """Let the next `is_due` end the search."""
+        self._interrupted = True
+        self._wake = -math.inf
 
     def report(self, progress: Progress) -> None:
         """Show the callback where the search stands; raises `Stopped` if it says so."""
