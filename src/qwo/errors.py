@@ -7,6 +7,7 @@ catches them all, and the subclasses tell the cases apart for code that wants to
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Self
 
 
 class InputError(ValueError):
@@ -41,6 +42,10 @@ class FileFormatError(InputError):
 
 class MissingFileError(InputError, FileNotFoundError):
     """A file does not exist; also a `FileNotFoundError`."""
+
+    def __new__(cls, *args: object) -> Self:
+        """Not that of ValueError, which is found first by name: some picklers call it, in vain."""
+        return FileNotFoundError.__new__(cls, *args)
 
 
 class NonNumericError(InputError):
@@ -94,7 +99,7 @@ class EngineError(InputError):
 class MissingPackageError(InputError, ModuleNotFoundError):
     """An optional package is not installed; also a `ModuleNotFoundError`."""
 
-    def __init__(self, message: str, *, name: str) -> None:
+    def __init__(self, message: str, *, name: str = "") -> None:
         super().__init__(message)
         self.name = name
 

@@ -8,7 +8,8 @@
     ```
 
 ``qwo`` runs within this process, as on a terminal of 100 columns; ``ls`` and ``echo $?`` are all
-else that a session may use. Standard output and standard error are one, as on a terminal.
+else that a session may use. A session that needs an optional package says so after the language, as
+in ```` ```console needs-dask ````. Standard output and standard error are one, as on a terminal.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from qwo.cli import app
 
 COLUMNS = 100
 BLOCK = re.compile(
-    r"^```(?P<language>python|console)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL
+    r"^```(?P<language>python|console)(?P<packages>(?: needs-\w+)*)\n(?P<body>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
 )
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 SECONDS = re.compile(r"\d+\.\d+ s\b")
@@ -40,6 +42,7 @@ class Step:
     command: str
     output: str
     is_python: bool = False
+    packages: frozenset[str] = frozenset()
 
 
 def read_steps(page: Path) -> Iterator[Step]:
@@ -47,12 +50,13 @@ def read_steps(page: Path) -> Iterator[Step]:
     text = page.read_text(encoding="utf-8")
     for block in BLOCK.finditer(text):
         line = text.count("\n", 0, block.start("body")) + 1
+        packages = frozenset(block["packages"].replace("needs-", "").split())
         if block["language"] == "python":
-            yield Step(line, block["body"], "", is_python=True)
+            yield Step(line, block["body"], "", is_python=True, packages=packages)
             continue
         for part in re.finditer(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block["body"], re.MULTILINE):
             place = line + block["body"].count("\n", 0, part.start())
-            yield Step(place, part[1], part[2])
+            yield Step(place, part[1], part[2], packages=packages)
 
 
 class Session:

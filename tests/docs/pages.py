@@ -65,10 +65,11 @@ def run_page(
     names = {} if namespace is None else namespace
     for block in read_blocks(page):
         if block.packages <= set(packages):
-            yield block, _run(block, names, page.name)
+            yield block, run_block(block, names, page.name)
 
 
-def _run(block: Block, namespace: dict[str, Any], filename: str) -> str:
+def run_block(block: Block, namespace: dict[str, Any], filename: str) -> str:
+    """What a block prints."""
     tree = ast.Interactive(ast.parse(block.code, filename).body)
     ast.increment_lineno(tree, block.line - 1)  # errors point to lines of the page
     printed = io.StringIO()

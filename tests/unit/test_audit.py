@@ -16,6 +16,7 @@ from qwo.errors import (
     InputError,
     LinearDependenceError,
     MissingFileError,
+    MissingPackageError,
     MissingValuesError,
     NonNumericError,
     SampleSizeError,
@@ -299,6 +300,11 @@ def test_errors_cross_process_borders_with_their_columns(kind):
     assert type(error) is kind
     assert str(error) == "what, where and the cure"
     assert error.columns == ("a", "b")
+
+
+def test_a_missing_package_crosses_process_borders_with_its_name():
+    error = pickle.loads(pickle.dumps(MissingPackageError("install it", name="a")))
+    assert (type(error), str(error), error.name) == (MissingPackageError, "install it", "a")
 
 
 def test_lists_of_names_are_cut():
