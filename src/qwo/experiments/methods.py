@@ -1,0 +1,150 @@
+"""The methods that are compared: a search over orders, and the module that builds G^π for it.
+
+A method is named ``search/module``:
+
+=================  =================================================================================
+search             what it is
+=================  =================================================================================
+``grasp0``         our GRaSP, covered edges only, depth 3: what the paper's text says
+``grasp1``         our GRaSP, covered and singular edges, depth 3
+``grasp2``         our GRaSP, all edges, depth 3; ``grasp2-depth1``, ``grasp2-depth2``: less deep
+``hc``             our hill climbing, exchanges over at most 5 places
+``hc-random``      the same from a random order, where all others start by Markov boundaries
+``cl-grasp``       causal-learn's own GRaSP (with ``cl-bic`` only)
+``code-grasp``     the published code's way to search, modelled in `qwo.experiments.published`
+``code-hc``        the same for hill climbing
+=================  =================================================================================
+
+=================  =================================================================================
+module             what it is
+=================  =================================================================================
+``qwo``            our order factor: edge counts, Fisher's z at level 2/n²
+``qwo-likelihood`` the same with the capped likelihood instead of the number of edges
+``bic``            our exact BIC engine, penalty 2 log N for an edge
+``cl-…``           local scores of causal-learn, see `qwo.experiments.causal_learn`
+``own-test``       of a code search: QWO with partial correlations
+``its-test``       the same with the published edge test
+``as-published``   the same with the published edge test and the stale basis
+=================  =================================================================================
+
+``default`` is `qwo.discover` without options.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+from qwo.discovery import discover
+from qwo.errors import ArgumentError
+from qwo.experiments.causal_learn import PENALTY_DISCOUNT, SCORES, own_grasp
+from qwo.experiments.models import FloatArray, Problem
+from qwo.experiments.published import Habits, published_search
+from qwo.graph.dag import Adjacency
+from qwo.order.bic import BicEngine
+from qwo.order.local_score import LocalScoreEngine
+from qwo.order.protocol import OrderEngine
+from qwo.order.qwo import QwoEngine
+from qwo.search import Control, SearchOutcome, grasp, hill_climbing, start_order
+from qwo.search.control import Stopped
+
+
+class Found(NamedTuple):
+    """The graph of a method, a DAG or a CPDAG, and whether it had the time to end by itself."""
+
+    graph: Adjacency
+    finished: bool
+
+
+Search = Callable[..., SearchOutcome]
+SEARCHES: dict[str, Search] = {
+    "grasp0": partial(grasp, version=0, depth=3),
+    "grasp1": partial(grasp, version=1, depth=3),
+    "grasp2": partial(grasp, version=2, depth=3),
+    "grasp2-depth1": partial(grasp, version=2, depth=1),
+    "grasp2-depth2": partial(grasp, version=2, depth=2),
+    "hc": partial(hill_climbing, distance=5),
+    "hc-random": partial(hill_climbing, distance=5),
+}
+HABITS = {
+    "own-test": Habits(),
+    "its-test": Habits(its_test=True),
+    "as-published": Habits(its_test=True, stale_basis=True),
+}
+OWN_MODULES = ("qwo", "qwo-likelihood", "bic")
+DEFAULT = "default"
+
+
+def check_method(method: str) -> str:
+    """A method that exists, as given."""
+    search, _, module = method.partition("/")
+    known = (
+        method in (DEFAULT, "cl-grasp/cl-bic")
+        or (search in SEARCHES and module in (*OWN_MODULES, *SCORES))
+        or (search in ("code-grasp", "code-hc") and module in HABITS)
+    )
+    if not known:
+        raise ArgumentError(
+            f"there is no method {method!r}; a method is search/module, such as 'grasp0/qwo', "
+            f"with a search from {', '.join(SEARCHES)} and a module from "
+            f"{', '.join([*OWN_MODULES, *SCORES])}"
+        )
+    return method
+
+
+def needs_causal_learn(method: str) -> bool:
+    """Whether a method runs code of causal-learn, which no time limit reaches from within."""
+    return "cl-" in method
+
+
+def run_method(method: str, problem: Problem, seed: int, budget: float) -> Found:
+    """The graph that a method finds within so many seconds of processor time."""
+    search, _, module = method.partition("/")
+    if method == DEFAULT:
+        found = discover(problem.moments, random_state=seed, time_limit=budget)
+        return Found(found.dag, found.status == "converged")
+    if search == "cl-grasp":
+        return Found(own_grasp(sample_of(problem), seed), finished=True)
+    if module in HABITS:
+        return _as_published(search.removeprefix("code-"), HABITS[module], problem, seed, budget)
+    control = Control(time_limit=budget, clock=time.process_time)
+    start = "random" if search == "hc-random" else "markov-boundary"
+    engine = make_engine(module, problem, start, seed)
+    outcome = SEARCHES[search](engine, control=control, random_state=seed)
+    return Found(engine.dag(), outcome.status == "converged")
+
+
+def make_engine(
+    module: str, problem: Problem, start: str = "markov-boundary", seed: int = 0
+) -> OrderEngine:
+    """The module at a start order, by default the paper's."""
+    moments = problem.moments
+    order = start_order(start, moments.correlation, moments.n_samples, random_state=seed)
+    if module == "qwo":
+        return QwoEngine(moments, objective="edges", order=order)
+    if module == "qwo-likelihood":
+        return QwoEngine(moments, objective="likelihood", order=order)
+    if module == "bic":
+        return BicEngine(moments, penalty_discount=PENALTY_DISCOUNT, order=order)
+    score = SCORES[module](sample_of(problem))
+    engine = LocalScoreEngine(score, moments.n_variables)
+    engine.reset(order)
+    return engine
+
+
+def sample_of(problem: Problem) -> FloatArray:
+    """The sample of a problem, for methods that exact moments do not serve."""
+    if problem.data is None:
+        raise ArgumentError("scores of causal-learn need a sample; this covariance is exact")
+    return problem.data
+
+
+def _as_published(search: str, habits: Habits, problem: Problem, seed: int, budget: float) -> Found:
+    control = Control(time_limit=budget, clock=time.process_time)
+    try:
+        dag = published_search(search, problem.moments, habits, seed, check=control.is_due)
+    except Stopped:
+        return Found(problem.truth[:0, :0], finished=False)
+    return Found(dag, finished=True)

@@ -1,0 +1,169 @@
+"""Runs: functions of their parameters, with their cost and where they were made."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from qwo.errors import InputError
+from qwo.experiments.growth import measure_growth
+from qwo.experiments.items import Run, curve_of
+from qwo.experiments.measure import measured
+from qwo.experiments.methods import Found, needs_causal_learn, run_method
+from qwo.experiments.models import Problem, make_problem
+from qwo.experiments.store import Row
+from qwo.graph import pshd, skeleton_f1
+from qwo.order.build import versions
+
+DONE, CUT_OFF, FAILED = "done", "cut off", "failed"
+
+ALARM = int(getattr(signal, "SIGPROF", 0))
+"""The signal that a process gets when its processor time is up, where there is one."""
+
+GRACE = 2.0
+"""Seconds beyond its budget after which a run is killed: one that ends by itself tells more."""
+
+START_UP, LARGEST_DELAY = 60.0, 10.0
+"""A process is killed after so many seconds, and so many times its runs' budgets, on the clock of
+the wall, whatever its processor time: it may share the processor with others."""
+
+ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
+
+
+@dataclass(frozen=True)
+class Executor:
+    """How runs are made, for `qwo.parallel.run_many` to send around.
+
+    Attributes
+    ----------
+    budget : float
+        Seconds of processor time for each run.
+    python : str or None
+        The interpreter of the environment with causal-learn.
+    """
+
+    budget: float
+    python: str | None = None
+
+    def __call__(self, runs: Sequence[Run]) -> list[Row]:
+        """The rows of a few runs; none of a curve after its first that was cut off."""
+        if not runs:
+            return []
+        if not needs_causal_learn(runs[0]["method"]):
+            return list(run_here(runs, self.budget))
+        rows = run_in_process(runs, self.budget, self.python or sys.executable)
+        # A run that was cut off or failed has ended the process: those left get a new one.
+        left, last = runs[len(rows) :], rows[-1]
+        if last.outcome["status"] == CUT_OFF:
+            left = [run for run in left if curve_of(run) != curve_of(last.run)]
+        return rows + self(left)
+
+
+def run_here(runs: Iterable[Run], budget: float) -> Iterator[Row]:
+    """The rows of runs made in this process, on one thread, up to the first that is cut off."""
+    for run in runs:
+        try:
+            outcome = run_one(run, budget)
+        except InputError as refusal:
+            outcome = {"status": FAILED, "reason": str(refusal)}
+        row = _row(run, outcome, budget)
+        yield row
+        if row.outcome["status"] == CUT_OFF:
+            break
+
+
+def run_one(run: Run, budget: float) -> dict[str, Any]:
+    """What comes of a run: how it ended, the quality of its graph, and its cost."""
+    with threadpool_limits(1), warnings.catch_warnings():
+        # Doubts about the data, and other people's code, are no concern of an experiment.
+        warnings.simplefilter("ignore")
+        problem = make_problem(run)
+        if run["kind"] == "growth":
+            return measure_growth(run, problem)
+        return _search(run, problem, budget)
+
+
+def _search(run: Run, problem: Problem, budget: float) -> dict[str, Any]:
+    with measured() as cost:
+        found = run_method(run["method"], problem, run["seed"], budget)
+    if not found.finished or (cost["cpu"] or 0.0) > budget:
+        return _cut(cost)
+    return {"status": DONE, **_quality(found, problem), **cost}
+
+
+def _quality(found: Found, problem: Problem) -> dict[str, Any]:
+    return {
+        "skf1": skeleton_f1(found.graph, problem.truth),
+        "pshd": pshd(found.graph, problem.truth),
+        "edges": int((found.graph == 1).sum() + (found.graph == 2).sum() // 2),
+        "true_edges": int(problem.truth.sum()),
+    }
+
+
+def _cut(cost: Mapping[str, float | None]) -> dict[str, Any]:
+    return {"status": CUT_OFF, **cost}
+
+
+def run_in_process(runs: Sequence[Run], budget: float, python: str) -> list[Row]:
+    """The rows of runs made in a process of their own, which is killed when its time is up."""
+    request = json.dumps({"runs": list(runs), "budget": budget})
+    longest = START_UP + LARGEST_DELAY * (budget + GRACE) * len(runs)
+    killed = False
+    with subprocess.Popen(
+        [python, "-m", "qwo.experiments.worker"],
+        env=os.environ | ONE_THREAD,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            said, error = process.communicate(request, longest)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            said, error = process.communicate()
+            killed = True
+    rows = [Row(**json.loads(line)) for line in said.splitlines() if line.startswith('{"run":')]
+    if process.returncode == 0:
+        return rows
+    run = runs[len(rows)]
+    if killed or process.returncode == -ALARM:
+        return [*rows, _row(run, _cut({"cpu": budget}), budget)]
+    reason = (error.strip() or f"exit status {process.returncode}").splitlines()[-1]
+    return [*rows, _row(run, {"status": FAILED, "reason": reason}, budget)]
+
+
+def _row(run: Run, outcome: dict[str, Any], budget: float) -> Row:
+    return Row(dict(run), outcome | {"budget": budget}, _record())
+
+
+def _record() -> dict[str, Any]:
+    """Versions and build configuration of everything that makes the numbers."""
+    found = versions()
+    if find_spec("causallearn"):
+        try:
+            found["causal-learn"] = version("causal-learn")
+        except PackageNotFoundError:
+            found["causal-learn"] = "unknown"
+    return found
+
+
+def find_python() -> str | None:
+    """An interpreter that has causal-learn: this one, or that of `.venv-compare` beside ours."""
+    if find_spec("causallearn"):
+        return sys.executable
+    beside = Path(sys.prefix).parent / ".venv-compare"
+    places = (beside / "bin" / "python", beside / "Scripts" / "python.exe")
+    return next((str(place) for place in places if place.exists()), None)

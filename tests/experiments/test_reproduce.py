@@ -1,0 +1,174 @@
+"""The whole command: interrupted, continued, and shown."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+import statistics
+import subprocess
+import sys
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from qwo.cli.option_groups import with_option_groups
+from qwo.cli.reproduce import reproduce as command
+from qwo.datasets import load_network, load_paper_figures, load_paper_table2
+from qwo.errors import ArgumentError
+from qwo.experiments import ResultStore, reproduce
+
+OWN = ["*/qwo", "*/bic", "default"]
+SMALL = {"only_methods": OWN, "profile": "quick", "graphs": 2}
+
+
+def numbers(folder):
+    rows = ResultStore(folder / "runs.jsonl").rows()
+    cost = ("wall", "cpu", "memory")
+    return {
+        key: {name: value for name, value in row.outcome.items() if name not in cost}
+        for key, row in rows.items()
+    }
+
+
+def run_app(*arguments):
+    app = typer.Typer()
+    app.command()(with_option_groups(command))
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+KILLED = """
+import os, signal
+from qwo.experiments import ResultStore, reproduce
+
+append, rows = ResultStore.append, []
+
+def die_in_the_midst_of_a_line(self, row):
+    rows.append(row)
+    if len(rows) == 30:
+        os.write(self._file, b'{"run": {"kind": "sea')
+        os.kill(os.getpid(), signal.SIGKILL)
+    append(self, row)
+
+ResultStore.append = die_in_the_midst_of_a_line
+reproduce(["table2"], folder=%r, **%r)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_killed_in_the_middle_and_started_again_it_ends_with_the_same_numbers(tmp_path):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    died = subprocess.run([sys.executable, "-c", KILLED % (str(broken), SMALL)], check=False)
+    assert died.returncode == -signal.SIGKILL
+    assert len(numbers(broken)) == 29
+    assert not (broken / "index.md").exists()
+    reproduce(["table2"], folder=broken, **SMALL)
+    reproduce(["table2"], folder=whole, **SMALL)
+    assert len(numbers(whole)) == 50
+    assert numbers(broken) == numbers(whole)
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reproduction")
+    methods = [a for pattern in OWN for a in ("--only-methods", pattern)]
+    result = run_app("er2", "table2", "-o", folder, "--graphs", 2, "--json", *methods)
+    assert result.exit_code == 0, result.output
+    return folder, json.loads(result.stdout)
+
+
+def test_every_row_tells_where_it_comes_from(done):
+    folder, _ = done
+    for row in ResultStore(folder / "runs.jsonl").rows().values():
+        assert {"seed", "method", "n_variables", "n_samples", "noise"} <= row.run.keys()
+        assert {"skf1", "pshd", "wall", "cpu", "memory", "status"} <= row.outcome.keys()
+        assert {"qwo", "python", "numpy", "scipy", "core"} <= row.record.keys()
+        assert row.outcome["status"] == "done"
+
+
+def test_the_page_shows_means_beside_the_paper_s_numbers(done):
+    folder, document = done
+    page = (folder / "index.md").read_text(encoding="utf-8")
+    assert document["page"] == str(folder / "index.md")
+    runs = ResultStore(folder / "runs.jsonl").rows().values()
+    mine = [
+        r.outcome["skf1"]
+        for r in runs
+        if r.run["method"] == "hc/qwo" and r.run["graph"] == "survey"
+    ]
+    assert len(mine) == 2
+    line = next(line for line in page.splitlines() if line.startswith("| QWO: HC, our order"))
+    assert line.split("|")[3].strip().startswith(f"{statistics.mean(mine):.2f} ± ")
+    assert line.split("|")[3].strip().endswith("(0.92)")
+    for name in ("gaussian-qwo.png", "gaussian-bic.png"):
+        assert f"]({name})" in page
+        assert (folder / name).read_bytes().startswith(b"\x89PNG")
+    assert "oracle.png" not in page
+
+
+def test_compact_results_have_a_line_for_each_point(done):
+    folder, _ = done
+    with (folder / "results-searches.csv").open(encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    assert {line["graphs"] for line in lines} == {"2"}
+    points = [r.run | {"seed": 0} for r in ResultStore(folder / "runs.jsonl").rows().values()]
+    assert len(lines) == len({json.dumps(point, sort_keys=True) for point in points})
+
+
+def test_a_point_that_was_cut_off_is_shown_as_such(done, tmp_path):
+    folder, _ = done
+    rows = list(ResultStore(folder / "runs.jsonl").rows().values())
+    slow = next(r for r in rows if r.run["method"] == "hc/bic" and r.run["graph"] == "asia")
+    cut = {"status": "cut off", "budget": 5.0, "cpu": 5.0}
+    with ResultStore(tmp_path / "runs.jsonl") as store:
+        for row in rows:
+            same = row.run | {"seed": 0} == slow.run | {"seed": 0}
+            store.append(row._replace(outcome=cut) if same else row)
+    page = reproduce(folder=tmp_path, page_only=True).page.read_text(encoding="utf-8")
+    line = next(line for line in page.splitlines() if line.startswith("| BIC: HC, our engine"))
+    assert line.split("|")[4].strip() == "cut off (0.94)"
+    with (tmp_path / "results-searches.csv").open(encoding="utf-8") as file:
+        (found,) = [line for line in csv.DictReader(file) if line["cut_off"] == "1"]
+    assert (found["graph"], found["graphs"], found["skf1_mean"]) == ("asia", "0", "")
+
+
+def test_the_page_alone_changes_nothing(done):
+    folder, _ = done
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    result = run_app("--page", "-o", folder, "--quiet")
+    assert result.exit_code == 0
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_without_runs_there_is_no_page(tmp_path):
+    with pytest.raises(ArgumentError, match="there are no runs in"):
+        reproduce(folder=tmp_path, page_only=True)
+
+
+def test_wrong_arguments_are_refused(tmp_path):
+    with pytest.raises(ArgumentError, match="profile is 'slow'"):
+        reproduce(profile="slow", folder=tmp_path)
+    with pytest.raises(ArgumentError, match="no item 'er9'"):
+        reproduce(["er9"], folder=tmp_path)
+    with pytest.raises(ArgumentError, match="compare_python is"):
+        reproduce(["er2"], folder=tmp_path, compare_python=tmp_path / "python")
+    with pytest.raises(ArgumentError, match="no method fits"):
+        reproduce(["er2"], folder=tmp_path, only_methods=["nonsense"])
+
+
+def test_the_paper_s_points_are_read():
+    points = load_paper_figures()
+    assert len(points) == 270
+    assert {p.n_variables for p in points} == {5, 10, 20, 30, 40, 50, 75, 100, 150}
+    hc = next(p for p in points if p[:4] == ("ER4", "SKF1", "HC-QWO", 100))
+    assert hc.value == pytest.approx(0.722, abs=1e-3)
+
+
+def test_table_2_of_the_paper_shows_single_runs():
+    """The page says so: every PSHD is a whole number of changes divided by n, to two digits."""
+    cells = [cell for cell in load_paper_table2() if cell.metric == "PSHD"]
+    assert len(cells) == 40
+    for cell in cells:
+        n = 5 if cell.graph == "ER2" else load_network(cell.graph).n_variables
+        assert abs(cell.value - round(cell.value * n) / n) < 0.01, cell
