@@ -22,12 +22,39 @@ std::vector<std::uint8_t> to_bytes(const MaskIn& mask) {
     return {mask.data(), mask.data() + mask.size()};
 }
 
+// The matrix as it is for fits over candidates; for fits over all variables they take whole rows of
+// it, and want them aligned.
+CorrelationRows correlation_rows(const MatrixIn& matrix, bool whole) {
+    const int n = static_cast<int>(matrix.shape(0));
+    if (whole) {
+        auto copy = std::make_shared<const Matrix>(Matrix::copy_of(matrix.data(), n, n));
+        return {copy, copy->row(0), n, copy->stride()};
+    }
+    std::shared_ptr<MatrixIn> owner(new MatrixIn(matrix), [](MatrixIn* array) {
+        nb::gil_scoped_acquire acquired;
+        delete array;
+    });
+    return {owner, matrix.data(), n, n};
+}
+
+// Lists one after the other; list v ends before ends[v].
+std::vector<std::vector<std::int32_t>> to_lists(const OrderIn& items, const OrderIn& ends) {
+    std::vector<std::vector<std::int32_t>> lists(ends.shape(0));
+    const std::int64_t* next = items.data();
+    for (std::size_t v = 0; v < lists.size(); ++v) {
+        const std::int64_t* end = items.data() + ends.data()[v];
+        lists[v].assign(next, end);
+        next = end;
+    }
+    return lists;
+}
+
 ParentSets make_parent_sets(const MatrixIn& correlation, double n_samples, double penalty,
                             int max_parents, nb::object may_cause, nb::object precedes,
-                            std::vector<std::vector<int>> required, const std::string& kernel) {
+                            std::vector<std::vector<int>> required, const std::string& kernel,
+                            const OrderIn& candidates, const OrderIn& ends) {
     auto problem = std::make_shared<BicProblem>();
-    const int n = static_cast<int>(correlation.shape(0));
-    problem->correlation = Matrix::copy_of(correlation.data(), n, n);
+    problem->correlation = correlation_rows(correlation, ends.shape(0) == 0);
     problem->n_samples = n_samples;
     problem->penalty = penalty;
     problem->max_parents = max_parents;
@@ -38,7 +65,7 @@ ParentSets make_parent_sets(const MatrixIn& correlation, double n_samples, doubl
         problem->constraints.precedes = to_bytes(nb::cast<MaskIn>(precedes));
     }
     problem->constraints.required = std::move(required);
-    return ParentSets(std::move(problem), kernels(kernel));
+    return ParentSets(std::move(problem), kernels(kernel), to_lists(candidates, ends));
 }
 
 std::vector<int> sorted_parents(const ParentSets& engine, int v) {
@@ -55,6 +82,8 @@ const char* phase_name(SearchPhase phase) {
         return "tucks";
     case SearchPhase::sweep:
         return "sweep";
+    case SearchPhase::renewal:
+        return "renewal";
     case SearchPhase::done:
         break;
     }
@@ -69,6 +98,7 @@ nb::dict counts_of(const InsertionSearch& search) {
     result["tucks"] = counts.tucks;
     result["improving_tucks"] = counts.improving_tucks;
     result["sweeps"] = counts.sweeps;
+    result["renewed"] = counts.renewed;
     return result;
 }
 
@@ -81,7 +111,10 @@ void bind_parent_sets(nb::module_& m) {
         .def_static("create", &make_parent_sets, nb::arg("correlation").noconvert(),
                     nb::arg("n_samples"), nb::arg("penalty"), nb::arg("max_parents"),
                     nb::arg("may_cause").none(), nb::arg("precedes").none(), nb::arg("required"),
-                    nb::arg("kernels") = "")
+                    nb::arg("kernels"), nb::arg("candidates").noconvert(),
+                    nb::arg("ends").noconvert(),
+                    "Candidates of variable v are candidates[ends[v - 1] : ends[v]]; all if there "
+                    "are no ends.")
         .def("copy", [](const ParentSets& self) { return ParentSets(self); })
         .def(
             "reset",
@@ -119,6 +152,20 @@ void bind_parent_sets(nb::module_& m) {
                     self.scan(v, changes.data());
                 }
                 return to_numpy<double>(changes);
+            },
+            nb::arg("variable"))
+        .def("renew", &ParentSets::renew, nb::arg("variable"), release_gil(),
+             "Take in candidates that have been missed; whether there were any.")
+        .def(
+            "candidates",
+            [](const ParentSets& self, int v) {
+                const Columns& columns = self.fit(v).columns();
+                std::vector<int> found;
+                for (int i = 0; i < columns.size(); ++i) {
+                    if (columns.variable(i) != v)
+                        found.push_back(columns.variable(i));
+                }
+                return to_numpy<std::int64_t>(found);
             },
             nb::arg("variable"))
         .def("mark", &ParentSets::mark)

@@ -1,7 +1,8 @@
-// A square matrix of bits, one row after the other, for questions asked far more often than
+// A matrix of bits, one row after the other, for questions asked far more often than
 // answered anew.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -9,12 +10,30 @@
 
 namespace qwo {
 
+// Calls visit(i) for every bit i that is set in an array of words, ascending.
+template <class Visit>
+void for_each_bit(const std::uint64_t* words, std::size_t count, Visit visit) {
+    for (std::size_t w = 0; w < count; ++w) {
+        for (std::uint64_t rest = words[w]; rest != 0; rest &= rest - 1)
+            visit(static_cast<int>(w * 64) + std::countr_zero(rest));
+    }
+}
+
 class BitMatrix {
   public:
     BitMatrix() = default;
-    explicit BitMatrix(int n)
-        : words_((static_cast<std::size_t>(n) + 63) / 64),
-          bits_(words_ * static_cast<std::size_t>(n), 0) {}
+    BitMatrix(int rows, int columns)
+        : words_((static_cast<std::size_t>(columns) + 63) / 64),
+          bits_(words_ * static_cast<std::size_t>(rows), 0) {}
+
+    // The same bits with more columns.
+    BitMatrix widened(int columns) const {
+        const int rows = static_cast<int>(bits_.size() / words_);
+        BitMatrix wider(rows, columns);
+        for (int i = 0; i < rows; ++i)
+            std::copy_n(row(i), words_, wider.row(i));
+        return wider;
+    }
 
     bool test(int row, int column) const {
         return (word(row, column) >> (static_cast<unsigned>(column) & 63u)) & 1u;
@@ -25,6 +44,9 @@ class BitMatrix {
 
     std::size_t words() const { return words_; }
     std::uint64_t* row(int i) { return bits_.data() + static_cast<std::size_t>(i) * words_; }
+    const std::uint64_t* row(int i) const {
+        return bits_.data() + static_cast<std::size_t>(i) * words_;
+    }
 
   private:
     static std::uint64_t bit(int column) {

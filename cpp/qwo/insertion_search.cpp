@@ -90,6 +90,9 @@ void InsertionSearch::step() {
     case SearchPhase::sweep:
         step_sweep();
         break;
+    case SearchPhase::renewal:
+        step_renewal();
+        break;
     case SearchPhase::done:
         break;
     }
@@ -99,6 +102,14 @@ void InsertionSearch::step() {
 void InsertionSearch::step_descent() {
     if (queue_.empty()) {
         phase_ = options_.tucks ? SearchPhase::tucks : SearchPhase::sweep;
+        if (restarting_)
+            return;
+        if (!renewed_) {
+            renew_before(phase_);
+        } else if (swept_ && engine_.cost() >= cost_before_sweep_ - noise_) {
+            // What the last renewal has touched stays where it was, and so would all the others.
+            renew_before(SearchPhase::done);
+        }
         return;
     }
     const double give_up = restarting_ ? options_.give_up_repair : options_.give_up_descent;
@@ -212,6 +223,7 @@ void InsertionSearch::step_sweep() {
         std::iota(sweep_.begin(), sweep_.end(), 0);
         random_.shuffle(sweep_);
         cost_before_sweep_ = engine_.cost();
+        swept_ = false;
         ++counts_.sweeps;
     }
     const int v = sweep_.back();
@@ -224,10 +236,30 @@ void InsertionSearch::step_sweep() {
 
 void InsertionSearch::finish_sweep() {
     const bool improved = engine_.cost() < cost_before_sweep_ - noise_;
+    swept_ = !improved;
     if (!improved) {
-        phase_ = SearchPhase::done;
+        cost_before_sweep_ = engine_.cost();
+        renew_before(SearchPhase::done);
     } else if (options_.tucks) {
         phase_ = SearchPhase::tucks;
+    }
+}
+
+void InsertionSearch::renew_before(SearchPhase next) {
+    phase_ = SearchPhase::renewal;
+    after_renewal_ = next;
+    next_renewed_ = 0;
+    renewed_ = true;
+}
+
+void InsertionSearch::step_renewal() {
+    if (next_renewed_ == engine_.n()) {
+        phase_ = queue_.empty() ? after_renewal_ : SearchPhase::descent;
+        return;
+    }
+    if (engine_.renew(next_renewed_++)) {
+        ++counts_.renewed;
+        queue_touched();
     }
 }
 

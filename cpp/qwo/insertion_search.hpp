@@ -1,12 +1,14 @@
 // Insertion search over orders on the exact BIC engine, as a machine that runs in small steps.
 //
-// Three nested neighbourhoods, each tried until it improves nothing:
+// Nested neighbourhoods, each tried until it improves nothing:
 //   descent  every queued variable moves to its best place; a direction is given up once it has
 //            cost more than so many edge penalties. What a move touches is queued again.
 //   tucks    every edge x -> y of a variable that changed is tucked (y and its ancestors after x
 //            move before x), what that touched descends, and the result is kept if it is not worse.
 //            Equal results are kept too: they wander through the equivalence class.
 //   sweep    every variable is scanned once over all its places, without giving up.
+//   renewal  every variable looks for candidates that it has missed; what that touched descends.
+//            There is one after the first descent, and in the end until it finds nothing.
 // The insertion neighbourhood is that of BOSS (Andrews et al. 2023) and FLOP (Rios et al.); the
 // tuck is GRaSP's (Lam, Andrews and Ramsey 2022); perturb-and-repair is iterated local search. The
 // result is a function of the start and the seed alone: run() may be cut into slices at will.
@@ -23,7 +25,7 @@
 
 namespace qwo {
 
-enum class SearchPhase { descent, tucks, sweep, done };
+enum class SearchPhase { descent, tucks, sweep, renewal, done };
 
 struct SearchCounts {
     std::int64_t scans = 0;
@@ -31,6 +33,7 @@ struct SearchCounts {
     std::int64_t tucks = 0;
     std::int64_t improving_tucks = 0;
     std::int64_t sweeps = 0;
+    std::int64_t renewed = 0;
 };
 
 struct SearchOptions {
@@ -81,6 +84,8 @@ class InsertionSearch {
     void queue_touched();
     void record();
     void finish_sweep();
+    void renew_before(SearchPhase next);
+    void step_renewal();
 
     ParentSets& engine_;
     Random random_;
@@ -91,6 +96,10 @@ class InsertionSearch {
     std::vector<char> changed_;              // variables whose edges are to be tucked
     std::vector<std::pair<int, int>> edges_; // the tucks of this round still to try
     std::vector<int> sweep_;
+    SearchPhase after_renewal_ = SearchPhase::done;
+    int next_renewed_ = 0;
+    bool renewed_ = false; // since the first descent
+    bool swept_ = false;   // the last sweep has improved nothing
     bool restarting_ = false;
     std::size_t restart_mark_ = 0;
     double cost_before_restart_ = 0.0;

@@ -27,6 +27,9 @@ struct Kernels {
 
     double (*dot)(int n, const double* x, const double* y);
 
+    // out[i] = x[index[i]]
+    void (*pick)(int n, const double* x, const std::int32_t* index, double* out);
+
     // out = x - sum_k z[k] rows[k]; out may be x, and x may be null for zero
     void (*residual_row)(int n, const double* x, int k, const double* const* rows, const double* z,
                          double* out);

@@ -26,6 +26,13 @@ double dot(int n, const double* QWO_RESTRICT x, const double* QWO_RESTRICT y) {
     return sum;
 }
 
+void pick(int n, const double* QWO_RESTRICT x, const std::int32_t* QWO_RESTRICT index,
+          double* QWO_RESTRICT out) {
+#pragma omp simd
+    for (int i = 0; i < n; ++i)
+        out[i] = x[index[i]];
+}
+
 void residual_row(int n, const double* x, int k, const double* const* rows, const double* z,
                   double* out) {
     // Two rows to begin with, then four a pass: the output is read and written once for four.
@@ -243,6 +250,7 @@ extern const Kernels QWO_PASTE(kernels_, QWO_VARIANT);
 const Kernels QWO_PASTE(kernels_, QWO_VARIANT) = {
     .name = QWO_QUOTE(QWO_VARIANT),
     .dot = dot,
+    .pick = pick,
     .residual_row = residual_row,
     .sweep = sweep,
     .gather = gather,

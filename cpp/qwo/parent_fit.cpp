@@ -7,28 +7,79 @@
 
 namespace qwo {
 
-ParentFit::ParentFit(const BicProblem& problem, int child)
-    : child_(child), width_(problem.correlation.stride()), c_(static_cast<std::size_t>(width_)),
-      s_(static_cast<std::size_t>(width_)) {
-    std::copy_n(problem.correlation.row(child), problem.n(), c_.data());
-    std::fill_n(s_.data(), problem.n(), 1.0);
+ParentFit::ParentFit(const BicProblem& problem, const Columns& columns, int child) {
+    start(problem, columns, child);
+}
+
+void ParentFit::start(const BicProblem& problem, const Columns& columns, int child) {
+    columns_ = &columns;
+    child_ = child;
+    own_ = columns.find(child);
+    assert(own_ >= 0);
+    n_required_ = 0;
+    parents_.clear();
+    rows_.clear();
+    lengths_.clear();
+    set_width(columns.width());
+    const double* correlations = problem.correlation.row(child);
+    const int size = columns.size();
+    if (columns.all()) {
+        std::copy_n(correlations, size, c_.data());
+    } else {
+        for (int i = 0; i < size; ++i)
+            c_[static_cast<std::size_t>(i)] = correlations[columns.variable(i)];
+    }
+    std::fill_n(s_.data(), size, 1.0);
+    std::fill(c_.data() + size, c_.data() + width_, 0.0);
+    std::fill(s_.data() + size, s_.data() + width_, 0.0);
+}
+
+// Makes room for so many columns. What the basis holds is lost if that changes anything.
+void ParentFit::set_width(int width) {
+    if (width == width_)
+        return;
+    width_ = width;
+    if (c_.size() < static_cast<std::size_t>(width)) {
+        c_ = Array(static_cast<std::size_t>(width));
+        s_ = Array(static_cast<std::size_t>(width));
+    }
+    const auto fits = [&](int rows) {
+        return static_cast<std::size_t>(rows) * static_cast<std::size_t>(width_ + rows) <=
+               basis_.size();
+    };
+    capacity_ = 0;
+    while (fits(capacity_ + padded(1)))
+        capacity_ += padded(1);
+}
+
+const double* ParentFit::correlations(const BicProblem& problem, const Kernels& kern,
+                                      FitWorkspace& work, int variable) const {
+    const double* row = problem.correlation.row(variable);
+    if (columns_->all() && problem.correlation.stride >= width_)
+        return row;
+    if (work.correlations.size() < static_cast<std::size_t>(width_))
+        work.correlations = Array(static_cast<std::size_t>(width_));
+    double* picked = work.correlations.data();
+    if (columns_->all()) {
+        std::copy_n(row, columns_->size(), picked);
+    } else {
+        kern.pick(columns_->size(), row, columns_->variables(), picked);
+    }
+    std::fill(picked + columns_->size(), picked + width_, 0.0);
+    return picked;
 }
 
 void ParentFit::copy_head(const ParentFit& other) {
+    columns_ = other.columns_;
     child_ = other.child_;
+    own_ = other.own_;
     n_required_ = other.n_required_;
     cost_ = other.cost_;
     parents_ = other.parents_;
     lengths_ = other.lengths_;
-    if (width_ != other.width_) {
-        width_ = other.width_;
-        capacity_ = 0;
-        c_ = other.c_;
-        s_ = other.s_;
-    } else {
-        std::copy_n(other.c_.data(), width_, c_.data());
-        std::copy_n(other.s_.data(), width_, s_.data());
-    }
+    set_width(other.width_);
+    std::copy_n(other.c_.data(), width_, c_.data());
+    std::copy_n(other.s_.data(), width_, s_.data());
 }
 
 void ParentFit::assign(const ParentFit& other) {
@@ -68,7 +119,7 @@ std::vector<double> ParentFit::coefficients() const {
     std::vector<double> beta(parents_.size(), 0.0);
     for (int k = 0; k < size(); ++k) {
         for (int j = 0; j < size(); ++j) {
-            beta[static_cast<std::size_t>(j)] += row(k)[child_] * coefficient(k, j);
+            beta[static_cast<std::size_t>(j)] += row(k)[own_] * coefficient(k, j);
         }
     }
     return beta;
@@ -88,19 +139,21 @@ void ParentFit::update_cost(const BicProblem& problem) {
 }
 
 double ParentFit::gain_r2(int u) const {
-    const auto i = static_cast<std::size_t>(u);
-    if (!(s_[i] > determined))
+    const int column = columns_->find(u);
+    const auto i = static_cast<std::size_t>(column);
+    if (column < 0 || !(s_[i] > determined))
         return 0.0;
     return c_[i] * c_[i] / (s_[i] * std::max(residual_variance(), determined));
 }
 
-void ParentFit::wanted(double worth_adding, const std::uint8_t* allowed, bool full, int n,
+void ParentFit::wanted(double worth_adding, const std::uint8_t* allowed, bool full,
                        std::uint64_t* words) const {
     const double threshold = worth_adding * std::max(residual_variance(), determined);
     const double* c = c_.data();
     const double* s = s_.data();
-    for (int first = 0; first < n; first += 64) {
-        const int bits = full ? 0 : std::min(64, n - first);
+    const int size = columns_->size();
+    for (int first = 0; first < size; first += 64) {
+        const int bits = full ? 0 : std::min(64, size - first);
         std::uint64_t word = 0;
         for (int b = 0; b < bits; ++b) {
             const double ci = c[first + b], si = s[first + b];
@@ -109,26 +162,33 @@ void ParentFit::wanted(double worth_adding, const std::uint8_t* allowed, bool fu
         }
         if (allowed != nullptr) {
             for (int b = 0; b < bits; ++b) {
-                if (allowed[first + b] == 0)
+                if (allowed[columns_->variable(first + b)] == 0)
                     word &= ~(std::uint64_t{1} << b);
             }
         }
         words[first / 64] = word;
     }
-    words[child_ / 64] &= ~(std::uint64_t{1} << (child_ % 64));
+    words[own_ / 64] &= ~(std::uint64_t{1} << (own_ % 64));
 }
 
 void ParentFit::add(const BicProblem& problem, const Kernels& kern, FitWorkspace& work,
                     int parent) {
+    add_column(problem, kern, work, columns_->find(parent));
+}
+
+void ParentFit::add_column(const BicProblem& problem, const Kernels& kern, FitWorkspace& work,
+                           int column) {
+    assert(column >= 0);
     const int k = size();
+    const int parent = columns_->variable(column);
     reserve(k + 1);
     work.z.resize(static_cast<std::size_t>(k));
     for (int i = 0; i < k; ++i)
-        work.z[static_cast<std::size_t>(i)] = row(i)[parent];
+        work.z[static_cast<std::size_t>(i)] = row(i)[column];
     double* added = place_for(k);
-    kern.residual_row(width_, problem.correlation.row(parent), k, rows_.data(), work.z.data(),
-                      added);
-    const double scale = 1.0 / std::sqrt(std::max(added[parent], determined));
+    kern.residual_row(width_, correlations(problem, kern, work, parent), k, rows_.data(),
+                      work.z.data(), added);
+    const double scale = 1.0 / std::sqrt(std::max(added[column], determined));
     double* coefficients = added + width_;
     std::fill_n(coefficients, k, 0.0);
     for (int i = 0; i < k; ++i) {
@@ -138,7 +198,7 @@ void ParentFit::add(const BicProblem& problem, const Kernels& kern, FitWorkspace
             coefficients[j] -= z * row(i)[width_ + j];
     }
     coefficients[k] = scale;
-    kern.sweep(width_, scale, -scale * added[child_], -1.0, added, c_.data(), s_.data());
+    kern.sweep(width_, scale, -scale * added[own_], -1.0, added, c_.data(), s_.data());
     parents_.push_back(parent);
     rows_.push_back(added);
     lengths_.push_back(k + 1);
@@ -195,7 +255,7 @@ void ParentFit::drop(const Kernels& kern, FitWorkspace& work, int index) {
         rows_[at] = turned;
         lengths_[at] = last;
     }
-    kern.sweep(width_, 1.0, direction[child_], 1.0, direction, c_.data(), s_.data());
+    kern.sweep(width_, 1.0, direction[own_], 1.0, direction, c_.data(), s_.data());
     parents_[static_cast<std::size_t>(index)] = parents_.back();
     parents_.pop_back();
     rows_.pop_back();
@@ -218,7 +278,7 @@ int ParentFit::weakest(const Kernels& kern, FitWorkspace& work, double& loss) co
     work.losses.assign(static_cast<std::size_t>(k), 0.0);
     work.precisions.assign(static_cast<std::size_t>(k), 0.0);
     for (int i = 0; i < k; ++i) {
-        kern.gather(lengths_[static_cast<std::size_t>(i)], row(i)[child_], row(i) + width_,
+        kern.gather(lengths_[static_cast<std::size_t>(i)], row(i)[own_], row(i) + width_,
                     work.losses.data(), work.precisions.data());
     }
     int found = -1;
@@ -236,16 +296,24 @@ int ParentFit::weakest(const Kernels& kern, FitWorkspace& work, double& loss) co
 
 void ParentFit::grow_shrink(const BicProblem& problem, const Kernels& kern, FitWorkspace& work,
                             const std::int32_t* place, std::int32_t limit) {
-    const std::uint8_t* allowed = problem.constraints.allowed_parents(child_, problem.n());
+    // Candidates are all allowed; the constraints are asked only where there is no choice of them.
+    const std::uint8_t* allowed =
+        columns_->all() ? problem.constraints.allowed_parents(child_, problem.n()) : nullptr;
+    if (!columns_->all()) {
+        work.places.resize(static_cast<std::size_t>(columns_->size()));
+        for (int i = 0; i < columns_->size(); ++i)
+            work.places[static_cast<std::size_t>(i)] = place[columns_->variable(i)];
+        place = work.places.data();
+    }
     double lowest = std::numeric_limits<double>::infinity();
     for (;;) {
         while (size() < problem.max_parents && residual_variance() > determined) {
-            const int u =
-                kern.best_candidate(problem.n(), c_.data(), s_.data(), place, limit, allowed,
+            const int column =
+                kern.best_candidate(columns_->size(), c_.data(), s_.data(), place, limit, allowed,
                                     determined, work.worth_adding * residual_variance());
-            if (u < 0)
+            if (column < 0)
                 break;
-            add(problem, kern, work, u);
+            add_column(problem, kern, work, column);
         }
         bool dropped = false;
         for (;;) {
@@ -266,13 +334,20 @@ void ParentFit::grow_shrink(const BicProblem& problem, const Kernels& kern, FitW
 
 void ParentFit::refresh(const BicProblem& problem, const Kernels& kern, FitWorkspace& work) {
     const std::vector<int> chosen = parents_;
-    parents_.clear();
-    rows_.clear();
-    lengths_.clear();
-    std::copy_n(problem.correlation.row(child_), problem.n(), c_.data());
-    std::fill_n(s_.data(), problem.n(), 1.0);
+    const int n_required = n_required_;
+    start(problem, *columns_, child_);
     for (int p : chosen)
         add(problem, kern, work, p);
+    n_required_ = n_required;
+    update_cost(problem);
+}
+
+void ParentFit::rebuild(const BicProblem& problem, const Kernels& kern, FitWorkspace& work,
+                        const ParentFit& other, const Columns& columns) {
+    start(problem, columns, other.child_);
+    for (int p : other.parents_)
+        add(problem, kern, work, p);
+    n_required_ = other.n_required_;
     update_cost(problem);
 }
 

@@ -1,38 +1,53 @@
 // The regression of one variable on its parents, by residual arrays.
 //
-// For a child v with parents P the fit keeps, over all variables u,
+// For a child v with parents P the fit keeps, over the variables u of its columns,
 //     c[u] = cov(v, u | P)      and      s[u] = var(u | P),
 // so that what u would add to the likelihood of v is read in O(1):
 //     -N log(1 - c[u]^2 / (s[u] s[v])).
-// Behind them stands an orthonormal basis e_1 .. e_K of the span of the parents: row k holds
-// cov(e_k, u) for all u, followed by the coefficients T_k of e_k on the parents. From those,
-// beta_j = sum_k cov(e_k, v) T_k[j] and (S[P, P]^-1)_jj = sum_k T_k[j]^2, and dropping parent j
-// would raise the residual variance by beta_j^2 / (S[P, P]^-1)_jj.
-// Adding a parent appends its normalised residual to the basis; dropping one turns the basis, by a
-// Householder reflection, until the residual of that parent is its last vector, and takes it off.
-// Either costs O(n K), and every number in the rows is a correlation, so that rounding errors stay
-// of the size of the machine's precision however collinear the parents are.
+// The columns are all variables, or v and its candidates: only they can become parents. Behind them
+// stands an orthonormal basis e_1 .. e_K of the span of the parents: row k holds cov(e_k, u) for
+// the same u, followed by the coefficients T_k of e_k on the parents. From those, beta_j = sum_k
+// cov(e_k, v) T_k[j] and (S[P, P]^-1)_jj = sum_k T_k[j]^2, and dropping parent j would raise the
+// residual variance by beta_j^2 / (S[P, P]^-1)_jj. Adding a parent appends its normalised residual
+// to the basis; dropping one turns the basis, by a Householder reflection, until the residual of
+// that parent is its last vector, and takes it off. Either costs O(K) for each column, and every
+// number in the rows is a correlation, so that rounding errors stay of the size of the machine's
+// precision however collinear the parents are.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "qwo/columns.hpp"
 #include "qwo/constraints.hpp"
 #include "qwo/kernels.hpp"
 #include "qwo/matrix.hpp"
 
 namespace qwo {
 
+// A symmetric matrix that someone else owns. Rows may be longer than n: what follows is zero then.
+struct CorrelationRows {
+    std::shared_ptr<const void> owner;
+    const double* values = nullptr;
+    int n = 0;
+    int stride = 0;
+
+    const double* row(int i) const {
+        return values + static_cast<std::size_t>(i) * static_cast<std::size_t>(stride);
+    }
+};
+
 // What all fits of one search share: data, score, constraints. Never changes.
 struct BicProblem {
-    Matrix correlation;
+    CorrelationRows correlation;
     double n_samples = 0.0;
     double penalty = 0.0; // the price of one edge, c log N
     int max_parents = 0;
     Constraints constraints;
 
-    int n() const { return correlation.rows(); }
+    int n() const { return correlation.n; }
     // An edge pays if the squared partial correlation exceeds the first, or, seen from the model
     // with it, if dropping it raises the residual variance by more than this share. The margins
     // keep rounding from adding and dropping the same edge for ever.
@@ -47,14 +62,15 @@ struct FitWorkspace {
         : worth_adding(problem.worth_adding()), worth_keeping(problem.worth_keeping()) {}
     double worth_adding, worth_keeping;
     std::vector<double> z, losses, precisions, turned;
-    Array direction;
+    std::vector<std::int32_t> places;
+    Array direction, correlations;
 };
 
 class ParentFit {
   public:
     ParentFit() = default;
-    // The fit without parents.
-    ParentFit(const BicProblem& problem, int child);
+    // The fit without parents. The columns, which must include the child, outlive the fit.
+    ParentFit(const BicProblem& problem, const Columns& columns, int child);
 
     ParentFit(const ParentFit& other) { assign(other); }
     ParentFit(ParentFit&& other) noexcept = default;
@@ -72,19 +88,20 @@ class ParentFit {
     void borrow(const ParentFit& other);
 
     int child() const { return child_; }
+    const Columns& columns() const { return *columns_; }
     const std::vector<int>& parents() const { return parents_; }
     std::vector<double> coefficients() const; // of the parents, in their order
-    double residual_variance() const { return s_[static_cast<std::size_t>(child_)]; }
+    double residual_variance() const { return s_[static_cast<std::size_t>(own_)]; }
     int index_of(int parent) const; // -1 if it is none
     // -2 log-likelihood (up to a constant) plus the penalty of the parents, after grow_shrink.
     double cost() const { return cost_; }
     // Squared partial correlation of the child and u given the parents; 0 for one that the parents
-    // determine.
+    // determine, and for one that is no candidate.
     double gain_r2(int u) const;
 
-    // Bit u of `words` says whether u would pay for itself as a parent, as gain_r2 has it; none
-    // does if the fit is full.
-    void wanted(double worth_adding, const std::uint8_t* allowed, bool full, int n,
+    // Bit i of `words` says whether the variable of column i would pay for itself as a parent, as
+    // gain_r2 has it; none does if the fit is full.
+    void wanted(double worth_adding, const std::uint8_t* allowed, bool full,
                 std::uint64_t* words) const;
 
     void add(const BicProblem& problem, const Kernels& kern, FitWorkspace& work, int parent);
@@ -101,6 +118,11 @@ class ParentFit {
     // Recomputes everything but the choice of parents from the correlation matrix.
     void refresh(const BicProblem& problem, const Kernels& kern, FitWorkspace& work);
 
+    // The regression of another fit of the same child, over other columns, computed anew. They must
+    // include its parents.
+    void rebuild(const BicProblem& problem, const Kernels& kern, FitWorkspace& work,
+                 const ParentFit& other, const Columns& columns);
+
     // Below this conditional variance (in units of the variance) a variable counts as determined.
     static constexpr double determined = 1e-12;
 
@@ -116,16 +138,24 @@ class ParentFit {
     double* place_for(int k) {
         return basis_.data() + static_cast<std::size_t>(k) * (width_ + capacity_);
     }
+    void start(const BicProblem& problem, const Columns& columns, int child);
+    void set_width(int width);
+    // The correlations of a variable with those of the columns, zero from there to `width_`.
+    const double* correlations(const BicProblem& problem, const Kernels& kern, FitWorkspace& work,
+                               int variable) const;
+    void add_column(const BicProblem& problem, const Kernels& kern, FitWorkspace& work, int column);
     void reserve(int size);
     void copy_head(const ParentFit& other);
     void update_cost(const BicProblem& problem);
     // The parent whose loss raises the residual variance least, and that loss; -1 if none may go.
     int weakest(const Kernels& kern, FitWorkspace& work, double& loss) const;
 
+    const Columns* columns_ = nullptr;
     int child_ = -1;
+    int own_ = -1;       // the column of the child
     int n_required_ = 0; // required parents come first
     int width_ = 0;
-    int capacity_ = 0;
+    int capacity_ = 0; // rows that `basis_` has room for
     double cost_ = 0.0;
     std::vector<int> parents_;
     std::vector<const double*> rows_;

@@ -3,17 +3,23 @@
 // A variable's fit depends only on the set of variables before it. Moving v over its neighbour u
 // therefore touches two fits at most, and most of the time none: u is asked in O(1) whether v would
 // help it (or whether v is its parent), v is asked the same about u. Only a "yes" costs a refit.
-// The answers are kept as bits, by the variable that is asked about, so that a scan reads one row
-// of bits and not one entry of every fit. Fits start from the parents they had (warm start), so the
+// The answers are kept as bits, by the variable that is asked about, so that a journey of v visits
+// only the places where there is a "yes". Fits start from the parents they had (warm start), so the
 // parent sets depend on the path; each is at all times a set that no single addition or removal
 // improves.
+//
+// Where all variables are candidates for the parents of each, memory grows with n^2 times the
+// number of parents. With lists of candidates it grows with their length; `renew` looks at all
+// others and takes in those that have been missed.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "qwo/bit_matrix.hpp"
+#include "qwo/columns.hpp"
 #include "qwo/parent_fit.hpp"
 
 namespace qwo {
@@ -25,7 +31,10 @@ struct Insertion {
 
 class ParentSets {
   public:
-    ParentSets(std::shared_ptr<const BicProblem> problem, const Kernels& kernels);
+    // candidates[v] lists those that may become parents of v, ascending, required ones included,
+    // forbidden ones and v itself not; all that are allowed if there are no lists.
+    ParentSets(std::shared_ptr<const BicProblem> problem, const Kernels& kernels,
+               const std::vector<std::vector<std::int32_t>>& candidates = {});
     // The same state without its marks.
     ParentSets(const ParentSets& other);
 
@@ -50,6 +59,12 @@ class ParentSets {
     // The best place of v. A direction is given up once its change exceeds `give_up`.
     Insertion best_insertion(int v, double give_up);
 
+    // Looks at all variables that are no candidates of v. Takes in those that its fit would want as
+    // parents, and the neighbourhood of v in the present DAG; returns whether there were any. Where
+    // no variable has any left, no single addition or removal improves any parent set, whether
+    // candidate or not. Marks must have ended.
+    bool renew(int v);
+
     // Marks nest. undo(m) restores the state at the mark, release(m) keeps the present one; either
     // ends the mark m and all after it.
     std::size_t mark();
@@ -67,37 +82,65 @@ class ParentSets {
         double cost;
         std::vector<int> order;
     };
+    template <class Visit>
+    class Trial;
+    class Move;
+    class WayLeft;
+    class WayRight;
 
+    // The journey of v from its place to another, visiting places where a fit changes. Traveller
+    // says what happens there; it returns false from arrive() to stop.
+    template <class Traveller>
+    void go_left(int v, int lowest, Traveller& traveller);
+    template <class Traveller>
+    void go_right(int v, int highest, Traveller& traveller);
+    // Tries both journeys out: visit(place, change) returns false to end one.
     template <class Visit>
-    void scan_left(int v, int lowest, Visit visit);
-    template <class Visit>
-    void scan_right(int v, int highest, Visit visit);
+    void go_both_ways(int v, Visit visit);
 
     // v's fit after u has left its prefix, u's fit after v has joined it, and the reverse.
-    // `limit` is the place below which candidates stand. Each says whether the fit has changed.
-    bool lose(ParentFit& fit, int candidate, int limit);
-    bool gain(ParentFit& fit, int candidate, int limit);
+    // `limit` is the place below which candidates stand.
+    void lose(ParentFit& fit, int candidate, int limit);
+    void gain(ParentFit& fit, int candidate, int limit);
     bool wants(const ParentFit& fit, int candidate) const;
+    bool wishes(int v, int candidate) const; // the same for the fit of v, from the bits
+    bool is_full(const ParentFit& fit) const {
+        return static_cast<int>(fit.parents().size()) >= problem_->max_parents;
+    }
+    // The columns whose variables the fit would take as parents, as bits.
+    void find_wanted(const ParentFit& fit, std::uint64_t* words) const;
 
     void touch(const ParentFit& fit);
     void index(int u); // brings the bits up to date with the fit of u
     void save(int v);
     void set_order(const std::vector<int>& order);
+    void put(int v, int place);
+    void settle(ParentFit& fit); // after its parents have changed
+    void forget(int v);
+    void find_missed(const ParentFit& fit, std::vector<std::int32_t>& missed);
+    void find_neighbours(const ParentFit& fit, std::vector<std::int32_t>& found) const;
+    void list_neighbours(int v, std::vector<int>& found) const; // parents and children
 
     std::shared_ptr<const BicProblem> problem_;
     const Kernels* kernels_;
     FitWorkspace work_;
+    std::shared_ptr<const Columns> everyone_;
     std::vector<int> order_;
     std::vector<std::int32_t> place_;
+    std::vector<std::shared_ptr<const Columns>> columns_;
+    bool walks_ = false; // from place to place, instead of leaping to where a fit changes
     std::vector<ParentFit> fits_;
     double cost_ = 0.0;
-    BitMatrix wants_;     // (u, v): the fit of u would take v as a parent
-    BitMatrix wanted_by_; // (v, u): the same, transposed
+    BitMatrix wants_; // (u, i): the fit of u would take the variable of its column i as a parent
+    BitMatrix wanted_by_; // (v, u): the fit of u would take v
     BitMatrix children_;  // (v, u): v is a parent of u
     std::vector<std::vector<int>> indexed_parents_;
-    std::vector<std::uint64_t> fit_wants_; // scratch of index()
+    std::vector<std::vector<int>> checked_; // the parents for which renew() has nothing to add
+    std::vector<std::uint64_t> fit_wants_;  // scratch of index() and of go_right()
 
-    ParentFit own_, other_; // scratch of the scans
+    ParentFit own_, other_;                   // scratch of the scans
+    ParentFit wide_;                          // scratch of renew()
+    std::vector<int> visits_, visits_of_own_; // the heaps of WayLeft and WayRight
     std::vector<int> touched_;
     std::vector<Mark> marks_;
     std::vector<ParentFit> journal_, spare_;

@@ -15,8 +15,10 @@ from qwo.graph.dag import Indices
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
+from qwo.order.candidates import Matrix, candidate_parents
 from qwo.order.device import GpuEngine
 from qwo.order.objective import ObjectiveName
+from qwo.order.precision import precision_matrix
 from qwo.order.protocol import OrderEngine
 from qwo.order.qwo import QwoEngine
 from qwo.order.reference_engine import ReferenceEngine
@@ -33,6 +35,10 @@ WIDE_GAMMA = 0.5
 TWO_STARTS = range(201, 401)
 """Numbers of variables for which the default search starts twice. Twenty restarts throw 200 places:
 up to there they reach every variable. Beyond 400 a second search would cost more than it finds."""
+
+ALL_CANDIDATES_UP_TO = 1000
+"""Up to so many variables each may become a parent of every other; beyond, there are lists of
+candidates (see `qwo.order.candidates`), without which memory would not suffice for 10,000."""
 
 _PROTOCOL = [name for name in vars(OrderEngine) if not name.startswith("_")]
 
@@ -137,10 +143,21 @@ def _gamma(gamma: float | None, engine: str | OrderEngine, moments: Moments) -> 
     return WIDE_GAMMA
 
 
+def shared_precision(choices: Choices, moments: Moments) -> Matrix | None:
+    """The inverse of the correlation matrix, which candidates and start order share; if wanted."""
+    if choices.engine != "bic" or moments.n_variables <= ALL_CANDIDATES_UP_TO:
+        return None
+    return precision_matrix(moments.correlation, moments.n_samples)
+
+
 def make_engine(
-    choices: Choices, moments: Moments, knowledge: ResolvedKnowledge | None, order: Any
+    choices: Choices,
+    moments: Moments,
+    knowledge: ResolvedKnowledge | None,
+    order: Any,
+    precision: Matrix | None = None,
 ) -> OrderEngine:
-    """The engine at the order to start from."""
+    """The engine at the order to start from; with lists of candidates if there is a precision."""
     if not isinstance(choices.engine, str):
         if choices.engine.n_variables != moments.n_variables:
             raise ArgumentError(
@@ -156,6 +173,9 @@ def make_engine(
             gamma=choices.gamma,
             knowledge=knowledge,
             order=order,
+            candidates=None
+            if precision is None
+            else candidate_parents(moments.correlation, precision),
         )
     dense = {"qwo": QwoEngine, "reference": ReferenceEngine, "gpu": GpuEngine}[choices.engine]
     test = (

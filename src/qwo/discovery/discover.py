@@ -17,6 +17,7 @@ from qwo.discovery.choices import (
     default_starts,
     make_engine,
     make_search,
+    shared_precision,
     whole_number,
 )
 from qwo.discovery.result import Discovery
@@ -139,9 +140,12 @@ def discover(
             start, second = default_starts(choices, moments.n_variables)
         # The GPU reads the order "r2" off its own factor, which spares the host O(n³).
         own = choices.engine == "gpu" and isinstance(start, str) and start == "r2"
-        first = None if own and resolved is None else _start(start, moments, resolved, rng)
-        rival = None if second is None else _start(second, moments, resolved, rng)
-        built = make_engine(choices, moments, resolved, first)
+        precision = shared_precision(choices, moments)
+        given = moments, resolved, rng, precision
+        first = None if own and resolved is None else _start(start, *given)
+        rival = None if second is None else _start(second, *given)
+        built = make_engine(choices, moments, resolved, first, precision)
+        del precision, given
         with keyboard_heard(control):
             outcome = make_search(choices, resolved, threads, rival)(built, control, rng)
     dag = _final_dag(built, moments, resolved, penalty_discount)
@@ -182,7 +186,11 @@ def _moments(data: Any, engine: Any, estimator: Any, missing: Missing) -> Moment
 
 
 def _start(
-    start: Any, moments: Moments, knowledge: ResolvedKnowledge | None, rng: np.random.Generator
+    start: Any,
+    moments: Moments,
+    knowledge: ResolvedKnowledge | None,
+    rng: np.random.Generator,
+    precision: npt.NDArray[np.float64] | None,
 ) -> Indices:
     return start_order(
         start,
@@ -191,6 +199,7 @@ def _start(
         names=moments.names,
         knowledge=knowledge,
         random_state=rng,
+        precision=precision,
     )
 
 

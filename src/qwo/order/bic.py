@@ -3,6 +3,9 @@
 The cost of an order is Σ_v [ N log σ²(v | pa(v)) + penalty · |pa(v)| ], with σ² on the correlation
 scale and pa(v) found by grow-shrink in the prefix of v. It conditions on few variables, so it needs
 far fewer samples than G^π by partial correlations, and it works for n > N.
+
+Memory grows with n² times the number of parents, unless each variable has a list of candidates:
+then it grows with n times their number, and the search takes in those that have been missed.
 """
 
 from __future__ import annotations
@@ -59,6 +62,10 @@ class BicEngine(EngineBase):
         The first order; that of the columns, made to fit the knowledge, if not given.
     kernels : str, optional
         Instruction set to compute with, one of ``qwo._core.available_kernels()``.
+    candidates : sequence of index arrays, optional
+        For each variable those that may become its parents, as `qwo.order.candidates` finds them;
+        all if not given. The knowledge has the last word: what it requires is a candidate, what it
+        forbids is none.
     """
 
     def __init__(
@@ -71,6 +78,7 @@ class BicEngine(EngineBase):
         max_parents: int | None = None,
         order: Sequence[int] | Indices | None = None,
         kernels: str | None = None,
+        candidates: Sequence[Indices] | None = None,
     ) -> None:
         if not (math.isfinite(penalty_discount) and penalty_discount > 0):
             raise ArgumentError(f"penalty_discount must be above 0; got {penalty_discount}")
@@ -89,6 +97,7 @@ class BicEngine(EngineBase):
             self.max_parents,
             *_constraints(knowledge),
             kernels or "",
+            *_candidates(candidates, knowledge, n),
         )
         if order is None:
             first = np.arange(n)
@@ -153,6 +162,19 @@ class BicEngine(EngineBase):
         """The change of the cost for each place; infinite where the knowledge forbids it."""
         return self._sets.scan(variable)
 
+    def candidates(self, variable: int) -> Indices:
+        """Those that may become parents of a variable, ascending; the knowledge may forbid some."""
+        return self._sets.candidates(variable).astype(np.intp, copy=False)
+
+    def renew(self, variable: int) -> bool:
+        """Take in candidates that have been missed; whether there were any.
+
+        These are all variables that would improve the fit of this one if they were allowed to, and
+        its neighbours and theirs in the present DAG. When no variable has any left, no single
+        addition or removal improves any parent set. Marks must have ended.
+        """
+        return self._sets.renew(variable)
+
     def parents(self, variable: int) -> Indices:
         """The parents of a variable in the DAG of the present order, ascending."""
         return self._sets.parents(variable).astype(np.intp, copy=False)
@@ -201,3 +223,23 @@ def _constraints(
     precedes = np.ascontiguousarray(knowledge.before).astype(np.uint8)
     required = [np.flatnonzero(column).tolist() for column in knowledge.required.T]
     return may_cause, precedes if precedes.any() else None, required
+
+
+def _candidates(
+    lists: Sequence[Indices] | None, knowledge: ResolvedKnowledge | None, n: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The lists one after the other, and where each ends; nothing at all for no lists."""
+    if lists is None:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    if len(lists) != n:
+        raise ArgumentError(f"candidates has {len(lists)} lists for {n} variables")
+    if knowledge is not None:
+        allowed, required = knowledge.allowed_parents, knowledge.required
+        lists = [
+            np.union1d(own[allowed[own, v]], np.flatnonzero(required[:, v]))
+            for v, own in enumerate(lists)
+        ]
+    flat = np.concatenate(lists).astype(np.int64)
+    if flat.size and not (flat.min() >= 0 and flat.max() < n):
+        raise ArgumentError(f"candidates go from 0 to {n - 1}; got {flat.min()} … {flat.max()}")
+    return flat, np.cumsum([len(own) for own in lists], dtype=np.int64)

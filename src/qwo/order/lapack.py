@@ -17,6 +17,7 @@ import numpy.typing as npt
 from scipy.linalg import cython_lapack
 
 FloatArray = npt.NDArray[np.float64]
+Routine = Literal["dpotrf", "dtrtri", "dpotri"]
 
 
 def invert_cholesky(matrix: FloatArray) -> int:
@@ -32,9 +33,7 @@ def invert_cholesky(matrix: FloatArray) -> int:
     int
         0, or the number k of the first leading k×k block that is not positive definite.
     """
-    n = len(matrix)
-    if matrix.shape != (n, n) or not matrix.flags.c_contiguous or not matrix.flags.writeable:
-        raise ValueError(f"wanted a writeable C-contiguous square matrix; got {matrix.shape}")
+    n = _check(matrix)
     # A row is a column to LAPACK, so that our lower triangle is its upper one.
     size, info = ctypes.c_int(n), ctypes.c_int(0)
     address = ctypes.c_void_p(matrix.ctypes.data)
@@ -46,8 +45,50 @@ def invert_cholesky(matrix: FloatArray) -> int:
     return info.value
 
 
+def invert(matrix: FloatArray) -> int:
+    """Replace a positive definite symmetric matrix by its inverse.
+
+    Parameters
+    ----------
+    matrix : ndarray, n×n, C-contiguous
+        The matrix; spoilt if there is no inverse.
+
+    Returns
+    -------
+    int
+        0, or the number k of the first leading k×k block that is not positive definite.
+    """
+    n = _check(matrix)
+    size, info = ctypes.c_int(n), ctypes.c_int(0)
+    address = ctypes.c_void_p(matrix.ctypes.data)
+    steps: tuple[Routine, ...] = ("dpotrf", "dpotri")
+    for name in steps:
+        _routine(name, 5)(b"U", ctypes.byref(size), address, ctypes.byref(size), ctypes.byref(info))
+        if info.value:
+            return info.value
+    _mirror(matrix)
+    return 0
+
+
+def _mirror(matrix: FloatArray) -> None:
+    """Copy the lower triangle to the upper one, a few rows at a time."""
+    n, step = len(matrix), 64
+    for start in range(0, n, step):
+        stop = min(start + step, n)
+        matrix[start:stop, stop:] = matrix[stop:, start:stop].T
+        square = matrix[start:stop, start:stop]
+        square[:] = np.tril(square) + np.tril(square, -1).T
+
+
+def _check(matrix: FloatArray) -> int:
+    n = len(matrix)
+    if matrix.shape != (n, n) or not matrix.flags.c_contiguous or not matrix.flags.writeable:
+        raise ValueError(f"wanted a writeable C-contiguous square matrix; got {matrix.shape}")
+    return n
+
+
 @cache
-def _routine(name: Literal["dpotrf", "dtrtri"], n_arguments: int) -> Callable[..., None]:
+def _routine(name: Routine, n_arguments: int) -> Callable[..., None]:
     """A LAPACK routine; all of its arguments are pointers."""
     api = ctypes.pythonapi
     api.PyCapsule_GetName.restype = ctypes.c_char_p

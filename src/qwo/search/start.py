@@ -1,7 +1,8 @@
 """Orders to start a search from, read off the correlation matrix.
 
 All are functions of the correlation matrix, so that units do not matter. Where it is singular, as
-always for n ≥ N, its mixture with a little of the identity takes its place: see `RIDGE`.
+always for n ≥ N, its mixture with a little of the identity takes its place: see
+`qwo.order.precision`.
 """
 
 from __future__ import annotations
@@ -11,18 +12,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import LinAlgError, cho_solve, cholesky
 
 from qwo.errors import ArgumentError, OrderError, list_names
 from qwo.graph.dag import Indices
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.order.edge_test import BicRule, edge_test
+from qwo.order.precision import precision_matrix
 from qwo.order.protocol import check_order
 
 Matrix = npt.NDArray[np.float64]
-
-RIDGE = 0.01
-"""Weight of the identity in the mixture that stands in for a singular correlation matrix."""
 
 
 def start_order(
@@ -33,6 +31,7 @@ def start_order(
     names: Sequence[str] | None = None,
     knowledge: ResolvedKnowledge | None = None,
     random_state: Any = None,
+    precision: Matrix | None = None,
 ) -> Indices:
     """The order with which a search begins, by name or as given.
 
@@ -52,20 +51,24 @@ def start_order(
         The order is changed as little as it takes to be allowed.
     random_state : None, int or Generator
         Seed or source of randomness of ``"random"``.
+    precision : ndarray, n×n, optional
+        The inverse of the correlation matrix, if it is known already.
     """
     if not isinstance(start, str):
         order = given_order(start, len(correlation), names)
     elif start == "random":
         order = np.random.default_rng(random_state).permutation(len(correlation))
     elif start in _RULES:
-        order = _RULES[start](correlation, n_samples)
+        order = _RULES[start](correlation, n_samples, precision)
     else:
         choices = ", ".join(repr(name) for name in [*_RULES, "random"])
         raise ArgumentError(f"start is {start!r}; wanted one of {choices}, or all variables")
     return order if knowledge is None else knowledge.topological_start(order)
 
 
-def markov_boundary_order(correlation: Matrix, n_samples: float) -> Indices:
+def markov_boundary_order(
+    correlation: Matrix, n_samples: float, precision: Matrix | None = None
+) -> Indices:
     """The paper's start: variables by the size of their Markov boundary, the largest first.
 
     The boundary of a variable are those with a non-zero entry in its row of the inverse covariance.
@@ -82,31 +85,35 @@ def markov_boundary_order(correlation: Matrix, n_samples: float) -> Indices:
     rule = edge_test(n_variables=n, n_samples=n_samples)
     if n_samples < n + 2:
         rule = BicRule()
-    precision = _precision(correlation, n_samples)
+    precision = _known(precision, correlation, n_samples)
     scale = np.diag(precision)
     dependent = precision**2 / np.outer(scale, scale) > rule.threshold(n, n_samples)
     return np.argsort(-np.count_nonzero(dependent, axis=1), kind="stable")
 
 
-def conditional_variance_order(correlation: Matrix, n_samples: float) -> Indices:
+def conditional_variance_order(
+    correlation: Matrix, n_samples: float, precision: Matrix | None = None
+) -> Indices:
     """From the last place to the first, the variable with the smallest variance given the rest."""
-    return _eliminate(_precision(correlation, n_samples), np.argmax)[::-1]
+    return _eliminate(_known(precision, correlation, n_samples), np.argmax)[::-1]
 
 
-def reverse_conditional_variance_order(correlation: Matrix, n_samples: float) -> Indices:
+def reverse_conditional_variance_order(
+    correlation: Matrix, n_samples: float, precision: Matrix | None = None
+) -> Indices:
     """From the first place to the last, the variable with the largest variance given the rest.
 
     "The rest" are the variables not yet placed, as in `conditional_variance_order`.
     """
-    return _eliminate(_precision(correlation, n_samples), np.argmin)
+    return _eliminate(_known(precision, correlation, n_samples), np.argmin)
 
 
-def r2_order(correlation: Matrix, n_samples: float) -> Indices:
+def r2_order(correlation: Matrix, n_samples: float, precision: Matrix | None = None) -> Indices:
     """Variables by their variance given all others, the largest first.
 
     On the scale of correlations this is 1 - R² of the regression on all others.
     """
-    return np.argsort(np.diag(_precision(correlation, n_samples)), kind="stable")
+    return np.argsort(np.diag(_known(precision, correlation, n_samples)), kind="stable")
 
 
 def given_order(
@@ -127,7 +134,7 @@ def given_order(
     return check_order(np.asarray(numbers), n_variables)
 
 
-_RULES: dict[str, Callable[[Matrix, float], Indices]] = {
+_RULES: dict[str, Callable[[Matrix, float, Matrix | None], Indices]] = {
     "markov-boundary": markov_boundary_order,
     "conditional-variance": conditional_variance_order,
     "reverse-conditional-variance": reverse_conditional_variance_order,
@@ -135,19 +142,8 @@ _RULES: dict[str, Callable[[Matrix, float], Indices]] = {
 }
 
 
-def _precision(correlation: Matrix, n_samples: float) -> Matrix:
-    """The inverse of the correlation matrix, or of its mixture with the identity."""
-    if len(correlation) < n_samples:
-        try:
-            return _inverse(correlation)
-        except LinAlgError:
-            pass
-    return _inverse((1 - RIDGE) * correlation + RIDGE * np.eye(len(correlation)))
-
-
-def _inverse(matrix: Matrix) -> Matrix:
-    inverse: Matrix = cho_solve((cholesky(matrix, lower=True), True), np.eye(len(matrix)))
-    return inverse
+def _known(precision: Matrix | None, correlation: Matrix, n_samples: float) -> Matrix:
+    return precision_matrix(correlation, n_samples) if precision is None else precision
 
 
 def _eliminate(precision: Matrix, choose: Callable[[Matrix], np.intp]) -> Indices:

@@ -1,0 +1,81 @@
+"""`discover` beyond the number of variables from which on there are lists of candidates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from qwo.discovery import choices, discover
+from qwo.graph.dag import Indices
+from qwo.graph.knowledge import Knowledge
+from qwo.moments import Moments
+from qwo.order import candidates
+from qwo.order.candidates import Matrix
+from qwo.simulation import simulate
+
+
+@pytest.fixture
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixty variables are many here, and lists short."""
+    monkeypatch.setattr(choices, "ALL_CANDIDATES_UP_TO", 50)
+    monkeypatch.setitem(candidates.candidate_parents.__kwdefaults__, "partial", 6)
+    monkeypatch.setitem(candidates.candidate_parents.__kwdefaults__, "marginal", 8)
+
+
+def sample(seed: int) -> Moments:
+    drawn = simulate("er", n_variables=60, n_samples=1000, degree=3, random_state=seed)
+    return Moments.from_data(drawn.data)
+
+
+def test_lists_of_candidates_lose_nothing(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = [discover(sample(seed), random_state=1).score for seed in range(4)]
+    sizes: list[int] = []
+
+    def find(correlation: Matrix, precision: Matrix) -> list[Indices]:
+        lists = candidates.candidate_parents(correlation, precision)
+        sizes.append(max(len(own) for own in lists))
+        return lists
+
+    monkeypatch.setattr(choices, "candidate_parents", find)
+    request.getfixturevalue("wide")
+    listed = [discover(sample(seed), random_state=1).score for seed in range(4)]
+    assert len(sizes) == 4
+    assert max(sizes) <= 14
+    np.testing.assert_allclose(listed, full, atol=20.0)  # an edge costs 14
+
+
+@pytest.mark.usefixtures("wide")
+def test_the_result_does_not_depend_on_threads() -> None:
+    first, second = (
+        discover(sample(0), random_state=3, restarts=45, n_jobs=jobs) for jobs in (1, 3)
+    )
+    assert first.order.tolist() == second.order.tolist()
+    assert first.score == second.score
+
+
+@pytest.mark.usefixtures("wide")
+def test_knowledge_is_kept() -> None:
+    moments = sample(1)
+    knowledge = Knowledge(
+        tiers=[list(range(30)), list(range(30, 60))],
+        forbidden=[(0, 1), (31, 30)],
+        required=[(2, 3)],
+    )
+    found = discover(moments, knowledge=knowledge, random_state=0)
+    knowledge.resolve(moments.names).check_dag(found.dag)
+
+
+@pytest.mark.usefixtures("wide")
+@pytest.mark.parametrize("start", ["r2", "markov-boundary", "conditional-variance", "random"])
+def test_every_start_serves(start: str) -> None:
+    assert discover(sample(2), start=start, random_state=0).status == "converged"
+
+
+@pytest.mark.usefixtures("wide")
+def test_more_variables_than_samples() -> None:
+    drawn = simulate("er", n_variables=60, n_samples=40, degree=2, random_state=0)
+    with pytest.warns(UserWarning, match="samples"):
+        found = discover(drawn.data, random_state=0)
+    assert found.status == "converged"
