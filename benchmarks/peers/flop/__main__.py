@@ -12,17 +12,19 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.peers.plot import plot_curves
-from benchmarks.peers.records import Records, retire
-from benchmarks.peers.runner import ROOT, Pythons, run_jobs
-from benchmarks.peers.settings import PROFILES, Setting
-from benchmarks.peers.summary import Summary
-from benchmarks.peers.table import report
+from benchmarks.peers.environments import ENVIRONMENTS
+from benchmarks.peers.flop.plot import plot_curves
+from benchmarks.peers.flop.records import Records, retire
+from benchmarks.peers.flop.runner import Pythons, run_jobs
+from benchmarks.peers.flop.settings import PROFILES, Setting
+from benchmarks.peers.flop.summary import Summary
+from benchmarks.peers.flop.table import report
+from benchmarks.peers.markdown import update_page
+from benchmarks.peers.process import ROOT
 
 RESULTS = ROOT / "benchmarks" / "results"
 PAGE = ROOT / "docs" / "benchmarks" / "flop.md"
 PLOT = PAGE.with_name("flop-restarts.png")
-BEGIN, END = "<!-- begin results -->", "<!-- end results -->"
 
 
 def main() -> None:
@@ -40,7 +42,7 @@ def main() -> None:
     print(tables)
     if standard:
         plot_curves(settings, summary, PLOT)
-        update_page(tables)
+        update_page(PAGE, tables)
 
 
 def complete(settings: Sequence[Setting], records: Records, pythons: Pythons) -> None:
@@ -58,14 +60,6 @@ def complete(settings: Sequence[Setting], records: Records, pythons: Pythons) ->
             )
 
 
-def update_page(tables: str) -> None:
-    """Put the tables between the marks on the page."""
-    page = PAGE.read_text()
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}\n\n{tables}\n{END}{after}")
-
-
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Side by side with FLOP.")
     parser.add_argument("--profile", choices=sorted(PROFILES), default="standard")
@@ -74,7 +68,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--flop-python",
         type=Path,
-        default=ROOT / ".venv-peers" / "bin" / "python",
+        default=ENVIRONMENTS["flop"].python,
         help="the Python of the environment with flopsearch",
     )
     return parser.parse_args()

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from benchmarks.peers.settings import CURVE_RESTARTS, Setting, Tool
-from benchmarks.peers.summary import Figures, Summary
+from benchmarks.peers.flop.settings import CURVE_RESTARTS, Setting, Tool
+from benchmarks.peers.flop.summary import Figures, Summary
 
 STYLES: dict[Tool, tuple[str, str, str, tuple[int, int]]] = {
     "flop": ("FLOP", "#c05a1e", "s", (5, 5)),

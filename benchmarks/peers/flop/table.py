@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchmarks.peers.settings import Setting
-from benchmarks.peers.summary import Figures, Summary, best_by_data_set, paired_difference
+from benchmarks.peers.flop.settings import Setting
+from benchmarks.peers.flop.summary import Figures, Summary, best_by_data_set, paired_difference
+from benchmarks.peers.markdown import Row, markdown_table
 
 WIDE_SKF1, WIDE_SHD, WIDE_SECONDS = 0.87, 77, 0.2
-
-Row = Sequence[str]
 
 
 def report(settings: Sequence[Setting], summary: Summary) -> str:
@@ -18,13 +17,15 @@ def report(settings: Sequence[Setting], summary: Summary) -> str:
     wide = [setting for setting in settings if setting.is_wide]
     parts = [
         "### Figures",
-        _markdown(_HEADER, [row for setting in tall for row in _figures(setting, summary)]),
+        markdown_table(_HEADER, [row for setting in tall for row in _figures(setting, summary)]),
         "### Goals",
-        _markdown(_GOAL_HEADER, [row for setting in tall for row in _goal(setting, summary)]),
+        markdown_table(_GOAL_HEADER, [row for setting in tall for row in _goal(setting, summary)]),
         "### More variables than samples",
-        _markdown(_WIDE_HEADER, [row for setting in wide for row in _wide(setting, summary)]),
+        markdown_table(_WIDE_HEADER, [row for setting in wide for row in _wide(setting, summary)]),
         "### Data sets on which a run of FLOP scores better",
-        _markdown(_LOSS_HEADER, [row for setting in tall for row in _losses(setting, summary)]),
+        markdown_table(
+            _LOSS_HEADER, [row for setting in tall for row in _losses(setting, summary)]
+        ),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -170,10 +171,3 @@ def _seconds(value: float) -> str:
 
 def _met(reached: bool) -> str:
     return "yes" if reached else "**no**"
-
-
-def _markdown(header: Row, rows: Sequence[Row]) -> str:
-    if not rows:
-        return "None."
-    lines = [header, ["---"] * 1 + ["---:"] * (len(header) - 1), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

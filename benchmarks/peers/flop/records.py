@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, cast
 
-from benchmarks.peers.settings import Job, Tool
+from benchmarks.peers.flop.settings import Job, Tool
 
 
 @dataclass(frozen=True)

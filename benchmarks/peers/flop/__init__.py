@@ -1,0 +1,1 @@
+"""Side by side with FLOP alone, in depth: goals, repeated runs, restarts."""
