@@ -172,3 +172,13 @@ def test_table_2_of_the_paper_shows_single_runs():
     for cell in cells:
         n = 5 if cell.graph == "ER2" else load_network(cell.graph).n_variables
         assert abs(cell.value - round(cell.value * n) / n) < 0.01, cell
+
+
+def test_an_interruption_says_that_the_runs_are_kept(tmp_path, monkeypatch):
+    def interrupted(*_arguments, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("qwo.experiments.reproduce", interrupted)
+    result = run_app("table2", "-o", tmp_path)
+    assert result.exit_code == 130
+    assert "the same command goes on" in " ".join(result.stderr.split())

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from qwo.cli.console import Console, warn
+from qwo.cli.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from qwo.experiments import Reproduction, Tally
@@ -71,25 +74,36 @@ def reproduce(
     """
     from qwo.experiments import reproduce as run
 
-    made = run(
-        item or (),
-        profile=profile,
-        folder=output,
-        n_jobs=jobs,
-        cluster=cluster,
-        budget=budget,
-        graphs=graphs,
-        only_methods=only_methods or (),
-        compare_python=compare_python,
-        page_only=page,
-        progress=console.shows_progress,
-    )
+    with _interruptible():
+        made = run(
+            item or (),
+            profile=profile,
+            folder=output,
+            n_jobs=jobs,
+            cluster=cluster,
+            budget=budget,
+            graphs=graphs,
+            only_methods=only_methods or (),
+            compare_python=compare_python,
+            page_only=page,
+            progress=console.shows_progress,
+        )
     for name, tally in made.tallies.items():
         console.say(f"{name}: {_in_words(tally)}")
         for reason in tally.reasons:
             warn(f"{name}: a run failed: {reason}")
     _mention_left_out(made)
     console.result(str(made.page), _document(made))
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Say what an interruption leaves: all runs that have ended."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        warn("interrupted; the runs so far are kept: the same command goes on from there")
+        raise typer.Exit(ExitCode.INTERRUPTED) from error
 
 
 def _in_words(tally: Tally) -> str:
