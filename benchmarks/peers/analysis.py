@@ -136,14 +136,16 @@ class CellFigures:
     def comparable_shd(self) -> pd.Series:
         """Mean SHD by method, as if all had run on the data sets of our default.
 
-        A method that ran on fewer is as far from our mean as it is on the data sets of both.
+        A method that ran on fewer is as far from our mean as it is on the data sets of both, but
+        no better than on the best of them.
         """
         shown = self.means["shd"].copy()
         if REFERENCE in shown.index:
             for method in shown.index[self.means["runs"] < self.means.loc[REFERENCE, "runs"]]:
                 difference = self.difference(str(method))
                 if difference.count:
-                    shown[method] = max(shown[REFERENCE] - difference.mean, 0.0)
+                    best = self.values(str(method), "shd").min()
+                    shown[method] = max(shown[REFERENCE] - difference.mean, best)
         return shown
 
     @property

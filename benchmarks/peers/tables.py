@@ -80,7 +80,8 @@ def overview(all_figures: Sequence[CellFigures]) -> str:
 def _brief(figures: CellFigures, method: str) -> str:
     if method in figures.means.index:
         mean: Any = figures.means.loc[method]
-        return f"{mean['shd']:.1f}; {number(mean['gap'], '.1f')}; {short(mean['cpu'])}"
+        distance = f"{figures.comparable_shd[method]:.1f}"
+        return f"{distance}; {number(mean['gap'], '.1f')}; {short(mean['cpu'])}"
     if method not in figures.statuses.index:
         return ""
     return str(figures.statuses.loc[method].idxmax())
