@@ -43,9 +43,12 @@ class FileFormatError(InputError):
 class MissingFileError(InputError, FileNotFoundError):
     """A file does not exist; also a `FileNotFoundError`."""
 
-    def __new__(cls, *args: object) -> Self:
-        """Not that of ValueError, which is found first by name: some picklers call it, in vain."""
-        return FileNotFoundError.__new__(cls, *args)
+    def __new__(cls, *_args: object) -> Self:
+        """Not that of ValueError, which is found first by name: some picklers call it, in vain.
+
+        Without arguments, of which OSError would take the first two for a code and its meaning.
+        """
+        return FileNotFoundError.__new__(cls)
 
 
 class NonNumericError(InputError):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import pickle
+import signal
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +20,12 @@ from threadpoolctl import threadpool_limits
 
 import qwo
 from qwo.errors import ArgumentError, KnowledgeError
+from qwo.order.bic import BicEngine
 from qwo.order.local_score import LocalScoreEngine
-from qwo.search import Progress
+from qwo.search import Control, Progress
+from qwo.search.result import SearchOutcome
+
+discover_module = import_module("qwo.discovery.discover")
 
 SEARCHES = ["auto", "insertion", "grasp", "hill-climbing"]
 ENGINES = ["auto", "bic", "qwo", "reference"]
@@ -293,3 +300,15 @@ def test_ctrl_c_in_a_real_process_returns_the_best_graph_so_far(options: str) ->
         check=False,
     )
     assert done.stdout == "interrupted True\n", done.stderr
+
+
+def test_ctrl_c_after_the_last_look_at_it_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A caller that runs many short searches must hear of it, or it would run on."""
+
+    def search(engine: BicEngine, control: Control, _rng: np.random.Generator) -> SearchOutcome:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+        return SearchOutcome(engine.order, engine.cost, "converged", (), 0, 0)
+
+    monkeypatch.setattr(discover_module, "make_search", lambda *_: search)
+    assert qwo.discover(drawn()[0], random_state=0).status == "interrupted"

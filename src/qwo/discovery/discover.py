@@ -157,7 +157,8 @@ def discover(
         score=_score(built, moments, dag, penalty_discount),
         n_edges=int(dag.sum()),
         trace=tuple((seconds, -cost) for seconds, cost in outcome.trace),
-        status=outcome.status,
+        # Ctrl-C may come after the last look at the control, and must not be lost on the caller.
+        status="interrupted" if control.interrupted else outcome.status,
         seconds=control.seconds,
         params={
             "search": choices.search,

@@ -114,6 +114,11 @@ class Control:
         self._wake = min(self._deadline, now + HEARTBEAT)
         return True
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether `interrupt` was called, in time for the search to notice or not."""
+        return self._interrupted
+
     def interrupt(self) -> None:
         """Let the next `is_due` end the search."""
         self._interrupted = True
