@@ -22,7 +22,7 @@ import qwo
 from qwo.errors import ArgumentError, KnowledgeError
 from qwo.order.bic import BicEngine
 from qwo.order.local_score import LocalScoreEngine
-from qwo.search import Control, Progress
+from qwo.search import Progress
 from qwo.search.result import SearchOutcome
 
 discover_module = import_module("qwo.discovery.discover")
@@ -305,7 +305,7 @@ def test_ctrl_c_in_a_real_process_returns_the_best_graph_so_far(options: str) ->
 def test_ctrl_c_after_the_last_look_at_it_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     """A caller that runs many short searches must hear of it, or it would run on."""
 
-    def search(engine: BicEngine, control: Control, _rng: np.random.Generator) -> SearchOutcome:
+    def search(engine: BicEngine, *_: object) -> SearchOutcome:
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.01)
         return SearchOutcome(engine.order, engine.cost, "converged", (), 0, 0)
