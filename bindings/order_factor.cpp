@@ -48,11 +48,11 @@ double permute(OrderFactor& factor, int start, const OrderIn& block) {
     return changed(factor, [&] { factor.permute(start, variables); });
 }
 
-FloatMatrix scan(OrderFactor& factor, const OrderIn& variables) {
+FloatMatrix scan(OrderFactor& factor, const OrderIn& variables, int threads) {
     const auto movers = to_order(variables);
     auto changes = zeros<double>(movers.size(), static_cast<std::size_t>(factor.n()));
     nb::gil_scoped_release released;
-    scan_insertions(factor, movers, changes.data());
+    scan_insertions(factor, movers, changes.data(), threads);
     return changes;
 }
 
@@ -126,7 +126,7 @@ void bind_order_factor(nb::module_& m) {
     factor.def(
         "tuck", [](OrderFactor& f, int x, int y) { return changed(f, [&] { f.tuck(x, y); }); },
         nb::arg("x"), nb::arg("y"));
-    factor.def("scan", &scan, nb::arg("variables").noconvert(),
+    factor.def("scan", &scan, nb::arg("variables").noconvert(), nb::arg("threads") = 1,
                "Changes of the cost: one row per variable, one column per place.");
 
     factor.def(

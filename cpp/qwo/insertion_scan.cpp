@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "qwo/parallel.hpp"
+
 namespace qwo {
 
 namespace {
@@ -13,12 +15,16 @@ namespace {
 // accumulators in the second.
 constexpr std::size_t batch_size = 8;
 
+// Up to so many variables L and D stay in the caches from one scan to the next.
+constexpr int in_cache = 1000;
+
 // One variable on its way from the first place to the last.
 class Mover {
   public:
-    Mover(const OrderFactor& factor, int v, double* changes)
-        : factor_(factor), kernels_(factor.kernels()), place_(factor.place(v)),
-          column_(factor.column(v)), correlation_(factor.correlation(v)),
+    // One mover of those that share passes is to fetch the rows from memory.
+    Mover(const OrderFactor& factor, int v, double* changes, bool fetches)
+        : factor_(factor), fetches_(fetches && factor.n() > in_cache), kernels_(factor.kernels()),
+          place_(factor.place(v)), column_(factor.column(v)), correlation_(factor.correlation(v)),
           residual_(correlation_[column_]), changes_(changes), acc_(size(factor.full_width())),
           x_(size(factor.full_width())), passed_(size(place_)) {
         // Column 0, which is zero in every row, stands for the mover before its own place.
@@ -39,6 +45,9 @@ class Mover {
 
   private:
     static std::size_t size(int n) { return static_cast<std::size_t>(n); }
+    std::ptrdiff_t ahead(int j) const {
+        return fetches_ && j + 1 < factor_.n() ? factor_.full_width() : 0;
+    }
 
     void step_left(int j) {
         const int width = factor_.width(j);
@@ -47,9 +56,10 @@ class Mover {
         // More predecessors never leave more variance, whatever rounding says.
         const double rest = std::max(residual_ - g * g, lowest_residual_);
         const double scale = 1.0 / std::sqrt(residual_), scale1 = 1.0 / std::sqrt(rest);
-        const ScanCosts costs = kernels_.scan_left(
-            width, g, scale, scale1, std::sqrt(rest) * scale, g * scale, l,
-            factor_.precisions_before(j), factor_.precisions(j), acc_.data(), factor_.pair_cost());
+        const ScanCosts costs =
+            kernels_.scan_left(width, g, scale, scale1, std::sqrt(rest) * scale, g * scale, l,
+                               factor_.precisions_before(j), factor_.precisions(j), acc_.data(),
+                               ahead(j), factor_.pair_cost());
         residual_ = rest;
         changes_[j] = costs.mover - factor_.ceiling();
         passed_[size(j)] = costs.passed - factor_.ceiling() - factor_.row_cost(j);
@@ -81,14 +91,15 @@ class Mover {
         const double root0 = std::sqrt(factor_.precisions_before(j)[column_]);
         x_[size(column_)] = root0;
         acc_[size(column_)] = -h * h;
-        const ScanCosts costs =
-            kernels_.scan_right(factor_.width(j), h, scale1, root0 * scale1, h * scale1, l,
-                                factor_.precisions(j), acc_.data(), x_.data(), factor_.pair_cost());
+        const ScanCosts costs = kernels_.scan_right(
+            factor_.width(j), h, scale1, root0 * scale1, h * scale1, l, factor_.precisions(j),
+            acc_.data(), x_.data(), ahead(j), factor_.pair_cost());
         sum_ += costs.passed - factor_.ceiling() - factor_.row_cost(j);
         changes_[j] = costs.mover + sum_;
     }
 
     const OrderFactor& factor_;
+    bool fetches_;
     const Kernels& kernels_;
     int place_, column_;
     const double* correlation_;
@@ -101,24 +112,27 @@ class Mover {
 
 } // namespace
 
-void scan_insertions(OrderFactor& factor, std::span<const int> movers, double* changes) {
+void scan_insertions(OrderFactor& factor, std::span<const int> movers, double* changes,
+                     int threads) {
     const auto n = static_cast<std::size_t>(factor.n());
+    const auto workers = static_cast<std::size_t>(std::max(threads, 1));
     factor.note_passes(movers.size());
-    std::vector<Mover> batch;
-    batch.reserve(batch_size);
-    for (std::size_t first = 0; first < movers.size(); first += batch_size) {
-        const std::size_t end = std::min(first + batch_size, movers.size());
-        batch.clear();
-        for (std::size_t m = first; m < end; ++m) {
-            batch.emplace_back(factor, movers[m], changes + m * n);
-        }
+    // A mover's result does not depend on whom it shares its passes with.
+    const std::size_t share =
+        std::clamp((movers.size() + workers - 1) / workers, std::size_t{1}, batch_size);
+    for_each_parallel((movers.size() + share - 1) / share, threads, [&](std::size_t group) {
+        const std::size_t first = group * share, end = std::min(first + share, movers.size());
+        std::vector<Mover> batch;
+        batch.reserve(share);
+        for (std::size_t m = first; m < end; ++m)
+            batch.emplace_back(factor, movers[m], changes + m * n, m == first);
         for (int j = 0; j < factor.n(); ++j) {
             for (Mover& mover : batch)
                 mover.visit(j);
         }
-    }
-    for (std::size_t i = 0; i < movers.size() * n; ++i)
-        changes[i] *= factor.weight();
+        for (std::size_t i = first * n; i < end * n; ++i)
+            changes[i] *= factor.weight();
+    });
 }
 
 } // namespace qwo

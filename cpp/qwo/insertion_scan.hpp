@@ -21,7 +21,9 @@
 namespace qwo {
 
 // changes[m * n + q] is the change of factor.cost() if movers[m] went to place q: O(n^2) for each
-// mover. Several of them share passes over L and D. The factor may pack its columns.
-void scan_insertions(OrderFactor& factor, std::span<const int> movers, double* changes);
+// mover. Several of them share passes over L and D, and threads share the movers; the result
+// depends on neither. The factor may pack its columns.
+void scan_insertions(OrderFactor& factor, std::span<const int> movers, double* changes,
+                     int threads = 1);
 
 } // namespace qwo

@@ -257,8 +257,12 @@ void InsertionSearch::step_renewal() {
         phase_ = queue_.empty() ? after_renewal_ : SearchPhase::descent;
         return;
     }
-    if (engine_.renew(next_renewed_++)) {
+    // With the same parents and other candidates a variable may find another place, but its edges
+    // are what they were.
+    const int v = next_renewed_++;
+    if (engine_.renew(v)) {
         ++counts_.renewed;
+        queue(v);
         queue_touched();
     }
 }

@@ -4,6 +4,7 @@
 // numbers mean beyond what its comment says. Variants differ only in rounding.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -55,18 +56,20 @@ struct Kernels {
     // d = before + l^2; returns the row cost.
     double (*settle)(int n, const double* l, const double* before, double* d, PairCost cost);
 
-    // One step of the insertion scan to the left of the mover (see insertion_scan.hpp):
+    // One step of the insertion scan to the left of the mover (see insertion_scan.hpp). The rows l
+    // and d of the next step lie `ahead` of these; 0 for none, or for ones that need no fetching.
     //   x = scale acc; mover = cost(x^2 / (before + x^2));
     //   acc -= g l; x1 = scale1 acc; y = a l - b x1; passed = cost(y^2 / (d + x1^2)).
     ScanCosts (*scan_left)(int n, double g, double scale, double scale1, double a, double b,
                            const double* l, const double* before, const double* d, double* acc,
-                           PairCost cost);
+                           std::ptrdiff_t ahead, PairCost cost);
 
     // One step to the right of the mover:
     //   y = a l - b x; acc += h l; x = scale1 acc; passed = cost(y^2 / (d - x^2));
     //   mover = cost(x^2 / d).
     ScanCosts (*scan_right)(int n, double h, double scale1, double a, double b, const double* l,
-                            const double* d, double* acc, double* x, PairCost cost);
+                            const double* d, double* acc, double* x, std::ptrdiff_t ahead,
+                            PairCost cost);
 };
 
 // The variants this build has and this processor can run, the fastest first.

@@ -11,8 +11,10 @@
 
 #if defined(_MSC_VER)
 #define QWO_RESTRICT __restrict
+#define QWO_PREFETCH(address) static_cast<void>(address)
 #else
 #define QWO_RESTRICT __restrict__
+#define QWO_PREFETCH(address) __builtin_prefetch((address), 0, 2)
 #endif
 
 namespace qwo {
@@ -180,40 +182,67 @@ double settle_as(int n, const double* QWO_RESTRICT l, const double* QWO_RESTRICT
     return sum;
 }
 
+// Runs loop(first, end) over a row. If the next row lies `ahead` of this one, that is fetched at
+// the same time, since the processor itself does not look beyond a page.
+template <class Loop>
+ScanCosts over_row(int n, std::ptrdiff_t ahead, const double* l, const double* d, Loop loop) {
+    if (ahead == 0)
+        return loop(0, n);
+    constexpr int block = 64, line = 8;
+    ScanCosts sum{0.0, 0.0};
+    for (int first = 0; first < n; first += block) {
+        const int end = first + block < n ? first + block : n;
+        for (int i = first; i < end; i += line) {
+            QWO_PREFETCH(l + ahead + i);
+            QWO_PREFETCH(d + ahead + i);
+        }
+        const ScanCosts part = loop(first, end);
+        sum.mover += part.mover;
+        sum.passed += part.passed;
+    }
+    return sum;
+}
+
 template <class Cost>
 ScanCosts scan_left_as(int n, double g, double scale, double scale1, double a, double b,
                        const double* QWO_RESTRICT l, const double* QWO_RESTRICT before,
-                       const double* QWO_RESTRICT d, double* QWO_RESTRICT acc, Cost cost) {
-    double mover = 0.0, passed = 0.0;
+                       const double* QWO_RESTRICT d, double* QWO_RESTRICT acc, std::ptrdiff_t ahead,
+                       Cost cost) {
+    return over_row(n, ahead, l, d, [=](int first, int end) {
+        double mover = 0.0, passed = 0.0;
 #pragma omp simd reduction(+ : mover, passed)
-    for (int i = 0; i < n; ++i) {
-        const double x = scale * acc[i];
-        mover += cost(x * x, before[i] + x * x);
-        const double rest = acc[i] - g * l[i];
-        acc[i] = rest;
-        const double x1 = scale1 * rest;
-        const double y = a * l[i] - b * x1;
-        passed += cost(y * y, d[i] + x1 * x1);
-    }
-    return {mover, passed};
+        for (int i = first; i < end; ++i) {
+            const double x = scale * acc[i];
+            mover += cost(x * x, before[i] + x * x);
+            const double rest = acc[i] - g * l[i];
+            acc[i] = rest;
+            const double x1 = scale1 * rest;
+            const double y = a * l[i] - b * x1;
+            passed += cost(y * y, d[i] + x1 * x1);
+        }
+        return ScanCosts{mover, passed};
+    });
 }
 
 template <class Cost>
 ScanCosts scan_right_as(int n, double h, double scale1, double a, double b,
                         const double* QWO_RESTRICT l, const double* QWO_RESTRICT d,
-                        double* QWO_RESTRICT acc, double* QWO_RESTRICT x, Cost cost) {
-    double mover = 0.0, passed = 0.0;
+                        double* QWO_RESTRICT acc, double* QWO_RESTRICT x, std::ptrdiff_t ahead,
+                        Cost cost) {
+    return over_row(n, ahead, l, d, [=](int first, int end) {
+        double mover = 0.0, passed = 0.0;
 #pragma omp simd reduction(+ : mover, passed)
-    for (int i = 0; i < n; ++i) {
-        const double y = a * l[i] - b * x[i];
-        const double sum = acc[i] + h * l[i];
-        acc[i] = sum;
-        const double x1 = scale1 * sum;
-        x[i] = x1;
-        passed += cost(y * y, d[i] - x1 * x1);
-        mover += cost(x1 * x1, d[i]);
-    }
-    return {mover, passed};
+        for (int i = first; i < end; ++i) {
+            const double y = a * l[i] - b * x[i];
+            const double sum = acc[i] + h * l[i];
+            acc[i] = sum;
+            const double x1 = scale1 * sum;
+            x[i] = x1;
+            passed += cost(y * y, d[i] - x1 * x1);
+            mover += cost(x1 * x1, d[i]);
+        }
+        return ScanCosts{mover, passed};
+    });
 }
 
 double row_cost(int n, const double* l, const double* d, PairCost cost) {
@@ -230,18 +259,20 @@ double settle(int n, const double* l, const double* before, double* d, PairCost 
 
 ScanCosts scan_left(int n, double g, double scale, double scale1, double a, double b,
                     const double* l, const double* before, const double* d, double* acc,
-                    PairCost cost) {
+                    std::ptrdiff_t ahead, PairCost cost) {
     if (cost.count) {
-        return scan_left_as(n, g, scale, scale1, a, b, l, before, d, acc, EdgeCount{cost.tau});
+        return scan_left_as(n, g, scale, scale1, a, b, l, before, d, acc, ahead,
+                            EdgeCount{cost.tau});
     }
-    return scan_left_as(n, g, scale, scale1, a, b, l, before, d, acc, CappedLikelihood{cost.tau});
+    return scan_left_as(n, g, scale, scale1, a, b, l, before, d, acc, ahead,
+                        CappedLikelihood{cost.tau});
 }
 
 ScanCosts scan_right(int n, double h, double scale1, double a, double b, const double* l,
-                     const double* d, double* acc, double* x, PairCost cost) {
+                     const double* d, double* acc, double* x, std::ptrdiff_t ahead, PairCost cost) {
     if (cost.count)
-        return scan_right_as(n, h, scale1, a, b, l, d, acc, x, EdgeCount{cost.tau});
-    return scan_right_as(n, h, scale1, a, b, l, d, acc, x, CappedLikelihood{cost.tau});
+        return scan_right_as(n, h, scale1, a, b, l, d, acc, x, ahead, EdgeCount{cost.tau});
+    return scan_right_as(n, h, scale1, a, b, l, d, acc, x, ahead, CappedLikelihood{cost.tau});
 }
 
 } // namespace

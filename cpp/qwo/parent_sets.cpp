@@ -15,7 +15,7 @@ constexpr std::int32_t after_all = std::numeric_limits<std::int32_t>::max();
 
 // Candidates that a fit takes in at a time. Where everything depends on everything, all variables
 // would become candidates of each otherwise.
-constexpr std::size_t most_missed = 64;
+constexpr std::size_t most_missed = 256;
 
 constexpr std::size_t most_neighbours = 50;
 
@@ -88,6 +88,13 @@ void ParentSets::reset(const std::vector<int>& order) {
 
 bool ParentSets::renew(int v) {
     assert(marks_.empty());
+    bool found = false;
+    while (widen(v))
+        found = true; // with new parents, others may be wanted
+    return found;
+}
+
+bool ParentSets::widen(int v) {
     ParentFit& fit = fits_[static_cast<std::size_t>(v)];
     if (fit.columns().all() || checked_[static_cast<std::size_t>(v)] == fit.parents())
         return false;
@@ -97,19 +104,24 @@ bool ParentSets::renew(int v) {
     if (variables.empty())
         return false;
     forget(v);
-    touch(fit);
     std::shared_ptr<const Columns>& columns = columns_[static_cast<std::size_t>(v)];
     variables.insert(variables.end(), columns->variables(), columns->variables() + columns->size());
     const std::shared_ptr<const Columns> wider = columns_of(std::move(variables));
     ParentFit renewed;
     renewed.rebuild(*problem_, *kernels_, work_, fit, *wider);
     renewed.grow_shrink(*problem_, *kernels_, work_, place_.data(), place(v));
+    const bool changed = renewed.parents() != fit.parents();
+    if (changed)
+        touch(fit);
     cost_ += renewed.cost() - fit.cost();
     fit = std::move(renewed);
     columns = wider;
     if (columns->size() > 64 * static_cast<int>(wants_.words()))
         wants_ = wants_.widened(columns->size() + columns->size() / 2);
-    settle(fit);
+    fit.refresh(*problem_, *kernels_, work_);
+    if (changed)
+        touch(fit);
+    index(v);
     return true;
 }
 

@@ -117,6 +117,7 @@ class ParentSets {
     void put(int v, int place);
     void settle(ParentFit& fit); // after its parents have changed
     void forget(int v);
+    bool widen(int v); // a step of renew()
     void find_missed(const ParentFit& fit, std::vector<std::int32_t>& missed);
     void find_neighbours(const ParentFit& fit, std::vector<std::int32_t>& found) const;
     void list_neighbours(int v, std::vector<int>& found) const; // parents and children

@@ -211,7 +211,7 @@ def test_candidates_are_the_largest_correlations_of_both_kinds() -> None:
     scales = np.sqrt(np.diag(precision))
     partial, marginal = np.abs(precision / np.outer(scales, scales)), np.abs(moments.correlation)
     for v, own in enumerate(
-        candidate_parents(moments.correlation, precision, partial=3, marginal=4)
+        candidate_parents(moments.correlation, precision, 31.5, partial=3, marginal=4)
     ):
         expected: set[int] = set()
         for sizes, count in ((partial[v], 3), (marginal[v], 4)):
@@ -220,10 +220,20 @@ def test_candidates_are_the_largest_correlations_of_both_kinds() -> None:
         assert own.tolist() == sorted(expected)
 
 
+def test_a_hub_gets_all_its_neighbours_for_candidates() -> None:
+    n, n_samples = 60, 20_000
+    dag = np.zeros((n, n), dtype=np.int8)
+    dag[1:, 0] = 1
+    moments = Moments.from_data(simulate(dag, n_samples=n_samples, random_state=0).data)
+    precision = precision_matrix(moments.correlation, n_samples)
+    lists = candidate_parents(moments.correlation, precision, n_samples, partial=5, marginal=5)
+    assert lists[0].tolist() == list(range(1, n))
+
+
 def test_short_of_candidates_everyone_is_one() -> None:
     moments = sample(0, n=5)
     precision = precision_matrix(moments.correlation, moments.n_samples)
-    lists = candidate_parents(moments.correlation, precision)
+    lists = candidate_parents(moments.correlation, precision, moments.n_samples)
     assert [own.tolist() for own in lists] == [own.tolist() for own in everyone(5)]
 
 

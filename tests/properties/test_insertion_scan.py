@@ -183,3 +183,13 @@ def test_scan_of_nearly_collinear_variables_is_finite(objective):
     for variable in engine.order:
         brute = by_brute_force(engine, int(variable))
         np.testing.assert_allclose(changes[variable], brute, rtol=1e-3, atol=1e-2)
+
+
+@pytest.mark.parametrize("threads", [2, 3, 40])
+def test_threads_change_no_bit(threads):
+    _, engine = make_engine(30, 5)
+    expected = engine.scan_many(np.arange(30))
+    engine.threads = threads
+    np.testing.assert_array_equal(engine.scan_many(np.arange(30)), expected)
+    np.testing.assert_array_equal(engine.scan_many([7]), expected[[7]])
+    assert engine.scan_many([]).shape == (0, 30)

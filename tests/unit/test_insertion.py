@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from qwo.errors import ArgumentError
+from qwo.order.qwo import QwoEngine
 from qwo.search import insertion
 from tests.helpers.plain_engine import PlainEngine
 from tests.helpers.random_knowledge import random_knowledge
@@ -93,3 +94,17 @@ def test_bad_arguments_are_refused():
     for options in ({"perturbations": -1}, {"thrown": 0}, {"reach": 0}):
         with pytest.raises(ArgumentError, match=f"{next(iter(options))} must be at least"):
             insertion(make_engine(0), **options)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_several_scans_at_once_take_the_course_of_single_ones(seed):
+    rng = np.random.default_rng(seed)
+    correlation = to_correlation(model_covariance(rng, random_dag(rng, 25, 0.2)))
+    outcomes = []
+    for threads in (1, 2, 3):
+        engine = QwoEngine(correlation, 500.0, threads=threads)
+        outcomes.append(insertion(engine, perturbations=2, random_state=seed))
+    for other in outcomes[1:]:
+        assert other.order.tolist() == outcomes[0].order.tolist()
+        assert other.n_evaluations == outcomes[0].n_evaluations
+        assert other.cost == pytest.approx(outcomes[0].cost, rel=1e-12)

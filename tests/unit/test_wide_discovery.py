@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from qwo.discovery import choices, discover
+from qwo.graph.cpdag import to_cpdag
 from qwo.graph.dag import Indices
 from qwo.graph.knowledge import Knowledge
 from qwo.moments import Moments
 from qwo.order import candidates
 from qwo.order.candidates import Matrix
 from qwo.simulation import simulate
+from qwo.simulation.sampling import random_model
 
 
 @pytest.fixture
@@ -33,8 +35,8 @@ def test_lists_of_candidates_lose_nothing(
     full = [discover(sample(seed), random_state=1).score for seed in range(4)]
     sizes: list[int] = []
 
-    def find(correlation: Matrix, precision: Matrix) -> list[Indices]:
-        lists = candidates.candidate_parents(correlation, precision)
+    def find(correlation: Matrix, precision: Matrix, n_samples: float) -> list[Indices]:
+        lists = candidates.candidate_parents(correlation, precision, n_samples)
         sizes.append(max(len(own) for own in lists))
         return lists
 
@@ -42,7 +44,7 @@ def test_lists_of_candidates_lose_nothing(
     request.getfixturevalue("wide")
     listed = [discover(sample(seed), random_state=1).score for seed in range(4)]
     assert len(sizes) == 4
-    assert max(sizes) <= 14
+    assert max(sizes) < 40
     np.testing.assert_allclose(listed, full, atol=20.0)  # an edge costs 14
 
 
@@ -79,3 +81,10 @@ def test_more_variables_than_samples() -> None:
     with pytest.warns(UserWarning, match="samples"):
         found = discover(drawn.data, random_state=0)
     assert found.status == "converged"
+
+
+@pytest.mark.usefixtures("wide")
+def test_an_exact_covariance_gives_the_exact_graph() -> None:
+    model = random_model("er", n_variables=60, degree=2, random_state=4)
+    found = discover(Moments.from_covariance(model.covariance(), None), random_state=0)
+    np.testing.assert_array_equal(found.cpdag, to_cpdag(model.dag))

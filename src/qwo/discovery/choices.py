@@ -175,7 +175,7 @@ def make_engine(
             order=order,
             candidates=None
             if precision is None
-            else candidate_parents(moments.correlation, precision),
+            else candidate_parents(moments.correlation, precision, moments.n_samples),
         )
     dense = {"qwo": QwoEngine, "reference": ReferenceEngine, "gpu": GpuEngine}[choices.engine]
     test = (
@@ -219,6 +219,8 @@ def make_search(
                 raise ArgumentError(f"engine='gpu' searches once; got restarts={choices.restarts}")
             return batch_insertion(engine, **shared)
         if choices.search == "insertion":
+            if isinstance(engine, QwoEngine):
+                engine.threads = n_jobs
             return insertion(engine, perturbations=choices.restarts, **shared)
         once = grasp if choices.search == "grasp" else hill_climbing
         return _with_restarts(once, engine, choices.restarts, shared)

@@ -33,6 +33,9 @@ Rounding grows like the square root of the exchanges: 1300 n² of them left |L S
 where it was 1e-15 after a build. A rebuild takes about as long as n² / 5 exchanges.
 """
 
+SCANS_PER_THREAD = 4
+"""So many scans at a time keep a thread busy for longer than it takes to start one."""
+
 
 class QwoEngine:
     """The order factor L of an order π, with G^π and its cost, under moves.
@@ -61,6 +64,9 @@ class QwoEngine:
         by default.
     order : sequence of int, optional
         The first order; that of the columns if not given.
+    threads : int
+        Among how many `scan_many` shares the variables; also an attribute. The result does not
+        depend on it.
 
     Raises
     ------
@@ -78,7 +84,9 @@ class QwoEngine:
         objective: ObjectiveName = "likelihood",
         kernels: str | None = None,
         order: Sequence[int] | Indices | None = None,
+        threads: int = 1,
     ) -> None:
+        self.threads = threads
         self.moments = as_given_moments(moments, n_samples)
         n, size = self.moments.n_variables, self.moments.n_samples
         rule = edge_test(penalty_discount, alpha, n_variables=n, n_samples=size)
@@ -165,12 +173,20 @@ class QwoEngine:
         changes: Changes = self._factor.scan(np.array([variable], dtype=np.intp))[0]
         return changes
 
+    @property
+    def scans_at_once(self) -> int:
+        """How many variables at a time `scan_many` is the fastest for."""
+        return 1 if self.threads == 1 else SCANS_PER_THREAD * self.threads
+
     def scan_many(self, variables: Sequence[int] | Indices) -> Changes:
-        """`scan` for several variables, one row for each, in shared passes over the factor."""
+        """`scan` for several variables, one row for each.
+
+        They share passes over the factor, and threads.
+        """
         movers = _indices(variables)
         if movers.size and not (movers.min() >= 0 and movers.max() < self._n):
             raise self._unknown(smallest=movers.min(), largest=movers.max())
-        return self._factor.scan(movers)
+        return self._factor.scan(movers, self.threads)
 
     def parents(self, variable: int) -> Indices:
         """The parents of a variable in G^π, ascending."""

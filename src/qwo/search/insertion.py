@@ -8,16 +8,29 @@ result is kept if it is no worse.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from qwo.errors import ArgumentError
+from qwo.graph.dag import Indices
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
-from qwo.order.protocol import OrderEngine
+from qwo.order.protocol import Changes, OrderEngine
 from qwo.search.control import Control, Run, supervise
 from qwo.search.result import SearchOutcome
+
+
+@runtime_checkable
+class ManyScans(Protocol):
+    """An engine for which several scans at once may be faster than one by one."""
+
+    @property
+    def scans_at_once(self) -> int:
+        """How many at a time are the fastest for each of them."""
+
+    def scan_many(self, variables: Sequence[int] | Indices) -> Changes:
+        """The scans of several variables, one row for each."""
 
 
 def insertion(
@@ -78,16 +91,40 @@ class _Insertion:
         self._engine = run.engine
         self._knowledge = knowledge
         self._rng = rng
+        self._moves = 0
+        self._most_at_once = run.engine.scans_at_once if isinstance(run.engine, ManyScans) else 1
 
     def settle(self) -> None:
         """Rounds over all variables, in random order, until one improves nothing."""
         before = np.inf
         while self._run.best < before:
             before = self._run.best
-            for v in self._rng.permutation(self._engine.n_variables).tolist():
-                if self._improve(v):
+            for v, changes in self._scanned(self._rng.permutation(self._engine.n_variables)):
+                if self._improve(v, changes):
                     self._keep()
             self._run.next_round()
+
+    def _scanned(self, variables: Indices) -> Iterator[tuple[int, Changes]]:
+        """Each variable with what its moves would change when its turn comes.
+
+        While nothing moves, more and more are scanned at once; what a move has outdated is scanned
+        again. So the search takes the same course as one by one.
+        """
+        size, done = 1, 0
+        while done < len(variables):
+            self._run.check()
+            batch, moves = variables[done : done + size], self._moves
+            for v, changes in zip(batch.tolist(), self._scan(batch), strict=True):
+                yield v, changes
+                done += 1
+                if self._moves > moves:
+                    break
+            size = 1 if self._moves > moves else min(2 * size, self._most_at_once)
+
+    def _scan(self, variables: Indices) -> Iterable[Changes]:
+        if len(variables) > 1 and isinstance(self._engine, ManyScans):
+            return self._engine.scan_many(variables)
+        return [self._engine.scan(v) for v in variables.tolist()]
 
     def perturb(self, thrown: int, reach: int) -> None:
         """Throw variables elsewhere and repair what that touched."""
@@ -115,16 +152,16 @@ class _Insertion:
         while queue:
             v = queue.popleft()
             waiting.remove(v)
-            for u in sorted(self._improve(v) - waiting):
+            self._run.check()
+            for u in sorted(self._improve(v, self._engine.scan(v)) - waiting):
                 queue.append(u)
                 waiting.add(u)
 
-    def _improve(self, variable: int) -> set[int]:
+    def _improve(self, variable: int, scanned: Changes) -> set[int]:
         """Move a variable to its best place, if that is better; what the move touched."""
         run = self._run
-        run.check()
         first, last = self._places(variable)
-        changes = self._engine.scan(variable)[first : last + 1]
+        changes = scanned[first : last + 1]
         run.evaluations += len(changes)
         best = int(np.argmin(changes))
         if changes[best] >= -run.tolerance:
@@ -133,6 +170,7 @@ class _Insertion:
 
     def _move(self, variable: int, place: int) -> set[int]:
         """Move a variable; it, those whose parents changed, and these parents are touched."""
+        self._moves += 1
         now = self._place(variable)
         passed = self._engine.order[min(now, place) : max(now, place) + 1].tolist()
         before = [self._engine.parents(v) for v in passed]
