@@ -38,6 +38,7 @@ CorrelationRows correlation_rows(const MatrixIn& matrix, bool whole) {
 }
 
 // Lists one after the other; list v ends before ends[v].
+using ListsIn = std::pair<OrderIn, OrderIn>;
 std::vector<std::vector<std::int32_t>> to_lists(const OrderIn& items, const OrderIn& ends) {
     std::vector<std::vector<std::int32_t>> lists(ends.shape(0));
     const std::int64_t* next = items.data();
@@ -47,6 +48,19 @@ std::vector<std::vector<std::int32_t>> to_lists(const OrderIn& items, const Orde
         next = end;
     }
     return lists;
+}
+
+// The reverse: the items, and where each list ends.
+using ListsOut = std::pair<nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>,
+                           nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>>;
+ListsOut from_lists(const std::vector<std::vector<int>>& lists) {
+    std::vector<int> items;
+    std::vector<std::size_t> ends;
+    for (const std::vector<int>& list : lists) {
+        items.insert(items.end(), list.begin(), list.end());
+        ends.push_back(items.size());
+    }
+    return {to_numpy<std::int64_t>(items), to_numpy<std::int64_t>(ends)};
 }
 
 ParentSets make_parent_sets(const MatrixIn& correlation, double n_samples, double penalty,
@@ -124,6 +138,29 @@ void bind_parent_sets(nb::module_& m) {
                 self.reset(start);
             },
             nb::arg("order").noconvert())
+        .def(
+            "state",
+            [](const ParentSets& self) {
+                const ParentSetsState state = self.state();
+                return std::make_tuple(to_numpy<std::int64_t>(state.order),
+                                       from_lists(state.parents), from_lists(state.checked),
+                                       state.cost);
+            },
+            "What load() takes: order, parents in fitting order, those that renew() has checked, "
+            "and the cost.")
+        .def(
+            "load",
+            [](ParentSets& self, const OrderIn& order, const ListsIn& parents,
+               const ListsIn& checked, double cost) {
+                const ParentSetsState state{to_order(order),
+                                            to_lists(parents.first, parents.second),
+                                            to_lists(checked.first, checked.second), cost};
+                nb::gil_scoped_release release;
+                self.load(state);
+            },
+            nb::arg("order").noconvert(), nb::arg("parents").noconvert(),
+            nb::arg("checked").noconvert(), nb::arg("cost"),
+            "Take up the state of a twin with the same candidates.")
         .def_prop_ro("n_variables", &ParentSets::n)
         .def_prop_ro("cost", &ParentSets::cost)
         .def("order", [](const ParentSets& self) { return to_numpy<std::int64_t>(self.order()); })

@@ -69,21 +69,52 @@ void ParentSets::set_order(const std::vector<int>& order) {
     }
 }
 
-void ParentSets::reset(const std::vector<int>& order) {
+void ParentSets::begin(const std::vector<int>& order) {
     marks_.clear();
     journal_.clear();
     touched_.clear();
     set_order(order);
     fits_.clear();
+}
+
+ParentFit& ParentSets::begin_fit(int v) {
+    ParentFit& fit = fits_.emplace_back(*problem_, *columns_[static_cast<std::size_t>(v)], v);
+    fit.add_required(*problem_, *kernels_, work_);
+    return fit;
+}
+
+void ParentSets::reset(const std::vector<int>& order) {
+    begin(order);
     cost_ = 0.0;
     for (int v = 0; v < n(); ++v) {
-        fits_.emplace_back(*problem_, *columns_[static_cast<std::size_t>(v)], v);
-        ParentFit& fit = fits_.back();
-        fit.add_required(*problem_, *kernels_, work_);
+        ParentFit& fit = begin_fit(v);
         fit.grow_shrink(*problem_, *kernels_, work_, place_.data(), place(v));
+        // As after every move: the numbers are those of the parents, however they were found.
+        fit.refresh(*problem_, *kernels_, work_);
         cost_ += fit.cost();
         index(v);
     }
+}
+
+ParentSetsState ParentSets::state() const {
+    ParentSetsState state{order_, {}, checked_, cost_};
+    for (const ParentFit& fit : fits_)
+        state.parents.push_back(fit.parents());
+    return state;
+}
+
+void ParentSets::load(const ParentSetsState& state) {
+    begin(state.order);
+    checked_ = state.checked;
+    for (int v = 0; v < n(); ++v) {
+        ParentFit& fit = begin_fit(v);
+        const std::vector<int>& parents = state.parents[static_cast<std::size_t>(v)];
+        for (std::size_t k = fit.parents().size(); k < parents.size(); ++k)
+            fit.add(*problem_, *kernels_, work_, parents[k]);
+        fit.refresh(*problem_, *kernels_, work_);
+        index(v);
+    }
+    cost_ = state.cost;
 }
 
 bool ParentSets::renew(int v) {

@@ -29,6 +29,15 @@ struct Insertion {
     double change; // of the total cost; negative is better
 };
 
+// What a twin with the same problem and the same lists of candidates needs, to go on as a copy
+// would to the last bit.
+struct ParentSetsState {
+    std::vector<int> order;
+    std::vector<std::vector<int>> parents; // in fitting order
+    std::vector<std::vector<int>> checked; // those for which renew() has nothing to add
+    double cost;                           // the sum over all moves, which rounds in its own way
+};
+
 class ParentSets {
   public:
     // candidates[v] lists those that may become parents of v, ascending, required ones included,
@@ -40,6 +49,10 @@ class ParentSets {
 
     // Forgets everything, marks included, and fits every variable in its prefix.
     void reset(const std::vector<int>& order);
+
+    ParentSetsState state() const;
+    // Takes up a state, as a copy of where it comes from would; marks are forgotten.
+    void load(const ParentSetsState& state);
 
     int n() const { return problem_->n(); }
     const BicProblem& problem() const { return *problem_; }
@@ -116,6 +129,8 @@ class ParentSets {
     void set_order(const std::vector<int>& order);
     void put(int v, int place);
     void settle(ParentFit& fit); // after its parents have changed
+    void begin(const std::vector<int>& order);
+    ParentFit& begin_fit(int v); // with the required parents alone
     void forget(int v);
     bool widen(int v); // a step of renew()
     void find_missed(const ParentFit& fit, std::vector<std::int32_t>& missed);

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import closing, contextmanager
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -19,6 +21,12 @@ Result = TypeVar("Result")
 TASKS_PER_THREAD = 3
 """How many tasks a cluster holds for each of its threads: enough to keep it busy."""
 
+POLL = 0.02
+"""Seconds between two looks at whether to stop."""
+
+MOST_LOSSES = 3
+"""How often in a row a cluster may lose what all tasks share, with its last worker."""
+
 
 def run_many(
     function: Callable[[Task], Result],
@@ -26,6 +34,7 @@ def run_many(
     *,
     n_jobs: int | None = 1,
     cluster: Any = None,
+    stop: Callable[[], bool] | None = None,
 ) -> Iterator[tuple[int, Result]]:
     """Pairs (k, ``function(tasks[k])``), in the order in which they are finished.
 
@@ -43,13 +52,16 @@ def run_many(
     cluster : dask.distributed.Client or str, optional
         A Dask cluster to run on instead, or the address of its scheduler. It repeats what was lost
         with a worker.
+    stop : callable, optional
+        Asked before each result, and on a cluster many times a second while there is none; once it
+        returns True, the iterator ends.
     """
     if cluster is not None:
-        return _on_cluster(function, tasks, cluster)
+        return _on_cluster(function, tasks, cluster, stop)
     workers = count_workers(n_jobs)
     if workers == 1 or len(tasks) < 2:
-        return ((k, function(task)) for k, task in enumerate(tasks))
-    return _in_processes(function, tasks, workers)
+        return _until(stop, ((k, function(task)) for k, task in enumerate(tasks)))
+    return _until(stop, _in_processes(function, tasks, workers))
 
 
 def count_workers(n_jobs: int | None) -> int:
@@ -64,7 +76,7 @@ def count_workers(n_jobs: int | None) -> int:
 
 def _in_processes(
     function: Callable[[Task], Result], tasks: Sequence[Task], workers: int
-) -> Iterator[tuple[int, Result]]:
+) -> Generator[tuple[int, Result]]:
     # The configuration must not reach the code between two results, which is the caller's.
     with parallel_config(backend="loky", inner_max_num_threads=1):
         pool = Parallel(n_jobs=workers, return_as="generator_unordered")
@@ -80,25 +92,85 @@ def _in_processes(
 
 
 def _on_cluster(
-    function: Callable[[Task], Result], tasks: Sequence[Task], cluster: Any
+    function: Callable[[Task], Result],
+    tasks: Sequence[Task],
+    cluster: Any,
+    stop: Callable[[], bool] | None,
 ) -> Iterator[tuple[int, Result]]:
     """A window of tasks slides over them all, so that the scheduler never holds more."""
     with cluster_client(cluster) as client:
-        ahead = TASKS_PER_THREAD * max(1, sum(client.nthreads().values()))
-        # What all tasks share goes to the workers once, not with every task.
-        shared = client.scatter(function, broadcast=True, hash=False)
-        waiting = (
-            client.submit(_numbered, shared, k, task, pure=False) for k, task in enumerate(tasks)
-        )
-        first = list(islice(waiting, ahead))
-        running = _distributed().as_completed(first, loop=client.loop)
+        runs = _ClusterRuns(client, function, tasks)
+        waiting = iter(range(len(tasks)))
+        for k in islice(waiting, TASKS_PER_THREAD * max(1, sum(client.nthreads().values()))):
+            runs.start(k)
         try:
-            for future in running:
-                yield future.result()
-                for following in islice(waiting, 1):
-                    running.add(following)
+            while runs.wait(stop):
+                result = runs.take()
+                if result is not None:
+                    yield result
+                    for k in islice(waiting, 1):
+                        runs.start(k)
         finally:
-            client.cancel(list(running.futures))
+            runs.cancel()
+
+
+class _ClusterRuns:
+    """Tasks on a cluster that have been started and not yet taken back."""
+
+    def __init__(self, client: Any, function: Callable[..., Any], tasks: Sequence[Any]) -> None:
+        self._client = client
+        self._function = function
+        self._tasks = tasks
+        self._futures = _distributed().as_completed(loop=client.loop)
+        self._origins: dict[str, tuple[int, Any]] = {}
+        self._losses = 0
+        self._shared = self._send()
+
+    def start(self, k: int) -> None:
+        """Start task k."""
+        future = self._client.submit(_numbered, self._shared, k, self._tasks[k], pure=False)
+        self._origins[future.key] = k, self._shared
+        self._futures.add(future)
+
+    def wait(self, stop: Callable[[], bool] | None) -> bool:
+        """Wait for one to end; False if none is left, or if asked to stop."""
+        while stop is not None and not self._futures.has_ready():
+            if stop() or self._futures.is_empty():
+                return False
+            time.sleep(POLL)
+        return not self._futures.is_empty()
+
+    def take(self) -> tuple[int, Any] | None:
+        """The result of the next one to end; None if it was lost, and is started again."""
+        future = next(self._futures)
+        k, shared = self._origins.pop(future.key)
+        try:
+            result: tuple[int, Any] = future.result()
+        except CancelledError:
+            # Dask repeats tasks, but what was sent to workers is gone with the last that had it.
+            if shared is self._shared:
+                self._losses += 1
+                if self._losses > MOST_LOSSES:
+                    raise
+                self._shared = self._send()
+            self.start(k)
+            return None
+        self._losses = 0
+        return result
+
+    def cancel(self) -> None:
+        """Give up those that are left."""
+        self._client.cancel(list(self._futures.futures))
+
+    def _send(self) -> Any:
+        """What all tasks share goes to the workers once, not with every task."""
+        try:
+            return self._client.scatter(self._function, broadcast=True, hash=False)
+        except TimeoutError as error:
+            raise ArgumentError(
+                f"the Dask cluster at {self._client.scheduler.address} has no workers; start some, "
+                "with dask worker and that address"
+            ) from error
 
 
 @contextmanager
@@ -130,6 +202,17 @@ def _connected(distributed: Any, address: str) -> Any:
 
 def _distributed() -> Any:
     return optional_module("distributed", "a cluster needs", "qwo[cluster]")
+
+
+def _until(
+    stop: Callable[[], bool] | None, results: Generator[tuple[int, Result]]
+) -> Iterator[tuple[int, Result]]:
+    with closing(results):
+        while stop is None or not stop():
+            try:
+                yield next(results)
+            except StopIteration:
+                return
 
 
 def _numbered(function: Callable[[Task], Result], k: int, task: Task) -> tuple[int, Result]:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,9 @@ import qwo
 from qwo.errors import ArgumentError, InputError
 from qwo.parallel import cluster_client, count_workers, run_many
 from qwo.resample import bootstrap
+from tests.helpers.local_cluster import foreign_warnings, local_cluster
 
 SQUARES = [(k, k * k) for k in range(20)]
-
-# The warnings of other packages, in tests that need them, are not ours to mend.
-foreign_warnings = pytest.mark.filterwarnings("ignore")
 
 
 def square(number: int) -> int:
@@ -49,6 +48,12 @@ def kill_worker_once(folder: Path, number: int) -> int:
             os.kill(os.getpid(), signal.SIGKILL)
     time.sleep(0.02)
     return number * number
+
+
+def wait_for_end(end: Path, number: int) -> int:
+    while number > 0 and not end.exists():
+        time.sleep(0.01)
+    return number
 
 
 @pytest.mark.parametrize("n_jobs", [1, None, 2])
@@ -93,6 +98,14 @@ def test_an_iterator_that_is_closed_early(n_jobs: int) -> None:
         next(results)
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_asked_to_stop_before_each_result(n_jobs: int) -> None:
+    answers = iter([False, False, False, True])
+    found = list(run_many(square, range(20), n_jobs=n_jobs, stop=lambda: next(answers)))
+    assert len(set(found) & set(SQUARES)) == len(found) == 3
+    assert sorted(run_many(square, range(20), n_jobs=n_jobs, stop=lambda: False)) == SQUARES
+
+
 @pytest.mark.parametrize("n_jobs", [0, "two"])
 def test_a_number_of_workers_that_is_none(n_jobs: Any) -> None:
     with pytest.raises(ArgumentError, match="n_jobs"):
@@ -116,15 +129,7 @@ def test_an_address_where_nobody_answers() -> None:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        host="127.0.0.1",
-        dashboard_address=None,
-        worker_dashboard_address=None,
-        silence_logs=50,
-    ) as made:
+    with local_cluster() as made:
         yield made
 
 
@@ -149,6 +154,40 @@ def test_a_cluster_repeats_what_was_lost_with_a_worker(cluster: Any, tmp_path: P
     task = partial(kill_worker_once, tmp_path)
     assert sorted(run_many(task, range(20), cluster=cluster.scheduler_address)) == SQUARES
     assert (tmp_path / "killed").exists()
+
+
+@foreign_warnings
+def test_a_cluster_is_left_once_asked_to_stop(cluster: Any, tmp_path: Path) -> None:
+    """The first task ends at once, the others only after the test has stopped waiting for them."""
+    task = partial(wait_for_end, tmp_path / "end")
+    over = Event()
+    try:
+        results = run_many(task, range(4), cluster=cluster.scheduler_address, stop=over.is_set)
+        assert next(results) == (0, 0)
+        over.set()
+        assert list(results) == []
+    finally:
+        (tmp_path / "end").touch()
+
+
+@foreign_warnings
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="nothing to kill a process with")
+def test_what_the_last_worker_took_with_it_is_sent_again(tmp_path: Path) -> None:
+    task = partial(kill_worker_once, tmp_path)
+    with local_cluster(n_workers=1) as single, single.get_client() as client:
+        assert sorted(run_many(task, range(20), cluster=client)) == SQUARES
+    assert (tmp_path / "killed").exists()
+
+
+@foreign_warnings
+def test_a_cluster_without_workers() -> None:
+    dask = pytest.importorskip("dask")
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "0.2s"}),
+        local_cluster(n_workers=0) as empty,
+        pytest.raises(ArgumentError, match="has no workers"),
+    ):
+        list(run_many(square, range(3), cluster=empty.scheduler_address))
 
 
 @foreign_warnings

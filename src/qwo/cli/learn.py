@@ -49,6 +49,16 @@ def learn(
             rich_help_panel="Search",
         ),
     ] = 0,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            metavar="ADDRESS",
+            help="Run resamples, and restarts beyond 20, on a Dask cluster, given its scheduler's "
+            "address.",
+            rich_help_panel="Search",
+        ),
+    ] = None,
 ) -> None:
     """Learn the causal graph of the variables in a file.
 
@@ -79,12 +89,14 @@ def learn(
     logger.info("data read after %.2f s", time.perf_counter() - started)
     seen = [finding.message for finding in data.audit.warnings]
     with shown_warnings(seen) as warnings:
-        found = _search(data, knowledge, search, console)
+        found = _search(data, knowledge, search, console, cluster=cluster)
         if output.benchpress is not None:
             write_outputs(output.benchpress, found, time.perf_counter() - started)
         wanted = 0 if found.status == "interrupted" else bootstrap
         try:
-            supports = _supports(data, knowledge, search, wanted, console)
+            supports = _supports(
+                data, knowledge, search, console, n_resamples=wanted, cluster=cluster
+            )
         except InputError as error:
             # The graph is there; that it could not be resampled is no reason to lose it.
             warn(f"no bootstrap: {in_options(str(error))}")
@@ -113,7 +125,12 @@ def learn(
 
 
 def _search(
-    data: DataRead, knowledge: Knowledge | None, options: SearchOptions, console: Console
+    data: DataRead,
+    knowledge: Knowledge | None,
+    options: SearchOptions,
+    console: Console,
+    *,
+    cluster: str | None,
 ) -> Discovery:
     """The search, which Ctrl-C ends but does not break."""
     from qwo.cli.interrupts import watched_search
@@ -121,7 +138,9 @@ def _search(
 
     with watched_search(console) as watch:
         logger.info("the search begins")
-        found = discover(data.moments, knowledge=knowledge, callback=watch, **options.shared())
+        found = discover(
+            data.moments, knowledge=knowledge, cluster=cluster, callback=watch, **options.shared()
+        )
     logger.info("search: %s after %.2f s", found.status, found.seconds)
     return replace(found, status="interrupted") if found.status == "stopped" else found
 
@@ -130,15 +149,22 @@ def _supports(
     data: DataRead,
     knowledge: Knowledge | None,
     options: SearchOptions,
-    n_resamples: int,
     console: Console,
+    *,
+    n_resamples: int,
+    cluster: str | None,
 ) -> Bootstrap | None:
     if not n_resamples:
         return None
     from qwo.cli.supports import find_supports
 
     return find_supports(
-        data, knowledge=knowledge, options=options, n_resamples=n_resamples, console=console
+        data,
+        knowledge=knowledge,
+        options=options,
+        n_resamples=n_resamples,
+        cluster=cluster,
+        console=console,
     )
 
 

@@ -19,6 +19,7 @@ def find_supports(
     knowledge: Knowledge | None,
     options: SearchOptions,
     n_resamples: int,
+    cluster: str | None,
     console: Console,
 ) -> Bootstrap | None:
     """How sure each edge is; what there is so far after Ctrl-C, or None if that is nothing."""
@@ -34,6 +35,7 @@ def find_supports(
             knowledge=knowledge,
             estimator=data.reading.covariance_estimator,
             missing=data.reading.missing,
+            cluster=cluster,
             progress=console.shows_progress,
             **arguments,
         )

@@ -200,7 +200,11 @@ def default_starts(choices: Choices, n_variables: int) -> tuple[str, str | None]
 
 
 def make_search(
-    choices: Choices, knowledge: ResolvedKnowledge | None, n_jobs: int, rival: Indices | None
+    choices: Choices,
+    knowledge: ResolvedKnowledge | None,
+    n_jobs: int,
+    rival: Indices | None,
+    cluster: Any = None,
 ) -> Search:
     """The search as a function of engine, control and randomness."""
 
@@ -212,7 +216,17 @@ def make_search(
         }
         if choices.search == "insertion" and isinstance(engine, BicEngine):
             return bic_insertion(
-                engine, restarts=choices.restarts, rival=rival, n_jobs=n_jobs, **shared
+                engine,
+                restarts=choices.restarts,
+                rival=rival,
+                n_jobs=n_jobs,
+                cluster=cluster,
+                **shared,
+            )
+        if cluster is not None:
+            raise ArgumentError(
+                "a cluster takes the restarts of search='insertion' with engine='bic' alone; got "
+                f"search={choices.search!r} with engine={choices.engine_name!r}: leave cluster out"
             )
         if choices.search == "insertion" and isinstance(engine, GpuEngine):
             if choices.restarts:

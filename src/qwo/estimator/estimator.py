@@ -58,6 +58,9 @@ class QWO(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
         Seed. The same seed gives the same graph, for any ``n_jobs``.
     n_jobs : int or None
         Threads; -1 means all processors.
+    cluster : str or dask.distributed.Client, optional
+        A Dask cluster for the restarts, as for `qwo.discover`, best by the address of its
+        scheduler: an estimator that holds a client cannot be cloned.
     knowledge : Knowledge, str or path, optional
         Background knowledge, or a file of it in Tetrad's format; strictly kept.
     start : str or sequence, optional
@@ -129,6 +132,7 @@ class QWO(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
         time_limit: float | None = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = 1,
+        cluster: Any = None,
         knowledge: Knowledge | str | Path | None = None,
         start: Any = None,
         covariance_estimator: str | Any = "plain",
@@ -143,6 +147,7 @@ class QWO(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
         self.time_limit = time_limit
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.cluster = cluster
         self.knowledge = knowledge
         self.start = start
         self.covariance_estimator = covariance_estimator
@@ -181,6 +186,7 @@ class QWO(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
             time_limit=self.time_limit,
             random_state=_seed(self.random_state),
             n_jobs=count_threads(self.n_jobs),
+            cluster=self.cluster,
             knowledge=self.knowledge,
             start=self.start,
         )

@@ -10,9 +10,9 @@ then it grows with n times their number, and the search takes in those that have
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,12 @@ from qwo.moments import Moments
 from qwo.order.protocol import Changes, EngineBase, check_order
 
 CompiledSearch = _core.InsertionSearch
+
+Flat = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+"""Lists one after the other, and where each ends."""
+
+BicState = tuple[npt.NDArray[np.int64], Flat, Flat, float]
+"""What a `BicEngine` has come to, a few numbers per variable; see `BicEngine.state`."""
 
 ORACLE_SAMPLES = 1e8
 """N that stands for infinity: the BIC needs a finite one to weigh fit against edges."""
@@ -43,7 +49,8 @@ class BicEngine(EngineBase):
 
     Fits start from the parents they had, so the sets found may depend on the path; at all times no
     single addition or removal improves any of them. The engine follows the protocol
-    `qwo.order.protocol.OrderEngine`. One engine must not be used by two threads at once.
+    `qwo.order.protocol.OrderEngine`. One engine must not be used by two threads at once. It can be
+    pickled: what comes out elsewhere is a copy.
 
     Parameters
     ----------
@@ -90,29 +97,60 @@ class BicEngine(EngineBase):
         self.penalty = penalty_discount * math.log(self.n_samples) + 2 * gamma * math.log(n)
         self.max_parents = min(n - 1, _most_parents(self.n_samples, max_parents))
         self._n = n
-        self._sets = _core.ParentSets.create(
-            moments.correlation,
-            self.n_samples,
-            self.penalty,
-            self.max_parents,
-            *_constraints(knowledge),
-            kernels or "",
-            *_candidates(candidates, knowledge, n),
-        )
+        self._knowledge = knowledge
+        self._kernels = kernels
+        self._has_lists = candidates is not None
+        self._sets = self._make_sets(candidates)
         if order is None:
             first = np.arange(n)
             order = first if knowledge is None else knowledge.topological_start(first)
         self.reset(order)
 
+    def _make_sets(self, candidates: Sequence[Indices] | None) -> _core.ParentSets:
+        return _core.ParentSets.create(
+            self.moments.correlation,
+            self.n_samples,
+            self.penalty,
+            self.max_parents,
+            *_constraints(self._knowledge),
+            self._kernels or "",
+            *_candidates(candidates, self._knowledge, self._n),
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The problem, the candidates as they are by now, and the state."""
+        lists = [self.candidates(v) for v in range(self._n)] if self._has_lists else None
+        return {**self.__dict__, "_sets": (lists, self.state())}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        """The same engine in another process, without the marks."""
+        lists, state = kept.pop("_sets")
+        self.__dict__.update(kept)
+        self._sets = self._make_sets(lists)
+        self.load(state)
+
     def copy(self) -> BicEngine:
         """An engine in the same state, without the marks."""
-        twin = copy.copy(self)
-        twin._sets = self._sets.copy()
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__, _sets=self._sets.copy())
         return twin
 
     def adopt(self, other: BicEngine) -> None:
         """Take over the state of a copy of this engine; marks are forgotten."""
         self._sets = other._sets
+
+    def state(self) -> BicState:
+        """What `load` needs to go on from here: order, parent sets and cost."""
+        return self._sets.state()
+
+    def load(self, state: BicState) -> float:
+        """Take up what a copy of this engine has come to elsewhere; marks are forgotten.
+
+        From then on the engine behaves like that copy, to the last bit. The order alone would not
+        do, since parent sets depend on the path. Both must have the same lists of candidates.
+        """
+        self._sets.load(*state)
+        return self._sets.cost
 
     def compiled_search(self, seed: int, *, tucks: bool, settled: bool = False) -> CompiledSearch:
         """The insertion search of the core on this engine, to be run in slices.

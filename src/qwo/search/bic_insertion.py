@@ -7,17 +7,20 @@ the keyboard, none of which changes the result of a search that is left to finis
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
 from threading import Event
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from qwo.errors import ArgumentError, KnowledgeError
 from qwo.graph.dag import Indices
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
-from qwo.order.bic import BicEngine
+from qwo.order.bic import BicEngine, BicState
+from qwo.parallel import run_many
 from qwo.search.control import Control, Progress, Stopped
 from qwo.search.result import SearchOutcome, Status
 
@@ -26,6 +29,10 @@ SLICE = 0.02
 
 RESTARTS_PER_CHAIN = 20
 MOST_CHAINS = 8
+
+WAY_BACK = 0.5
+"""Seconds before the time limit at which chains on a cluster end, to be back in time; at most half
+of what is left."""
 
 Asked = Callable[[], bool]
 
@@ -41,6 +48,7 @@ def bic_insertion(
     knowledge: ResolvedKnowledge | None = None,
     control: Control | None = None,
     n_jobs: int = 1,
+    cluster: Any = None,
     random_state: Any = None,
 ) -> SearchOutcome:
     """The order that no insertion and no repaired tuck improves, perturbed and repaired.
@@ -68,6 +76,9 @@ def bic_insertion(
         Time limit and callback.
     n_jobs : int
         Threads among which the chains are shared. The result does not depend on it.
+    cluster : dask.distributed.Client or str, optional
+        A Dask cluster to run the chains on instead, or the address of its scheduler; a single chain
+        runs here. The result is the same. A search that is stopped keeps the chains that are back.
     random_state : None, int or Generator
         Seed or source of randomness.
     """
@@ -80,7 +91,11 @@ def bic_insertion(
         run.challenge(rival, int(rng.integers(2**63)), tucks=tucks)
     lengths = _chain_lengths(restarts)
     seeds = [int(seed) for seed in rng.integers(2**63, size=len(lengths) + 1)]
-    if run.restart(lengths, seeds, thrown, farthest, n_jobs):
+    if cluster is not None and len(lengths) > 1:
+        improved = run.restart_elsewhere(lengths, seeds, thrown, farthest, cluster)
+    else:
+        improved = run.restart(lengths, seeds, thrown, farthest, n_jobs)
+    if improved:
         run.settle(seeds[-1], tucks=tucks)
     return run.outcome()
 
@@ -128,6 +143,25 @@ class _Chain:
                     pass
             finally:
                 self.improved |= self.search.end_restart()
+
+
+class _Returned(NamedTuple):
+    """What a chain that ran elsewhere has come to."""
+
+    state: BicState
+    cost: float
+    improved: bool
+    in_time: bool
+
+
+def _run_elsewhere(
+    engine: BicEngine, thrown: int, reach: int, deadline: float, task: tuple[int, int]
+) -> _Returned:
+    """A chain in another process, until a time of the day; the task is its seed and length."""
+    chain = _Chain(engine.copy(), *task)
+    chain.run(thrown, reach, lambda: time.time() >= deadline)
+    cost = chain.engine.cost
+    return _Returned(chain.engine.state(), cost, chain.improved, time.time() < deadline)
 
 
 class _Run:
@@ -182,8 +216,28 @@ class _Run:
             self._share(chains, thrown, reach, jobs)
         best = min(chains, key=lambda chain: chain.engine.cost)
         self._engine.adopt(best.engine)
-        if self._engine.cost < self._trace[-1][1]:
-            self._trace.append((self._control.seconds, self._engine.cost))
+        self._note_cost()
+        return best.improved and self._status == "converged"
+
+    def restart_elsewhere(
+        self, lengths: list[int], seeds: list[int], thrown: int, reach: int, cluster: Any
+    ) -> bool:
+        """The same on a cluster, which gets the engine once, and its state from each chain."""
+        if self._status != "converged":
+            return False
+        left = self._control.remaining
+        deadline = time.time() + max(left - WAY_BACK, left / 2)
+        chain = partial(_run_elsewhere, self._engine, thrown, reach, deadline)
+        tasks = list(zip(seeds, lengths, strict=False))
+        returned = dict(run_many(chain, tasks, cluster=cluster, stop=self._asked_to_stop))
+        if not returned:
+            return False
+        # Of equals the first, as among the chains that run here.
+        _, best = min(returned.items(), key=lambda chain: (chain[1].cost, chain[0]))
+        self._engine.load(best.state)
+        self._note_cost()
+        if not all(chain.in_time for chain in returned.values()) and not self._asked_to_stop():
+            self._status = "time limit"
         return best.improved and self._status == "converged"
 
     def outcome(self) -> SearchOutcome:
@@ -196,6 +250,10 @@ class _Run:
             n_moves=self._moves,
             n_evaluations=self._scans * self._engine.n_variables,
         )
+
+    def _note_cost(self) -> None:
+        if self._engine.cost < self._trace[-1][1]:
+            self._trace.append((self._control.seconds, self._engine.cost))
 
     def _share(self, chains: list[_Chain], thrown: int, reach: int, jobs: int) -> None:
         halt = Event()
