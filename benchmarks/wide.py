@@ -2,12 +2,14 @@
 
     python -m benchmarks.wide [--largest 10000] [--full 5000] [--threads 2]
     python -m benchmarks.wide --quality
+    python -m benchmarks.wide --scans --threads 2
 
 Searches are whole calls of `qwo.discover` from moments, on random graphs of average degree 4 with
 N = 5n, each in a process of its own, whose peak of memory is counted in n×n matrices of floats. Up
 to ``--full`` variables, the search in which every variable is a candidate is run for comparison.
 The moments are those of a sample that is never drawn: see `moments_of_sample`. ``--quality``
-compares the two searches on graphs of all kinds instead.
+compares the two searches on graphs of all kinds instead, ``--scans`` one thread with several by
+the clock on the wall.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from benchmarks.timing import growth_exponent, print_table, readable
 from qwo.discovery import choices
 from qwo.graph.dag import Adjacency, adjacency_lists, topological_order
 from qwo.moments import Moments
+from qwo.order.qwo import QwoEngine
 from qwo.simulation.sampling import random_model
 
 SEARCHED = (500, 1000, 2000, 5000, 10_000)
@@ -46,6 +49,7 @@ QUALITY = (
 )
 """Kind of graph, degree, n and N/n."""
 SEEDS = 3
+SHARED, TURNS = 64, 40
 STREAM = 2**26
 
 
@@ -232,6 +236,27 @@ def scans() -> None:
     )
 
 
+def timed_scan(engine: QwoEngine, threads: int) -> float:
+    """Wall-clock seconds of one of many scans that share passes and threads."""
+    engine.threads = threads
+    variables = engine.order[:: engine.n_variables // SHARED][:SHARED]
+    start = time.perf_counter()
+    engine.scan_many(variables)
+    return (time.perf_counter() - start) / SHARED
+
+
+def threaded_scans(threads: int) -> None:
+    """One thread against several; the fastest of many turns, when nobody else was there."""
+    cases = [(n, objective) for n in SCANNED for objective in ("likelihood", "edges")]
+    engines = [make_engine(make_moments(n), objective=objective) for n, objective in cases]
+    turns = [[[timed_scan(e, t) for t in (1, threads)] for e in engines] for _ in range(TURNS)]
+    rows = [
+        [f"{n}", objective, readable(one), readable(many), f"{one / many:.2f}"]
+        for (n, objective), (one, many) in zip(cases, np.min(turns, axis=0), strict=True)
+    ]
+    print_table(["n", "objective", "one thread", f"{threads} threads", "speed-up"], rows)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--largest", type=int, default=SEARCHED[-1])
@@ -240,9 +265,14 @@ def main() -> None:
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--whole", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--quality", action="store_true")
+    parser.add_argument("--scans", action="store_true")
     given = parser.parse_args()
     if given.one is not None:
         print(json.dumps(search_once(given.one, given.whole, given.threads)))
+        return
+    if given.scans:
+        with threadpool_limits(limits=1):
+            threaded_scans(max(given.threads, 2))
         return
     if given.quality:
         with threadpool_limits(limits=1):

@@ -23,6 +23,12 @@ def test_the_exit_code_of_audit_tells(data: Path) -> None:
         f"{data}: 0 errors, 0 warnings; the data can be used\n",
     )
     rng = np.random.default_rng(0)
+    skewed = write_table(Path("skewed.csv"), list(rng.lognormal(0, 1.5, (2, 200))), "ab")
+    noted = run("audit", skewed)
+    assert noted.exit_code == 0
+    assert noted.stdout.startswith("note:    2 of 2 columns are far from normal: 'a' (skewness ")
+    assert "try --transform log or rank-normal\nskewed.csv: 0 errors, 0 warn" in noted.stdout
+    assert run("audit", skewed, "-t", "log").stdout.startswith("skewed.csv: 0 errors")
     few = write_table(Path("few.csv"), list(rng.normal(size=(2, 6))), "ab")
     assert run("audit", few).exit_code == 3
     flat = write_table(Path("flat.csv"), [np.ones(9), np.arange(9.0), np.arange(9.0) ** 2], "abc")

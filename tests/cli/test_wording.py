@@ -22,6 +22,34 @@ from qwo.cli.wording import count, in_options, table, wrapped_list
         ),
         ("or penalty_discount alone", "or --penalty alone"),
         ("--penalty is fine already", "--penalty is fine already"),
+        (
+            "matrix is singular; use engine='bic', the default, or pass estimator='oas'",
+            "matrix is singular; use --engine bic, the default, or add --covariance-estimator oas",
+        ),
+        ("n_resamples is 0; wanted 1", "--resamples is 0; wanted 1"),
+        ("sample_fraction is 2; wanted", "--sample-fraction is 2; wanted"),
+        ("a larger sample_fraction", "a larger --sample-fraction"),
+        (
+            "with replace=False and sample_fraction=1 every",
+            "with --no-replace and --sample-fraction 1 every",
+        ),
+        (
+            "replace=False draws rows; leave replace out, or",
+            "--no-replace draws rows; leave it out, or",
+        ),
+        (
+            "tolerance ends a run; leave tolerance out, or run without shard",
+            "--tolerance ends a run; leave it out, or run without --shard",
+        ),
+        (
+            "shard is 9 of 8; wanted (1, 8) to (8, 8)",
+            "--shard is 9 of 8; wanted 1/8 to 8/8",
+        ),
+        (
+            "go on: shard was 1 and is 2, replicate_time_limit was 1 and is 2",
+            "go on: --shard was 1 and is 2, --time-limit was 1 and is 2",
+        ),
+        ("no shard was lost", "no shard was lost"),
         ("what the column 'missing' is", "what the column 'missing' is"),
     ],
 )

@@ -126,11 +126,15 @@ def test_warnings_about_the_data_come_once(file: str) -> None:
         (["--shard", "2/8"], "--shard needs a folder"),
         (["--resume"], "--resume needs a folder"),
         (["--shard", "two", "-o", "x"], "wanted part/parts"),
-        (["--shard", "9/8", "-o", "x"], "counted from 1"),
+        (["--shard", "9/8", "-o", "x"], "--shard is 9 of 8; shards are counted from 1: wanted 1/8"),
+        (["--shard", "1/8", "--tolerance", "0.1", "-o", "x"], "error: --tolerance ends a run"),
+        (["--tolerance", "-1"], "--tolerance is -1"),
+        (["--resamples", "0"], "--resamples is 0"),
+        (["--sample-fraction", "2"], "--sample-fraction is 2"),
         (["--threshold", "2", "-o", "x"], "--threshold is 2"),
         (["--resume", "--force", "-o", "x"], "give one of them"),
         (["--format", "word", "-o", "x"], "word"),
-        (["--no-replace"], "fraction below 1"),
+        (["--no-replace"], "with --no-replace and --sample-fraction 1 every"),
     ],
 )
 def test_options_that_do_not_fit(file: str, options: list[str], message: str) -> None:

@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from qwo.errors import ColumnNameError, GraphError
+from qwo.errors import ColumnNameError, GraphError, MissingValuesError
 from qwo.graph import Knowledge, enumerate_dags, to_cpdag, to_dag, to_mpdag
 from qwo.moments import Moments
 from qwo.sem import adjusted_effect, fit_sem, ida, ida_all, total_effects
@@ -135,3 +135,18 @@ def test_graphs_and_variables_that_are_refused():
         ida(data, square, 0, 1)
     with pytest.raises(ColumnNameError, match="cause: no variable is called 'z'"):
         ida_all(data, dag, "z")
+
+
+@pytest.mark.filterwarnings("ignore::qwo.errors.DataWarning")
+@pytest.mark.parametrize("missing", ["drop", "em"])
+def test_missing_values(missing):
+    data, dag, _ = simulate("er", n_variables=4, n_samples=100, degree=2, random_state=3)
+    data[:9, 2] = np.nan
+    moments = Moments.from_data(data, missing=missing)
+    expected = ida(moments, to_cpdag(dag), "X0", "X3")
+    assert list(ida(data, to_cpdag(dag), "X0", "X3", missing=missing)) == list(expected)
+    assert list(ida_all(data, to_cpdag(dag), "X0", missing=missing)["X3"]) == list(expected)
+    adjusted = adjusted_effect(data, "X0", "X3", ["X1"], missing=missing)
+    assert adjusted == adjusted_effect(moments, "X0", "X3", ["X1"])
+    with pytest.raises(MissingValuesError):
+        ida(data, to_cpdag(dag), "X0", "X3")

@@ -454,3 +454,37 @@ def test_scores_that_are_refused(case):
         score_graph(Moments.from_covariance(COVARIANCE, None, NAMES), graph("ab"))
     with pytest.raises(GraphError, match="cycle: a → b → c → a"):
         score_graph(GIVEN, graph("ab", "bc", "ca"))
+
+
+class TestMissingValues:
+    @pytest.fixture
+    def holes(self, case):
+        data, dag, _ = case
+        gone = np.random.default_rng(0).random(data.shape) < 0.03
+        return np.where(gone, np.nan, data), dag, ~gone.any(axis=1)
+
+    @pytest.mark.parametrize("function", [fit_sem, score_graph])
+    def test_they_are_an_error_unless_asked_for(self, holes, function):
+        data, dag, _ = holes
+        with pytest.raises(MissingValuesError, match="missing='drop'"):
+            function(data, dag)
+
+    @pytest.mark.filterwarnings("ignore::qwo.errors.DataWarning")
+    def test_incomplete_rows_are_left_out(self, holes):
+        data, dag, whole = holes
+        assert 30 < whole.sum() < 110
+        kept = data[whole]
+        model = fit_sem(data, dag, missing="drop")
+        assert model.n_samples == whole.sum()
+        np.testing.assert_array_equal(model.coefficients, fit_sem(kept, dag).coefficients)
+        assert score_graph(data, dag, missing="drop") == score_graph(kept, dag)
+
+    @pytest.mark.filterwarnings("ignore::qwo.errors.DataWarning")
+    def test_em_uses_what_they_have(self, holes):
+        data, dag, whole = holes
+        moments = Moments.from_data(data, missing="em")
+        assert whole.sum() < moments.n_samples < len(data)
+        model = fit_sem(data, dag, missing="em")
+        assert model.n_samples == moments.n_samples
+        np.testing.assert_array_equal(model.coefficients, fit_sem(moments, dag).coefficients)
+        assert score_graph(data, dag, missing="em") == score_graph(moments, dag)

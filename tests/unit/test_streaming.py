@@ -26,7 +26,7 @@ from qwo.errors import (
     SampleSizeError,
 )
 from qwo.moments import Moments, audit_file, read_moments
-from qwo.moments.plan import Plan, parse_bytes
+from qwo.moments.plan import PIECE_BYTES, PIECE_ROWS, Plan, parse_bytes
 
 NAMES = list("abcd")
 
@@ -46,6 +46,7 @@ def frame(data) -> pd.DataFrame:
 def small_pieces(monkeypatch) -> None:
     """About 260 rows in a piece, so that even small tables come in many."""
     monkeypatch.setattr("qwo.moments.plan.PIECE_BYTES", 1 << 10)
+    monkeypatch.setattr("qwo.moments.plan.PIECE_ROWS", 1)
 
 
 def save(frame: pd.DataFrame, path: Path) -> Path:
@@ -201,6 +202,21 @@ class TestResults:
         assert moments.n_samples == 6000
         with pytest.raises(ArgumentError, match="are a DataFrame"):
             read_moments(frame, weights="a")
+
+    def test_parquet_is_decoded_the_same_in_threads(self, frame, tmp_path, monkeypatch):
+        file = save(frame, tmp_path / "t.parquet")
+        found = []
+        for rows in (1, 10**9):
+            monkeypatch.setattr("qwo.moments.pieces.THREADED_ROWS", rows)
+            found.append(Moments.from_dataset(file).correlation)
+        np.testing.assert_array_equal(*found)
+
+    def test_pieces_of_many_columns_have_thousands_of_rows_if_memory_allows(self, monkeypatch):
+        monkeypatch.undo()
+        assert Plan.of(100, None, 2).n_rows * 800 == pytest.approx(PIECE_BYTES, rel=1e-3)
+        assert Plan.of(1000, "4 GB", 2).n_rows == PIECE_ROWS
+        assert 2000 < Plan.of(1000, None, 2).n_rows < PIECE_ROWS
+        assert Plan.of(1000, "200 MB", 2).n_rows < 1000
 
     def test_progress_reaches_the_end(self, frame, tmp_path):
         seen = []

@@ -19,7 +19,7 @@ def audit(file: DataFile, reading: Reading, console: Console) -> None:
     [b]qwo audit cells.csv[/b]
     [b]qwo audit cells.csv --drop batch --missing em[/b]     would this cure it?
 
-    Exit code 0: nothing to report; 3: warnings only; 1: the data cannot be used as they are.
+    Exit code 0: nothing to report but notes; 3: warnings; 1: the data cannot be used as they are.
     """
     from qwo.moments import audit_file
 

@@ -9,6 +9,7 @@ import re
 
 _ARGUMENTS = {
     "alpha": "alpha",
+    "cluster": "cluster",
     "columns": "columns",
     "decimal": "decimal",
     "drop": "drop",
@@ -17,16 +18,21 @@ _ARGUMENTS = {
     "gamma": "gamma",
     "missing": "missing",
     "n_jobs": "jobs",
-    "n_resamples": "bootstrap",
+    "n_resamples": "resamples",
     "n_samples": "samples",
     "null_values": "null-value",
     "penalty_discount": "penalty",
     "random_state": "seed",
+    "replace": "replace",
+    "replicate_time_limit": "time-limit",
     "restarts": "restarts",
+    "sample_fraction": "sample-fraction",
     "search": "search",
     "separator": "separator",
+    "shard": "shard",
     "start": "start",
     "time_limit": "time-limit",
+    "tolerance": "tolerance",
     "transform": "transform",
 }
 """Arguments of the library and the options that give them."""
@@ -38,10 +44,16 @@ _PHRASES = (
     (r" \(drop=\[…\] where a file or frame is read\)", " (--drop)"),
     (r", as in Moments\.from_covariance\(matrix, n_samples=1000\)", " (--samples)"),
     (r" or 'oas' with the data", " or oas"),
+    (r"(?<=transform='log') or 'rank-normal'", " or rank-normal"),
     (r"pass header=False", "add --no-header"),
     (r"use to_dag\(…?(\.\.\.)?\) first", "add --dag"),
     (r"pass format= ", "choose one with --from or --to: "),
     (r", or use Moments\.from_csv or Moments\.from_parquet", ""),
+    (r"\breplace=False", "--no-replace"),
+    (r"leave replace out", "leave it out"),
+    (r"^tolerance ends", "--tolerance ends"),
+    (r"leave tolerance out, or run without shard", "leave it out, or run without --shard"),
+    (r"wanted \((\d+), (\d+)\) to \((\d+), (\d+)\)", r"wanted \1/\2 to \3/\4"),
 )
 
 
@@ -53,6 +65,8 @@ def in_options(message: str) -> str:
     message = re.sub(rf"\bpass (the right )?(?={_NAMES}=)", "add ", message)
     message = re.sub(rf"\b({_NAMES})=('[^']*'|[\d.]+)?", _as_option, message)
     message = re.sub(rf"^({_NAMES})(?= (is|must) )", _as_option, message, flags=re.MULTILINE)
+    # As in "cannot go on: penalty_discount was 2 and is 1, shard was …".
+    message = re.sub(rf"(?<=[:,] )({_NAMES})(?= was )", _as_option, message)
     # No prose has an underscore.
     return re.sub(rf"\b({_UNDERSCORED})\b", _as_option, message)
 

@@ -30,11 +30,17 @@ SearchName = Literal["auto", "insertion", "grasp", "hill-climbing"]
 EngineName = Literal["auto", "qwo", "bic", "reference", "gpu"]
 
 LEAST_RESTARTS = 20
-RESTARTS_TIMES_VARIABLES = 1000
+RESTARTS_TIMES_VARIABLES = 500
 WIDE_GAMMA = 0.5
 TWO_STARTS = range(201, 401)
 """Numbers of variables for which the default search starts twice. Twenty restarts throw 200 places:
 up to there they reach every variable. Beyond 400 a second search would cost more than it finds."""
+
+THOROUGH_UP_TO = 200
+"""Up to so many variables restarts throw 20 of them instead of 10 and, once they have improved the
+order, go on: five times as many as were asked for must improve nothing in a row. On 190 data sets
+of 20 to 200 variables that leaves 15 % short of the best score known instead of 22 %, for a quarter
+more time. For more variables it found nothing."""
 
 ALL_CANDIDATES_UP_TO = 1000
 """Up to so many variables each may become a parent of every other; beyond, there are lists of
@@ -215,9 +221,13 @@ def make_search(
             "random_state": rng,
         }
         if choices.search == "insertion" and isinstance(engine, BicEngine):
+            n = engine.n_variables
+            thorough = n <= THOROUGH_UP_TO
             return bic_insertion(
                 engine,
                 restarts=choices.restarts,
+                patience=5 * choices.restarts if thorough else 0,
+                thrown=min(20, n) if thorough else 10,
                 rival=rival,
                 n_jobs=n_jobs,
                 cluster=cluster,

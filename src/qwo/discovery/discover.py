@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qwo.blas import blas_threads_for
 from qwo.discovery.choices import (
     EngineName,
     SearchName,
@@ -83,9 +84,9 @@ def discover(
         samples than variables, else 0.5 (with a warning): among that many candidates the plain BIC
         draws many false edges.
     restarts : int, optional
-        How often the order found is perturbed and repaired (insertion; if not given 20, or 1000/n
-        for fewer than 50 variables), or the search is repeated from a random order (the others; 0
-        if not given).
+        How often the order found is perturbed and repaired (insertion; if not given 20, or 500/n
+        for fewer than 25 variables; up to 200 variables, more follow if that has helped), or the
+        search is repeated from a random order (the others; 0 if not given).
     time_limit : float, optional
         Seconds after which the best graph so far is returned.
     random_state : int, optional
@@ -147,13 +148,14 @@ def discover(
             start, second = default_starts(choices, moments.n_variables)
         # The GPU reads the order "r2" off its own factor, which spares the host O(n³).
         own = choices.engine == "gpu" and isinstance(start, str) and start == "r2"
-        precision = shared_precision(choices, moments)
-        given = moments, resolved, rng, precision
-        first = None if own and resolved is None else _start(start, *given)
-        rival = None if second is None else _start(second, *given)
-        built = make_engine(choices, moments, resolved, first, precision)
-        del precision, given
-        with keyboard_heard(control):
+        # Threads of BLAS have only the factorisations to work on, a third to a half of n³ each.
+        with blas_threads_for(moments.n_variables**3 / 2), keyboard_heard(control):
+            precision = shared_precision(choices, moments)
+            given = moments, resolved, rng, precision
+            first = None if own and resolved is None else _start(start, *given)
+            rival = None if second is None else _start(second, *given)
+            built = make_engine(choices, moments, resolved, first, precision)
+            del precision, given
             outcome = make_search(choices, resolved, threads, rival, client)(built, control, rng)
     dag = _final_dag(built, moments, resolved, penalty_discount)
     return Discovery(

@@ -46,16 +46,20 @@ def to_cpdag(dag: npt.ArrayLike, names: Names = None) -> Adjacency:
     rank = {v: k for k, v in enumerate(order)}
     parents = [set(listed) for listed in lists.parents]
     compelled: list[set[int]] = [set() for _ in order]
-    cpdag = matrix.copy()
+    tails: list[int] = []
+    heads: list[int] = []
     for y in order:
         if not parents[y]:
             continue
         x = max(parents[y], key=rank.__getitem__)
         others = parents[y] - {x}
         compelled[y] = compelled[x] if compelled[x] <= others <= parents[x] else parents[y]
-        reversible = list(parents[y] - compelled[y])
-        cpdag[reversible, y] = 2
-        cpdag[y, reversible] = 2
+        reversible = parents[y] - compelled[y]
+        tails.extend(reversible)
+        heads.extend([y] * len(reversible))
+    cpdag = matrix.copy()
+    cpdag[tails, heads] = 2
+    cpdag[heads, tails] = 2
     return cpdag
 
 

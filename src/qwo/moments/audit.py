@@ -19,6 +19,7 @@ from qwo.moments.correlation_audit import inspect_correlation
 from qwo.moments.covariance import Sample, extremes, finite_extremes, sample_moments
 from qwo.moments.findings import Audit
 from qwo.moments.incomplete import survey_incomplete
+from qwo.moments.shape_audit import inspect_shape
 from qwo.moments.table_audit import (
     MissingCounts,
     dropped_rows,
@@ -78,7 +79,15 @@ def audit_data(data: Any, *, missing: Missing = "raise") -> Audit:
     error: 1 of 2 columns is constant: 'X1'; leave it out
     warning: there are only 3 samples; below 10 hardly any correlation differs from chance
     """
-    return survey(as_table(data), missing).audit
+    return audit_table(as_table(data), missing)
+
+
+def audit_table(table: Table, missing: Missing = "raise", *, shrunk: bool = False) -> Audit:
+    """What `survey` finds and, if the table can be used, notes on the shape of its columns."""
+    seen = survey(table, missing, shrunk=shrunk)
+    if seen.audit.errors:
+        return seen.audit
+    return Audit((*seen.audit.findings, *inspect_shape(table.names, seen.values)))
 
 
 def survey(table: Table, missing: Missing = "raise", *, shrunk: bool = False) -> Survey:

@@ -103,7 +103,7 @@ def _wide(n_variables: int, n_samples: float) -> Finding:
         "warning",
         (),
         f"there are {n_variables} variables but only {n_samples:g} samples, so that the covariance "
-        f"matrix is singular; pass {ESTIMATORS}, or use engine='bic'",
+        f"matrix is singular; use engine='bic', the default, or pass {ESTIMATORS}",
     )
 
 

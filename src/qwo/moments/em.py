@@ -18,8 +18,8 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
+from qwo.blas import blas_threads_for
 from qwo.moments.covariance import Sample, inverse, mirror_lower, split_covariance
 from qwo.moments.patterns import CHUNK_ENTRIES, PatternGroup, group_patterns
 
@@ -37,9 +37,6 @@ LIKELIHOOD_TOLERANCE = 1e-10
 
 SINGULAR = 1e-8
 """Conditional variance of a standardised column that the likelihood no longer tells from 0."""
-
-THREADS_PAY = 10**9
-"""Multiplications in the products of a pass from which on several threads are worth their while."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,9 +185,7 @@ def fit_em(values: FloatArray) -> EmFit:
     """
     units, scores = _scores(values)
     data = _IncompleteData(scores)
-    # Threads that wait for one another take longer than the small matrices of most rows.
-    small = scores.size * data.n_columns < THREADS_PAY
-    with threadpool_limits(1 if small else None, user_api="blas"):
+    with blas_threads_for(scores.size * data.n_columns):
         parameters, loglik, status = _maximise(data)
         information = data.information(parameters)
     sample = Sample(

@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from qwo.blas import blas_threads_for
 from qwo.errors import ArgumentError
 from qwo.moments.arrays import Table
 from qwo.moments.audit import Missing, survey
@@ -41,7 +42,9 @@ def estimate_moments(table: Table, estimator: str | Any, missing: Missing) -> Es
             f"missing is 'em' and estimator is {name!r}, but EM is an estimator by itself; pass "
             "estimator='plain', or missing='drop'"
         )
-    seen = survey(table, missing, shrunk=name != "plain")
+    n_rows, n_columns = table.values.shape
+    with blas_threads_for(n_rows * n_columns**2):
+        seen = survey(table, missing, shrunk=name != "plain")
     seen.audit.raise_errors()
     assert seen.sample is not None, "an audit without errors leaves moments"
     if name == "plain":

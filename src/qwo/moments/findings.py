@@ -36,6 +36,7 @@ Code = Literal[
     "wide",
     "unpaired",
     "no-convergence",
+    "non-gaussian",
 ]
 
 _ERRORS: dict[Code, type[InputError]] = {
@@ -59,8 +60,8 @@ class Finding:
     ----------
     code : str
         What it is, in one word for programs.
-    severity : {"error", "warning"}
-        Whether it keeps the data from being used.
+    severity : {"error", "warning", "note"}
+        Whether it keeps the data from being used, makes a result doubtful, or is worth knowing.
     columns : tuple of str
         The variables concerned.
     message : str
@@ -68,14 +69,14 @@ class Finding:
     """
 
     code: Code
-    severity: Literal["error", "warning"]
+    severity: Literal["error", "warning", "note"]
     columns: tuple[str, ...]
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """All that an inspection of the input found, errors and warnings in order of discovery."""
+    """All that an inspection of the input found, in order of discovery."""
 
     findings: tuple[Finding, ...]
 
@@ -88,6 +89,11 @@ class Audit:
     def warnings(self) -> tuple[Finding, ...]:
         """Findings that make a result doubtful."""
         return tuple(finding for finding in self.findings if finding.severity == "warning")
+
+    @property
+    def notes(self) -> tuple[Finding, ...]:
+        """Findings that are worth knowing; nothing is wrong."""
+        return tuple(finding for finding in self.findings if finding.severity == "note")
 
     def raise_errors(self) -> None:
         """Raise what is wrong as one `InputError`, if anything is.

@@ -201,8 +201,9 @@ def _centred_products(
         centred /= small[:, None]
     if weights is not None:
         centred *= np.sqrt(weights)
-    scatter = centred @ centred.T
-    return weight, scaled * size, size * small, np.asfortranarray(scatter)
+    # Transposed for BLAS, which wants columns in one piece; the matrix is symmetric.
+    scatter = (centred @ centred.T).T
+    return weight, scaled * size, size * small, scatter
 
 
 def _rescaled(scatter: FloatArray, factor: FloatArray) -> FloatArray:

@@ -36,6 +36,10 @@ GLOB_MARKS = "*?["
 WHOLE_ROWS = 1 << 16
 """Rows in a piece where all pieces are kept."""
 
+THREADED_ROWS, THREADED_PROCESSORS = 1 << 14, 5
+"""From how many rows of a batch on, or processors, Parquet is decoded in threads. Their task is one
+column of a batch, and to begin it takes as long as to decode two thousand numbers."""
+
 BUFFER = 1 << 18
 """Bytes of each column of a Parquet file that are read ahead."""
 
@@ -232,8 +236,9 @@ class ParquetFiles:
             _places(file, [*parquet.schema_arrow.names, *keys], wanted)
             total, done = max(parquet.metadata.num_rows, 1), 0
             stored = [name for name in wanted if name not in keys]
+            threads = n_rows >= THREADED_ROWS or pa.cpu_count() >= THREADED_PROCESSORS
             try:
-                for batch in parquet.iter_batches(n_rows, columns=stored):
+                for batch in parquet.iter_batches(n_rows, columns=stored, use_threads=threads):
                     done += batch.num_rows
                     table = _with_keys(pa.Table.from_batches([batch]), keys, wanted)
                     yield Piece(_constant(table), start + done / total * (stop - start))

@@ -15,6 +15,9 @@ DEFAULT_MEMORY = 1 << 29
 PIECE_BYTES = 1 << 23
 """Eight megabytes of numbers in a piece: enough for a worker to be busy, little enough to wait."""
 
+PIECE_ROWS = 1 << 12
+"""Rows in a piece at least, if memory allows: each column of a piece costs some microseconds."""
+
 COPIES = 5
 """Copies of a piece alive while it is worked on: as read, as decoded, as numbers, as products."""
 
@@ -35,7 +38,8 @@ class Plan:
         """The plan that keeps within a memory limit."""
         limit = DEFAULT_MEMORY if memory_limit is None else parse_bytes(memory_limit)
         square = 8 * n_variables**2
-        n_rows = max(min(PIECE_BYTES, limit // 32) // (8 * n_variables), 256)
+        wanted = max(PIECE_BYTES, 8 * n_variables * PIECE_ROWS)
+        n_rows = max(min(wanted, limit // 32) // (8 * n_variables), 256)
         each = COPIES * 8 * n_variables * n_rows + square
         workers = (limit - 3 * square) // each - 1
         if workers < 1:

@@ -11,7 +11,7 @@ from typing import Any
 
 from qwo.errors import ArgumentError
 from qwo.moments.arrays import Columns, Table
-from qwo.moments.audit import Missing, survey
+from qwo.moments.audit import Missing, audit_table
 from qwo.moments.covariance import estimator_name
 from qwo.moments.files import CsvFormat
 from qwo.moments.findings import Audit
@@ -191,7 +191,7 @@ def audit_file(
             missing="drop" if missing == "drop" else "raise",
         ).audit
     table = transformed(read_source(source, request), transform)
-    return survey(table, missing, shrunk=estimator_name(estimator) != "plain").audit
+    return audit_table(table, missing, shrunk=estimator_name(estimator) != "plain")
 
 
 def _matrix_meant(source: Any, covariance: bool | None, n_samples: float | None) -> bool:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from qwo import _core
 from qwo.errors import ArgumentError
-from qwo.graph.dag import Indices
+from qwo.graph.dag import Adjacency, Indices
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.order.protocol import Changes, EngineBase, check_order
@@ -216,6 +216,13 @@ class BicEngine(EngineBase):
     def parents(self, variable: int) -> Indices:
         """The parents of a variable in the DAG of the present order, ascending."""
         return self._sets.parents(variable).astype(np.intp, copy=False)
+
+    def dag(self) -> Adjacency:
+        """The DAG of the present order: entry (i, j) is 1 for i → j."""
+        _, (parents, ends), _, _ = self.state()
+        dag = np.zeros((self._n, self._n), dtype=np.int8)
+        dag[parents, np.repeat(np.arange(self._n), np.diff(ends, prepend=0))] = 1
+        return dag
 
     def coefficients(self) -> npt.NDArray[np.float64]:
         """B on the correlation scale: entry (i, j) belongs to i → j."""

@@ -41,6 +41,7 @@ def bic_insertion(
     engine: BicEngine,
     *,
     restarts: int = 20,
+    patience: int = 0,
     thrown: int = 10,
     reach: int | None = None,
     tucks: bool = True,
@@ -61,10 +62,13 @@ def bic_insertion(
         How often the order found is perturbed and repaired by insertions. They run in chains of
         twenty or more, at most eight, each from the order found first; the best chain wins, and if
         it has improved the order, the whole search is run once more from there.
+    patience : int
+        If restarts have improved the order, more follow, which throw variables over all places,
+        until so many in a row have improved nothing.
     thrown : int
         How many variables a perturbation moves.
     reach : int, optional
-        Over how many places at most; a quarter of all if not given.
+        Over how many places at most; a quarter of all, but at least ten, if not given.
     tucks : bool
         Whether edges are tucked; without, the search ends at the first order that no insertion
         improves.
@@ -82,40 +86,37 @@ def bic_insertion(
     random_state : None, int or Generator
         Seed or source of randomness.
     """
-    _check(engine, restarts, thrown, reach, knowledge)
-    farthest = max(engine.n_variables // 4, 1) if reach is None else reach
+    _check(restarts=restarts, patience=patience, thrown=thrown, reach=reach)
+    if knowledge is not None and not knowledge.allows_order(engine.order):
+        raise KnowledgeError(
+            "the start order contradicts the knowledge; take knowledge.topological_start(order)"
+        )
+    n = engine.n_variables
+    farthest = min(max(n // 4, 10), n) if reach is None else reach
     rng = np.random.default_rng(random_state)
     run = _Run(engine, control or Control())
     run.settle(int(rng.integers(2**63)), tucks=tucks)
     if rival is not None:
         run.challenge(rival, int(rng.integers(2**63)), tucks=tucks)
     lengths = _chain_lengths(restarts)
-    seeds = [int(seed) for seed in rng.integers(2**63, size=len(lengths) + 1)]
+    seeds = [int(seed) for seed in rng.integers(2**63, size=len(lengths) + 2)]
     if cluster is not None and len(lengths) > 1:
         improved = run.restart_elsewhere(lengths, seeds, thrown, farthest, cluster)
     else:
         improved = run.restart(lengths, seeds, thrown, farthest, n_jobs)
     if improved:
+        run.insist(seeds[-2], thrown, patience)
         run.settle(seeds[-1], tucks=tucks)
     return run.outcome()
 
 
-def _check(
-    engine: BicEngine,
-    restarts: int,
-    thrown: int,
-    reach: int | None,
-    knowledge: ResolvedKnowledge | None,
-) -> None:
-    for name, value, least in (("restarts", restarts, 0), ("thrown", thrown, 1)):
+def _check(*, restarts: int, patience: int, thrown: int, reach: int | None) -> None:
+    least_values = {"restarts": (restarts, 0), "patience": (patience, 0), "thrown": (thrown, 1)}
+    if reach is not None:
+        least_values["reach"] = reach, 1
+    for name, (value, least) in least_values.items():
         if value < least:
             raise ArgumentError(f"{name} must be at least {least}; got {value}")
-    if reach is not None and reach < 1:
-        raise ArgumentError(f"reach must be at least 1; got {reach}")
-    if knowledge is not None and not knowledge.allows_order(engine.order):
-        raise KnowledgeError(
-            "the start order contradicts the knowledge; take knowledge.topological_start(order)"
-        )
 
 
 def _chain_lengths(restarts: int) -> list[int]:
@@ -127,22 +128,27 @@ def _chain_lengths(restarts: int) -> list[int]:
 class _Chain:
     """Restarts one after the other on one engine."""
 
-    def __init__(self, engine: BicEngine, seed: int, length: int) -> None:
+    def __init__(self, engine: BicEngine, seed: int, length: int, *, patient: bool = False) -> None:
         self.engine = engine
         self.search = engine.compiled_search(seed, tucks=False, settled=True)
         self.length = length
+        self.patient = patient
         self.improved = False
 
     def run(self, thrown: int, reach: int, asked_to_stop: Asked) -> None:
-        for _ in range(self.length):
-            if asked_to_stop():
-                return
+        """As many as its length says; a patient one starts to count again after a success."""
+        left = self.length
+        while left and not asked_to_stop():
+            left -= 1
             self.search.begin_restart(thrown, reach)
             try:
                 while not self.search.run(SLICE) and not asked_to_stop():
                     pass
             finally:
-                self.improved |= self.search.end_restart()
+                better = self.search.end_restart()
+            self.improved |= better
+            if better and self.patient:
+                left = self.length
 
 
 class _Returned(NamedTuple):
@@ -239,6 +245,12 @@ class _Run:
         if not all(chain.in_time for chain in returned.values()) and not self._asked_to_stop():
             self._status = "time limit"
         return best.improved and self._status == "converged"
+
+    def insist(self, seed: int, thrown: int, patience: int) -> None:
+        """Restarts over all places until so many in a row have improved nothing."""
+        chain = _Chain(self._engine, seed, patience, patient=True)
+        chain.run(thrown, self._engine.n_variables, self._asked_to_stop)
+        self._note_cost()
 
     def outcome(self) -> SearchOutcome:
         """What was found."""

@@ -19,6 +19,7 @@ from scipy.special import stdtrit
 from qwo.errors import ArgumentError, ColumnNameError, list_names
 from qwo.graph.dag import topological_order
 from qwo.moments import Moments, as_moments
+from qwo.moments.audit import Missing
 from qwo.sem.arguments import Variable, cause_and_effect, column
 from qwo.sem.linear_sem import LinearSem
 from qwo.sem.regression import Regression, inverse_factor, partial_slopes, t_test
@@ -165,7 +166,12 @@ def _slope_variance(moments: Moments, equation: Regression, weights: FloatArray)
 
 
 def adjusted_effect(
-    data: Any, cause: Variable, effect: Variable, adjust: Iterable[Variable] = ()
+    data: Any,
+    cause: Variable,
+    effect: Variable,
+    adjust: Iterable[Variable] = (),
+    *,
+    missing: Missing = "raise",
 ) -> Effect:
     """The coefficient of the cause when the effect is regressed on it and on ``adjust``.
 
@@ -181,8 +187,11 @@ def adjusted_effect(
         Variables by name or column number.
     adjust : iterable of str or int
         Variables to hold fixed.
+    missing : {"raise", "drop", "em"}
+        Whether rows with missing values are an error, are left out, or are used for what they have;
+        see `Moments.from_data`.
     """
-    moments = as_moments(data)
+    moments = as_moments(data, missing=missing)
     x, y = cause_and_effect(moments.names, cause, effect)
     if isinstance(adjust, str):
         raise ColumnNameError(f"adjust is the single string {adjust!r}; wanted a list of variables")

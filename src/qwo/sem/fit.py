@@ -8,12 +8,13 @@ import numpy as np
 
 from qwo.graph.dag import Adjacency, adjacency_lists
 from qwo.moments import Moments, as_moments
+from qwo.moments.audit import Missing
 from qwo.sem.arguments import dag_matrix
 from qwo.sem.linear_sem import LinearSem
 from qwo.sem.regression import Regression, regress
 
 
-def fit_sem(data: Any, dag: Any) -> LinearSem:
+def fit_sem(data: Any, dag: Any, *, missing: Missing = "raise") -> LinearSem:
     """The linear Gaussian model on a DAG that fits the data best.
 
     Each variable is regressed on its parents, with an intercept: for a DAG with independent noise
@@ -27,6 +28,9 @@ def fit_sem(data: Any, dag: Any) -> LinearSem:
     dag : array-like, data frame, networkx.DiGraph, or object with an attribute ``dag``
         A matrix has ``A[i, j] = 1`` for i → j in the column order of the data. The nodes of a
         networkx graph are names or column numbers. A `Discovery` has its ``dag``.
+    missing : {"raise", "drop", "em"}
+        Whether rows with missing values are an error, are left out, or are used for what they have
+        (see `Moments.from_data`); with EM, N is the effective sample size.
 
     Raises
     ------
@@ -44,7 +48,7 @@ def fit_sem(data: Any, dag: Any) -> LinearSem:
     >>> fit_sem(data, dag)
     <LinearSem of 4 variables, 4 edges, N = 500>
     """
-    moments = as_moments(data)
+    moments = as_moments(data, missing=missing)
     matrix = dag_matrix(dag, moments.names).copy()
     matrix.setflags(write=False)
     return LinearSem(moments, matrix, fit_equations(moments, matrix))

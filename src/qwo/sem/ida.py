@@ -19,6 +19,7 @@ from qwo.graph.dag import Adjacency, Indices, v_structures
 from qwo.graph.extension import to_dag
 from qwo.graph.pdag import PartialDag
 from qwo.moments import Moments, as_moments
+from qwo.moments.audit import Missing
 from qwo.sem.arguments import Variable, cause_and_effect, column, pdag_matrix
 from qwo.sem.effects import Effect
 from qwo.sem.regression import partial_slopes
@@ -79,7 +80,9 @@ class PossibleEffects(Sequence[Effect]):
         return f"{self.cause} → {self.effect}: {values}"
 
 
-def ida(data: Any, cpdag: Any, cause: Variable, effect: Variable) -> PossibleEffects:
+def ida(
+    data: Any, cpdag: Any, cause: Variable, effect: Variable, *, missing: Missing = "raise"
+) -> PossibleEffects:
     """The possible total effects of one variable on another over an equivalence class.
 
     Given the parents of the cause, the total effect is its coefficient in the regression of the
@@ -98,19 +101,24 @@ def ida(data: Any, cpdag: Any, cause: Variable, effect: Variable) -> PossibleEff
         of Perković, Kalisch and Maathuis, UAI 2017).
     cause, effect : str or int
         Variables by name or column number.
+    missing : {"raise", "drop", "em"}
+        Whether rows with missing values are an error, are left out, or are used for what they have;
+        see `Moments.from_data`.
     """
-    moments = as_moments(data)
+    moments = as_moments(data, missing=missing)
     x, y = cause_and_effect(moments.names, cause, effect)
     sets = parent_sets(pdag_matrix(cpdag, moments.names, "cpdag"), x, moments.names)
     return _possible_effects(moments, x, sets, np.array([y]))[0]
 
 
-def ida_all(data: Any, cpdag: Any, cause: Variable) -> dict[str, PossibleEffects]:
+def ida_all(
+    data: Any, cpdag: Any, cause: Variable, *, missing: Missing = "raise"
+) -> dict[str, PossibleEffects]:
     """The possible total effects of one variable on each of the others, by their names.
 
     The same as `ida` for each effect in turn, with one factorisation for each parent set.
     """
-    moments = as_moments(data)
+    moments = as_moments(data, missing=missing)
     x = column(moments.names, cause, "cause")
     sets = parent_sets(pdag_matrix(cpdag, moments.names, "cpdag"), x, moments.names)
     others = np.delete(np.arange(moments.n_variables), x)

@@ -10,6 +10,7 @@ from qwo.errors import ArgumentError, SampleSizeError
 from qwo.graph.dag import check_dag
 from qwo.graph.extension import to_dag
 from qwo.moments import as_moments
+from qwo.moments.audit import Missing
 from qwo.sem.arguments import pdag_matrix
 from qwo.sem.fit import fit_equations
 from qwo.sem.fit_indices import bic, log_likelihood, log_residual_variance
@@ -45,7 +46,9 @@ class GraphScore:
         return self.score
 
 
-def score_graph(data: Any, graph: Any, penalty_discount: float = 2.0) -> GraphScore:
+def score_graph(
+    data: Any, graph: Any, penalty_discount: float = 2.0, *, missing: Missing = "raise"
+) -> GraphScore:
     """The penalised likelihood Σ_v [-N log σ̂²_v - c · |Pa(v)| · log N] of a graph.
 
     This is 2ℓ - c · k · log N for k edges, less the 2ℓ of the graph without edges: the empty graph
@@ -60,6 +63,9 @@ def score_graph(data: Any, graph: Any, penalty_discount: float = 2.0) -> GraphSc
         DAG first: all DAGs of an equivalence class have the same score.
     penalty_discount : float
         c; 1 is the textbook's BIC.
+    missing : {"raise", "drop", "em"}
+        Whether rows with missing values are an error, are left out, or are used for what they have
+        (see `Moments.from_data`); with EM, N is the effective sample size.
 
     Examples
     --------
@@ -69,7 +75,7 @@ def score_graph(data: Any, graph: Any, penalty_discount: float = 2.0) -> GraphSc
     True
     """
     discount = _check_discount(penalty_discount)
-    moments = as_moments(data)
+    moments = as_moments(data, missing=missing)
     if moments.is_oracle:
         raise SampleSizeError(
             "exact moments (N = ∞) have no finite score; give the number of samples, as in "

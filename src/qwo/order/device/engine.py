@@ -110,7 +110,7 @@ class GpuEngine(EngineBase):
             raise EngineError(
                 f"the correlation matrix of n = {self._n} variables from N = "
                 f"{self.moments.n_samples:g} samples is singular up to rounding; use "
-                "estimator='ledoit-wolf' or 'oas', leave out variables, or use engine='bic'"
+                "engine='bic', leave out variables, or use estimator='ledoit-wolf' or 'oas'"
             ) from error
         return self.cost
 
