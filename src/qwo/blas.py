@@ -20,41 +20,24 @@ WORTH_THREADS = 5e8
 """Multiplications from which on a second thread saves time."""
 
 
+_held = threading.Lock()
+
+
 @contextmanager
 def blas_threads_for(multiplications: float) -> Iterator[None]:
-    """Keep BLAS to one thread for as long as this lasts, if the work is small."""
-    if multiplications >= WORTH_THREADS:
+    """Keep BLAS to one thread for as long as this lasts, if the work is small.
+
+    The limit holds for the whole process. The first to want it sets and lifts it: who comes
+    meanwhile leaves it alone, since two that restore what they found would leave it for ever.
+    """
+    if multiplications >= WORTH_THREADS or not _held.acquire(blocking=False):
         yield
         return
-    _single.begin()
     try:
-        yield
+        with _controller().limit(limits=1, user_api="blas"):
+            yield
     finally:
-        _single.end()
-
-
-class _SingleThread:
-    """A limit that holds for the whole process, from the first who wants it to the last."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._wanted = 0
-        self._limit: Any = None
-
-    def begin(self) -> None:
-        with self._lock:
-            if self._wanted == 0:
-                self._limit = _controller().limit(limits=1, user_api="blas")
-            self._wanted += 1
-
-    def end(self) -> None:
-        with self._lock:
-            self._wanted -= 1
-            if self._wanted == 0:
-                self._limit.restore_original_limits()
-
-
-_single = _SingleThread()
+        _held.release()
 
 
 @cache

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,7 @@ from qwo.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.search import Control, Progress
 from qwo.search import bic_insertion as module
-from qwo.search.bic_insertion import bic_insertion
+from qwo.search.bic_insertion import _Chain, bic_insertion
 from qwo.search.result import SearchOutcome
 from qwo.sem.score import score_graph
 from qwo.simulation import Simulation, simulate
@@ -149,7 +151,19 @@ def test_a_start_against_the_knowledge_is_refused() -> None:
         bic_insertion(BicEngine(moments), knowledge=knowledge)
 
 
-@pytest.mark.parametrize("wrong", [{"restarts": -1}, {"thrown": 0}, {"reach": 0}])
+@pytest.mark.parametrize(("patient", "expected"), [(False, 3), (True, 2 + 4 + 3)])
+def test_a_patient_chain_counts_anew_after_a_success(patient, expected):
+    yes, no = True, False
+    engine = Mock()
+    search = engine.compiled_search.return_value
+    search.end_restart.side_effect = [no, yes, no, yes, no, yes, no, no, no, yes]
+    chain = _Chain(engine, 0, 3, patient=patient)
+    chain.run(1, 1, lambda: False)
+    assert search.begin_restart.call_count == expected
+    assert chain.improved
+
+
+@pytest.mark.parametrize("wrong", [{"restarts": -1}, {"patience": -1}, {"thrown": 0}, {"reach": 0}])
 def test_wrong_parameters_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(ArgumentError, match="at least"):
         run(**wrong)
