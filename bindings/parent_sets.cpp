@@ -66,7 +66,7 @@ ListsOut from_lists(const std::vector<std::vector<int>>& lists) {
 ParentSets make_parent_sets(const MatrixIn& correlation, double n_samples, double penalty,
                             int max_parents, nb::object may_cause, nb::object precedes,
                             std::vector<std::vector<int>> required, const std::string& kernel,
-                            const OrderIn& candidates, const OrderIn& ends) {
+                            const OrderIn& candidates, const OrderIn& ends, bool all_at_first) {
     auto problem = std::make_shared<BicProblem>();
     problem->correlation = correlation_rows(correlation, ends.shape(0) == 0);
     problem->n_samples = n_samples;
@@ -79,7 +79,8 @@ ParentSets make_parent_sets(const MatrixIn& correlation, double n_samples, doubl
         problem->constraints.precedes = to_bytes(nb::cast<MaskIn>(precedes));
     }
     problem->constraints.required = std::move(required);
-    return ParentSets(std::move(problem), kernels(kernel), to_lists(candidates, ends));
+    return ParentSets(std::move(problem), kernels(kernel), to_lists(candidates, ends),
+                      all_at_first);
 }
 
 std::vector<int> sorted_parents(const ParentSets& engine, int v) {
@@ -126,9 +127,9 @@ void bind_parent_sets(nb::module_& m) {
                     nb::arg("n_samples"), nb::arg("penalty"), nb::arg("max_parents"),
                     nb::arg("may_cause").none(), nb::arg("precedes").none(), nb::arg("required"),
                     nb::arg("kernels"), nb::arg("candidates").noconvert(),
-                    nb::arg("ends").noconvert(),
+                    nb::arg("ends").noconvert(), nb::arg("all_at_first"),
                     "Candidates of variable v are candidates[ends[v - 1] : ends[v]]; all if there "
-                    "are no ends.")
+                    "are no ends, and until narrow() if all are at first.")
         .def("copy", [](const ParentSets& self) { return ParentSets(self); })
         .def(
             "reset",
@@ -193,10 +194,13 @@ void bind_parent_sets(nb::module_& m) {
             nb::arg("variable"))
         .def("renew", &ParentSets::renew, nb::arg("variable"), release_gil(),
              "Take in candidates that have been missed; whether there were any.")
+        .def("narrow", &ParentSets::narrow, release_gil(),
+             "Leave each variable its list of candidates and its parents.")
+        .def_prop_ro("has_narrowed", &ParentSets::has_narrowed)
         .def(
             "candidates",
             [](const ParentSets& self, int v) {
-                const Columns& columns = self.fit(v).columns();
+                const Columns& columns = self.candidates(v);
                 std::vector<int> found;
                 for (int i = 0; i < columns.size(); ++i) {
                     if (columns.variable(i) != v)

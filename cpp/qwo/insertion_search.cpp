@@ -105,6 +105,7 @@ void InsertionSearch::step_descent() {
         if (restarting_)
             return;
         if (!renewed_) {
+            engine_.narrow();
             renew_before(phase_);
         } else if (swept_ && engine_.cost() >= cost_before_sweep_ - noise_) {
             // What the last renewal has touched stays where it was, and so would all the others.

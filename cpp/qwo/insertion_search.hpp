@@ -8,7 +8,8 @@
 //            Equal results are kept too: they wander through the equivalence class.
 //   sweep    every variable is scanned once over all its places, without giving up.
 //   renewal  every variable looks for candidates that it has missed; what that touched descends.
-//            There is one after the first descent, and in the end until it finds nothing.
+//            There is one after the first descent, when lists of candidates come in if all were
+//            candidates till then, and in the end until it finds nothing.
 // The insertion neighbourhood is that of BOSS (Andrews et al. 2023) and FLOP (Rios et al.); the
 // tuck is GRaSP's (Lam, Andrews and Ramsey 2022); perturb-and-repair is iterated local search. The
 // result is a function of the start and the seed alone: run() may be cut into slices at will.

@@ -31,32 +31,37 @@ std::shared_ptr<const Columns> columns_of(std::vector<std::int32_t> variables) {
 } // namespace
 
 ParentSets::ParentSets(std::shared_ptr<const BicProblem> problem, const Kernels& kernels,
-                       const std::vector<std::vector<std::int32_t>>& candidates)
+                       const std::vector<std::vector<std::int32_t>>& candidates, bool all_at_first)
     : problem_(std::move(problem)), kernels_(&kernels), work_(*problem_),
       everyone_(std::make_shared<const Columns>(problem_->n())),
       place_(static_cast<std::size_t>(problem_->n()), after_all), wanted_by_(n(), n()),
       children_(n(), n()), indexed_parents_(static_cast<std::size_t>(n())),
       checked_(static_cast<std::size_t>(n()), {-1}), saved_in_(static_cast<std::size_t>(n()), 0) {
-    if (candidates.empty()) {
-        columns_.assign(static_cast<std::size_t>(n()), everyone_);
-    }
     for (std::size_t v = 0; v < candidates.size(); ++v) {
         std::vector<std::int32_t> variables = candidates[v];
         variables.push_back(static_cast<std::int32_t>(v));
         columns_.push_back(columns_of(std::move(variables)));
     }
+    if (all_at_first)
+        later_.swap(columns_);
+    if (columns_.empty())
+        columns_.assign(static_cast<std::size_t>(n()), everyone_);
+    make_room_for_wishes();
+    walks_ = candidates.empty() && n() <= most_walked;
+}
+
+void ParentSets::make_room_for_wishes() {
     int most = 0;
     for (const auto& columns : columns_)
         most = std::max(most, columns->size());
     wants_ = BitMatrix(n(), most);
-    walks_ = candidates.empty() && n() <= most_walked;
 }
 
 ParentSets::ParentSets(const ParentSets& other)
     : problem_(other.problem_), kernels_(other.kernels_), work_(*problem_),
       everyone_(other.everyone_), place_(other.place_), columns_(other.columns_),
-      walks_(other.walks_), fits_(other.fits_), cost_(other.cost_), wants_(other.wants_),
-      wanted_by_(other.wanted_by_), children_(other.children_),
+      later_(other.later_), walks_(other.walks_), fits_(other.fits_), cost_(other.cost_),
+      wants_(other.wants_), wanted_by_(other.wanted_by_), children_(other.children_),
       indexed_parents_(other.indexed_parents_), checked_(other.checked_),
       saved_in_(static_cast<std::size_t>(n()), 0) {
     set_order(other.order_);
@@ -115,6 +120,28 @@ void ParentSets::load(const ParentSetsState& state) {
         index(v);
     }
     cost_ = state.cost;
+}
+
+void ParentSets::narrow() {
+    assert(marks_.empty());
+    if (has_narrowed())
+        return;
+    for (int v = 0; v < n(); ++v) {
+        forget(v);
+        ParentFit& fit = fits_[static_cast<std::size_t>(v)];
+        const Columns& listed = candidates(v);
+        std::vector<std::int32_t> variables(listed.variables(), listed.variables() + listed.size());
+        variables.insert(variables.end(), fit.parents().begin(), fit.parents().end());
+        std::shared_ptr<const Columns>& columns = columns_[static_cast<std::size_t>(v)];
+        columns = columns_of(std::move(variables));
+        ParentFit narrowed;
+        narrowed.rebuild(*problem_, *kernels_, work_, fit, *columns);
+        fit = std::move(narrowed);
+    }
+    later_.clear();
+    make_room_for_wishes();
+    for (int v = 0; v < n(); ++v)
+        index(v);
 }
 
 bool ParentSets::renew(int v) {

@@ -10,7 +10,8 @@
 //
 // Where all variables are candidates for the parents of each, memory grows with n^2 times the
 // number of parents. With lists of candidates it grows with their length; `renew` looks at all
-// others and takes in those that have been missed.
+// others and takes in those that have been missed. Lists may also come in later, by `narrow`: while
+// an order is rough, a variable may need parents that no list foresees.
 #pragma once
 
 #include <cstdint>
@@ -41,9 +42,11 @@ struct ParentSetsState {
 class ParentSets {
   public:
     // candidates[v] lists those that may become parents of v, ascending, required ones included,
-    // forbidden ones and v itself not; all that are allowed if there are no lists.
+    // forbidden ones and v itself not; all that are allowed if there are no lists, and until
+    // narrow() if all are candidates at first.
     ParentSets(std::shared_ptr<const BicProblem> problem, const Kernels& kernels,
-               const std::vector<std::vector<std::int32_t>>& candidates = {});
+               const std::vector<std::vector<std::int32_t>>& candidates = {},
+               bool all_at_first = false);
     // The same state without its marks.
     ParentSets(const ParentSets& other);
 
@@ -60,6 +63,10 @@ class ParentSets {
     const std::vector<int>& order() const { return order_; }
     int place(int v) const { return place_[static_cast<std::size_t>(v)]; }
     const ParentFit& fit(int v) const { return fits_[static_cast<std::size_t>(v)]; }
+    // The list of v, itself included, whether it has come in yet or not.
+    const Columns& candidates(int v) const {
+        return *(has_narrowed() ? columns_ : later_)[static_cast<std::size_t>(v)];
+    }
 
     // The places that the constraints leave for v while all others stay: lowest and highest.
     std::pair<int, int> permitted(int v) const;
@@ -77,6 +84,11 @@ class ParentSets {
     // no variable has any left, no single addition or removal improves any parent set, whether
     // candidate or not. Marks must have ended.
     bool renew(int v);
+
+    // Leaves each variable its list of candidates and its parents, unless it is so already. The
+    // fits stay what they are. Marks must have ended.
+    void narrow();
+    bool has_narrowed() const { return later_.empty(); }
 
     // Marks nest. undo(m) restores the state at the mark, release(m) keeps the present one; either
     // ends the mark m and all after it.
@@ -129,6 +141,7 @@ class ParentSets {
     void set_order(const std::vector<int>& order);
     void put(int v, int place);
     void settle(ParentFit& fit); // after its parents have changed
+    void make_room_for_wishes();
     void begin(const std::vector<int>& order);
     ParentFit& begin_fit(int v); // with the required parents alone
     void forget(int v);
@@ -144,6 +157,7 @@ class ParentSets {
     std::vector<int> order_;
     std::vector<std::int32_t> place_;
     std::vector<std::shared_ptr<const Columns>> columns_;
+    std::vector<std::shared_ptr<const Columns>> later_; // the lists, until narrow()
     bool walks_ = false; // from place to place, instead of leaping to where a fit changes
     std::vector<ParentFit> fits_;
     double cost_ = 0.0;

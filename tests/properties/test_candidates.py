@@ -15,7 +15,7 @@ from qwo.graph.knowledge import Knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
-from qwo.order.candidates import candidate_parents
+from qwo.order.candidates import are_crowded, candidate_parents
 from qwo.order.local_score import LocalScoreEngine
 from qwo.order.precision import precision_matrix
 from qwo.search.bic_insertion import bic_insertion
@@ -175,6 +175,53 @@ def test_renewal_keeps_the_cost_true_and_copies_apart() -> None:
     shake(engine, rng, 10)
 
 
+@settings(max_examples=25, deadline=None)
+@given(seed=SEEDS)
+def test_lists_that_come_in_late_change_nothing_when_they_do(seed: int) -> None:
+    moments, rng = sample(seed), np.random.default_rng(seed)
+    order, lists = rng.permutation(12), few(rng, 12, 4)
+    full = BicEngine(moments, order=order)
+    late = BicEngine(moments, order=order, candidates=lists, all_at_first=True)
+    for _ in range(6):
+        v, place = int(rng.integers(12)), int(rng.integers(12))
+        assert late.move(v, place) == full.move(v, place)
+        np.testing.assert_array_equal(late.scan(v), full.scan(v))
+    late.narrow()
+    assert late.cost == full.cost
+    np.testing.assert_array_equal(late.coefficients(), full.coefficients())
+    allowed = [np.union1d(own, full.parents(v)) for v, own in enumerate(lists)]
+    assert [late.candidates(v).tolist() for v in range(12)] == [own.tolist() for own in allowed]
+    shake(late, rng, 10)
+    assert_no_step_improves(late, allowed)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_search_brings_the_lists_in(seed: int) -> None:
+    moments, rng = sample(seed, n=60, n_samples=600), np.random.default_rng(seed)
+    engine = BicEngine(
+        moments, order=rng.permutation(60), candidates=few(rng, 60, 3), all_at_first=True
+    )
+    search = engine.compiled_search(seed, tucks=True)
+    while search.phase == "descent":
+        search.run(0.0)
+    assert search.phase == "renewal"
+    for v in range(60):
+        parents, own = engine.parents(v).tolist(), engine.candidates(v).tolist()
+        assert set(parents) <= set(own)
+        assert len(own) <= 3 + len(parents)
+    while not search.run(1.0):
+        pass
+    assert_no_step_improves(engine, everyone(60))
+
+
+def test_crowds_are_told_from_sparse_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qwo.order.candidates.CROWDED", 20)
+    sparse, dense = (sample(0, n=50, n_samples=1000, degree=degree) for degree in (2, 10))
+    assert not are_crowded(sparse.correlation, sparse.n_samples)
+    assert are_crowded(dense.correlation, dense.n_samples)
+    assert are_crowded(dense.correlation, math.inf)
+
+
 def known(rng: np.random.Generator, moments: Moments) -> ResolvedKnowledge:
     a, b, c, d, e, f = (int(v) for v in rng.permutation(moments.n_variables)[:6])
     knowledge = Knowledge(required=[(a, b), (c, b)], forbidden=[(a, d), (d, e), (e, f), (f, e)])
@@ -182,13 +229,15 @@ def known(rng: np.random.Generator, moments: Moments) -> ResolvedKnowledge:
 
 
 @settings(max_examples=15, deadline=None)
-@given(seed=SEEDS)
-def test_knowledge_is_kept_whatever_the_lists_say(seed: int) -> None:
+@given(seed=SEEDS, late=st.booleans())
+def test_knowledge_is_kept_whatever_the_lists_say(*, seed: int, late: bool) -> None:
     moments, rng = sample(seed), np.random.default_rng(seed)
     knowledge = known(rng, moments)
     start = knowledge.topological_start(rng.permutation(12))
     lists = few(rng, 12, 3)
-    engine = BicEngine(moments, knowledge=knowledge, order=start, candidates=lists)
+    engine = BicEngine(
+        moments, knowledge=knowledge, order=start, candidates=lists, all_at_first=late
+    )
     for v in range(12):
         own = engine.candidates(v)
         assert set(np.flatnonzero(knowledge.required[:, v])) <= set(own)

@@ -19,7 +19,7 @@ SIZE = 16
 SEEDS = st.integers(0, 10_000)
 
 
-def make_engine(seed: int, *, listed: bool, known: bool) -> BicEngine:
+def make_engine(seed: int, *, listed: bool, known: bool, late: bool = False) -> BicEngine:
     """An engine on data with so many edges that parents are dropped again at the first order."""
     rng = np.random.default_rng(seed)
     drawn = simulate("er", n_variables=SIZE, n_samples=150, degree=8, random_state=seed)
@@ -30,6 +30,7 @@ def make_engine(seed: int, *, listed: bool, known: bool) -> BicEngine:
         knowledge=knowledge,
         order=order if knowledge is None else knowledge.topological_start(order),
         candidates=few(rng) if listed else None,
+        all_at_first=late,
     )
 
 
@@ -63,11 +64,17 @@ def assert_search_equal(twin: BicEngine, engine: BicEngine, seed: int) -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(seed=SEEDS, listed=st.booleans(), known=st.booleans(), wandered=st.booleans())
+@given(
+    seed=SEEDS,
+    listed=st.booleans(),
+    known=st.booleans(),
+    late=st.booleans(),
+    wandered=st.booleans(),
+)
 def test_an_engine_that_was_pickled_goes_on_like_a_copy(
-    *, seed: int, listed: bool, known: bool, wandered: bool
+    *, seed: int, listed: bool, known: bool, late: bool, wandered: bool
 ) -> None:
-    engine = make_engine(seed, listed=listed, known=known)
+    engine = make_engine(seed, listed=listed, known=known, late=late)
     if wandered:
         wander(engine, np.random.default_rng(seed))
     twin, copy = pickle.loads(pickle.dumps(engine)), engine.copy()

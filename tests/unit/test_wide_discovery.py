@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from qwo.graph.dag import Indices
 from qwo.graph.knowledge import Knowledge
 from qwo.moments import Moments
 from qwo.order import candidates
+from qwo.order.bic import BicEngine
 from qwo.order.candidates import Matrix
 from qwo.simulation import simulate
 from qwo.simulation.sampling import random_model
@@ -24,8 +27,8 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(candidates.candidate_parents.__kwdefaults__, "marginal", 8)
 
 
-def sample(seed: int) -> Moments:
-    drawn = simulate("er", n_variables=60, n_samples=1000, degree=3, random_state=seed)
+def sample(seed: int, degree: float = 3) -> Moments:
+    drawn = simulate("er", n_variables=60, n_samples=1000, degree=degree, random_state=seed)
     return Moments.from_data(drawn.data)
 
 
@@ -46,6 +49,26 @@ def test_lists_of_candidates_lose_nothing(
     assert len(sizes) == 4
     assert max(sizes) < 40
     np.testing.assert_allclose(listed, full, atol=20.0)  # an edge costs 14
+
+
+@pytest.mark.parametrize(("limit", "late"), [(60, True), (59, False)])
+@pytest.mark.usefixtures("wide")
+def test_lists_come_in_late_in_crowds_that_memory_suffices_for(
+    monkeypatch: pytest.MonkeyPatch, limit: int, late: bool
+) -> None:
+    monkeypatch.setattr(candidates, "CROWDED", 20)
+    monkeypatch.setattr(choices, "ALL_AT_FIRST_UP_TO", limit)
+    given: list[bool] = []
+
+    class Recorder(BicEngine):
+        def __init__(self, *args: Any, all_at_first: bool, **kwargs: Any) -> None:
+            given.append(all_at_first)
+            super().__init__(*args, all_at_first=all_at_first, **kwargs)
+
+    monkeypatch.setattr(choices, "BicEngine", Recorder)
+    discover(sample(0), random_state=0)
+    discover(sample(0, degree=10), random_state=0)
+    assert given == [False, late]
 
 
 @pytest.mark.usefixtures("wide")

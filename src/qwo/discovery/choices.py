@@ -15,7 +15,7 @@ from qwo.graph.dag import Indices
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
-from qwo.order.candidates import Matrix, candidate_parents
+from qwo.order.candidates import Matrix, are_crowded, candidate_parents
 from qwo.order.device import GpuEngine
 from qwo.order.objective import ObjectiveName
 from qwo.order.precision import precision_matrix
@@ -45,6 +45,10 @@ more time. For more variables it found nothing."""
 ALL_CANDIDATES_UP_TO = 1000
 """Up to so many variables each may become a parent of every other; beyond, there are lists of
 candidates (see `qwo.order.candidates`), without which memory would not suffice for 10,000."""
+
+ALL_AT_FIRST_UP_TO = 5000
+"""Up to so many variables lists wait for the end of the first descent if correlations are crowded:
+till then memory holds 18 to 26 matrices of n² numbers."""
 
 _PROTOCOL = [name for name in vars(OrderEngine) if not name.startswith("_")]
 
@@ -173,15 +177,20 @@ def make_engine(
         choices.engine.reset(order)
         return choices.engine
     if choices.engine == "bic":
+        lists, late = None, False
+        if precision is not None:
+            lists = candidate_parents(moments.correlation, precision, moments.n_samples)
+            late = moments.n_variables <= ALL_AT_FIRST_UP_TO and are_crowded(
+                moments.correlation, moments.n_samples
+            )
         return BicEngine(
             moments,
             penalty_discount=choices.penalty_discount,
             gamma=choices.gamma,
             knowledge=knowledge,
             order=order,
-            candidates=None
-            if precision is None
-            else candidate_parents(moments.correlation, precision, moments.n_samples),
+            candidates=lists,
+            all_at_first=late,
         )
     dense = {"qwo": QwoEngine, "reference": ReferenceEngine, "gpu": GpuEngine}[choices.engine]
     test = (

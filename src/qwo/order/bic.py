@@ -73,6 +73,9 @@ class BicEngine(EngineBase):
         For each variable those that may become its parents, as `qwo.order.candidates` finds them;
         all if not given. The knowledge has the last word: what it requires is a candidate, what it
         forbids is none.
+    all_at_first : bool
+        Whether all are candidates nevertheless until `narrow`, which the search calls after its
+        first descent: the parents that a variable needs while the order is rough may be on no list.
     """
 
     def __init__(
@@ -86,6 +89,7 @@ class BicEngine(EngineBase):
         order: Sequence[int] | Indices | None = None,
         kernels: str | None = None,
         candidates: Sequence[Indices] | None = None,
+        all_at_first: bool = False,
     ) -> None:
         if not (math.isfinite(penalty_discount) and penalty_discount > 0):
             raise ArgumentError(f"penalty_discount must be above 0; got {penalty_discount}")
@@ -100,13 +104,15 @@ class BicEngine(EngineBase):
         self._knowledge = knowledge
         self._kernels = kernels
         self._has_lists = candidates is not None
-        self._sets = self._make_sets(candidates)
+        self._sets = self._make_sets(candidates, all_at_first and self._has_lists)
         if order is None:
             first = np.arange(n)
             order = first if knowledge is None else knowledge.topological_start(first)
         self.reset(order)
 
-    def _make_sets(self, candidates: Sequence[Indices] | None) -> _core.ParentSets:
+    def _make_sets(
+        self, candidates: Sequence[Indices] | None, all_at_first: bool
+    ) -> _core.ParentSets:
         return _core.ParentSets.create(
             self.moments.correlation,
             self.n_samples,
@@ -115,18 +121,19 @@ class BicEngine(EngineBase):
             *_constraints(self._knowledge),
             self._kernels or "",
             *_candidates(candidates, self._knowledge, self._n),
+            all_at_first,
         )
 
     def __getstate__(self) -> dict[str, Any]:
         """The problem, the candidates as they are by now, and the state."""
         lists = [self.candidates(v) for v in range(self._n)] if self._has_lists else None
-        return {**self.__dict__, "_sets": (lists, self.state())}
+        return {**self.__dict__, "_sets": (lists, not self._sets.has_narrowed, self.state())}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         """The same engine in another process, without the marks."""
-        lists, state = kept.pop("_sets")
+        lists, all_at_first, state = kept.pop("_sets")
         self.__dict__.update(kept)
-        self._sets = self._make_sets(lists)
+        self._sets = self._make_sets(lists, all_at_first)
         self.load(state)
 
     def copy(self) -> BicEngine:
@@ -201,8 +208,18 @@ class BicEngine(EngineBase):
         return self._sets.scan(variable)
 
     def candidates(self, variable: int) -> Indices:
-        """Those that may become parents of a variable, ascending; the knowledge may forbid some."""
+        """Those that may become parents of a variable, ascending; the knowledge may forbid some.
+
+        If all may at first, those that are left after `narrow`, parents aside.
+        """
         return self._sets.candidates(variable).astype(np.intp, copy=False)
+
+    def narrow(self) -> None:
+        """Leave each variable the candidates of its list and its parents, if all were ones so far.
+
+        Order, parents and cost stay what they are. Marks must have ended.
+        """
+        self._sets.narrow()
 
     def renew(self, variable: int) -> bool:
         """Take in candidates that have been missed; whether there were any.
