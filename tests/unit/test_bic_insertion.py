@@ -154,13 +154,44 @@ def test_a_start_against_the_knowledge_is_refused() -> None:
 @pytest.mark.parametrize(("patient", "expected"), [(False, 3), (True, 2 + 4 + 3)])
 def test_a_patient_chain_counts_anew_after_a_success(patient, expected):
     yes, no = True, False
-    engine = Mock()
+    engine = Mock(cost=0.0, penalty=1.0)
     search = engine.compiled_search.return_value
     search.end_restart.side_effect = [no, yes, no, yes, no, yes, no, no, no, yes]
     chain = _Chain(engine, 0, 3, patient=patient)
     chain.run(1, 1, lambda: False)
     assert search.begin_restart.call_count == expected
     assert chain.improved
+
+
+def test_restarts_that_end_near_are_counted():
+    costs = iter([10.0, 10.4, 10.6, 10.2, 15.0])
+    engine = Mock(cost=10.0, penalty=1.0)
+
+    def run(seconds):
+        assert seconds > 0
+        engine.cost = next(costs)
+        return True
+
+    def end():
+        engine.cost = 10.0
+        return False
+
+    engine.compiled_search.return_value = Mock(run=run, end_restart=end)
+    chain = _Chain(engine, 0, 5)
+    chain.run(1, 1, lambda: False)
+    assert chain.n_near == 2
+    assert not chain.improved
+
+
+@pytest.mark.parametrize("near", [True, False])
+def test_near_misses_call_for_patience(near, monkeypatch):
+    """On data where no restart improves anything."""
+    monkeypatch.setattr(module, "NEAR", (-np.inf, np.inf) if near else (np.inf, np.inf))
+    insisted = []
+    monkeypatch.setattr(module._Run, "insist", lambda *given: bool(insisted.append(given[2:])))
+    _, outcome = run(restarts=4, patience=7, thrown=3)
+    assert outcome.status == "converged"
+    assert insisted == ([(3, 7)] if near else [])
 
 
 @pytest.mark.parametrize("wrong", [{"restarts": -1}, {"patience": -1}, {"thrown": 0}, {"reach": 0}])

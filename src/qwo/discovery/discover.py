@@ -85,7 +85,7 @@ def discover(
         draws many false edges.
     restarts : int, optional
         How often the order found is perturbed and repaired (insertion; if not given 20, or 500/n
-        for fewer than 25 variables; up to 200 variables, more follow if that has helped), or the
+        for fewer than 25 variables; up to 200 variables, more follow where it helps), or the
         search is repeated from a random order (the others; 0 if not given).
     time_limit : float, optional
         Seconds after which the best graph so far is returned.
