@@ -16,7 +16,7 @@ from qwo.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.search import Control, Progress
 from qwo.search import bic_insertion as module
-from qwo.search.bic_insertion import _Chain, bic_insertion
+from qwo.search.bic_insertion import QUIET, _Chain, bic_insertion
 from qwo.search.result import SearchOutcome
 from qwo.sem.score import score_graph
 from qwo.simulation import Simulation, simulate
@@ -163,21 +163,33 @@ def test_a_patient_chain_counts_anew_after_a_success(patient, expected):
     assert chain.improved
 
 
-def test_restarts_that_end_near_are_counted():
-    costs = iter([10.0, 10.4, 10.6, 10.2, 15.0])
-    engine = Mock(cost=10.0, penalty=1.0)
+def scripted_engine(costs):
+    """An engine at cost 10 whose restarts end at these costs and are taken back."""
+    engine, ends = Mock(cost=10.0, penalty=1.0), iter(costs)
 
     def run(seconds):
         assert seconds > 0
-        engine.cost = next(costs)
+        engine.cost = next(ends)
         return True
 
     def end():
         engine.cost = 10.0
         return False
 
-    engine.compiled_search.return_value = Mock(run=run, end_restart=end)
-    chain = _Chain(engine, 0, 5)
+    search = engine.compiled_search.return_value
+    search.run, search.end_restart = run, end
+    return engine
+
+
+@pytest.mark.parametrize(("costs", "expected"), [([10.0] * 20, QUIET), ([15.0] + [10.0] * 19, 20)])
+def test_a_chain_ends_if_nothing_moves(costs, expected):
+    chain = _Chain(scripted_engine(costs), 0, 20)
+    chain.run(1, 1, lambda: False)
+    assert chain.search.begin_restart.call_count == expected
+
+
+def test_restarts_that_end_near_are_counted():
+    chain = _Chain(scripted_engine([10.0, 10.4, 10.6, 10.2, 15.0]), 0, 5)
     chain.run(1, 1, lambda: False)
     assert chain.n_near == 2
     assert not chain.improved

@@ -234,6 +234,12 @@ class BicEngine(EngineBase):
         """The parents of a variable in the DAG of the present order, ascending."""
         return self._sets.parents(variable).astype(np.intp, copy=False)
 
+    @property
+    def n_edges(self) -> int:
+        """Number of edges in the DAG of the present order."""
+        _, (parents, _), _, _ = self.state()
+        return len(parents)
+
     def dag(self) -> Adjacency:
         """The DAG of the present order: entry (i, j) is 1 for i → j."""
         _, (parents, ends), _, _ = self.state()

@@ -35,6 +35,13 @@ RUGGED = 0.1
 """Share of restarts that end near from which on there are many optima, and the best is worth more
 restarts. On random graphs with strong effects hardly any do, on published networks a fifth."""
 
+QUIET = 8
+"""If so many restarts all lead back to where they began, so will the rest of the chain."""
+
+DENSE = 3
+"""Edges per variable from which on variables are not thrown over all places: it takes much longer
+than in sparse graphs, and found nothing."""
+
 RESTARTS_PER_CHAIN = 20
 MOST_CHAINS = 8
 
@@ -68,12 +75,13 @@ def bic_insertion(
         At the order to start from; left at the order found.
     restarts : int
         How often the order found is perturbed and repaired by insertions. They run in chains of
-        twenty or more, at most eight, each from the order found first; the best chain wins, and if
-        it has improved the order, the whole search is run once more from there.
+        twenty or more, at most eight, each from the order found first; a chain whose first eight
+        lead back to it ends there. The best chain wins, and if it has improved the order, the whole
+        search is run once more from there.
     patience : int
         If restarts have improved the order, or a tenth of them has ended with one that is worse by
         less than half the price of an edge, more follow, which throw variables over all places,
-        until so many in a row have improved nothing.
+        until so many in a row have improved nothing. Not in dense graphs.
     thrown : int
         How many variables a perturbation moves.
     reach : int, optional
@@ -148,9 +156,8 @@ class _Chain:
 
     def run(self, thrown: int, reach: int, asked_to_stop: Asked) -> None:
         """As many as its length says; a patient one starts to count again after a success."""
-        left = self.length
+        left, made, led_back = self.length, 0, 0
         while left and not asked_to_stop():
-            left -= 1
             before = self.engine.cost
             self.search.begin_restart(thrown, reach)
             try:
@@ -159,10 +166,13 @@ class _Chain:
             finally:
                 edges_lost = (self.engine.cost - before) / self.engine.penalty
                 better = self.search.end_restart()
-            self.improved |= better
+            made += 1
+            led_back += abs(edges_lost) <= NEAR[0]
             self.n_near += NEAR[0] < edges_lost < NEAR[1]
-            if better and self.patient:
-                left = self.length
+            self.improved |= better
+            left = self.length if better and self.patient else left - 1
+            if led_back == made == QUIET and not self.patient:
+                return
 
 
 class _Returned(NamedTuple):
@@ -267,6 +277,8 @@ class _Run:
 
     def insist(self, seed: int, thrown: int, patience: int) -> bool:
         """Restarts over all places until so many in a row have failed; whether one has not."""
+        if self._engine.n_edges > DENSE * self._engine.n_variables:
+            return False
         chain = _Chain(self._engine, seed, patience, patient=True)
         chain.run(thrown, self._engine.n_variables, self._asked_to_stop)
         self._note_cost()
