@@ -31,11 +31,11 @@ NEAR = 0.001, 0.5
 """A restart that ends so many edges' prices above where it began has nearly found as good an order:
 less is rounding, more a failure."""
 
-RUGGED = 0.1
+RUGGED = 0.15
 """Share of restarts that end near from which on there are many optima, and the best is worth more
 restarts. On random graphs with strong effects hardly any do, on published networks a fifth."""
 
-QUIET = 8
+QUIET = 6
 """If so many restarts all lead back to where they began, so will the rest of the chain."""
 
 DENSE = 3
@@ -75,11 +75,11 @@ def bic_insertion(
         At the order to start from; left at the order found.
     restarts : int
         How often the order found is perturbed and repaired by insertions. They run in chains of
-        twenty or more, at most eight, each from the order found first; a chain whose first eight
+        twenty or more, at most eight, each from the order found first; a chain whose first six
         lead back to it ends there. The best chain wins, and if it has improved the order, the whole
         search is run once more from there.
     patience : int
-        If restarts have improved the order, or a tenth of them has ended with one that is worse by
+        If restarts have improved the order, or three of twenty have ended with one that is worse by
         less than half the price of an edge, more follow, which throw variables over all places,
         until so many in a row have improved nothing. Not in dense graphs.
     thrown : int
