@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -101,6 +102,10 @@ class ParentSets {
     std::vector<int> take_touched();
 
   private:
+    // Places of a variable on its way, which belongs to no place of its own.
+    static constexpr std::int32_t before_all = -1;
+    static constexpr std::int32_t after_all = std::numeric_limits<std::int32_t>::max();
+
     struct Mark {
         std::uint64_t id;
         std::size_t journal_size;

@@ -17,27 +17,14 @@ from qwo.order.bic import BicEngine
 from qwo.order.local_score import LocalScoreEngine
 from qwo.sem.score import score_graph
 from qwo.simulation import simulate
+from tests.helpers import bic_oracle
+from tests.helpers.bic_oracle import TOLERANCE, local_cost
 
 SEEDS = st.integers(0, 10_000)
-TOLERANCE = 1e-6
-"""On costs of size N·n; one edge costs about 15."""
 
 
 def sample(seed: int, n: int = 7, n_samples: int = 200, degree: float = 3.0) -> Moments:
-    drawn = simulate(
-        "er", n_variables=n, n_samples=n_samples, degree=degree, standardize=True, random_state=seed
-    )
-    return Moments.from_data(drawn.data)
-
-
-def local_cost(engine: BicEngine, child: int, parents: list[int]) -> float:
-    """N log σ² + penalty·k by a plain least-squares fit."""
-    s = engine.moments.correlation
-    variance = s[child, child]
-    if parents:
-        cross = s[parents, child]
-        variance -= cross @ np.linalg.solve(s[np.ix_(parents, parents)], cross)
-    return engine.n_samples * math.log(variance) + engine.penalty * len(parents)
+    return bic_oracle.sample(seed, n, n_samples, degree)
 
 
 def cost_of_dag(engine: BicEngine) -> float:

@@ -20,17 +20,14 @@ from qwo.order.local_score import LocalScoreEngine
 from qwo.order.precision import precision_matrix
 from qwo.search.bic_insertion import bic_insertion
 from qwo.simulation import simulate
+from tests.helpers import bic_oracle
+from tests.helpers.bic_oracle import TOLERANCE, local_cost
 
 SEEDS = st.integers(0, 10_000)
-TOLERANCE = 1e-6
-"""On costs of size N·n; one edge costs about 15."""
 
 
 def sample(seed: int, n: int = 12, n_samples: int = 300, degree: float = 4.0) -> Moments:
-    drawn = simulate(
-        "er", n_variables=n, n_samples=n_samples, degree=degree, standardize=True, random_state=seed
-    )
-    return Moments.from_data(drawn.data)
+    return bic_oracle.sample(seed, n, n_samples, degree)
 
 
 def everyone(n: int) -> list[Indices]:
@@ -39,16 +36,6 @@ def everyone(n: int) -> list[Indices]:
 
 def few(rng: np.random.Generator, n: int, size: int) -> list[Indices]:
     return [np.sort(rng.choice(others, size, replace=False)) for others in everyone(n)]
-
-
-def local_cost(engine: BicEngine, child: int, parents: list[int]) -> float:
-    """N log σ² + penalty·k by a plain least-squares fit."""
-    s = engine.moments.correlation
-    variance = s[child, child]
-    if parents:
-        cross = s[parents, child]
-        variance -= cross @ np.linalg.solve(s[np.ix_(parents, parents)], cross)
-    return engine.n_samples * math.log(variance) + engine.penalty * len(parents)
 
 
 def assert_no_step_improves(engine: BicEngine, allowed: list[Indices]) -> None:
