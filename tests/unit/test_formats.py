@@ -242,6 +242,7 @@ REFUSED = {
         ("graph [ node [ id 0 ] ]", "not GML"),
         ("graph [", "not GML"),
         ("a [" * 5000, "not GML"),
+        ('graph [\n  node [\n    id 0\n    label "a\n\n', "not GML"),
     ],
 }
 

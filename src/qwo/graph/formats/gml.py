@@ -19,7 +19,7 @@ def parse(text: str, source: str) -> CausalGraph:
     """The graph of a GML text."""
     try:
         graph = nx.parse_gml(text)
-    except (nx.NetworkXException, KeyError, ValueError, TypeError, RecursionError) as error:
+    except (nx.NetworkXException, LookupError, ValueError, TypeError, RecursionError) as error:
         raise malformed(source, f"not GML: {error}") from error
     return from_networkx(graph, source)
 
