@@ -6,8 +6,45 @@ catches them all, and the subclasses tell the cases apart for code that wants to
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Self
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Self
+
+
+@dataclass(frozen=True, slots=True)
+class Cure:
+    """An option, by its Python name, that makes the input usable.
+
+    Attributes
+    ----------
+    option : str
+        The argument to pass.
+    value : object, optional
+        What to pass; None where only the user can know.
+    effect : str
+        What that does, as in ``"leaves these rows out"``; it follows the option in a sentence.
+    """
+
+    option: str
+    value: Any = None
+    effect: str = ""
+
+
+Wording = Callable[[Cure], str]
+"""How a front end spells an option with its value."""
+
+
+def python_wording(cure: Cure) -> str:
+    """A cure as an argument in Python: ``missing='em'``."""
+    return f"{cure.option}={'…' if cure.value is None else repr(cure.value)}"
+
+
+def worded_cures(cures: Iterable[Cure], wording: Wording = python_wording) -> str:
+    """The cures as one sentence, each option as the front end spells it."""
+    parts = [f"{wording(cure)} {cure.effect}".rstrip() for cure in cures]
+    if not parts:
+        return ""
+    return f"Cure: {parts[0]}" if len(parts) == 1 else "Cures: " + "; ".join(parts)
 
 
 class InputError(ValueError):
@@ -17,11 +54,39 @@ class InputError(ValueError):
     ----------
     columns : tuple of str
         Names of the variables concerned; empty where no particular one is to blame.
+    cures : tuple of Cure
+        Options that would help, each front end to word with its own names; `str` words them for
+        Python.
     """
 
-    def __init__(self, message: str, columns: Iterable[str] = ()) -> None:
+    columns: tuple[str, ...] = ()
+    cures: tuple[Cure, ...] = ()
+
+    def __init__(
+        self, message: str, columns: Iterable[str] = (), cures: Iterable[Cure] = ()
+    ) -> None:
         super().__init__(message)
         self.columns = tuple(columns)
+        self.cures = tuple(cures)
+
+    def worded(self, wording: Wording = python_wording) -> str:
+        """The message with its cures, as a front end spells them."""
+        message = str(self.args[0]) if self.args else ""
+        return "\n".join(filter(None, (message, worded_cures(self.cures, wording))))
+
+    def __str__(self) -> str:
+        return self.worded()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[InputError], args: tuple[Any, ...], state: dict[str, Any]) -> InputError:
+    """An error that has crossed the border of a process."""
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(state)
+    return error
 
 
 class ArgumentError(InputError):
