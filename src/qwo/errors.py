@@ -108,7 +108,7 @@ class FileFormatError(InputError):
 class MissingFileError(InputError, FileNotFoundError):
     """A file does not exist; also a `FileNotFoundError`."""
 
-    def __new__(cls, *_args: object) -> Self:
+    def __new__(cls, *_args: object, **_options: object) -> Self:
         """Not that of ValueError, which is found first by name: some picklers call it, in vain.
 
         Without arguments, of which OSError would take the first two for a code and its meaning.
