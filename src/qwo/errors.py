@@ -85,7 +85,8 @@ def _restored(kind: type[InputError], args: tuple[Any, ...], state: dict[str, An
     """An error that has crossed the border of a process."""
     error = kind.__new__(kind)
     error.args = args
-    error.__dict__.update(state)
+    for name, value in state.items():
+        setattr(error, name, value)
     return error
 
 
@@ -170,6 +171,10 @@ class MissingPackageError(InputError, ModuleNotFoundError):
     def __init__(self, message: str, *, name: str = "") -> None:
         super().__init__(message)
         self.name = name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # ImportError keeps the name outside the object's dictionary.
+        return _restored, (type(self), self.args, {**self.__dict__, "name": self.name})
 
 
 class DataWarning(UserWarning):
