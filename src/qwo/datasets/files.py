@@ -8,9 +8,8 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import FloatArray
 
 STRUCTURES = "networks"
 GAUSSIAN = "networks-gaussian"

@@ -7,15 +7,13 @@ from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
 from qwo.datasets.files import GAUSSIAN, STRUCTURES, network_names, read_network
 from qwo.errors import ArgumentError, list_names
-from qwo.graph.dag import Adjacency, topological_order
+from qwo.graph.dag import topological_order
 from qwo.simulation import LinearModel
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import Adjacency, FloatArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)

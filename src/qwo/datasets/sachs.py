@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.datasets.files import read_table
 from qwo.datasets.network import load_network
-from qwo.graph.dag import Adjacency
 from qwo.optional import optional_module
+from qwo.types import Adjacency, FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FloatArray = npt.NDArray[np.float64]
 
 OBSERVATIONAL_ROWS = 853
 """The cells of the first condition, under general stimulation only, come first in the file."""

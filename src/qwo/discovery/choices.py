@@ -11,11 +11,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from qwo.errors import ArgumentError, DataWarning
-from qwo.graph.dag import Indices
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
-from qwo.order.candidates import Matrix, are_crowded, candidate_parents
+from qwo.order.candidates import are_crowded, candidate_parents
 from qwo.order.device import GpuEngine
 from qwo.order.objective import ObjectiveName
 from qwo.order.precision import precision_matrix
@@ -25,6 +24,7 @@ from qwo.order.reference_engine import ReferenceEngine
 from qwo.search import Control, SearchOutcome, grasp, hill_climbing, insertion
 from qwo.search.batch_insertion import batch_insertion
 from qwo.search.bic_insertion import bic_insertion
+from qwo.types import FloatArray, Indices
 
 SearchName = Literal["auto", "insertion", "grasp", "hill-climbing"]
 EngineName = Literal["auto", "qwo", "bic", "reference", "gpu"]
@@ -153,7 +153,7 @@ def _gamma(gamma: float | None, engine: str | OrderEngine, moments: Moments) -> 
     return WIDE_GAMMA
 
 
-def shared_precision(choices: Choices, moments: Moments) -> Matrix | None:
+def shared_precision(choices: Choices, moments: Moments) -> FloatArray | None:
     """The inverse of the correlation matrix, which candidates and start order share; if wanted."""
     if choices.engine != "bic" or moments.n_variables <= ALL_CANDIDATES_UP_TO:
         return None
@@ -165,7 +165,7 @@ def make_engine(
     moments: Moments,
     knowledge: ResolvedKnowledge | None,
     order: Any,
-    precision: Matrix | None = None,
+    precision: FloatArray | None = None,
 ) -> OrderEngine:
     """The engine at the order to start from; with lists of candidates if there is a precision."""
     if not isinstance(choices.engine, str):

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.blas import blas_threads_for
 from qwo.discovery.choices import (
@@ -25,7 +24,6 @@ from qwo.discovery.choices import (
 from qwo.discovery.result import Discovery
 from qwo.errors import ArgumentError
 from qwo.graph.cpdag import to_cpdag, to_mpdag
-from qwo.graph.dag import Adjacency, Indices
 from qwo.graph.knowledge import Knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
@@ -38,6 +36,7 @@ from qwo.parallel import cluster_client
 from qwo.search import Callback, Control, start_order
 from qwo.search.interrupts import keyboard_heard
 from qwo.search.progress import progress_bar
+from qwo.types import Adjacency, FloatArray, Indices
 
 
 def discover(
@@ -200,7 +199,7 @@ def _start(
     moments: Moments,
     knowledge: ResolvedKnowledge | None,
     rng: np.random.Generator,
-    precision: npt.NDArray[np.float64] | None,
+    precision: FloatArray | None,
 ) -> Indices:
     return start_order(
         start,
@@ -273,7 +272,7 @@ def _score(engine: OrderEngine, moments: Moments, dag: Adjacency, penalty_discou
     return 0.0 + fit - penalty_discount * int(dag.sum()) * math.log(moments.n_samples)
 
 
-def _variances(correlation: npt.NDArray[np.float64], dag: Adjacency) -> npt.NDArray[np.float64]:
+def _variances(correlation: FloatArray, dag: Adjacency) -> FloatArray:
     """The variance of each standardised variable given its parents."""
     variances = np.ones(len(dag))
     for child, column in enumerate(dag.T):

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from qwo.errors import list_names
-from qwo.graph.dag import Adjacency, Indices
 from qwo.search.result import Status
+from qwo.types import Adjacency, Indices
 
 
 @dataclass(frozen=True, eq=False)

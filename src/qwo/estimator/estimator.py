@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -17,7 +16,6 @@ from qwo.errors import ArgumentError, InputError
 from qwo.estimator.option_names import covariance_estimator_named
 from qwo.estimator.path_search import count_threads
 from qwo.graph.causal_graph import CausalGraph
-from qwo.graph.dag import Adjacency
 from qwo.graph.formats.networkx_graph import to_networkx
 from qwo.graph.knowledge import Knowledge
 from qwo.moments import Moments
@@ -29,6 +27,7 @@ from qwo.moments.tables import as_table
 from qwo.resample.options import refuse_engine_object
 from qwo.resample.table_moments import table_moments
 from qwo.sem import fit_sem
+from qwo.types import Adjacency
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -264,7 +263,7 @@ def _seed(random_state: Any) -> int | None:
     )
 
 
-def _labelled(matrix: Adjacency, names: tuple[str, ...]) -> pd.DataFrame | npt.NDArray[np.int8]:
+def _labelled(matrix: Adjacency, names: tuple[str, ...]) -> pd.DataFrame | Adjacency:
     """The matrix with names on both sides, where pandas is installed."""
     try:
         import pandas as pd

@@ -7,17 +7,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.errors import ArgumentError
 from qwo.estimator.path_search import PathSettings, search_path
-from qwo.graph.dag import Indices
 from qwo.moments.arrays import Table
 from qwo.parallel import run_many
 from qwo.resample.table_moments import resampled_moments
 from qwo.sem import fit_sem
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import FloatArray, Indices
 
 
 def most_predictive(

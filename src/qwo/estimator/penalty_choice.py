@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-import numpy.typing as npt
-
 from qwo.discovery import Discovery
+from qwo.types import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 Method = Literal["held-out", "stars", "bic"]
 
 

@@ -32,11 +32,11 @@ from qwo.moments.tables import as_table
 from qwo.resample.options import refuse_engine_object
 from qwo.resample.table_moments import kept_rows, table_moments
 from qwo.sem.tables import records_frame
+from qwo.types import FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FloatArray = npt.NDArray[np.float64]
 
 DEFAULT_PENALTIES = tuple(2.0 ** (k / 2) for k in range(9))
 """1, √2, 2, …, 16: the textbook BIC, the default of `discover`, and well beyond."""

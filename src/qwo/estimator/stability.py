@@ -22,7 +22,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import chdtri
 
 from qwo.discovery import Discovery
@@ -32,8 +31,7 @@ from qwo.moments import Moments
 from qwo.moments.arrays import Table
 from qwo.parallel import run_many
 from qwo.resample.table_moments import resampled_moments
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import FloatArray
 
 
 def smallest_stable(

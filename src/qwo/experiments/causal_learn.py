@@ -14,13 +14,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from qwo.graph.dag import Adjacency
 from qwo.optional import optional_module
 from qwo.order.local_score import LocalScore
+from qwo.types import Adjacency, FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 ScoreMaker = Callable[[FloatArray], LocalScore]
 
 PENALTY_DISCOUNT = 2.0

@@ -15,10 +15,10 @@ import numpy as np
 from qwo.experiments.causal_learn import SCORES
 from qwo.experiments.methods import make_engine, sample_of
 from qwo.experiments.models import Problem
-from qwo.graph.dag import Indices
 from qwo.order.local_score import LocalScore, LocalScoreEngine
 from qwo.order.reference import qwo_by_matrix_products, whitening_matrix
 from qwo.search import start_order
+from qwo.types import Indices
 
 LEAST_SECONDS = 0.05
 """A step is repeated until this much time has gone by; shorter times are mostly the clock's."""

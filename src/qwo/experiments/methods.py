@@ -40,15 +40,15 @@ from typing import NamedTuple
 from qwo.discovery import discover
 from qwo.errors import ArgumentError
 from qwo.experiments.causal_learn import PENALTY_DISCOUNT, SCORES, own_grasp
-from qwo.experiments.models import FloatArray, Problem
+from qwo.experiments.models import Problem
 from qwo.experiments.published import Habits, published_search
-from qwo.graph.dag import Adjacency
 from qwo.order.bic import BicEngine
 from qwo.order.local_score import LocalScoreEngine
 from qwo.order.protocol import OrderEngine
 from qwo.order.qwo import QwoEngine
 from qwo.search import Control, SearchOutcome, grasp, hill_climbing, start_order
 from qwo.search.control import Stopped
+from qwo.types import Adjacency, FloatArray
 
 
 class Found(NamedTuple):

@@ -10,15 +10,12 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.datasets import load_network
 from qwo.experiments.store import run_key
-from qwo.graph.dag import Adjacency
 from qwo.moments import Moments
 from qwo.simulation import LinearModel, random_model
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import Adjacency, FloatArray
 
 _NOT_DATA = ("kind", "method", "phase", "vary", "block", "density")
 

@@ -21,15 +21,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import eigh
 
-from qwo.graph.dag import Adjacency
 from qwo.moments import Moments
 from qwo.order.edge_test import FisherZ
 from qwo.search import start_order
+from qwo.types import Adjacency, FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 Parents = dict[int, frozenset[int]]
 Change = tuple[int, list[int]]
 """A place, and the variables that are to stand from there on."""

@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.errors import ArgumentError, GraphError
-from qwo.graph.dag import Adjacency, Indices, Mask, ancestor_matrix, check_dag, parents
+from qwo.graph.dag import ancestor_matrix, check_dag, parents
 from qwo.graph.separation import d_separated
+from qwo.types import Adjacency, Indices, Mask
 
 
 def adjustment_set(

@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from qwo.errors import ColumnNameError, GraphError
 from qwo.graph.cpdag import as_cpdag
-from qwo.graph.dag import Adjacency, Indices, topological_order
+from qwo.graph.dag import topological_order
 from qwo.graph.extension import to_dag
 from qwo.graph.pdag import check_pdag
+from qwo.types import Adjacency, Indices
 
 Kind = Literal["dag", "cpdag"]
 

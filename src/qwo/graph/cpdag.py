@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.errors import GraphError
-from qwo.graph.dag import Adjacency, Names, check_codes, check_dag, ordered_lists
+from qwo.graph.dag import Names, check_codes, check_dag, ordered_lists
 from qwo.graph.extension import to_dag
 from qwo.graph.knowledge import ResolvedKnowledge
 from qwo.graph.meek import meek_closure
 from qwo.graph.pdag import check_pdag
+from qwo.types import Adjacency
 
 
 def to_cpdag(dag: npt.ArrayLike, names: Names = None) -> Adjacency:

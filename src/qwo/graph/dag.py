@@ -15,10 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.errors import GraphError
+from qwo.types import Adjacency, Indices, Mask
 
-Adjacency = npt.NDArray[np.int8]
-Indices = npt.NDArray[np.intp]
-Mask = npt.NDArray[np.bool_]
 Names = Sequence[str] | None
 
 

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from qwo.errors import GraphError
 from qwo.graph.cpdag import as_cpdag
-from qwo.graph.dag import Adjacency, Indices, Mask
 from qwo.graph.pdag import check_pdag
+from qwo.types import Adjacency, Indices, Mask
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.errors import GraphError, list_names
-from qwo.graph.dag import Adjacency, Names, label
+from qwo.graph.dag import Names, label
 from qwo.graph.meek import meek_closure
 from qwo.graph.pdag import PartialDag, check_pdag
+from qwo.types import Adjacency
 
 
 def to_dag(pdag: npt.ArrayLike, names: Names = None) -> Adjacency:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qwo.errors import KnowledgeError, list_names
-from qwo.graph.dag import Indices, Mask, edge_lists, find_cycle, reachability, sort_vertices
+from qwo.graph.dag import edge_lists, find_cycle, reachability, sort_vertices
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.types import Indices, Mask
 
 if TYPE_CHECKING:
     from qwo.graph.knowledge import Knowledge

@@ -10,8 +10,8 @@ from itertools import combinations
 
 import numpy.typing as npt
 
-from qwo.graph.dag import Adjacency
 from qwo.graph.pdag import PartialDag, check_pdag
+from qwo.types import Adjacency
 
 
 def meek_closure(pdag: npt.ArrayLike) -> Adjacency:

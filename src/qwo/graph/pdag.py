@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.errors import GraphError
-from qwo.graph.dag import Adjacency, Names, adjacency_lists, check_codes, label
+from qwo.graph.dag import Names, adjacency_lists, check_codes, label
+from qwo.types import Adjacency
 
 
 def check_pdag(graph: npt.ArrayLike, names: Names = None) -> Adjacency:

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.errors import KnowledgeError
-from qwo.graph.dag import Indices, Mask, adjacency_lists, find_cycle
+from qwo.graph.dag import adjacency_lists, find_cycle
+from qwo.types import Indices, Mask
 
 
 @dataclass(frozen=True, eq=False)

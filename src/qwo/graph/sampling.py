@@ -11,9 +11,9 @@ import numpy.typing as npt
 from qwo.errors import GraphError
 from qwo.graph.clique_picking import ChordalOrientations
 from qwo.graph.cpdag import is_cpdag
-from qwo.graph.dag import Adjacency
 from qwo.graph.extension import enumerate_dags
 from qwo.graph.pdag import PartialDag, check_pdag
+from qwo.types import Adjacency
 
 RandomState = int | np.random.Generator | None
 

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.errors import GraphError
-from qwo.graph.dag import Mask, adjacency_lists
+from qwo.graph.dag import adjacency_lists
+from qwo.types import Mask
 
 Vertices = int | Iterable[int]
 

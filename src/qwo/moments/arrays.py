@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.errors import ColumnNameError, InputError, ShapeError, list_names
+from qwo.types import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 Columns = Sequence[str | int] | None
 
 

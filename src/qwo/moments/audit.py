@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.errors import ArgumentError
 from qwo.moments.arrays import Table
@@ -29,8 +28,8 @@ from qwo.moments.table_audit import (
     refused_values,
 )
 from qwo.moments.tables import as_table
+from qwo.types import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 Missing = Literal["raise", "drop", "em"]
 POLICIES: tuple[Missing, ...] = get_args(Missing)
 

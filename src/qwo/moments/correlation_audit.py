@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import eigvalsh
 
 from qwo.errors import list_names
@@ -18,8 +17,8 @@ from qwo.moments.dependence import (
     smallest_relation,
 )
 from qwo.moments.findings import Finding
+from qwo.types import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 Severity = Literal["error", "warning"]
 
 SMALL_SAMPLE = 10

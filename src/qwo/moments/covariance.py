@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import lapack
 from scipy.linalg.blas import dsyrk
 
 from qwo.errors import ArgumentError
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import FloatArray
 
 BLOCK_ENTRIES = 1 << 16
 """Entries of the centred copy that is alive at a time: half a megabyte, to stay in the cache."""

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import lapack, solve_triangular
 
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import FloatArray, Indices
 
 TOLERANCE = 1e-13
 """Pivots, and 1 - |r| of copies, below this are rounding of the data in float64, and no more."""
@@ -67,7 +66,7 @@ class PivotedCholesky:
     """
 
     factor: FloatArray
-    pivots: npt.NDArray[np.intp]
+    pivots: Indices
     rank: int
     reciprocal_condition: float
 

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.errors import ArgumentError, ShapeError
 from qwo.moments.arrays import (
@@ -27,8 +26,7 @@ from qwo.moments.frames import table_from_frame
 from qwo.moments.partial import PartialSums, check_weights, partial_sums
 from qwo.moments.streaming import RowPolicy, StreamSurvey, survey_sums
 from qwo.optional import optional_module
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import FloatArray
 
 FAN_IN = 8
 """How many sums are merged at a time."""

@@ -17,13 +17,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.blas import blas_threads_for
 from qwo.moments.covariance import Sample, inverse, mirror_lower, split_covariance
 from qwo.moments.patterns import CHUNK_ENTRIES, PatternGroup, group_patterns
+from qwo.types import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 Status = Literal["converged", "iterations", "singular"]
 
 MAX_ITERATIONS = 2000

@@ -8,7 +8,6 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-import numpy.typing as npt
 
 from qwo.errors import ColumnNameError, InputError, ShapeError, list_names
 from qwo.moments.arrays import (
@@ -21,8 +20,7 @@ from qwo.moments.arrays import (
     select_columns,
     short,
 )
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import FloatArray
 
 
 def is_frame(data: Any) -> bool:

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.errors import list_names
 from qwo.moments.correlation_audit import determined_columns, inspect_correlation
@@ -14,8 +13,7 @@ from qwo.moments.covariance import Sample, finite_extremes
 from qwo.moments.em import EmFit, fit_em
 from qwo.moments.findings import Finding
 from qwo.moments.table_audit import MissingCounts, inspect_size, inspect_spread
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import FloatArray
 
 
 def survey_incomplete(

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.errors import (
     CovarianceError,
@@ -21,8 +20,7 @@ from qwo.moments.covariance import Sample, inverse, mirror_lower, split_covarian
 from qwo.moments.dependence import PivotedCholesky
 from qwo.moments.table_audit import MIN_SAMPLES
 from qwo.moments.tables import as_table
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import FloatArray
 
 BLOCK_ROWS = 64
 """Rows that are compared with columns at a time."""

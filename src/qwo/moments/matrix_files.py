@@ -14,14 +14,12 @@ from os import PathLike
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from qwo.errors import FileFormatError, SampleSizeError, ShapeError
 from qwo.moments.arrays import Columns, column_names, is_number, select_columns, short
 from qwo.moments.files import CsvFormat, existing_file, guess_separator, split_line
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import FloatArray
 
 MATRIX_SUFFIXES = (".cov", ".corr", ".cor")
 """Parts of a file's name that tell a matrix from a table."""

@@ -25,8 +25,8 @@ from qwo.moments.covariance import (
     power_of_two,
     split_covariance,
 )
+from qwo.types import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
 

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IndexArray = npt.NDArray[np.intp]
+from qwo.types import FloatArray, Indices, Mask
 
 CHUNK_ENTRIES = 1 << 20
 """Entries of the stack of small matrices that is alive at a time: eight megabytes."""
@@ -31,10 +29,10 @@ class PatternGroup:
         The pattern of each row.
     """
 
-    columns: IndexArray
+    columns: Indices
     counts: FloatArray
-    rows: IndexArray
-    owners: IndexArray
+    rows: Indices
+    owners: Indices
 
     def blocks(self, matrix: FloatArray) -> FloatArray:
         """The stack of submatrices at the missing columns: shape (P, m, m)."""
@@ -42,7 +40,7 @@ class PatternGroup:
         return block
 
 
-def group_patterns(missing: npt.NDArray[np.bool_]) -> list[PatternGroup]:
+def group_patterns(missing: Mask) -> list[PatternGroup]:
     """The groups of all rows with missing values, cut so that the stack of each fits the memory."""
     affected = np.flatnonzero(missing.any(axis=1))
     packed = np.packbits(missing[affected], axis=1)
@@ -62,7 +60,7 @@ def group_patterns(missing: npt.NDArray[np.bool_]) -> list[PatternGroup]:
     return groups
 
 
-def _cut(columns: IndexArray, rows: IndexArray, owners: IndexArray) -> Iterator[PatternGroup]:
+def _cut(columns: Indices, rows: Indices, owners: Indices) -> Iterator[PatternGroup]:
     """Runs of rows whose small matrices, one for each row at worst, make up a chunk."""
     most = max(CHUNK_ENTRIES // max(columns.shape[1] ** 2, 1), 1)
     for start in range(0, len(rows), most):

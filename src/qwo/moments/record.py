@@ -9,15 +9,13 @@ from os import PathLike
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.errors import MergeError, ShapeError, list_names
 from qwo.moments.correlation_audit import inspect_correlation
 from qwo.moments.covariance import Sample, pooled
 from qwo.moments.findings import Audit
 from qwo.moments.storage import load_sample, save_sample
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.moments.findings import Finding
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import FloatArray
 
 SKEWNESS, EXCESS_KURTOSIS = 2.0, 7.0
 """What counts as far, as is usual (West, Finch and Curran, 1995): that of an exponential

@@ -38,8 +38,8 @@ from qwo.moments.table_audit import (
 )
 from qwo.moments.transforms import ELEMENTWISE, Transform, check_domain, chosen_transforms
 from qwo.parallel import count_workers
+from qwo.types import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 Weights = str | int | npt.ArrayLike | None
 RowPolicy = Literal["raise", "drop"]
 

@@ -17,8 +17,7 @@ import numpy.typing as npt
 from qwo.errors import list_names
 from qwo.moments.arrays import RefusedColumn
 from qwo.moments.findings import Finding
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import FloatArray, Mask
 
 MIN_SAMPLES = 3
 """Any two points lie on a line: a correlation takes three to say anything."""
@@ -38,7 +37,7 @@ class MissingCounts:
     n_rows: int
 
     @classmethod
-    def of(cls, names: tuple[str, ...], values: FloatArray, usable: npt.NDArray[np.bool_]) -> Self:
+    def of(cls, names: tuple[str, ...], values: FloatArray, usable: Mask) -> Self:
         """The counts of a table, given which of its values are finite."""
         absent = np.isnan(values).sum(axis=0)
         infinite = (~usable).sum(axis=0) - absent

@@ -10,13 +10,12 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri
 
 from qwo.errors import ArgumentError, ColumnNameError, list_names
 from qwo.moments.arrays import Table
+from qwo.types import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 TransformName = Literal["log", "log1p", "rank-normal", "standardise", "standardize"]
 Transform = TransformName | Mapping[str, TransformName] | None
 """One transformation for all columns, or that of each column named; None for none."""

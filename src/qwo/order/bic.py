@@ -19,10 +19,10 @@ import numpy.typing as npt
 
 from qwo import _core
 from qwo.errors import ArgumentError
-from qwo.graph.dag import Adjacency, Indices
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.order.protocol import Changes, EngineBase, check_order
+from qwo.types import Adjacency, FloatArray, Indices
 
 CompiledSearch = _core.InsertionSearch
 
@@ -247,7 +247,7 @@ class BicEngine(EngineBase):
         dag[parents, np.repeat(np.arange(self._n), np.diff(ends, prepend=0))] = 1
         return dag
 
-    def coefficients(self) -> npt.NDArray[np.float64]:
+    def coefficients(self) -> FloatArray:
         """B on the correlation scale: entry (i, j) belongs to i → j."""
         matrix = np.zeros((self._n, self._n))
         for child in range(self._n):
@@ -255,7 +255,7 @@ class BicEngine(EngineBase):
             matrix[parents, child] = values
         return matrix
 
-    def residual_variances(self) -> npt.NDArray[np.float64]:
+    def residual_variances(self) -> FloatArray:
         """Variances given the parents, on the correlation scale."""
         return np.array([self._sets.regression(v)[2] for v in range(self._n)])
 

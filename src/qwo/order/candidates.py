@@ -11,13 +11,10 @@ should not come in before the first descent of the search has ended: see `are_cr
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from qwo.graph.dag import Indices
 from qwo.order.bic import ORACLE_SAMPLES
 from qwo.order.edge_test import BicRule
-
-Matrix = npt.NDArray[np.float64]
+from qwo.types import FloatArray, Indices
 
 PARTIAL, MARGINAL = 50, 200
 """How many candidates a variable gets at least for their partial, and for their marginal
@@ -39,7 +36,7 @@ this. At n = 1500 and N = 5n that is so from an average degree of 5 on; and ther
 end far from the best score, by 80 edges' prices and more, if lists are there from the start."""
 
 
-def are_crowded(correlation: Matrix, n_samples: float) -> bool:
+def are_crowded(correlation: FloatArray, n_samples: float) -> bool:
     """Whether variables are correlated with so many others that lists should come in late."""
     threshold = BicRule().threshold(len(correlation), min(n_samples, ORACLE_SAMPLES))
     counts = [np.count_nonzero(row**2 > threshold) - 1 for row in correlation]
@@ -47,8 +44,8 @@ def are_crowded(correlation: Matrix, n_samples: float) -> bool:
 
 
 def candidate_parents(
-    correlation: Matrix,
-    precision: Matrix,
+    correlation: FloatArray,
+    precision: FloatArray,
     n_samples: float,
     *,
     partial: int = PARTIAL,
@@ -84,7 +81,7 @@ def candidate_parents(
     return lists
 
 
-def _largest(values: Matrix, v: int, count: int) -> Indices:
+def _largest(values: FloatArray, v: int, count: int) -> Indices:
     """The variables other than v with the largest values by magnitude."""
     sizes = np.abs(values)
     sizes[v] = -1.0

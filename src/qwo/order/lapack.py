@@ -13,10 +13,10 @@ from functools import cache
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import cython_lapack
 
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import FloatArray
+
 Routine = Literal["dpotrf", "dtrtri", "dpotri"]
 
 

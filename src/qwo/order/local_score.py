@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from qwo.errors import ArgumentError, EngineError
-from qwo.graph.dag import Indices, Mask
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.order.protocol import Changes, EngineBase, check_order
+from qwo.types import Indices, Mask
 
 LocalScore = Callable[[int, tuple[int, ...]], float]
 Parents = frozenset[int]

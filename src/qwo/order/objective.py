@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.errors import ArgumentError
+from qwo.types import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 ObjectiveName = Literal["likelihood", "edges"]
 
 

@@ -8,17 +8,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.errors import ArgumentError, ColumnNameError, OrderError, list_names
-from qwo.graph.dag import Adjacency, Indices
 from qwo.moments import Moments, as_moments
 from qwo.order.bic import BicEngine
 from qwo.order.protocol import OrderEngine, check_order
 from qwo.order.qwo import QwoEngine
 from qwo.order.reference_engine import ReferenceEngine
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import Adjacency, FloatArray, Indices
 
 
 @dataclass(frozen=True, slots=True, eq=False)

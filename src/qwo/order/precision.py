@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.order.lapack import invert
-
-Matrix = npt.NDArray[np.float64]
+from qwo.types import FloatArray
 
 RIDGE = 0.01
 """Weight of the identity in the mixture that stands in for a singular correlation matrix."""
 
 
-def precision_matrix(correlation: Matrix, n_samples: float) -> Matrix:
+def precision_matrix(correlation: FloatArray, n_samples: float) -> FloatArray:
     """The inverse of the correlation matrix, or of its mixture with the identity: see `RIDGE`.
 
     The mixture is taken where there is no inverse, as always for n ≥ N. It takes n³ operations and

@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.errors import OrderError
-from qwo.graph.dag import Adjacency, Indices
+from qwo.types import Adjacency, FloatArray, Indices
 
-Changes = npt.NDArray[np.float64]
+Changes = FloatArray
 
 
 @runtime_checkable

@@ -14,14 +14,12 @@ import numpy.typing as npt
 
 from qwo import _core
 from qwo.errors import ArgumentError, EngineError, OrderError
-from qwo.graph.dag import Adjacency, Indices
 from qwo.moments import Moments
 from qwo.order.edge_test import edge_test
 from qwo.order.lapack import invert_cholesky
 from qwo.order.objective import CappedLikelihood, ObjectiveName, objective_for
 from qwo.order.protocol import Changes, check_order
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import Adjacency, FloatArray, Indices
 
 LARGEST_PRECISION = 1e13
 """Entries of the inverse correlation matrix above this are rounding, and no more."""

@@ -16,14 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.errors import CovarianceError
-from qwo.graph.dag import Adjacency
 from qwo.graph.separation import d_separated
+from qwo.types import Adjacency, FloatArray
 
-Matrix = npt.NDArray[np.float64]
 Order = Sequence[int] | npt.NDArray[np.integer]
 
 
-def whitening_matrix(covariance: npt.ArrayLike) -> Matrix:
+def whitening_matrix(covariance: npt.ArrayLike) -> FloatArray:
     """W = U S^(-1/2) Uᵀ, where Cov(X) = U S Uᵀ is the singular value decomposition."""
     matrix = np.asarray(covariance, dtype=np.float64)
     u, s, _ = np.linalg.svd(matrix)
@@ -37,11 +36,11 @@ def whitening_matrix(covariance: npt.ArrayLike) -> Matrix:
 
 def qwo(
     order: Order,
-    whitening: Matrix,
+    whitening: FloatArray,
     idx_l: int | None = None,
     idx_r: int | None = None,
-    order_basis: Matrix | None = None,
-) -> Matrix:
+    order_basis: FloatArray | None = None,
+) -> FloatArray:
     """Algorithm 1: the matrix Q with orthogonal rows for which G(I - QW) is compatible with π.
 
     Gram–Schmidt on the columns of W from the last place of the order to the first. The graph of
@@ -80,11 +79,11 @@ def qwo(
 
 def qwo_by_matrix_products(
     order: Order,
-    whitening: Matrix,
+    whitening: FloatArray,
     idx_l: int | None = None,
     idx_r: int | None = None,
-    order_basis: Matrix | None = None,
-) -> Matrix:
+    order_basis: FloatArray | None = None,
+) -> FloatArray:
     """Algorithm 1 with the sum of line 5 as two matrix products; otherwise the same as `qwo`.
 
     O(n²) for each place of the block: the fair opponent in benchmarks.
@@ -107,24 +106,26 @@ def qwo_by_matrix_products(
     return q
 
 
-def coefficient_matrix(order_basis: Matrix, whitening: Matrix) -> Matrix:
+def coefficient_matrix(order_basis: FloatArray, whitening: FloatArray) -> FloatArray:
     """B = I - QW: row j holds the coefficients of variable j on its causes."""
     return np.eye(len(whitening)) - order_basis @ whitening
 
 
-def graph_of(coefficients: Matrix, tolerance: float = 0.0) -> Adjacency:
+def graph_of(coefficients: FloatArray, tolerance: float = 0.0) -> Adjacency:
     """G(B), whose adjacency matrix is the support of Bᵀ: i → j where |B[j, i]| > tolerance."""
     return (np.abs(coefficients.T) > tolerance).astype(np.int8)
 
 
-def partial_correlation(correlation: Matrix, i: int, j: int, given: Sequence[int] = ()) -> float:
+def partial_correlation(
+    correlation: FloatArray, i: int, j: int, given: Sequence[int] = ()
+) -> float:
     """The correlation of i and j given other variables, from the inverse of their sub-matrix."""
     chosen = [i, j, *given]
     precision = np.linalg.inv(correlation[np.ix_(chosen, chosen)])
     return float(-precision[0, 1] / np.sqrt(precision[0, 0] * precision[1, 1]))
 
 
-def order_dag_by_definition(order: Order, correlation: Matrix, tau: float) -> Adjacency:
+def order_dag_by_definition(order: Order, correlation: FloatArray, tau: float) -> Adjacency:
     """G^π by its definition: i → j where i precedes j and is dependent on it given the others.
 
     Dependent means that their squared partial correlation given all other predecessors of j
@@ -148,7 +149,7 @@ def order_dag_by_separation(order: Order, dag: npt.ArrayLike) -> Adjacency:
     return result
 
 
-def order_factor_by_definition(order: Order, correlation: Matrix) -> Matrix:
+def order_factor_by_definition(order: Order, correlation: FloatArray) -> FloatArray:
     """L: row k holds the coefficients of the standardised residual of ``order[k]``.
 
     The residual is that of the regression on its predecessors. Rows by place, columns by variable.
@@ -164,7 +165,7 @@ def order_factor_by_definition(order: Order, correlation: Matrix) -> Matrix:
     return factor
 
 
-def prefix_precisions_by_definition(order: Order, correlation: Matrix) -> Matrix:
+def prefix_precisions_by_definition(order: Order, correlation: FloatArray) -> FloatArray:
     """D: entry (k, i) is entry (i, i) of the inverse covariance of the first k + 1 variables.
 
     It is 0 if i is not among them. Rows by place, columns by variable.
@@ -177,7 +178,9 @@ def prefix_precisions_by_definition(order: Order, correlation: Matrix) -> Matrix
     return precisions
 
 
-def order_factor_from_basis(order: Order, order_basis: Matrix, whitening: Matrix) -> Matrix:
+def order_factor_from_basis(
+    order: Order, order_basis: FloatArray, whitening: FloatArray
+) -> FloatArray:
     """L from Q and W: row ``order[k]`` of QW divided by the length of that row of Q."""
     places = np.asarray(order)
     rows = order_basis[places]

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.errors import EngineError, OrderError
-from qwo.graph.dag import Indices
 from qwo.moments import Moments
 from qwo.order.edge_test import edge_test
 from qwo.order.objective import ObjectiveName, objective_for, squared_partial_correlations
@@ -25,8 +24,7 @@ from qwo.order.reference import (
     qwo_by_matrix_products,
     whitening_matrix,
 )
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import FloatArray, Indices
 
 
 class _State(NamedTuple):

@@ -6,21 +6,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.graph.coercion import as_graph
-from qwo.graph.dag import Adjacency
 from qwo.plot.arguments import check_choice, coefficient_matrix
 from qwo.plot.canvas import local_style, open_axes, size_in_points
 from qwo.plot.edges import causal_order
 from qwo.plot.labels import PLAIN_TEXT, label_texts
 from qwo.plot.palette import Palette, palette_for
+from qwo.types import Adjacency, FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-FloatArray = npt.NDArray[np.float64]
 
 _LONGEST_LABEL = 16
 _FONT_SIZES = (4.5, 9.0)

@@ -6,16 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.errors import ArgumentError, ColumnNameError, ShapeError, list_names
 from qwo.graph.causal_graph import CausalGraph
-from qwo.graph.dag import Mask
+from qwo.types import FloatArray, Mask
 
 if TYPE_CHECKING:
     from matplotlib.typing import ColorType
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def check_choice(option: str, value: object, choices: Sequence[object]) -> None:

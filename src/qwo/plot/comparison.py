@@ -8,7 +8,6 @@ import numpy as np
 
 from qwo.graph.coercion import as_graph, is_nameless
 from qwo.graph.cpdag import as_cpdag
-from qwo.graph.dag import Adjacency, Indices
 from qwo.plot.arguments import check_choice
 from qwo.plot.canvas import local_style
 from qwo.plot.drawing import Direction
@@ -16,6 +15,7 @@ from qwo.plot.edges import EdgeSet, causal_order
 from qwo.plot.looks import EdgeLook, Key, Looks, NodeLook, key
 from qwo.plot.palette import Palette
 from qwo.plot.picture import draw_picture
+from qwo.types import Adjacency, Indices
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

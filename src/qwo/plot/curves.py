@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from qwo.graph.dag import Indices
 from qwo.plot.layout import Layout
 from qwo.plot.layout.layers import Pairs
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import FloatArray, Indices
 
 # In points, at the nominal size of the nodes. The channel is less than what the layout keeps free
 # beside a bend.

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.plot.canvas import size_in_points
 from qwo.plot.curves import arrow, edge_curves
@@ -15,13 +14,13 @@ from qwo.plot.layout import Layout
 from qwo.plot.layout.layers import Pairs
 from qwo.plot.looks import DASHES, SOLID, EdgeLook, Key, NodeLook
 from qwo.plot.palette import Palette
+from qwo.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.legend import Legend
     from matplotlib.typing import ColorType
 
-FloatArray = npt.NDArray[np.float64]
 Direction = Literal["layered", "layered-right"]
 
 FONT_SIZE = 10.0

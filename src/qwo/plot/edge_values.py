@@ -6,19 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.errors import ArgumentError
 from qwo.plot.arguments import coefficient_matrix, support_matrix
 from qwo.plot.edges import EdgeSet
 from qwo.plot.looks import Key, key
 from qwo.plot.palette import Palette
+from qwo.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.typing import ColorType
 
-FloatArray = npt.NDArray[np.float64]
 ColorBy = Literal["auto", "sign", "support"]
 
 PLAIN_WIDTH = 1.1

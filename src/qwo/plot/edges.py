@@ -9,9 +9,10 @@ import numpy as np
 
 from qwo.errors import GraphError
 from qwo.graph.causal_graph import CausalGraph
-from qwo.graph.dag import Adjacency, Indices, Mask, is_topological, topological_order
+from qwo.graph.dag import is_topological, topological_order
 from qwo.graph.extension import to_dag
 from qwo.plot.layout.layers import Pairs
+from qwo.types import Adjacency, Indices, Mask
 
 
 @dataclass(frozen=True, eq=False)

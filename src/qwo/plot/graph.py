@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwo.graph.coercion import as_graph
-from qwo.graph.dag import Mask
 from qwo.plot.arguments import check_choice, node_fills, variable_mask
 from qwo.plot.canvas import local_style
 from qwo.plot.drawing import Direction
@@ -17,6 +16,7 @@ from qwo.plot.edges import EdgeSet, causal_order
 from qwo.plot.looks import EdgeLook, Key, Looks, NodeLook, key
 from qwo.plot.palette import Palette
 from qwo.plot.picture import draw_picture
+from qwo.types import Mask
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

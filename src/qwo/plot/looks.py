@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from qwo.graph.dag import Indices, Mask
 from qwo.plot.palette import Palette
+from qwo.types import FloatArray, Indices, Mask
 
 if TYPE_CHECKING:
     from matplotlib.lines import Line2D
     from matplotlib.typing import ColorType
 
-FloatArray = npt.NDArray[np.float64]
 
 DASHES: tuple[float, Sequence[float]] = (0.0, (3.2, 2.2))
 SOLID: Literal["solid"] = "solid"

@@ -6,18 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.errors import ShapeError
 from qwo.plot.canvas import local_style, open_axes, size_in_points
 from qwo.plot.labels import PLAIN_TEXT, label_texts
 from qwo.plot.palette import Palette, palette_for
+from qwo.types import FloatArray, Indices
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 _LONGEST_LABEL = 14
 _FONT_SIZES = (4.5, 9.0)
@@ -94,8 +92,8 @@ class _Bars(NamedTuple):
         Whether the penalties are better shown by their logarithms.
     """
 
-    pairs: IntArray
-    codes: IntArray
+    pairs: Indices
+    codes: Indices
     borders: FloatArray
     logarithmic: bool
 
@@ -121,7 +119,7 @@ class _Bars(NamedTuple):
         borders = np.exp(borders) if logarithmic else borders
         return cls(pairs[durable], codes[durable], borders, logarithmic)
 
-    def n_edges(self) -> IntArray:
+    def n_edges(self) -> Indices:
         """The number of edges at each penalty."""
         return np.asarray(np.sum(self.codes > 0, axis=0), dtype=np.intp)
 

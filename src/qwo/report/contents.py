@@ -8,13 +8,12 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.discovery import Discovery
 from qwo.errors import ArgumentError
-from qwo.graph.dag import Indices, Mask
 from qwo.moments.findings import Audit
 from qwo.sem import LinearSem
+from qwo.types import FloatArray, Indices, Mask
 
 
 class Supports(Protocol):
@@ -29,11 +28,11 @@ class Supports(Protocol):
         """The number of resamples with a graph, which the shares refer to."""
 
     @property
-    def adjacency_support(self) -> npt.NDArray[np.float64]:
+    def adjacency_support(self) -> FloatArray:
         """The share of resamples in which i and j are adjacent; symmetric."""
 
     @property
-    def edge_support(self) -> npt.NDArray[np.float64]:
+    def edge_support(self) -> FloatArray:
         """The share of resamples in which i → j is directed."""
 
 

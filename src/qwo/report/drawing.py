@@ -7,14 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from qwo.graph.dag import Adjacency
 from qwo.plot.labels import label_texts
 from qwo.plot.layout import Layout, arrange
 from qwo.plot.layout.layers import Pairs
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import Adjacency
 
 MOST_BOXES = 150
 """Graphs of more variables are drawn with dots, whose labels appear on zooming in."""

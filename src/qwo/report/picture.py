@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.plot.curves import arrow, edge_curves
 from qwo.report.drawing import Drawing
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import FloatArray
 
 _HEAD_LENGTH, _HEAD_WIDTH = 8.0, 6.5
 _THINNEST, _THICKEST, _PLAIN = 1.0, 4.0, 1.4

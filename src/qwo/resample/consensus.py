@@ -15,13 +15,12 @@ pair whose only direction left is forbidden is left out.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from qwo.graph.dag import Adjacency, Mask
 from qwo.graph.pdag import PartialDag
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.types import Adjacency, FloatArray, Mask
 
-Shares = npt.NDArray[np.float64]
+Shares = FloatArray
 
 
 def consensus(

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.errors import ArgumentError, SampleSizeError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
@@ -22,6 +21,7 @@ from qwo.resample.options import check_size
 from qwo.resample.sources import Method, NormalModel, RefittedRows, Source, WeightedRows
 from qwo.resample.table_moments import kept_rows, table_moments
 from qwo.resample.wishart import square_root
+from qwo.types import FloatArray
 
 BLOCK_ROWS = 4096
 
@@ -105,7 +105,7 @@ def _source(
     return WeightedRows(table.names, scores, moments.means, moments.scales, size, replace)
 
 
-def digest_of(texts: tuple[str, ...], values: npt.NDArray[np.float64]) -> str:
+def digest_of(texts: tuple[str, ...], values: FloatArray) -> str:
     """A digest of texts and of an array, whatever its memory layout."""
     digest = hashlib.sha256(json.dumps([texts, values.shape]).encode())
     for start in range(0, len(values), BLOCK_ROWS):

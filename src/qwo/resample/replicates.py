@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.errors import InputError
-from qwo.graph.dag import Adjacency
 from qwo.resample.options import SearchOptions
 from qwo.resample.sources import Source
+from qwo.types import Adjacency
 
 EdgeNumbers = npt.NDArray[np.int64]
 

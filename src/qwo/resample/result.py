@@ -11,22 +11,20 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.discovery import Discovery
 from qwo.errors import ArgumentError, list_names
 from qwo.graph.cpdag import to_cpdag, to_mpdag
-from qwo.graph.dag import Adjacency
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.resample.consensus import consensus
 from qwo.resample.replicates import Outcome
 from qwo.resample.tally import Counts, Outcomes, Tally, count_graphs
 from qwo.sem.tables import records_frame
+from qwo.types import Adjacency, FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FloatArray = npt.NDArray[np.float64]
 BootstrapStatus = Literal["complete", "settled", "interrupted", "stopped", "incomplete"]
 
 SHOWN_THRESHOLDS = (0.95, 0.8, 0.5)

@@ -13,7 +13,6 @@ from itertools import compress
 from typing import Any, Literal, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.errors import ConstantColumnError, list_names
 from qwo.moments import Moments
@@ -25,8 +24,8 @@ from qwo.moments.findings import Audit
 from qwo.resample.table_moments import resampled_moments
 from qwo.resample.weighted import draw_weights, weighted_moments
 from qwo.resample.wishart import draw_scatter
+from qwo.types import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 Method = Literal["rows", "parametric"]
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from qwo.graph.dag import Indices
 from qwo.moments import Moments
 from qwo.moments.arrays import Table
 from qwo.moments.audit import Missing
 from qwo.moments.estimation import Estimate, estimate_moments
+from qwo.types import Indices
 
 
 def table_moments(table: Table, estimator: str | Any, missing: Missing = "raise") -> Moments:

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.resample.replicates import Batch, EdgeNumbers, Outcome
+from qwo.types import Adjacency
 
 Counts = npt.NDArray[np.int32]
-Outcomes = npt.NDArray[np.int8]
-FloatArray = npt.NDArray[np.float64]
+Outcomes = Adjacency
 
 Z_95 = 1.959963984540054
 """The 97.5 % point of the normal distribution."""

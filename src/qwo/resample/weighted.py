@@ -13,8 +13,8 @@ from qwo.moments.covariance import (
     mirror_lower,
     split_covariance,
 )
+from qwo.types import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.int64]
 
 CONSTANT = 1e-13

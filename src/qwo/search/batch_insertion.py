@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from qwo.errors import KnowledgeError
-from qwo.graph.dag import Indices
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.order.device import GpuEngine
 from qwo.search.control import TOLERANCE, Control, Progress, Stopped
 from qwo.search.result import SearchOutcome, Status
+from qwo.types import Indices
 
 SMALLEST, LARGEST = 8, 128
 """Sizes of a batch. In a rough order nearly every mover improves and their ways cross, so that few

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qwo.errors import ArgumentError, KnowledgeError
-from qwo.graph.dag import Indices
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.order.bic import BicEngine, BicState
 from qwo.parallel import run_many
 from qwo.search.control import Control, Progress, Stopped
 from qwo.search.result import SearchOutcome, Status
+from qwo.types import Indices
 
 SLICE = 0.02
 """Seconds that the core runs before it is asked whether to go on."""

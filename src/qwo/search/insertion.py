@@ -14,11 +14,11 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from qwo.errors import ArgumentError
-from qwo.graph.dag import Indices
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.order.protocol import Changes, OrderEngine
 from qwo.search.control import Control, Run, supervise
 from qwo.search.result import SearchOutcome
+from qwo.types import Indices
 
 
 @runtime_checkable

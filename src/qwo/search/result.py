@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from qwo.graph.dag import Indices
+from qwo.types import Indices
 
 Status = Literal["converged", "time limit", "interrupted", "stopped"]
 

@@ -11,27 +11,24 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.errors import ArgumentError, OrderError, list_names
-from qwo.graph.dag import Indices
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.order.edge_test import BicRule, edge_test
 from qwo.order.precision import precision_matrix
 from qwo.order.protocol import check_order
-
-Matrix = npt.NDArray[np.float64]
+from qwo.types import FloatArray, Indices
 
 
 def start_order(
     start: str | Sequence[int | str] | Indices,
-    correlation: Matrix,
+    correlation: FloatArray,
     n_samples: float,
     *,
     names: Sequence[str] | None = None,
     knowledge: ResolvedKnowledge | None = None,
     random_state: Any = None,
-    precision: Matrix | None = None,
+    precision: FloatArray | None = None,
 ) -> Indices:
     """The order with which a search begins, by name or as given.
 
@@ -67,7 +64,7 @@ def start_order(
 
 
 def markov_boundary_order(
-    correlation: Matrix, n_samples: float, precision: Matrix | None = None
+    correlation: FloatArray, n_samples: float, precision: FloatArray | None = None
 ) -> Indices:
     """The paper's start: variables by the size of their Markov boundary, the largest first.
 
@@ -92,14 +89,14 @@ def markov_boundary_order(
 
 
 def conditional_variance_order(
-    correlation: Matrix, n_samples: float, precision: Matrix | None = None
+    correlation: FloatArray, n_samples: float, precision: FloatArray | None = None
 ) -> Indices:
     """From the last place to the first, the variable with the smallest variance given the rest."""
     return _eliminate(_known(precision, correlation, n_samples), np.argmax)[::-1]
 
 
 def reverse_conditional_variance_order(
-    correlation: Matrix, n_samples: float, precision: Matrix | None = None
+    correlation: FloatArray, n_samples: float, precision: FloatArray | None = None
 ) -> Indices:
     """From the first place to the last, the variable with the largest variance given the rest.
 
@@ -108,7 +105,9 @@ def reverse_conditional_variance_order(
     return _eliminate(_known(precision, correlation, n_samples), np.argmin)
 
 
-def r2_order(correlation: Matrix, n_samples: float, precision: Matrix | None = None) -> Indices:
+def r2_order(
+    correlation: FloatArray, n_samples: float, precision: FloatArray | None = None
+) -> Indices:
     """Variables by their variance given all others, the largest first.
 
     On the scale of correlations this is 1 - R² of the regression on all others.
@@ -134,7 +133,7 @@ def given_order(
     return check_order(np.asarray(numbers), n_variables)
 
 
-_RULES: dict[str, Callable[[Matrix, float, Matrix | None], Indices]] = {
+_RULES: dict[str, Callable[[FloatArray, float, FloatArray | None], Indices]] = {
     "markov-boundary": markov_boundary_order,
     "conditional-variance": conditional_variance_order,
     "reverse-conditional-variance": reverse_conditional_variance_order,
@@ -142,11 +141,11 @@ _RULES: dict[str, Callable[[Matrix, float, Matrix | None], Indices]] = {
 }
 
 
-def _known(precision: Matrix | None, correlation: Matrix, n_samples: float) -> Matrix:
+def _known(precision: FloatArray | None, correlation: FloatArray, n_samples: float) -> FloatArray:
     return precision_matrix(correlation, n_samples) if precision is None else precision
 
 
-def _eliminate(precision: Matrix, choose: Callable[[Matrix], np.intp]) -> Indices:
+def _eliminate(precision: FloatArray, choose: Callable[[FloatArray], np.intp]) -> Indices:
     """Variables in the order in which they are taken out of the distribution, one by one.
 
     The variance of a variable given the rest is the reciprocal of its diagonal entry in the

@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from qwo.graph.dag import Adjacency, Indices, Mask
 from qwo.search.precedence import Precedence
+from qwo.types import Adjacency, Indices, Mask
 
 Signatures = npt.NDArray[np.uint64]
 

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.errors import ColumnNameError, GraphError, list_names
-from qwo.graph.dag import Adjacency, check_dag
+from qwo.graph.dag import check_dag
 from qwo.graph.pdag import check_pdag
+from qwo.types import Adjacency
 
 Variable = str | int
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import solve_triangular
 from scipy.special import stdtrit
 
@@ -23,8 +22,7 @@ from qwo.moments.audit import Missing
 from qwo.sem.arguments import Variable, cause_and_effect, column
 from qwo.sem.linear_sem import LinearSem
 from qwo.sem.regression import Regression, inverse_factor, partial_slopes, t_test
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import FloatArray
 
 
 @dataclass(frozen=True, slots=True)

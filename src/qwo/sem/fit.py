@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from qwo.graph.dag import Adjacency, adjacency_lists
+from qwo.graph.dag import adjacency_lists
 from qwo.moments import Moments, as_moments
 from qwo.moments.audit import Missing
 from qwo.sem.arguments import dag_matrix
 from qwo.sem.linear_sem import LinearSem
 from qwo.sem.regression import Regression, regress
+from qwo.types import Adjacency
 
 
 def fit_sem(data: Any, dag: Any, *, missing: Missing = "raise") -> LinearSem:

@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import chdtrc, chndtr, chndtrinc
 
 from qwo.moments import Moments
 from qwo.moments.dependence import PivotedCholesky
 from qwo.sem.regression import Regression
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import FloatArray
 
 
 @dataclass(frozen=True, slots=True)

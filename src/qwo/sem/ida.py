@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.errors import GraphError
 from qwo.graph.cpdag import is_cpdag
-from qwo.graph.dag import Adjacency, Indices, v_structures
+from qwo.graph.dag import v_structures
 from qwo.graph.extension import to_dag
 from qwo.graph.pdag import PartialDag
 from qwo.moments import Moments, as_moments
@@ -23,8 +22,8 @@ from qwo.moments.audit import Missing
 from qwo.sem.arguments import Variable, cause_and_effect, column, pdag_matrix
 from qwo.sem.effects import Effect
 from qwo.sem.regression import partial_slopes
+from qwo.types import Adjacency, FloatArray, Indices
 
-FloatArray = npt.NDArray[np.float64]
 ParentSets = list[tuple[int, ...]]
 
 

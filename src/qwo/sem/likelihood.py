@@ -8,7 +8,6 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.errors import (
     ColumnNameError,
@@ -23,8 +22,7 @@ from qwo.moments.arrays import Table
 from qwo.moments.frames import is_frame
 from qwo.moments.tables import as_table
 from qwo.sem.regression import Regression
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import FloatArray
 
 
 def row_log_likelihood(

@@ -7,9 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from qwo.graph.dag import Adjacency
 from qwo.moments import Moments
 from qwo.sem.fit_indices import ModelFit, model_fit
 from qwo.sem.likelihood import row_log_likelihood, rows_in_order
@@ -17,11 +15,10 @@ from qwo.sem.regression import Regression, t_test
 from qwo.sem.summary import summary
 from qwo.sem.tables import records_frame
 from qwo.simulation import LinearModel, implied_covariance
+from qwo.types import Adjacency, FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
-
-FloatArray = npt.NDArray[np.float64]
 
 
 class EdgeEstimate(NamedTuple):

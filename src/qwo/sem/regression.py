@@ -18,11 +18,9 @@ from scipy.linalg import lapack
 from scipy.special import stdtr
 
 from qwo.errors import LinearDependenceError, SampleSizeError, list_names
-from qwo.graph.dag import Indices
 from qwo.moments import Moments
 from qwo.moments.dependence import TOLERANCE
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import FloatArray, Indices
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,9 +13,7 @@ from qwo.errors import ArgumentError, ShapeError
 from qwo.graph.dag import adjacency_lists, topological_order
 from qwo.simulation.arguments import at_least, generator
 from qwo.simulation.noise import noise_source
-
-Adjacency = npt.NDArray[np.int8]
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import Adjacency, FloatArray
 
 BLOCK_ROWS = 4096
 """Rows that pass through the structural equations together: a few columns of them stay in cache."""

@@ -6,11 +6,10 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.errors import ArgumentError
+from qwo.types import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator, tuple[int, int]], FloatArray]
 
 

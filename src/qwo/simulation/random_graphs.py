@@ -12,9 +12,9 @@ import numpy.typing as npt
 from qwo.errors import ArgumentError, GraphError
 from qwo.graph.dag import check_dag
 from qwo.simulation.arguments import at_least, between
+from qwo.types import Adjacency, Indices
 
-Adjacency = npt.NDArray[np.int8]
-Edges = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
+Edges = tuple[Indices, Indices]
 
 
 def random_dag(
@@ -52,7 +52,7 @@ def _erdos_renyi(n: int, degree: float, rng: np.random.Generator) -> Edges:
 def _scale_free_out(n: int, degree: float, rng: np.random.Generator) -> Edges:
     """Arrivals take earlier positions as parents, by 1 + out-degree; see `random_model`."""
     weight = np.ones(n)
-    causes: list[npt.NDArray[np.intp]] = [np.arange(0)]
+    causes: list[Indices] = [np.arange(0)]
     counts = np.zeros(n, dtype=np.intp)
     edges_each = _edges_per_arrival(n, degree)
     for arrival in range(1, n):

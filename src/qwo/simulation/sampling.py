@@ -11,9 +11,7 @@ from qwo.errors import ArgumentError
 from qwo.simulation.arguments import Range, generator, positive_range
 from qwo.simulation.linear_model import LinearModel
 from qwo.simulation.random_graphs import given_dag, random_dag
-
-Adjacency = npt.NDArray[np.int8]
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import Adjacency, FloatArray
 
 
 class Simulation(NamedTuple):

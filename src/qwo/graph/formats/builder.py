@@ -9,7 +9,7 @@ import numpy as np
 
 from qwo.errors import FileFormatError, GraphError
 from qwo.graph.causal_graph import ARROW, LINE, CausalGraph, Kind, kind_of, shown
-from qwo.graph.dag import Adjacency
+from qwo.types import Adjacency
 
 BACK_ARROW = "<--"
 _REVERSED = {ARROW: BACK_ARROW, BACK_ARROW: ARROW, LINE: LINE}

@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.errors import ArgumentError, GraphError
-from qwo.graph.dag import Adjacency, Indices, Mask, Names, label
+from qwo.graph.dag import Names, label
 from qwo.graph.pdag import check_pdag
+from qwo.types import Adjacency, Indices, Mask
 
 
 class Code(NamedTuple):

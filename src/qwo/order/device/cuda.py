@@ -7,14 +7,11 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.errors import EngineError
-from qwo.graph.dag import Indices
 from qwo.optional import optional_module
 from qwo.order.device.kernels import COLUMNS_PER_BLOCK, Charge, Move
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import FloatArray, Indices
 
 TOGETHER = 2
 """Movers that share a pass over the factor; as in kernels.cu."""

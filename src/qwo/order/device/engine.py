@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.errors import EngineError
-from qwo.graph.dag import Adjacency, Indices
 from qwo.moments import Moments
 from qwo.order.device.cuda import CudaKernels
 from qwo.order.device.kernels import COLUMNS_PER_BLOCK, Charge, Kernels, Move
@@ -17,8 +16,7 @@ from qwo.order.edge_test import edge_test
 from qwo.order.objective import CappedLikelihood, ObjectiveName, objective_for
 from qwo.order.protocol import Changes, EngineBase, check_order
 from qwo.order.qwo import as_given_moments
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import Adjacency, FloatArray, Indices, Mask
 
 HIGHEST_TAU = 1.0 - 1e-9
 """The ratio on the diagonal of a row is 1 up to rounding, and must stay above tau."""
@@ -258,10 +256,10 @@ class GpuEngine(EngineBase):
         firsts = np.minimum.reduceat(by_column, np.arange(0, self._n, COLUMNS_PER_BLOCK))
         return np.minimum.accumulate(firsts[::-1])[::-1]
 
-    def _edges(self, first: int, stop: int) -> npt.NDArray[np.bool_]:
+    def _edges(self, first: int, stop: int) -> Mask:
         """Rows of places, columns as on the device: whether that variable is a parent."""
         rows, precisions = self._kernels.rows(first, stop)
-        edges: npt.NDArray[np.bool_] = rows**2 > self.tau * precisions
+        edges: Mask = rows**2 > self.tau * precisions
         places = np.arange(first, stop)
         edges[places - first, self._column[self._order[places]]] = False
         return edges

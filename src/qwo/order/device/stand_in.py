@@ -9,13 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import cholesky, solve_triangular
 
-from qwo.graph.dag import Indices
 from qwo.order.device.kernels import Charge, Move
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import FloatArray, Indices
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import isotonic_regression
 from scipy.sparse import csr_array
 
-from qwo.graph.dag import Indices, Mask
 from qwo.plot.layout.proper import Layers, ProperGraph
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import FloatArray, Indices, Mask
 
 # What nodes and bends keep free around them, half of it on either side, in points.
 _NODE_GAP = 16.0

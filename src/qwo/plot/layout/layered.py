@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
@@ -18,8 +17,7 @@ from qwo.plot.layout.crossings import ordered_layers
 from qwo.plot.layout.layers import Pairs, assign_layers
 from qwo.plot.layout.packing import packed
 from qwo.plot.layout.proper import Layers, ProperGraph
-
-FloatArray = npt.NDArray[np.float64]
+from qwo.types import FloatArray
 
 # Between layers: at least, at most, and relative to how far across the longest edge runs.
 _LAYER_GAP = 36.0

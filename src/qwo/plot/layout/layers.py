@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
-from qwo.graph.dag import Indices, edge_lists, sort_vertices
+from qwo.graph.dag import edge_lists, sort_vertices
+from qwo.types import Indices
 
-Pairs = npt.NDArray[np.intp]
+Pairs = Indices
 
 
 def assign_layers(n_vertices: int, edges: Pairs) -> Indices:

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from qwo.graph.dag import Indices, Mask
 from qwo.plot.layout.layers import Pairs
+from qwo.types import Indices, Mask
 
 Layers = list[list[int]]
 
