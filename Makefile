@@ -30,7 +30,7 @@ PRINT_COMPARE := import tomllib; \
   print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["compare"], sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo docs test test-browser bench bench-flop bench-peers reproduce check check-isa format sanitize report-bundle wheel clean
+.PHONY: help setup demo docs test fuzz test-browser bench bench-flop bench-peers reproduce check check-isa format sanitize report-bundle wheel clean
 
 help:  ## show this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -45,6 +45,12 @@ test: setup  ## run the tests
 
 docs: setup  ## build the documentation into build/docs/; warnings are errors
 	$(BIN)/sphinx-build -W --keep-going --quiet -d build/doctrees docs build/docs
+
+# SECONDS bounds the time of each area of inputs, SEEDS the number of its cases.
+SEEDS ?= 3000
+SECONDS ?= 120
+fuzz: setup  ## try thousands of bad inputs: each must be refused clearly or answered rightly
+	$(BIN)/python -m tests.fuzz --seeds $(SEEDS) --seconds $(SECONDS)
 
 bench: setup  ## time the kernels
 	$(BIN)/python -m benchmarks.micro
