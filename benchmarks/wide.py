@@ -29,10 +29,11 @@ import qwo
 from benchmarks.micro import make_engine, make_moments, time_many_scans, time_scan
 from benchmarks.timing import growth_exponent, print_table, readable
 from qwo.discovery import choices
-from qwo.graph.dag import Adjacency, adjacency_lists, topological_order
+from qwo.graph.dag import adjacency_lists, topological_order
 from qwo.moments import Moments
 from qwo.order.qwo import QwoEngine
 from qwo.simulation.sampling import random_model
+from qwo.types import Adjacency
 
 SEARCHED = (500, 1000, 2000, 5000, 10_000)
 SCANNED = (1000, 2000, 4000)

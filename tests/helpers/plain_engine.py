@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from qwo.graph.dag import Indices
 from qwo.order.protocol import EngineBase, check_order
+from qwo.types import Indices
 
 Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qwo.errors import ArgumentError
-from qwo.graph.dag import Indices
 from qwo.graph.knowledge import Knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
@@ -20,6 +19,7 @@ from qwo.order.local_score import LocalScoreEngine
 from qwo.order.precision import precision_matrix
 from qwo.search.bic_insertion import bic_insertion
 from qwo.simulation import simulate
+from qwo.types import Indices
 from tests.helpers import bic_oracle
 from tests.helpers.bic_oracle import TOLERANCE, local_cost
 

@@ -8,11 +8,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qwo.graph.dag import Indices
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.search.bic_insertion import bic_insertion
 from qwo.simulation import simulate
+from qwo.types import Indices
 from tests.helpers.random_knowledge import random_knowledge
 
 SIZE = 16

@@ -9,7 +9,6 @@ import pytest
 
 from qwo.errors import ArgumentError, KnowledgeError
 from qwo.graph.cpdag import to_cpdag
-from qwo.graph.dag import Indices
 from qwo.graph.distances import shd
 from qwo.graph.knowledge import Knowledge
 from qwo.moments import Moments
@@ -20,6 +19,7 @@ from qwo.search.bic_insertion import QUIET, _Chain, bic_insertion
 from qwo.search.result import SearchOutcome
 from qwo.sem.score import score_graph
 from qwo.simulation import Simulation, simulate
+from qwo.types import Indices
 
 
 def drawn(seed: int, n: int = 20, n_samples: int = 2000, degree: float = 4.0) -> Simulation:

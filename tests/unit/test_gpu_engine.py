@@ -13,7 +13,6 @@ import pytest
 from qwo.discovery import choices, discover
 from qwo.errors import ArgumentError, EngineError, InputError, MissingPackageError
 from qwo.graph.cpdag import to_cpdag
-from qwo.graph.dag import Indices
 from qwo.graph.knowledge import Knowledge
 from qwo.moments import Moments
 from qwo.order.device import GpuEngine, HostKernels, covariance, gpu_moments
@@ -24,6 +23,7 @@ from qwo.order.qwo import QwoEngine
 from qwo.search import Control
 from qwo.search.batch_insertion import batch_insertion
 from qwo.simulation import simulate
+from qwo.types import Indices
 
 discover_module = import_module("qwo.discovery.discover")
 

@@ -9,14 +9,13 @@ import pytest
 
 from qwo.discovery import choices, discover
 from qwo.graph.cpdag import to_cpdag
-from qwo.graph.dag import Indices
 from qwo.graph.knowledge import Knowledge
 from qwo.moments import Moments
 from qwo.order import candidates
 from qwo.order.bic import BicEngine
-from qwo.order.candidates import Matrix
 from qwo.simulation import simulate
 from qwo.simulation.sampling import random_model
+from qwo.types import FloatArray, Indices
 
 
 @pytest.fixture
@@ -38,7 +37,7 @@ def test_lists_of_candidates_lose_nothing(
     full = [discover(sample(seed), random_state=1).score for seed in range(4)]
     sizes: list[int] = []
 
-    def find(correlation: Matrix, precision: Matrix, n_samples: float) -> list[Indices]:
+    def find(correlation: FloatArray, precision: FloatArray, n_samples: float) -> list[Indices]:
         lists = candidates.candidate_parents(correlation, precision, n_samples)
         sizes.append(max(len(own) for own in lists))
         return lists
