@@ -87,9 +87,9 @@ def test_wrong_number_of_names():
 def test_index_by_name_or_place():
     graph = CausalGraph(("A", "B", "C"), MATRIX, "cpdag")
     assert graph.index("C") == graph.index(2) == 2
-    with pytest.raises(ColumnNameError, match="no variable 'D'"):
+    with pytest.raises(ColumnNameError, match="no variable is called 'D'"):
         graph.index("D")
-    with pytest.raises(ColumnNameError, match="no variable 3"):
+    with pytest.raises(ColumnNameError, match="no column 3"):
         graph.index(3)
 
 

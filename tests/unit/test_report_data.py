@@ -14,10 +14,10 @@ from qwo.report import report_data
 from qwo.report.chart import trace_chart
 from qwo.report.contents import Contents
 from qwo.report.drawing import MOST_BOXES, draw
-from qwo.report.plain import plain
 from qwo.report.tables import edges_table, support_table, variables_table
-from qwo.report.wording import count, number, p_value, percent, seconds, text_pairs
+from qwo.report.wording import percent, seconds, text_pairs
 from qwo.resample import bootstrap
+from qwo.text import count, number, p_value, plain
 from tests.helpers.reports import Supports, discovery_of, example
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import os
 import sys
 import textwrap
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from shutil import get_terminal_size
@@ -18,6 +17,7 @@ from typing import Annotated, Any, Literal, TextIO
 import typer
 
 from qwo.cli.wording import in_options
+from qwo.text import plain
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 
@@ -156,19 +156,4 @@ def shown_warnings(already: Iterable[str] = ()) -> Iterator[list[str]]:
 
 def to_json(document: Any, *, indent: int | None = 2) -> str:
     """A document as JSON that every reader takes: what is not a finite number becomes null."""
-    return json.dumps(_plain(document), ensure_ascii=False, allow_nan=False, indent=indent)
-
-
-def _plain(value: Any) -> Any:
-    """Mappings, lists, text and finite numbers."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if hasattr(value, "tolist"):  # NumPy's arrays and numbers
-        return _plain(value.tolist())
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if value is None or isinstance(value, str | int | float):
-        return value
-    return str(value)
+    return json.dumps(plain(document), ensure_ascii=False, allow_nan=False, indent=indent)

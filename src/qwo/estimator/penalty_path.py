@@ -31,7 +31,7 @@ from qwo.moments.audit import Missing
 from qwo.moments.tables import as_table
 from qwo.resample.options import refuse_engine_object
 from qwo.resample.table_moments import kept_rows, table_moments
-from qwo.sem.tables import records_frame
+from qwo.text import records_frame
 from qwo.types import FloatArray
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -16,6 +15,8 @@ from qwo.graph.cpdag import as_cpdag
 from qwo.graph.dag import topological_order
 from qwo.graph.extension import to_dag
 from qwo.graph.pdag import check_pdag
+from qwo.names import as_column, check_names, default_names
+from qwo.text import count, listed, short
 from qwo.types import Adjacency, Indices
 
 Kind = Literal["dag", "cpdag"]
@@ -111,16 +112,7 @@ class CausalGraph:
 
     def index(self, variable: str | int) -> int:
         """The place of a variable given by its name or by its place."""
-        if isinstance(variable, str):
-            if variable not in self.names:
-                raise ColumnNameError(f"there is no variable {shown(variable)}", columns=[variable])
-            return self.names.index(variable)
-        if not 0 <= variable < len(self.names):
-            raise ColumnNameError(
-                f"there is no variable {variable}; wanted a name, or a number from 0 to "
-                f"{len(self.names) - 1}"
-            )
-        return int(variable)
+        return as_column(self.names, variable, "the graph")
 
     def reordered(self, names: Sequence[str]) -> CausalGraph:
         """The same graph with its variables in another order."""
@@ -130,8 +122,8 @@ class CausalGraph:
         ours, theirs = set(place), set(names)
         if ours != theirs or len(names) != len(self.names):
             raise ColumnNameError(
-                f"the variables differ: {_listed(ours - theirs)} only in the graph, "
-                f"{_listed(theirs - ours)} only among the names wanted",
+                f"the variables differ: {listed(ours - theirs)} only in the graph, "
+                f"{listed(theirs - ours)} only among the names wanted",
                 columns=sorted(ours ^ theirs),
             )
         order = [place[name] for name in names]
@@ -143,7 +135,7 @@ class CausalGraph:
         """The same graph with some of its variables called otherwise."""
         unknown = sorted(set(new_names) - set(self.names))
         if unknown:
-            raise ColumnNameError(f"there is no variable {_listed(unknown)}", columns=unknown)
+            raise ColumnNameError(f"there is no variable {listed(unknown)}", columns=unknown)
         names = tuple(new_names.get(name, name) for name in self.names)
         return CausalGraph(names, self.matrix, self.kind, self.metadata)
 
@@ -169,73 +161,13 @@ class CausalGraph:
         return hash((self.names, self.kind, self.matrix.tobytes()))
 
     def __repr__(self) -> str:
-        listed = [_short(str(edge)) for edge in islice(self.edges(), 6)]
+        listed = [short(str(edge)) for edge in islice(self.edges(), 6)]
         rest = ", …" if self.n_edges > len(listed) else ""
         edges = f": {', '.join(listed)}{rest}" if listed else ""
-        counts = f"{_count(self.n_variables, 'variable')}, {_count(self.n_edges, 'edge')}"
+        counts = f"{count(self.n_variables, 'variable')}, {count(self.n_edges, 'edge')}"
         return f"CausalGraph({self.kind}, {counts}{edges})"
-
-
-def default_names(n_variables: int) -> tuple[str, ...]:
-    """X0, X1, …, as for data without names."""
-    return tuple(f"X{index}" for index in range(n_variables))
 
 
 def kind_of(matrix: Adjacency) -> Kind:
     """A matrix without undirected edges is read as a DAG."""
     return "cpdag" if (matrix == 2).any() else "dag"
-
-
-def check_names(names: Iterable[str]) -> tuple[str, ...]:
-    """The names of a graph's variables: at least one, each a string, none blank, none twice."""
-    if isinstance(names, str):
-        raise ColumnNameError(f"names is the single string {shown(names)}; wanted one per variable")
-    labels = tuple(names)
-    if not labels:
-        raise ColumnNameError("the graph has no variables; wanted at least one")
-    for place, label in enumerate(labels):
-        if not isinstance(label, str):
-            raise ColumnNameError(f"the name at place {place} is {label!r}; wanted a string")
-        if not label.strip():
-            raise ColumnNameError(f"the variable at place {place} has no name; give it one")
-        if not _is_unicode(label):
-            raise ColumnNameError(
-                f"the name {shown(label)} holds half a surrogate pair and is not valid Unicode; "
-                f"rename it",
-                columns=[label],
-            )
-    repeated = [label for label, count in Counter(labels).items() if count > 1]
-    if repeated:
-        raise ColumnNameError(
-            f"names must be unique; {_listed(repeated)} occurs more than once; rename all but one",
-            columns=repeated,
-        )
-    return labels
-
-
-def _is_unicode(label: str) -> bool:
-    try:
-        label.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def shown(name: str) -> str:
-    """A name in quotes for a message, cut if it is very long."""
-    return repr(_short(name))
-
-
-def _short(text: str, limit: int = 60) -> str:
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
-
-
-def _listed(names: Iterable[str], limit: int = 5) -> str:
-    quoted = [shown(name) for name in sorted(names)]
-    hidden = len(quoted) - limit
-    text = ", ".join(quoted[:limit]) or "none"
-    return f"{text} and {hidden} more" if hidden > 0 else text
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -14,11 +14,12 @@ import networkx as nx
 import numpy as np
 
 from qwo.errors import GraphError
-from qwo.graph.causal_graph import ARROW, LINE, CausalGraph, shown
+from qwo.graph.causal_graph import ARROW, LINE, CausalGraph
 from qwo.graph.formats.builder import GraphBuilder
 from qwo.graph.formats.matrix_codes import decode_matrix
 from qwo.graph.formats.networkx_graph import from_networkx
 from qwo.graph.formats.reading import read_graph
+from qwo.text import shown
 
 
 def as_graph(graph: object, names: Sequence[str] | None = None) -> CausalGraph:

@@ -14,8 +14,9 @@ import numpy as np
 
 from qwo.errors import KnowledgeError
 from qwo.graph import tetrad_knowledge
-from qwo.graph.knowledge_resolution import Edge, Variable, resolve
+from qwo.graph.knowledge_resolution import Edge, resolve
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.names import Variable
 
 __all__ = ["Knowledge", "ResolvedKnowledge"]
 

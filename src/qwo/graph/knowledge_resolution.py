@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import get_close_matches
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qwo.errors import KnowledgeError, list_names
+from qwo.errors import KnowledgeError
 from qwo.graph.dag import edge_lists, find_cycle, reachability, sort_vertices
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.names import Variable, as_column
 from qwo.types import Indices, Mask
 
 if TYPE_CHECKING:
     from qwo.graph.knowledge import Knowledge
 
-Variable = str | int
 Edge = tuple[Variable, Variable]
 
 
@@ -49,25 +48,15 @@ class VariableLookup:
 
     def find(self, field: str, variable: Variable) -> list[int]:
         """The columns that a variable stands for: one, or all that match its ``*``."""
-        if isinstance(variable, int):
-            if 0 <= variable < len(self):
-                return [variable]
-            raise KnowledgeError(
-                f"{field}: there is no column {variable}; columns are numbered 0 to {len(self) - 1}"
-            )
-        if variable in self._index:
+        if isinstance(variable, str) and variable in self._index:
             return [self._index[variable]]
-        if is_pattern(variable):
+        if isinstance(variable, str) and is_pattern(variable):
             expression = re.compile(".*".join(map(re.escape, variable.split("*"))))
             found = [i for i, name in enumerate(self.names) if expression.fullmatch(name)]
             if found:
                 return found
             raise KnowledgeError(f"{field}: no column matches {variable!r}", [variable])
-        close = get_close_matches(variable, self.names)
-        hint = (
-            f"did you mean {list_names(close)}?" if close else f"there are {list_names(self.names)}"
-        )
-        raise KnowledgeError(f"{field}: no variable is called {variable!r}; {hint}", [variable])
+        return [as_column(self.names, variable, field, KnowledgeError)]
 
     def find_all(self, field: str, variables: Iterable[Variable]) -> list[int]:
         """The columns of several variables together."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from qwo.report.wording import count
+from qwo.text import count
 
 _WIDTH, _HEIGHT = 720.0, 240.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 76.0, 14.0, 14.0, 40.0

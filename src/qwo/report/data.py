@@ -15,8 +15,8 @@ from qwo.moments.findings import Audit
 from qwo.report.contents import Contents, Supports
 from qwo.report.drawing import Drawing, draw
 from qwo.report.edges import bootstrap_record, edge_records
-from qwo.report.plain import plain
 from qwo.sem import LinearSem
+from qwo.text import plain
 
 FORMAT = "qwo-report"
 VERSION = 1

@@ -13,6 +13,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from qwo import text
 from qwo.discovery import Discovery
 from qwo.files import write_whole
 from qwo.moments.findings import Audit
@@ -123,8 +124,8 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     for writer in (
-        wording.number,
-        wording.p_value,
+        text.number,
+        text.p_value,
         wording.percent,
         wording.samples,
         wording.seconds,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from qwo import text
 from qwo.report import wording
 
 _MARKS = {"-->": "→", "---": "—", "": "absent"}
@@ -21,7 +22,7 @@ class Column(NamedTuple):
     title: str
     key: str
     kind: str = "number"
-    write: Callable[[Any], str] = wording.number
+    write: Callable[[Any], str] = text.number
     help: str = ""
 
 
@@ -64,7 +65,7 @@ _ENDS = [
 _ESTIMATES = [
     Column("Coefficient", "coefficient", help="in the units of the data"),
     Column("Std. error", "standard_error"),
-    Column("p", "p_value", write=wording.p_value),
+    Column("p", "p_value", write=text.p_value),
     Column("Standardized", "standardized", help="both variables in standard deviations"),
 ]
 _SUPPORTS = [

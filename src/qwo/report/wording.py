@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-NONE = "–"
-"""For what is not defined."""
-
+from qwo.text import NONE, count
 
 LONG_TEXT = 24
 """Texts of more characters take a line of their own."""
@@ -20,22 +18,6 @@ class Note(NamedTuple):
     anchor: str = ""
 
 
-def number(value: float | None) -> str:
-    """Three decimals, or an exponent where the size asks for one."""
-    if value is None:
-        return NONE
-    if value != 0 and not 1e-3 <= abs(value) < 1e5:
-        return f"{value:.3g}"
-    return f"{value:.3f}"
-
-
-def p_value(value: float | None) -> str:
-    """Three decimals, or that it is smaller."""
-    if value is None:
-        return NONE
-    return "<0.001" if value < 0.001 else f"{value:.3f}"
-
-
 def percent(value: float | None) -> str:
     """A share in per cent, without decimals; only all is 100 % and only none is 0 %."""
     if value is None:
@@ -45,11 +27,6 @@ def percent(value: float | None) -> str:
     if 0.99 < value < 1:
         return ">99 %"
     return f"{100 * value:.0f} %"
-
-
-def count(n: int, noun: str) -> str:
-    """Such as ``1 edge`` and ``1,200 edges``."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def seconds(value: float) -> str:

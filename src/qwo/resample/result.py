@@ -19,7 +19,7 @@ from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.resample.consensus import consensus
 from qwo.resample.replicates import Outcome
 from qwo.resample.tally import Counts, Outcomes, Tally, count_graphs
-from qwo.sem.tables import records_frame
+from qwo.text import records_frame
 from qwo.types import Adjacency, FloatArray
 
 if TYPE_CHECKING:

@@ -3,45 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from qwo.errors import ColumnNameError, GraphError, list_names
+from qwo.errors import GraphError, list_names
 from qwo.graph.dag import check_dag
 from qwo.graph.pdag import check_pdag
 from qwo.types import Adjacency
-
-Variable = str | int
-
-
-def column(names: Sequence[str], variable: Variable, role: str) -> int:
-    """The column number of a variable given by name or by column number."""
-    if isinstance(variable, int | np.integer) and not isinstance(variable, bool):
-        if 0 <= variable < len(names):
-            return int(variable)
-        raise ColumnNameError(
-            f"{role}: there is no column {variable}; columns are numbered 0 to {len(names) - 1}"
-        )
-    if not isinstance(variable, str):
-        raise ColumnNameError(f"{role} is {variable!r}; wanted the name or number of a column")
-    if variable in names:
-        return names.index(variable)
-    close = get_close_matches(variable, names)
-    hint = f"did you mean {list_names(close)}?" if close else f"there are {list_names(names)}"
-    raise ColumnNameError(f"{role}: no variable is called {variable!r}; {hint}", [variable])
-
-
-def cause_and_effect(names: Sequence[str], cause: Variable, effect: Variable) -> tuple[int, int]:
-    """The column numbers of two different variables."""
-    x, y = column(names, cause, "cause"), column(names, effect, "effect")
-    if x == y:
-        raise ColumnNameError(
-            f"cause and effect are both {names[x]!r}; wanted two variables", [names[x]]
-        )
-    return x, y
 
 
 def dag_matrix(graph: Any, names: Sequence[str]) -> Adjacency:

@@ -19,7 +19,7 @@ from qwo.errors import ArgumentError, ColumnNameError, list_names
 from qwo.graph.dag import topological_order
 from qwo.moments import Moments, as_moments
 from qwo.moments.audit import Missing
-from qwo.sem.arguments import Variable, cause_and_effect, column
+from qwo.names import Variable, as_column, as_pair
 from qwo.sem.linear_sem import LinearSem
 from qwo.sem.regression import Regression, inverse_factor, partial_slopes, t_test
 from qwo.types import FloatArray
@@ -92,14 +92,14 @@ class EffectMatrix:
 
     def effect(self, cause: Variable, effect: Variable) -> Effect:
         """The entry of two variables, by name or column number."""
-        x, y = cause_and_effect(self.names, cause, effect)
+        x, y = as_pair(self.names, cause, effect)
         size, error = float(self.estimates[x, y]), float(self.standard_errors[x, y])
         return Effect(self.names[x], self.names[y], size, error)
 
 
 def direct_effect(sem: LinearSem, cause: Variable, effect: Variable) -> Effect:
     """The coefficient of the edge cause → effect; 0 with error 0 where there is no such edge."""
-    x, y = cause_and_effect(sem.names, cause, effect)
+    x, y = as_pair(sem.names, cause, effect)
     size, error = float(sem.coefficients[x, y]), float(sem.standard_errors[x, y])
     return Effect(sem.names[x], sem.names[y], size, error, sem.equations[y].df)
 
@@ -120,7 +120,7 @@ def total_effect(sem: LinearSem, cause: Variable, effect: Variable) -> Effect:
     cause, effect : str or int
         Variables by name or column number.
     """
-    x, y = cause_and_effect(sem.names, cause, effect)
+    x, y = as_pair(sem.names, cause, effect)
     equations = [sem.equations[j] for j in topological_order(sem.dag)]
     from_cause, to_effect = np.zeros(sem.n_variables), np.zeros(sem.n_variables)
     from_cause[x] = to_effect[y] = 1.0
@@ -190,10 +190,10 @@ def adjusted_effect(
         see `Moments.from_data`.
     """
     moments = as_moments(data, missing=missing)
-    x, y = cause_and_effect(moments.names, cause, effect)
+    x, y = as_pair(moments.names, cause, effect)
     if isinstance(adjust, str):
         raise ColumnNameError(f"adjust is the single string {adjust!r}; wanted a list of variables")
-    fixed = sorted({column(moments.names, variable, "adjust") for variable in adjust})
+    fixed = sorted({as_column(moments.names, variable, "adjust") for variable in adjust})
     both = [moments.names[v] for v in (x, y) if v in fixed]
     if both:
         raise ColumnNameError(

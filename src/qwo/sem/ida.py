@@ -19,7 +19,8 @@ from qwo.graph.extension import to_dag
 from qwo.graph.pdag import PartialDag
 from qwo.moments import Moments, as_moments
 from qwo.moments.audit import Missing
-from qwo.sem.arguments import Variable, cause_and_effect, column, pdag_matrix
+from qwo.names import Variable, as_column, as_pair
+from qwo.sem.arguments import pdag_matrix
 from qwo.sem.effects import Effect
 from qwo.sem.regression import partial_slopes
 from qwo.types import Adjacency, FloatArray, Indices
@@ -105,7 +106,7 @@ def ida(
         see `Moments.from_data`.
     """
     moments = as_moments(data, missing=missing)
-    x, y = cause_and_effect(moments.names, cause, effect)
+    x, y = as_pair(moments.names, cause, effect)
     sets = parent_sets(pdag_matrix(cpdag, moments.names, "cpdag"), x, moments.names)
     return _possible_effects(moments, x, sets, np.array([y]))[0]
 
@@ -118,7 +119,7 @@ def ida_all(
     The same as `ida` for each effect in turn, with one factorisation for each parent set.
     """
     moments = as_moments(data, missing=missing)
-    x = column(moments.names, cause, "cause")
+    x = as_column(moments.names, cause, "cause")
     sets = parent_sets(pdag_matrix(cpdag, moments.names, "cpdag"), x, moments.names)
     others = np.delete(np.arange(moments.n_variables), x)
     return {found.effect: found for found in _possible_effects(moments, x, sets, others)}

@@ -13,8 +13,8 @@ from qwo.sem.fit_indices import ModelFit, model_fit
 from qwo.sem.likelihood import row_log_likelihood, rows_in_order
 from qwo.sem.regression import Regression, t_test
 from qwo.sem.summary import summary
-from qwo.sem.tables import records_frame
 from qwo.simulation import LinearModel, implied_covariance
+from qwo.text import records_frame
 from qwo.types import Adjacency, FloatArray
 
 if TYPE_CHECKING:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from qwo.text import fixed, number, p_value, short
 
 if TYPE_CHECKING:
     from qwo.sem.linear_sem import LinearSem
@@ -28,16 +29,16 @@ def _model(sem: LinearSem) -> str:
     lines = [
         [f"Linear SEM: {sem.n_variables} variables, {sem.n_edges} edges, N = {n_samples}"],
         [
-            f"log-likelihood {_fixed(fit.log_likelihood, 2)}",
+            f"log-likelihood {fixed(fit.log_likelihood, 2)}",
             f"parameters {fit.n_parameters}",
-            f"AIC {_fixed(fit.aic, 2)}",
-            f"BIC {_fixed(fit.bic, 2)}",
+            f"AIC {fixed(fit.aic, 2)}",
+            f"BIC {fixed(fit.bic, 2)}",
         ],
-        [f"chi-square {_fixed(fit.chi_square, 2)} on {fit.df} df, p {_p_value(fit.p_value)}"],
+        [f"chi-square {fixed(fit.chi_square, 2)} on {fit.df} df, p {p_value(fit.p_value)}"],
         [
-            f"CFI {_fixed(fit.cfi, 3)}",
-            f"RMSEA {_fixed(fit.rmsea, 3)} [{_fixed(low, 3)}, {_fixed(high, 3)}]",
-            f"SRMR {_fixed(fit.srmr, 3)}",
+            f"CFI {fixed(fit.cfi, 3)}",
+            f"RMSEA {fixed(fit.rmsea, 3)} [{fixed(low, 3)}, {fixed(high, 3)}]",
+            f"SRMR {fixed(fit.srmr, 3)}",
         ],
     ]
     return "\n".join("   ".join(line) for line in lines)
@@ -46,12 +47,12 @@ def _model(sem: LinearSem) -> str:
 def _edges(sem: LinearSem) -> str:
     rows = [
         (
-            f"{_short_name(edge.cause)} → {_short_name(edge.effect)}",
-            _number(edge.coefficient),
-            _number(edge.standard_error),
-            _fixed(edge.t, 2),
-            _p_value(edge.p_value),
-            _fixed(edge.standardized, 3),
+            f"{short(edge.cause, MAX_NAME)} → {short(edge.effect, MAX_NAME)}",
+            number(edge.coefficient, 4),
+            number(edge.standard_error, 4),
+            fixed(edge.t, 2),
+            p_value(edge.p_value),
+            fixed(edge.standardized, 3),
         )
         for edge in sem.edges[:MAX_ROWS]
     ]
@@ -62,10 +63,10 @@ def _edges(sem: LinearSem) -> str:
 def _nodes(sem: LinearSem) -> str:
     rows = [
         (
-            _short_name(node.name),
-            _number(node.intercept),
-            _number(node.residual_variance),
-            _fixed(node.r_squared, 3),
+            short(node.name, MAX_NAME),
+            number(node.intercept, 4),
+            number(node.residual_variance, 4),
+            fixed(node.r_squared, 3),
         )
         for node in sem.nodes[:MAX_ROWS]
     ]
@@ -85,24 +86,3 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _more(count: int, what: str, where: str) -> str:
     return f"\n… {count - MAX_ROWS} more {what}; all are in {where}" if count > MAX_ROWS else ""
-
-
-def _short_name(name: str) -> str:
-    """A name on one line and of bounded length."""
-    line = " ".join(name.split())
-    return line if len(line) <= MAX_NAME else line[: MAX_NAME - 1] + "…"
-
-
-def _number(value: float) -> str:
-    """Four decimals, or an exponent where the size asks for one."""
-    small_or_large = value != 0 and not 1e-3 <= abs(value) < 1e5
-    return f"{value:.4g}" if small_or_large and math.isfinite(value) else _fixed(value, 4)
-
-
-def _p_value(value: float) -> str:
-    return "<0.001" if value < 0.001 else _fixed(value, 3)
-
-
-def _fixed(value: float, digits: int) -> str:
-    """A number with fixed decimals; a dash for what is not defined."""
-    return "–" if math.isnan(value) else f"{value:.{digits}f}"

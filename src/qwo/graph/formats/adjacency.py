@@ -18,10 +18,12 @@ import re
 
 import numpy as np
 
-from qwo.graph.causal_graph import CausalGraph, check_names, shown
+from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.formats.builder import malformed
 from qwo.graph.formats.csv_lines import join, quoted, read_rows
 from qwo.graph.formats.matrix_codes import decode_matrix, encode_matrix
+from qwo.names import check_names
+from qwo.text import shown
 from qwo.types import Adjacency
 
 # Every entry is one character, so that a row is decoded in one go: "/" comes before "0".

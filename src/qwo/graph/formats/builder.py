@@ -8,7 +8,8 @@ from typing import NoReturn
 import numpy as np
 
 from qwo.errors import FileFormatError, GraphError
-from qwo.graph.causal_graph import ARROW, LINE, CausalGraph, Kind, kind_of, shown
+from qwo.graph.causal_graph import ARROW, LINE, CausalGraph, Kind, kind_of
+from qwo.text import shown
 from qwo.types import Adjacency
 
 BACK_ARROW = "<--"

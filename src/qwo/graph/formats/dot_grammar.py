@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, NoReturn
 
-from qwo.graph.causal_graph import shown
 from qwo.graph.formats.builder import GraphBuilder
+from qwo.text import shown
 
 _DEEPEST = 50  # levels of braces
 

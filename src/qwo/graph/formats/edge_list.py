@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from qwo.graph.causal_graph import ARROW, LINE, CausalGraph, shown
+from qwo.graph.causal_graph import ARROW, LINE, CausalGraph
 from qwo.graph.formats.builder import BACK_ARROW, GraphBuilder, malformed
 from qwo.graph.formats.csv_lines import join, read_rows
+from qwo.text import shown
 
 _HEADER = ("source", "target", "type")
 

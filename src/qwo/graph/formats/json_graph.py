@@ -25,8 +25,9 @@ from dataclasses import replace
 from typing import NoReturn
 
 from qwo.errors import FileFormatError
-from qwo.graph.causal_graph import ARROW, LINE, CausalGraph, Kind, shown
+from qwo.graph.causal_graph import ARROW, LINE, CausalGraph, Kind
 from qwo.graph.formats.builder import GraphBuilder, malformed
+from qwo.text import shown
 
 SCHEMA = "qwo-graph"
 VERSION = 1

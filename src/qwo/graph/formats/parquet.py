@@ -12,9 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from qwo.graph.causal_graph import CausalGraph, check_names
+from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.formats.builder import malformed
 from qwo.graph.formats.matrix_codes import decode_matrix
+from qwo.names import check_names
 
 INDEX = ""
 

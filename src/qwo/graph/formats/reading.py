@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from qwo.errors import FileFormatError, InputError, MissingFileError
-from qwo.graph.causal_graph import CausalGraph, shown
+from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.formats.registry import (
     decoded,
     find_format,
@@ -15,6 +15,7 @@ from qwo.graph.formats.registry import (
     format_of_text,
     unknown_format,
 )
+from qwo.text import shown
 
 
 def read_graph(

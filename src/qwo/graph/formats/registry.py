@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from qwo.errors import ArgumentError, FileFormatError
-from qwo.graph.causal_graph import CausalGraph, shown
+from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.formats import (
     adjacency,
     bnlearn,
@@ -22,6 +22,7 @@ from qwo.graph.formats import (
     tetrad,
 )
 from qwo.graph.formats.builder import malformed
+from qwo.text import shown
 
 
 def _never(_text: str) -> bool:

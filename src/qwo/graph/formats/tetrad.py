@@ -18,8 +18,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from qwo.graph.causal_graph import ARROW, LINE, CausalGraph, shown
+from qwo.graph.causal_graph import ARROW, LINE, CausalGraph
 from qwo.graph.formats.builder import BACK_ARROW, GraphBuilder, require_names
+from qwo.text import shown
 
 _NODES = "Graph Nodes:"
 _EDGES = "Graph Edges:"

@@ -1,0 +1,106 @@
+"""Variables by name or column number: how they are checked, called by default and looked up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+import numpy as np
+
+from qwo.errors import ColumnNameError, InputError, list_names
+from qwo.text import listed, shown
+
+Variable = str | int
+"""A name, or a column number from 0."""
+
+
+def default_names(n_variables: int) -> tuple[str, ...]:
+    """X0, X1, …: the column number is part of the name."""
+    return tuple(f"X{index}" for index in range(n_variables))
+
+
+def check_names(names: Iterable[str]) -> tuple[str, ...]:
+    """The names of a graph's variables: at least one, each a string, none blank, none twice."""
+    if isinstance(names, str):
+        raise ColumnNameError(f"names is the single string {shown(names)}; wanted one per variable")
+    labels = tuple(names)
+    if not labels:
+        raise ColumnNameError("the graph has no variables; wanted at least one")
+    for place, label in enumerate(labels):
+        if not isinstance(label, str):
+            raise ColumnNameError(f"the name at place {place} is {label!r}; wanted a string")
+        if not label.strip():
+            raise ColumnNameError(f"the variable at place {place} has no name; give it one")
+        if not _is_unicode(label):
+            raise ColumnNameError(
+                f"the name {shown(label)} holds half a surrogate pair and is not valid Unicode; "
+                f"rename it",
+                columns=[label],
+            )
+    repeated = [label for label, count in Counter(labels).items() if count > 1]
+    if repeated:
+        raise ColumnNameError(
+            f"names must be unique; {listed(repeated)} occurs more than once; rename all but one",
+            columns=repeated,
+        )
+    return labels
+
+
+def _is_unicode(label: str) -> bool:
+    try:
+        label.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def as_column(
+    names: Sequence[str],
+    variable: object,
+    role: str,
+    error: type[InputError] = ColumnNameError,
+) -> int:
+    """The column number of a variable given by name or by column number.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The variables there are.
+    variable : str or int
+        The one that is wanted.
+    role : str
+        What messages call it, such as ``"cause"``.
+    error : type
+        The error to raise.
+    """
+    if isinstance(variable, int | np.integer) and not isinstance(variable, bool):
+        if 0 <= variable < len(names):
+            return int(variable)
+        raise error(
+            f"{role}: there is no column {variable}; columns are numbered 0 to {len(names) - 1}"
+        )
+    if not isinstance(variable, str):
+        raise error(f"{role} is {variable!r}; wanted the name or number of a column")
+    if variable in names:
+        return names.index(variable)
+    raise error(
+        f"{role}: no variable is called {shown(variable)}; {suggestion(variable, names)}",
+        [variable],
+    )
+
+
+def as_pair(names: Sequence[str], cause: object, effect: object) -> tuple[int, int]:
+    """The column numbers of two different variables."""
+    x, y = as_column(names, cause, "cause"), as_column(names, effect, "effect")
+    if x == y:
+        raise ColumnNameError(
+            f"cause and effect are both {shown(names[x])}; wanted two variables", [names[x]]
+        )
+    return x, y
+
+
+def suggestion(wrong: str, known: Sequence[str]) -> str:
+    """What a wrong name may have meant, or else what there is."""
+    close = get_close_matches(wrong, known)
+    return f"did you mean {list_names(close)}?" if close else f"there are {list_names(known)}"

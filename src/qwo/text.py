@@ -1,0 +1,91 @@
+"""Counts, numbers, lists and tables as people read them, and values as JSON has them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwo.optional import optional_module
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Plain = dict[str, Any] | list[Any] | str | int | float | bool | None
+
+NONE = "–"
+"""For what is not defined."""
+
+
+def count(n: int, noun: str, plural: str | None = None) -> str:
+    """Such as ``1 edge`` and ``1,200 edges``."""
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
+def fixed(value: float | None, digits: int) -> str:
+    """A number with so many decimals."""
+    return NONE if value is None or math.isnan(value) else f"{value:.{digits}f}"
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """So many decimals, or an exponent where the size asks for one."""
+    if value and math.isfinite(value) and not 1e-3 <= abs(value) < 1e5:
+        return f"{value:.{digits}g}"
+    return fixed(value, digits)
+
+
+def p_value(value: float | None) -> str:
+    """Three decimals, or that it is smaller."""
+    return "<0.001" if value is not None and value < 0.001 else fixed(value, 3)
+
+
+def short(text: str, limit: int = 60) -> str:
+    """A text on one line, cut if it is very long."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def shown(name: str) -> str:
+    """A name in quotes for a message, cut if it is very long."""
+    return repr(name if len(name) <= 60 else f"{name[:59]}…")
+
+
+def listed(names: Iterable[str], limit: int = 5) -> str:
+    """Names in quotes and in order: the first few, and how many more there are."""
+    quoted = [shown(name) for name in sorted(names)]
+    hidden = len(quoted) - limit
+    text = ", ".join(quoted[:limit]) or "none"
+    return f"{text} and {hidden} more" if hidden > 0 else text
+
+
+def plain(value: Any) -> Plain:
+    """The value as JSON has it: no types of NumPy, no tuples, null for what is not finite.
+
+    What is no mapping, list, text, number or boolean, such as a path or a date, becomes its text.
+    """
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
+        return [plain(part) for part in value]
+    return str(value)
+
+
+def records_frame(fields: Sequence[str], records: Iterable[tuple[object, ...]]) -> pd.DataFrame:
+    """A data frame with one row for each record.
+
+    Raises
+    ------
+    MissingPackageError
+        If pandas is not installed.
+    """
+    pandas = optional_module("pandas", "a table as a data frame needs", "qwo[pandas]")
+    frame: pd.DataFrame = pandas.DataFrame(list(records), columns=list(fields))
+    return frame

@@ -1,0 +1,77 @@
+"""Names that are looked up, texts that people read, and what the package shows of itself."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import qwo
+from qwo.errors import ColumnNameError, KnowledgeError
+from qwo.names import as_column, as_pair, check_names, default_names
+from qwo.text import count, listed, number, p_value, plain, short
+
+
+def test_a_variable_by_name_or_number():
+    names = ("dose", "age", "outcome")
+    assert as_column(names, "age", "cause") == as_column(names, np.int64(1), "cause") == 1
+
+
+@pytest.mark.parametrize("wrong", [3, -1, True, 1.0, None, ["age"], "Age "])
+def test_a_variable_that_does_not_exist(wrong):
+    with pytest.raises(KnowledgeError, match="cause"):
+        as_column(("dose", "age", "outcome"), wrong, "cause", KnowledgeError)
+
+
+def test_a_near_miss_is_suggested():
+    with pytest.raises(ColumnNameError, match="did you mean 'outcome'"):
+        as_column(("dose", "age", "outcome"), "outcom", "effect")
+
+
+def test_cause_and_effect_differ():
+    with pytest.raises(ColumnNameError, match="both 'age'"):
+        as_pair(("dose", "age"), "age", 1)
+
+
+def test_default_names_are_valid_names():
+    assert check_names(default_names(3)) == ("X0", "X1", "X2")
+
+
+def test_numbers_as_people_read_them():
+    assert [number(v) for v in (0.5, 1e-9, 123456.0, math.nan, None, 0.0)] == [
+        *("0.500", "1e-09", "1.23e+05", "–", "–", "0.000")
+    ]
+    assert [p_value(v) for v in (1e-5, 0.25, math.nan, None)] == ["<0.001", "0.250", "–", "–"]
+    assert [count(1, "edge"), count(1200, "edge"), count(2, "class", "classes")] == [
+        *("1 edge", "1,200 edges", "2 classes")
+    ]
+
+
+def test_lists_and_long_texts_are_cut():
+    assert listed(["b", "a"]) == "'a', 'b'"
+    assert listed(f"x{k}" for k in range(7)).endswith("and 2 more")
+    assert len(short("x" * 100)) == 60
+    assert short("two\nlines") == "two lines"
+
+
+def test_values_become_json():
+    values = {1: np.array([1.5, np.inf]), "t": (np.int8(2), {"b"}, b"x"), "n": None, "y": True}
+    assert json.loads(json.dumps(plain(values))) == {
+        "1": [1.5, None],
+        "t": [2, ["b"], "b'x'"],
+        "n": None,
+        "y": True,
+    }
+
+
+def test_the_package_lists_its_public_names_only():
+    command = "import qwo; assert dir(qwo) == sorted(qwo.__all__); qwo.discover; print(dir(qwo))"
+    told = subprocess.run(
+        [sys.executable, "-c", command], capture_output=True, text=True, check=True
+    )
+    assert "import_module" not in told.stdout
+    assert dir(qwo) == sorted(qwo.__all__)
