@@ -6,7 +6,7 @@ import pytest
 
 from qwo.errors import ArgumentError
 from qwo.experiments.items import curve_of, item_names, load_item
-from qwo.experiments.methods import check_method, needs_causal_learn
+from qwo.experiments.methods import check_method, is_foreign
 from qwo.experiments.store import run_key
 
 PAPER_SIZES = {5, 10, 20, 30, 40, 50, 75, 100, 150}
@@ -92,7 +92,8 @@ def test_unknown_names_are_answered_with_the_known_ones():
         check_method("cl-grasp/qwo")
 
 
-def test_who_needs_causal_learn():
-    assert needs_causal_learn("hc/cl-bic")
-    assert needs_causal_learn("cl-grasp/cl-bic")
-    assert not needs_causal_learn("grasp2/bic")
+def test_who_is_foreign():
+    assert is_foreign("hc/cl-bic")
+    assert is_foreign("cl-grasp/cl-bic")
+    assert is_foreign("flop")
+    assert not is_foreign("grasp2/bic")

@@ -94,3 +94,28 @@ def test_a_killed_writer_leaves_no_lock(store):
 def test_writing_takes_a_with_block(store):
     with pytest.raises(InputError, match="with block"):
         store.append(row(0))
+
+
+def test_a_packed_store_is_read_and_goes_on(store):
+    packed = filled(store, row(1), row(0)).pack()
+    store.path.unlink()
+    assert sorted(store.rows()) == [run_key(row(seed).run) for seed in (0, 1)]
+    filled(store, row(2))
+    assert len(store.rows()) == 3
+    before = packed.read_bytes()
+    store.pack()
+    assert packed.read_bytes() != before
+
+
+def test_the_same_rows_pack_to_the_same_file(tmp_path):
+    first = filled(ResultStore(tmp_path / "a.jsonl"), row(0), row(1)).pack()
+    second = filled(ResultStore(tmp_path / "b.jsonl"), row(1), row(0)).pack()
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_a_damaged_packed_store_is_refused(store):
+    packed = filled(store, row(0)).pack()
+    store.path.unlink()
+    packed.write_bytes(packed.read_bytes()[:-8])
+    with pytest.raises(FileFormatError, match="damaged"):
+        store.rows()

@@ -16,6 +16,7 @@ from qwo.experiments.items import load_item
 from qwo.experiments.models import make_problem
 from qwo.experiments.store import Row
 from qwo.experiments.tasks import CUT_OFF, FAILED, Executor, run_here, run_in_process
+from qwo.graph import pshd
 
 QUALITY = ("status", "skf1", "pshd", "edges", "true_edges")
 
@@ -180,3 +181,11 @@ def test_differences_are_paired_by_graph():
         cell("a", {0: 0.5, 1: 0.7, 2: 1.0}), cell("b", {0: 0.4, 1: 0.6, 3: 0.0}), "skf1"
     )
     assert (mean, width) == (pytest.approx(0.1), pytest.approx(0.0))
+
+
+def test_reversed_pshd_is_that_of_the_transposed_graphs():
+    truth = np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]], dtype=np.int8)  # a collider
+    chain = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=np.int8)
+    assert tasks._as_if_reversed(chain, truth) == {"pshd_reversed": 0.0}
+    assert pshd(chain, truth) > 0
+    assert tasks._as_if_reversed(np.array([[0, 2], [2, 0]]), chain[:2, :2]) == {}

@@ -86,7 +86,9 @@ class Cells:
 def _cell(rows: Sequence[Row]) -> Cell:
     run = {k: v for k, v in rows[0].run.items() if k != "seed"}
     ended = [row for row in rows if row.outcome["status"] == DONE]
-    values = {metric: _values(ended, metric) for metric in (*METRICS, "memory", "scores")}
+    values = {
+        metric: _values(ended, metric) for metric in (*METRICS, "pshd_reversed", "memory", "scores")
+    }
     return Cell(run, values, any(row.outcome["status"] == CUT_OFF for row in rows))
 
 

@@ -25,10 +25,21 @@ class Exponent(NamedTuple):
 
 
 def growth_exponent(
-    cells: Cells, module: str, phase: str, vary: str, density: str | None = None
+    cells: Cells,
+    module: str,
+    phase: str,
+    vary: str,
+    density: str | None = None,
+    *,
+    scale: str | None = None,
 ) -> Exponent | None:
-    """The exponent of a module's processor time; None without two sizes."""
-    found = cells.select(kind="growth", method=module, phase=phase, vary=vary, density=density)
+    """The exponent of a module's processor time; None without two sizes.
+
+    ``scale`` is ``"common"`` for the sizes that all modules share.
+    """
+    found = cells.select(
+        kind="growth", method=module, phase=phase, vary=vary, density=density, scale=scale
+    )
     ended = sorted((c for c in found if c.count), key=lambda c: int(c.run[AXES[vary]]))[-LARGEST:]
     if len(ended) < 2:
         return None
@@ -39,3 +50,17 @@ def growth_exponent(
     freedom = len(points) - 2
     width = float(t.ppf(0.975, freedom) * fit.stderr) if freedom > 0 else float("nan")
     return Exponent(float(fit.slope), width, tuple(int(c.run[AXES[vary]]) for c in ended))
+
+
+def common_seconds(cells: Cells, module: str, phase: str, density: str | None, n: int) -> float:
+    """The mean processor time of a module at one of the sizes that all share; NaN if not run."""
+    found = cells.find(
+        kind="growth",
+        method=module,
+        phase=phase,
+        vary="n",
+        density=density,
+        scale="common",
+        n_variables=n,
+    )
+    return found.mean("cpu") if found else float("nan")

@@ -71,6 +71,7 @@ GRASP_BIC = _method("GRaSP₂-BIC, our engine", "grasp2/bic", ORANGE, "-", "o")
 HC_RANDOM = _method("HC-BIC, our engine, random start", "hc-random/bic", GREEN, ":", "^")
 HC_CL = _method("HC-BIC, causal-learn's score", "hc/cl-bic", PURPLE, "--", "s")
 GRASP_CL = _method("GRaSP-BIC, causal-learn", "cl-grasp/cl-bic", PURPLE, "-", "o")
+FLOP = _method("FLOP, 20 restarts, Gaussian", "flop", LIGHT.ink, "-.", "v")
 PAPER_QWO = (Published("HC-QWO", "--", "s"), Published("grasp-QWO", "-", "o"))
 PAPER_BIC = (Published("HC-BIC", "--", "s"), Published("grasp-BIC", "-", "o"))
 
@@ -107,6 +108,7 @@ PLANS = (
         "default-search",
         (
             _method("Gaussian", "default", BLUE, "-", "o"),
+            FLOP,
             _method("exponential", "default", ORANGE, "--", "s", noise="exponential"),
             _method("Gumbel", "default", GREEN, "-.", "^", noise="gumbel"),
             _method("oracle covariance", "default", PURPLE, ":", "D", covariance="oracle"),
@@ -262,7 +264,9 @@ def _growth(cells: Cells) -> Figure | None:
     figure, panels = _new_figure(1, len(kinds), (11.5, 3.9))
     for axes, (phase, vary), title in zip(panels[0], kinds, titles, strict=True):
         for module, (label, colour, line, marker) in GROWTH_LINES.items():
-            found = cells.select(kind="growth", method=module, phase=phase, vary=vary, density=None)
+            found = cells.select(
+                kind="growth", method=module, phase=phase, vary=vary, density=None, scale=None
+            )
             points = sorted((c.run[AXES[vary]], c.mean("cpu")) for c in found if c.count)
             if points:
                 style = {"color": colour, "linestyle": line, "marker": marker, "markersize": 4}

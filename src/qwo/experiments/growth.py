@@ -16,9 +16,9 @@ from qwo.experiments.causal_learn import SCORES
 from qwo.experiments.methods import make_engine, sample_of
 from qwo.experiments.models import Problem
 from qwo.order.local_score import LocalScore, LocalScoreEngine
-from qwo.order.reference import qwo_by_matrix_products, whitening_matrix
+from qwo.order.reference import qwo, qwo_by_matrix_products, whitening_matrix
 from qwo.search import start_order
-from qwo.types import Indices
+from qwo.types import FloatArray, Indices
 
 LEAST_SECONDS = 0.05
 """A step is repeated until this much time has gone by; shorter times are mostly the clock's."""
@@ -27,6 +27,11 @@ MOST_REPEATS = 10_000
 
 BLOCKS = 8
 """Updates are averaged over so many places in the order, as far as the time allows."""
+
+
+Build = Callable[..., FloatArray]
+ALGORITHM_1: dict[str, Build] = {"algorithm-1": qwo_by_matrix_products, "algorithm-1-lines": qwo}
+"""Algorithm 1 with the sum of its line 5 as two products of matrices, and line by line."""
 
 
 class Step(NamedTuple):
@@ -60,8 +65,8 @@ def _step(run: Mapping[str, Any], problem: Problem) -> Step:
     moments = problem.moments
     order = start_order("markov-boundary", moments.correlation, moments.n_samples)
     blocks = _blocks(len(order), run["block"])
-    if module == "algorithm-1":
-        return _algorithm_1(phase, problem, order, blocks[0])
+    if module in ALGORITHM_1:
+        return _algorithm_1(ALGORITHM_1[module], phase, problem, order, blocks[0])
     if module in SCORES:
         return _local_scores(phase, SCORES[module](sample_of(problem)), order, blocks)
     engine = make_engine("qwo" if module == "order-factor" else module, problem)
@@ -78,18 +83,20 @@ def _blocks(n: int, length: int) -> list[tuple[int, int]]:
     return [(start, start + length - 1) for start in starts]
 
 
-def _algorithm_1(phase: str, problem: Problem, order: Indices, block: tuple[int, int]) -> Step:
+def _algorithm_1(
+    build: Build, phase: str, problem: Problem, order: Indices, block: tuple[int, int]
+) -> Step:
     """The paper's Algorithm 1 for the whole order, or for a block of it."""
     whitening = whitening_matrix(problem.moments.correlation)
     if phase == "initial":
-        return Step(lambda: None, lambda: qwo_by_matrix_products(order, whitening), lambda: None)
+        return Step(lambda: None, lambda: build(order, whitening), lambda: None)
     first, last = block
-    basis = qwo_by_matrix_products(order, whitening)
+    basis = build(order, whitening)
     moved = order.copy()
     moved[first : last + 1] = [*order[first + 1 : last + 1], order[first]]
 
     def update() -> None:
-        qwo_by_matrix_products(moved, whitening, first, last, basis)
+        build(moved, whitening, first, last, basis)
 
     return Step(lambda: None, update, lambda: None)
 

@@ -27,13 +27,17 @@ module             what it is
 ``as-published``   the same with the published edge test and the stale basis
 =================  =================================================================================
 
-``default`` is `qwo.discover` without options.
+``default`` is `qwo.discover` without options, ``flop`` FLOP with 20 restarts.
+
+Every method is timed from the sample on: who needs its covariance matrix computes it. Where the
+covariance is exact, nobody does.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -42,6 +46,8 @@ from qwo.errors import ArgumentError
 from qwo.experiments.causal_learn import PENALTY_DISCOUNT, SCORES, own_grasp
 from qwo.experiments.models import Problem
 from qwo.experiments.published import Habits, published_search
+from qwo.moments import Moments
+from qwo.optional import optional_module
 from qwo.order.bic import BicEngine
 from qwo.order.local_score import LocalScoreEngine
 from qwo.order.protocol import OrderEngine
@@ -74,14 +80,15 @@ HABITS = {
     "as-published": Habits(its_test=True, stale_basis=True),
 }
 OWN_MODULES = ("qwo", "qwo-likelihood", "bic")
-DEFAULT = "default"
+DEFAULT, FLOP = "default", "flop"
+FLOP_RESTARTS = 20
 
 
 def check_method(method: str) -> str:
     """A method that exists, as given."""
     search, _, module = method.partition("/")
     known = (
-        method in (DEFAULT, "cl-grasp/cl-bic")
+        method in (DEFAULT, FLOP, "cl-grasp/cl-bic")
         or (search in SEARCHES and module in (*OWN_MODULES, *SCORES))
         or (search in ("code-grasp", "code-hc") and module in HABITS)
     )
@@ -94,19 +101,23 @@ def check_method(method: str) -> str:
     return method
 
 
-def needs_causal_learn(method: str) -> bool:
-    """Whether a method runs code of causal-learn, which no time limit reaches from within."""
-    return "cl-" in method
+def is_foreign(method: str) -> bool:
+    """Whether a method runs other people's code, which no time limit reaches from within."""
+    return "cl-" in method or method == FLOP
 
 
 def run_method(method: str, problem: Problem, seed: int, budget: float) -> Found:
     """The graph that a method finds within so many seconds of processor time."""
     search, _, module = method.partition("/")
+    if search == "cl-grasp":
+        return Found(own_grasp(sample_of(problem), seed), finished=True)
+    if method == FLOP:
+        return Found(_flop(sample_of(problem)), finished=True)
+    if problem.data is not None:
+        problem = replace(problem, moments=Moments.from_data(problem.data))
     if method == DEFAULT:
         found = discover(problem.moments, random_state=seed, time_limit=budget)
         return Found(found.dag, found.status == "converged")
-    if search == "cl-grasp":
-        return Found(own_grasp(sample_of(problem), seed), finished=True)
     if module in HABITS:
         return _as_published(search.removeprefix("code-"), HABITS[module], problem, seed, budget)
     control = Control(time_limit=budget, clock=time.process_time)
@@ -139,6 +150,13 @@ def sample_of(problem: Problem) -> FloatArray:
     if problem.data is None:
         raise ArgumentError("scores of causal-learn need a sample; this covariance is exact")
     return problem.data
+
+
+def _flop(data: FloatArray) -> Adjacency:
+    """The CPDAG of FLOP, which takes no seed."""
+    module = optional_module("flopsearch", "this comparison needs", "qwo[compare]")
+    found: Adjacency = module.flop(data, PENALTY_DISCOUNT, restarts=FLOP_RESTARTS)
+    return found.astype("int8")
 
 
 def _as_published(search: str, habits: Habits, problem: Problem, seed: int, budget: float) -> Found:

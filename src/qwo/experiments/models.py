@@ -17,7 +17,7 @@ from qwo.moments import Moments
 from qwo.simulation import LinearModel, random_model
 from qwo.types import Adjacency, FloatArray
 
-_NOT_DATA = ("kind", "method", "phase", "vary", "block", "density")
+_NOT_DATA = ("kind", "method", "phase", "vary", "block", "density", "scale")
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
+from qwo.datasets import load_paper_table2
 from qwo.experiments import tables
 from qwo.experiments.aggregate import Cells, cells_as_csv
 from qwo.experiments.claims import claims
@@ -40,6 +41,8 @@ def _render(cells: Cells, rows: Collection[Row], figures: list[str]) -> str:
     habits_size = _largest(cells, "code-hc/as-published")
     return environment.from_string(source).render(
         claims=claims(cells),
+        common=tables.common_table(cells),
+        coverage=tables.coverage_table(cells),
         figures=figures,
         growth=tables.growth_table(cells),
         growth_sizes=tables.growth_sizes(cells),
@@ -86,27 +89,32 @@ def _made(rows: Collection[Row]) -> dict[str, Any]:
 
 def _numbers(cells: Cells) -> dict[str, Any]:
     """Single numbers that the prose quotes; None where they were not measured."""
-    raw = tables.small_graph(cells, "CANCER", "grasp2/cl-bdeu-raw")
+    raw, intervals = (
+        tables.small_graph(cells, "CANCER", f"grasp2/{score}")
+        for score in ("cl-bdeu-raw", "cl-bdeu")
+    )
+    paper = {
+        cell.metric: f"{cell.value:g}"
+        for cell in load_paper_table2()
+        if (cell.graph, cell.module, cell.search) == ("CANCER", "BDeu", "GRaSP")
+    }
     return {
         "bdeu_raw": raw if raw is not None and raw.count else None,
-        "bdeu_same": _same_graph(raw),
+        "bdeu_intervals": intervals if intervals is not None and intervals.count else None,
+        "bdeu_paper": paper,
     }
 
 
-def _same_graph(cell: Any) -> bool:
-    """Whether all runs of a cell end with graphs of the same quality."""
-    return cell is not None and len(set(cell.values["skf1"].values())) == 1 and cell.count > 1
-
-
 def _growth_csv(cells: Cells) -> str:
-    lines = ["module,phase,varies,size,density,runs,cpu_mean,cpu_sd,scores"]
+    lines = ["module,phase,varies,size,density,scale,runs,cpu_mean,cpu_sd,scores"]
     for cell in cells.select(kind="growth"):
         run = cell.run
         if cell.count:
             size, density = run[AXES[run["vary"]]], run.get("density", "sparse")
             scores = f"{cell.mean('scores'):.6g}" if cell.values["scores"] else ""
             lines.append(
-                f"{run['method']},{run['phase']},{run['vary']},{size},{density},{cell.count},"
+                f"{run['method']},{run['phase']},{run['vary']},{size},{density},"
+                f"{run.get('scale', 'own')},{cell.count},"
                 f"{cell.mean('cpu'):.6g},{cell.deviation('cpu'):.6g},{scores}"
             )
     return "\n".join(lines) + "\n"

@@ -26,7 +26,7 @@ class Reproduction(NamedTuple):
     page : Path
         The page in Markdown; tables and figures lie beside it.
     runs : Path
-        Every single run.
+        Every single run; packed beside it, for keeping.
     tallies : dict
         What came of the runs of each item.
     python : str or None
@@ -106,6 +106,7 @@ def reproduce(
     rows = store.rows().values()
     if not rows:
         raise ArgumentError(f"there are no runs in {store.path}; leave page_only out to make them")
+    store.pack()
     page = write_page(rows, output)
     return Reproduction(page, store.path, tallies, python)
 

@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from qwo.experiments.forecast import Forecast
 from qwo.experiments.items import Run, curve_of
-from qwo.experiments.methods import needs_causal_learn
+from qwo.experiments.methods import is_foreign
 from qwo.experiments.store import ResultStore, Row, run_key
 from qwo.experiments.tasks import CUT_OFF, DONE, FAILED, Executor
 from qwo.parallel import count_workers, run_many
@@ -57,7 +57,7 @@ def make_runs(
     that method on that kind of data is skipped. A run that failed, or was cut off by a smaller
     budget, is made again.
     """
-    possible = [r for r in runs if executor.python or not needs_causal_learn(r["method"])]
+    possible = [r for r in runs if executor.python or not is_foreign(r["method"])]
     with store:
         known = store.rows()
         waiting = _Waiting(possible, known, executor.budget)
@@ -125,7 +125,7 @@ def _chunks(runs: Sequence[Run]) -> list[list[Run]]:
     last: dict[str, list[Run]] = {}
     for run in runs:
         method = run["method"]
-        if needs_causal_learn(method) and len(last.get(method, ())) % RUNS_PER_PROCESS:
+        if is_foreign(method) and len(last.get(method, ())) % RUNS_PER_PROCESS:
             last[method].append(run)
         else:
             last[method] = [run]

@@ -3,11 +3,15 @@
 A line is written at once and is on the disk when `ResultStore.append` returns. Whatever kills the
 process, at most the line being written is lost: a torn last line is dropped on reading and cut off
 on opening. The lock is the operating system's, so that it ends with the process that holds it.
+
+A store can be packed beside itself, for keeping. Where only the packed file is left, it is read,
+and unpacked once there is something to add.
 """
 
 from __future__ import annotations
 
 import json
+import lzma
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +19,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from qwo.errors import FileFormatError, InputError
+from qwo.files import write_whole
 
 Parameters = Mapping[str, Any]
 
@@ -65,14 +70,34 @@ class ResultStore:
 
     def rows(self) -> dict[str, Row]:
         """The rows by the key of their run; of several for the same run, the last."""
-        if not self.path.exists():
-            return {}
         found = {}
-        whole, _, _ = self.path.read_bytes().rpartition(b"\n")
+        whole, _, _ = self._content().rpartition(b"\n")
         for number, line in enumerate(whole.splitlines(), start=1):
             row = self._parse(number, line)
             found[run_key(row.run)] = row
         return found
+
+    @property
+    def packed(self) -> Path:
+        """The file that `pack` writes."""
+        return self.path.with_name(self.path.name + ".xz")
+
+    def pack(self) -> Path:
+        """Write all rows into one compressed file; the same rows give the same file."""
+        lines = [json.dumps(row._asdict(), ensure_ascii=False) for row in self.rows().values()]
+        text = "".join(f"{line}\n" for line in sorted(lines))
+        write_whole(self.packed, lzma.compress(text.encode()))
+        return self.packed
+
+    def _content(self) -> bytes:
+        if self.path.exists():
+            return self.path.read_bytes()
+        if not self.packed.exists():
+            return b""
+        try:
+            return lzma.decompress(self.packed.read_bytes())
+        except (lzma.LZMAError, EOFError) as error:
+            raise FileFormatError(f"{self.packed} is damaged ({error})") from error
 
     def append(self, row: Row) -> None:
         """Add a row, safe on disk when this returns."""
@@ -91,6 +116,8 @@ class ResultStore:
                 f"another process is writing to {self.path}; wait for it, or choose another folder"
             )
         self._lock = lock
+        if not self.path.exists() and self.packed.exists():
+            write_whole(self.path, self._content())
         self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         self._drop_torn_line(self._file)
         return self

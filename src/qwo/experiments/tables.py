@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from qwo.datasets import load_paper_figures, load_paper_table2
 from qwo.experiments.aggregate import Cell, Cells
-from qwo.experiments.exponents import Exponent, growth_exponent
+from qwo.experiments.exponents import Exponent, common_seconds, growth_exponent
 from qwo.experiments.figures import DEGREES, GAUSSIAN, HIGH_DIMENSIONAL
 
 NETWORKS = ("CANCER", "SURVEY", "ASIA", "SACHS", "ER2")
@@ -75,6 +75,71 @@ def _exponent(found: Exponent | None, paper: str) -> str:
     return f"{found.slope:.2f} ± {found.half_width:.2f}{beside}"
 
 
+COMMON = (
+    ("Algorithm 1, line by line", "Python", "algorithm-1-lines"),
+    ("Algorithm 1, products of matrices", "NumPy", "algorithm-1"),
+    ("BIC, causal-learn's score", "NumPy", "cl-bic"),
+    ("BIC, our engine", "compiled", "bic"),
+    ("QWO, our order factor", "compiled", "order-factor"),
+)
+COMMON_COLUMNS = tuple(
+    (phase, density) for density in (None, "dense") for phase in ("initial", "update")
+)
+
+
+def common_table(cells: Cells) -> str:
+    """All modules at the same sizes: exponent, and milliseconds at the largest size."""
+    names = {None: "degree 4", "dense": "degree n/2"}
+    rows = []
+    for label, code, module in COMMON:
+        row = [label, code]
+        for phase, density in COMMON_COLUMNS:
+            found = growth_exponent(cells, module, phase, "n", density, scale="common")
+            if found is None:
+                row.append(ABSENT)
+                continue
+            n = found.sizes[-1]
+            seconds = common_seconds(cells, module, phase, density, n)
+            row.append(f"{found.slope:.2f} ± {found.half_width:.2f}, {1e3 * seconds:.2g} ms at {n}")
+        rows.append(row)
+    header = ["module", "code", *(f"{phase}, {names[d]}" for phase, d in COMMON_COLUMNS)]
+    return markdown(header, rows)
+
+
+COVERED = {
+    "Gaussian": {},
+    "exponential": {"noise": "exponential"},
+    "Gumbel": {"noise": "gumbel"},
+    "oracle": {"covariance": "oracle"},
+}
+
+
+def coverage_table(cells: Cells) -> str:
+    """On how many graphs each curve rests, up to which size, and what was never run."""
+    rows = []
+    for label, method, _ in COMPARED:
+        row = [label]
+        for data in COVERED.values():
+            curves = [
+                cells.select(**HIGH_DIMENSIONAL | data, degree=d, method=method) for d in DEGREES
+            ]
+            row.append("; ".join(map(_coverage, curves)) if any(curves) else "never run")
+        rows.append(row)
+    return markdown(["method, ER2; ER3; ER4", *COVERED], rows)
+
+
+def _coverage(curve: Sequence[Cell]) -> str:
+    """Such as ``30 to n = 50, 12 at 75, then cut off``."""
+    ended = [cell for cell in curve if cell.count]
+    if not ended:
+        return CUT if curve else "never run"
+    most = ended[0].count
+    full = [cell.run["n_variables"] for cell in ended if cell.count == most]
+    parts = [f"{most} to n = {max(full)}"]
+    parts += [f"{cell.count} at {cell.run['n_variables']}" for cell in ended if cell.count != most]
+    return ", ".join(parts) + (", then cut off" if any(c.cut_off for c in curve) else "")
+
+
 def growth_sizes(cells: Cells) -> str:
     """The sizes that the exponents are over."""
     rows = []
@@ -118,7 +183,7 @@ def _ours(cell: Cell | None, metric: str) -> str:
         return f"{mean:.2g}"
     if cell.count == 1:
         return f"{mean:.2f}, one graph"
-    return f"{mean:.2f} ± {cell.deviation(ours):.2f}"
+    return f"{mean:.2f} ± {cell.deviation(ours):.2f}, {cell.count}"
 
 
 HABIT_STEPS = (
@@ -144,10 +209,19 @@ def habits_table(cells: Cells, n: int) -> str:
                     n_variables=n,
                     method=method.format(search=search, text=text),
                 )
-                row.append(_two(cell) + (f" ({cell.count})" if cell else ""))
+                row.append(_both(cell))
         rows.append(row)
     paper = [_published(degree, search, n) for degree in DEGREES for search in ("grasp", "HC")]
     return markdown(header, [*rows, ["the paper's figure", *paper]])
+
+
+def _both(cell: Cell | None) -> str:
+    """SKF1, PSHD by its definition, PSHD as the published code computes it, and graphs."""
+    if cell is None:
+        return ABSENT
+    reversed_too = cell.values["pshd_reversed"]
+    turned = f"{cell.mean('pshd_reversed'):.2f}" if reversed_too else ABSENT
+    return f"{_two(cell)} / {turned} ({cell.count})"
 
 
 STARTS = (("order by Markov boundaries", "hc/bic"), ("random order", "hc-random/bic"))
@@ -221,6 +295,7 @@ COMPARED = (
     ("GRaSP₂-BIC, our engine", "grasp2/bic", "grasp-BIC"),
     ("GRaSP-BIC, causal-learn", "cl-grasp/cl-bic", "grasp-BIC"),
     ("default search", "default", ""),
+    ("FLOP, 20 restarts", "flop", ""),
 )
 
 

@@ -21,11 +21,12 @@ from qwo.errors import InputError
 from qwo.experiments.growth import measure_growth
 from qwo.experiments.items import Run, curve_of
 from qwo.experiments.measure import measured
-from qwo.experiments.methods import Found, needs_causal_learn, run_method
+from qwo.experiments.methods import Found, is_foreign, run_method
 from qwo.experiments.models import Problem, make_problem
 from qwo.experiments.store import Row
 from qwo.graph import pshd, skeleton_f1
 from qwo.order.build import versions
+from qwo.types import Adjacency
 
 DONE, CUT_OFF, FAILED = "done", "cut off", "failed"
 
@@ -61,7 +62,7 @@ class Executor:
         """The rows of a few runs; none of a curve after its first that was cut off."""
         if not runs:
             return []
-        if not needs_causal_learn(runs[0]["method"]):
+        if not is_foreign(runs[0]["method"]):
             return list(run_here(runs, self.budget))
         rows = run_in_process(runs, self.budget, self.python or sys.executable)
         # A run that was cut off or failed has ended the process: those left get a new one.
@@ -107,9 +108,21 @@ def _quality(found: Found, problem: Problem) -> dict[str, Any]:
     return {
         "skf1": skeleton_f1(found.graph, problem.truth),
         "pshd": pshd(found.graph, problem.truth),
+        **_as_if_reversed(found.graph, problem.truth),
         "edges": int((found.graph == 1).sum() + (found.graph == 2).sum() // 2),
         "true_edges": int(problem.truth.sum()),
     }
+
+
+def _as_if_reversed(graph: Adjacency, truth: Adjacency) -> dict[str, float]:
+    """PSHD between the CPDAGs of both graphs with every arrow turned round, as published.
+
+    The authors' code reads the matrix of coefficients the wrong way round before it compares. A
+    CPDAG cannot be turned round: the DAGs that it stands for do not stay equivalent.
+    """
+    if (graph == 2).any():
+        return {}
+    return {"pshd_reversed": pshd(graph.T, truth.T)}
 
 
 def _cut(cost: Mapping[str, float | None]) -> dict[str, Any]:

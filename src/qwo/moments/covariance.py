@@ -153,8 +153,7 @@ def regularized(values: FloatArray, sample: Sample, estimator: str | Any) -> Sam
     fitted.fit(standardized(values, sample))
     if not hasattr(fitted, "covariance_"):
         raise ArgumentError(
-            f"covariance_estimator {estimator!r} has no covariance_ after fit; wanted an estimator "
-            "that leaves one"
+            f"estimator {estimator!r} has no covariance_ after fit; wanted a covariance estimator"
         )
     covariance = np.array(fitted.covariance_, dtype=np.float64)
     location = np.asarray(getattr(fitted, "location_", 0.0), dtype=np.float64)
@@ -176,8 +175,8 @@ def estimator_name(estimator: str | Any) -> str:
     elif callable(getattr(estimator, "fit", None)) and not isinstance(estimator, type):
         return type(estimator).__name__
     raise ArgumentError(
-        f"covariance_estimator is {estimator!r}; wanted one of {', '.join(map(repr, choices))}, or "
-        "a covariance estimator with the methods of scikit-learn's, such as GraphicalLasso()"
+        f"estimator is {estimator!r}; wanted one of {', '.join(map(repr, choices))}, or a "
+        "covariance estimator with the methods of scikit-learn's, such as GraphicalLasso()"
     )
 
 

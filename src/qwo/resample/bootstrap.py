@@ -53,7 +53,7 @@ def bootstrap(
     restarts: int | None = None,
     knowledge: Knowledge | str | Path | None = None,
     start: Any = None,
-    covariance_estimator: str | Any = "plain",
+    estimator: str | Any = "plain",
     missing: Missing = "raise",
     callback: BootstrapCallback | None = None,
     progress: bool = False,
@@ -92,8 +92,7 @@ def bootstrap(
     replicate_time_limit : float, optional
         Seconds for each search; one that is ended by it counts with its best graph. The result then
         depends on the machine.
-    search, engine, penalty_discount, alpha, gamma, restarts, knowledge, start,
-    covariance_estimator, missing
+    search, engine, penalty_discount, alpha, gamma, restarts, knowledge, start, estimator, missing
         As for `qwo.discover`; engines by name only.
     callback : callable, optional
         Gets a `BootstrapProgress` now and then; True stops the run.
@@ -128,11 +127,7 @@ def bootstrap(
     shard = check_shard(shard, random_state)
     check_tolerance(tolerance, shard)
     prepared = prepare(
-        data,
-        sample_fraction=sample_fraction,
-        replace=replace,
-        estimator=covariance_estimator,
-        missing=missing,
+        data, sample_fraction=sample_fraction, replace=replace, estimator=estimator, missing=missing
     )
     if knowledge is not None and not isinstance(knowledge, Knowledge):
         knowledge = Knowledge.from_file(knowledge)
@@ -154,9 +149,7 @@ def bootstrap(
         "replace": bool(replace),
         "tolerance": tolerance,
         "shard": shard,
-        "estimator": covariance_estimator
-        if isinstance(covariance_estimator, str)
-        else repr(covariance_estimator),
+        "estimator": estimator if isinstance(estimator, str) else repr(estimator),
         "missing": missing,
     }
     begun = file.resumed(_nothing_yet(prepared, options, reference, seed, choices))
