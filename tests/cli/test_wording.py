@@ -17,13 +17,13 @@ from qwo.cli.wording import count, in_options, table, wrapped_list
         ("the search is over", "the search is over"),
         ("a line; pass header=False", "a line; add --no-header"),
         (
-            "pass estimator='ledoit-wolf' or 'oas' with the data",
+            "pass covariance_estimator='ledoit-wolf' or 'oas' with the data",
             "add --covariance-estimator ledoit-wolf or oas",
         ),
         ("or penalty_discount alone", "or --penalty alone"),
         ("--penalty is fine already", "--penalty is fine already"),
         (
-            "matrix is singular; use engine='bic', the default, or pass estimator='oas'",
+            "matrix is singular; use engine='bic', the default, or pass covariance_estimator='oas'",
             "matrix is singular; use --engine bic, the default, or add --covariance-estimator oas",
         ),
         ("n_resamples is 0; wanted 1", "--resamples is 0; wanted 1"),

@@ -42,8 +42,8 @@ def test_units_change_only_means_and_scales(seed, estimator):
     rng = np.random.default_rng(seed + 1)
     factors = 10.0 ** rng.uniform(-100, 100, data.shape[1]) * rng.choice([-1, 1], data.shape[1])
     shifts = factors * rng.uniform(-10, 10, data.shape[1])
-    plain = Moments.from_data(data, estimator=estimator)
-    other = Moments.from_data(data * factors + shifts, estimator=estimator)
+    plain = Moments.from_data(data, covariance_estimator=estimator)
+    other = Moments.from_data(data * factors + shifts, covariance_estimator=estimator)
     signs = np.sign(factors)
     np.testing.assert_allclose(
         other.correlation, plain.correlation * np.outer(signs, signs), atol=1e-11
@@ -58,8 +58,10 @@ def test_columns_and_rows_may_come_in_any_order(seed, estimator):
     rng = np.random.default_rng(seed + 1)
     columns, rows = rng.permutation(data.shape[1]), rng.permutation(data.shape[0])
     names = np.array([f"v{k}" for k in range(data.shape[1])])
-    straight = Moments.from_data(data, names, estimator=estimator)
-    mixed = Moments.from_data(data[rows][:, columns], names[columns], estimator=estimator)
+    straight = Moments.from_data(data, names, covariance_estimator=estimator)
+    mixed = Moments.from_data(
+        data[rows][:, columns], names[columns], covariance_estimator=estimator
+    )
     assert mixed.names == tuple(names[columns])
     np.testing.assert_allclose(
         mixed.correlation, straight.correlation[np.ix_(columns, columns)], atol=1e-12

@@ -216,7 +216,7 @@ class TestLinearDependence:
     def test_shrinkage_turns_the_error_into_a_warning(self, data):
         data = np.column_stack([data, data[:, 0] - data[:, 1]])
         with pytest.warns(DataWarning, match="linearly dependent"):
-            moments = Moments.from_data(data, estimator="ledoit-wolf")
+            moments = Moments.from_data(data, covariance_estimator="ledoit-wolf")
         assert moments.audit().errors == ()
 
     def test_near_dependence_is_doubtful(self, data):

@@ -305,7 +305,7 @@ def test_too_many_resamples_without_a_graph() -> None:
 
 def test_shrunk_covariances_are_estimated_from_the_rows() -> None:
     data = sample(n_variables=6, n_samples=50)
-    found = bootstrap(data, n_resamples=4, random_state=0, estimator="oas")
+    found = bootstrap(data, n_resamples=4, random_state=0, covariance_estimator="oas")
     assert found.n_counted == 4
     assert found.reference.params["estimator"] == "oas"
     plain = bootstrap(data, n_resamples=4, random_state=0)

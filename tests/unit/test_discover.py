@@ -253,7 +253,7 @@ def test_cures_named_in_messages_are_parameters() -> None:
     with pytest.raises(qwo.InputError, match="estimator='ledoit-wolf'"):
         qwo.discover(dependent)
     with pytest.warns(qwo.DataWarning, match="dependent"):
-        shrunk = qwo.discover(dependent, estimator="ledoit-wolf", random_state=0)
+        shrunk = qwo.discover(dependent, covariance_estimator="ledoit-wolf", random_state=0)
     assert shrunk.params["estimator"] == "ledoit-wolf"
 
 

@@ -115,7 +115,7 @@ def test_more_columns_than_rows_are_refused(holes):
 
 def test_shrinkage_cannot_be_had_with_it(holes):
     with pytest.raises(ArgumentError, match="EM is an estimator by itself"):
-        Moments.from_data(holes, missing="em", estimator="oas")
+        Moments.from_data(holes, missing="em", covariance_estimator="oas")
 
 
 def test_too_few_passes_are_a_warning(holes, monkeypatch):

@@ -64,7 +64,7 @@ def test_correlation_is_exactly_symmetric_contiguous_and_read_only(data):
 
 def test_the_users_array_is_neither_changed_nor_frozen(data):
     before = data.copy()
-    Moments.from_data(data, estimator="ledoit-wolf")
+    Moments.from_data(data, covariance_estimator="ledoit-wolf")
     covariance = np.cov(data.T)
     given = covariance.copy()
     Moments.from_covariance(covariance, 200)
@@ -153,7 +153,7 @@ def test_blocks_of_rows_change_nothing():
 @pytest.mark.parametrize("estimator", ["ledoit-wolf", "oas"])
 def test_shrinkage_scales_correlations_and_keeps_scales(data, estimator):
     plain = Moments.from_data(data[:30])
-    shrunk = Moments.from_data(data[:30], estimator=estimator)
+    shrunk = Moments.from_data(data[:30], covariance_estimator=estimator)
     assert shrunk.estimator == estimator
     np.testing.assert_allclose(shrunk.scales, plain.scales, rtol=1e-12)
     ratios = (shrunk.correlation / plain.correlation)[np.triu_indices(6, 1)]
@@ -164,13 +164,15 @@ def test_shrinkage_scales_correlations_and_keeps_scales(data, estimator):
 def test_ledoit_wolf_is_scikit_learns_on_standardised_columns(data):
     standard = (data - data.mean(axis=0)) / data.std(axis=0)
     expected = LedoitWolf().fit(standard).covariance_
-    moments = Moments.from_data(data * [1, 10, 100, 1e3, 1e4, 1e5], estimator="ledoit-wolf")
+    moments = Moments.from_data(
+        data * [1, 10, 100, 1e3, 1e4, 1e5], covariance_estimator="ledoit-wolf"
+    )
     np.testing.assert_allclose(moments.correlation, expected, atol=1e-12)
 
 
 def test_any_scikit_learn_estimator_is_used_and_left_unfitted(data):
     estimator = MinCovDet(random_state=0)
-    moments = Moments.from_data(data, estimator=estimator)
+    moments = Moments.from_data(data, covariance_estimator=estimator)
     assert moments.estimator == "MinCovDet"
     assert not hasattr(estimator, "covariance_")
     fitted = MinCovDet(random_state=0).fit((data - data.mean(axis=0)) / data.std(axis=0))
@@ -182,7 +184,7 @@ def test_any_scikit_learn_estimator_is_used_and_left_unfitted(data):
 
 def test_shrinkage_makes_wide_data_regular():
     x = np.random.default_rng(0).standard_normal((12, 30))
-    moments = Moments.from_data(x, estimator="ledoit-wolf")
+    moments = Moments.from_data(x, covariance_estimator="ledoit-wolf")
     assert np.linalg.eigvalsh(moments.correlation)[0] > 0.01
     assert moments.audit().findings == ()
 
@@ -190,7 +192,7 @@ def test_shrinkage_makes_wide_data_regular():
 def test_an_estimator_that_leaves_a_singular_matrix_is_an_error():
     x = np.random.default_rng(0).standard_normal((12, 30))
     with pytest.raises(LinearDependenceError, match="ledoit-wolf"):
-        Moments.from_data(x, estimator=EmpiricalCovariance())
+        Moments.from_data(x, covariance_estimator=EmpiricalCovariance())
 
 
 class Mean:
@@ -203,7 +205,7 @@ class Mean:
 @pytest.mark.parametrize("estimator", ["robust", None, LedoitWolf, Mean()])
 def test_unknown_estimators_are_refused(data, estimator):
     with pytest.raises(ArgumentError, match="estimator"):
-        Moments.from_data(data, estimator=estimator)
+        Moments.from_data(data, covariance_estimator=estimator)
 
 
 def test_unknown_missing_policy_is_refused(data):
@@ -324,7 +326,7 @@ class TestMerge:
         [
             (lambda x: Moments.from_data(x, names=list("abcdef")), "only one has"),
             (lambda x: Moments.from_data(x, names=[f"X{k}" for k in (1, 0, 2, 3, 4, 5)]), "orders"),
-            (lambda x: Moments.from_data(x, estimator="oas"), "right side.*'oas'"),
+            (lambda x: Moments.from_data(x, covariance_estimator="oas"), "right side.*'oas'"),
             (lambda x: Moments.from_covariance(np.cov(x.T), None), "right side.*N = ∞"),
             (lambda x: Moments.from_covariance(np.cov(x.T), 50), "unknown means.*means="),
         ],
@@ -348,10 +350,10 @@ class TestAsMoments:
             np.testing.assert_allclose(as_moments(given).correlation, expected, atol=1e-12)
 
     def test_an_estimator_comes_too_late_for_moments(self, data):
-        moments = Moments.from_data(data, estimator="oas")
-        assert as_moments(moments, estimator="oas") is moments
+        moments = Moments.from_data(data, covariance_estimator="oas")
+        assert as_moments(moments, covariance_estimator="oas") is moments
         with pytest.raises(ArgumentError, match="choose the estimator when making them"):
-            as_moments(moments, estimator="ledoit-wolf")
+            as_moments(moments, covariance_estimator="ledoit-wolf")
 
     @pytest.mark.parametrize("junk", [None, 3, {"a": [1, 2]}, object()])
     def test_junk_is_an_input_error(self, junk):

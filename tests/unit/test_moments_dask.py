@@ -113,7 +113,7 @@ def test_columns_that_are_constant_in_a_partition(frame):
 def test_what_takes_all_rows_is_refused(data):
     lazy = da.from_array(data, chunks=(500, 4))
     with pytest.raises(ArgumentError, match=r"'oas'.*Dask"):
-        Moments.from_data(lazy, estimator="oas")
+        Moments.from_data(lazy, covariance_estimator="oas")
     with pytest.raises(ArgumentError, match=r"data\.compute\(\)"):
         Moments.from_data(lazy, missing="em")
     with pytest.raises(ShapeError, match="1 dimensions"):

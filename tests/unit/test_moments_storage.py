@@ -38,7 +38,7 @@ class TestFiles:
         "make",
         [
             lambda x: Moments.from_data(x, ["α", "b c", "d,e"]),
-            lambda x: Moments.from_data(x, estimator="oas"),
+            lambda x: Moments.from_data(x, covariance_estimator="oas"),
             lambda x: Moments.from_covariance(np.cov(x.T), None),
             lambda x: Moments.from_covariance(np.cov(x.T), 50.5),
         ],
@@ -121,6 +121,6 @@ class TestUpdate:
         with pytest.raises(NonNumericError, match="'X1'"):
             old.update([[1.0, "x", 2.0]])
         with pytest.raises(MergeError, match="oas"):
-            Moments.from_data(data, estimator="oas").update(data)
+            Moments.from_data(data, covariance_estimator="oas").update(data)
         with pytest.raises(InputError, match="'b'"):
             Moments.from_data(data, list("abc")).update(pd.DataFrame({"a": [1], "c": [2]}))

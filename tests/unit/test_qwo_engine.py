@@ -86,7 +86,7 @@ def test_a_singular_matrix_is_refused_with_a_cure():
         QwoEngine(wide, penalty_discount=1.0)
     assert isinstance(caught.value, InputError)
     assert set(caught.value.columns) < set(wide.names)
-    shrunk = Moments.from_data(data, estimator="ledoit-wolf")
+    shrunk = Moments.from_data(data, covariance_estimator="ledoit-wolf")
     assert QwoEngine(shrunk, penalty_discount=1.0).n_variables == 12
 
 

@@ -297,8 +297,8 @@ class TestOptions:
         for k in range(2):
             save(frame[k::2], tmp_path / f"{k}.csv")
         whole = pd.concat([frame[0::2], frame[1::2]])
-        moments, _ = read_moments(tmp_path, estimator="oas")
-        agree(moments, Moments.from_frame(whole, estimator="oas"))
+        moments, _ = read_moments(tmp_path, covariance_estimator="oas")
+        agree(moments, Moments.from_frame(whole, covariance_estimator="oas"))
         moments, _ = read_moments(tmp_path, transform="rank-normal", missing="em")
         assert moments.n_samples == 3000
 

@@ -357,7 +357,7 @@ class TestCsv:
         rng = np.random.default_rng(0)
         lines = [f"{a:.5f};{b:.5f};u".replace(".", ",") for a, b in rng.standard_normal((50, 2))]
         path = write("\n".join(["a;b;c", *lines]))
-        moments = Moments.from_csv(path, decimal=",", drop=["c"], estimator="oas")
+        moments = Moments.from_csv(path, decimal=",", drop=["c"], covariance_estimator="oas")
         assert moments.names == ("a", "b")
         assert moments.n_samples == 50
 

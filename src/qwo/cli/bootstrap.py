@@ -107,7 +107,7 @@ def _resample(
     return resample(
         data.rows,
         knowledge=knowledge,
-        estimator=data.reading.covariance_estimator,
+        covariance_estimator=data.reading.covariance_estimator,
         missing=data.reading.missing,
         checkpoint=folder.checkpoint,
         progress=console.shows_progress,

@@ -101,7 +101,7 @@ def _rows(file: Path, reading: Reading) -> Any:
     from qwo.moments import read_table
 
     arguments = reading.arguments()
-    for option in ("missing", "estimator", "n_samples"):
+    for option in ("missing", "covariance_estimator", "n_samples"):
         del arguments[option]
     table = read_table(file, **arguments)
     return pa.table(list(table.values.T), names=list(table.names))

@@ -126,7 +126,7 @@ class Reading:
             "drop": names_in(self.drop),
             "transform": _transforms(self.transform or []),
             "missing": self.missing,
-            "estimator": self.covariance_estimator,
+            "covariance_estimator": self.covariance_estimator,
             "n_samples": self.samples,
             "separator": {"\\t": "\t", "tab": "\t"}.get(self.separator or "", self.separator),
             "decimal": self.decimal,

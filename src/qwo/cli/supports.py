@@ -33,7 +33,7 @@ def find_supports(
             data.rows,
             n_resamples=n_resamples,
             knowledge=knowledge,
-            estimator=data.reading.covariance_estimator,
+            covariance_estimator=data.reading.covariance_estimator,
             missing=data.reading.missing,
             cluster=cluster,
             progress=console.shows_progress,

@@ -14,7 +14,7 @@ _ARGUMENTS = {
     "decimal": "decimal",
     "drop": "drop",
     "engine": "engine",
-    "estimator": "covariance-estimator",
+    "covariance_estimator": "covariance-estimator",
     "gamma": "gamma",
     "missing": "missing",
     "n_jobs": "jobs",

@@ -54,7 +54,7 @@ def discover(
     cluster: Any = None,
     knowledge: Knowledge | str | Path | None = None,
     start: Any = None,
-    estimator: str | Any = "plain",
+    covariance_estimator: str | Any = "plain",
     missing: Missing = "raise",
     callback: Callback | None = None,
     progress: bool = False,
@@ -103,7 +103,7 @@ def discover(
         well, and the better result wins), ``"markov-boundary"`` (default of GRaSP and hill
         climbing, as in the paper), ``"conditional-variance"``,
         ``"reverse-conditional-variance"``, ``"random"``, or all variables by name or number.
-    estimator : {"plain", "ledoit-wolf", "oas"} or object
+    covariance_estimator : {"plain", "ledoit-wolf", "oas"} or object
         The covariance estimator, by name or as one of scikit-learn's.
     missing : {"raise", "drop", "em"}
         Whether rows with missing values are an error, are left out, or are used for what they have
@@ -128,7 +128,7 @@ def discover(
     threads = _threads(n_jobs)
     with progress_bar(callback, shown=progress) as watch, _client(cluster) as client:
         control = Control(time_limit=time_limit, callback=watch)
-        moments = _moments(data, engine, estimator, missing)
+        moments = _moments(data, engine, covariance_estimator, missing)
         resolved = _resolve(knowledge, moments)
         choices = choose(
             search,
@@ -191,7 +191,7 @@ def _moments(data: Any, engine: Any, estimator: Any, missing: Missing) -> Moment
     plain = isinstance(estimator, str) and estimator == "plain" and missing == "raise"
     if isinstance(engine, str) and engine == "gpu" and plain and not isinstance(data, Moments):
         return gpu_moments(data)
-    return as_moments(data, estimator=estimator, missing=missing)
+    return as_moments(data, covariance_estimator=estimator, missing=missing)
 
 
 def _start(

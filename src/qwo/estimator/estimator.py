@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from qwo.discovery import Discovery, discover
 from qwo.discovery.choices import EngineName, SearchName
 from qwo.errors import ArgumentError, InputError
-from qwo.estimator.option_names import covariance_estimator_named
 from qwo.estimator.path_search import count_threads
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.formats.networkx_graph import to_networkx
@@ -172,8 +171,7 @@ class QWO(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
         """
         refuse_engine_object(self.engine)
         table = self._table(X)
-        with covariance_estimator_named():
-            moments = table_moments(table, self.covariance_estimator, self.missing)
+        moments = table_moments(table, self.covariance_estimator, self.missing)
         found = discover(
             moments,
             search=self.search,

@@ -16,7 +16,6 @@ from qwo.discovery import Discovery
 from qwo.discovery.choices import EngineName, SearchName
 from qwo.errors import ArgumentError, InputError, SampleSizeError
 from qwo.estimator.held_out import most_predictive
-from qwo.estimator.option_names import covariance_estimator_named
 from qwo.estimator.path_search import (
     PathSettings,
     objective_at,
@@ -243,7 +242,7 @@ def penalty_path(
     cluster : dask.distributed.Client or str, optional
         A Dask cluster to run on instead, or the address of its scheduler.
     covariance_estimator : str or object
-        As ``estimator`` of `Moments.from_data`.
+        As for `Moments.from_data`.
     missing : {"raise", "drop", "em"}
         As for `qwo.discover`.
 
@@ -266,12 +265,11 @@ def penalty_path(
     refuse_engine_object(engine)
     descending = _check_penalties(DEFAULT_PENALTIES if penalties is None else penalties)
     table = None if isinstance(data, Moments) else as_table(data)
-    with covariance_estimator_named():
-        if table is None:
-            moments = as_moments(data, estimator=covariance_estimator)
-        else:
-            moments = table_moments(table, covariance_estimator, missing)
-            table = kept_rows(table, missing)
+    if table is None:
+        moments = as_moments(data, covariance_estimator=covariance_estimator)
+    else:
+        moments = table_moments(table, covariance_estimator, missing)
+        table = kept_rows(table, missing)
     if moments.is_oracle:
         raise SampleSizeError(
             "exact moments (N = ∞) show the same graph under every penalty; give the number of "

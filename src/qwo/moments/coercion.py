@@ -10,22 +10,24 @@ from qwo.moments.covariance import estimator_name
 from qwo.moments.moments import Moments
 
 
-def as_moments(data: Any, *, estimator: str | Any = "plain", missing: Missing = "raise") -> Moments:
+def as_moments(
+    data: Any, *, covariance_estimator: str | Any = "plain", missing: Missing = "raise"
+) -> Moments:
     """The moments of whatever the user calls data.
 
     Parameters
     ----------
     data : Moments, array-like, data frame, str or path
         Moments are returned as they are; a path ends in .csv, .tsv, .txt or .parquet.
-    estimator, missing
+    covariance_estimator, missing
         As for `Moments.from_data`.
     """
     if not isinstance(data, Moments):
-        return Moments.from_data(data, estimator=estimator, missing=missing)
-    wanted = estimator_name(estimator)
+        return Moments.from_data(data, covariance_estimator=covariance_estimator, missing=missing)
+    wanted = estimator_name(covariance_estimator)
     if wanted not in ("plain", data.estimator):
         raise ArgumentError(
-            f"estimator is {wanted!r}, but the Moments given were estimated by {data.estimator!r}; "
-            "choose the estimator when making them"
+            f"covariance_estimator is {wanted!r}, but the Moments given were estimated by "
+            f"{data.estimator!r}; choose the estimator when making them"
         )
     return data

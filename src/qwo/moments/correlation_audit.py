@@ -36,7 +36,7 @@ INVOLVED = 0.05
 MAX_RELATIONS = 100
 """Dependent columns whose relations are compared in the search for the smallest."""
 
-ESTIMATORS = "estimator='ledoit-wolf' or 'oas' with the data"
+ESTIMATORS = "covariance_estimator='ledoit-wolf' or 'oas' with the data"
 
 
 def inspect_correlation(

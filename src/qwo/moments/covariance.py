@@ -153,7 +153,8 @@ def regularized(values: FloatArray, sample: Sample, estimator: str | Any) -> Sam
     fitted.fit(standardized(values, sample))
     if not hasattr(fitted, "covariance_"):
         raise ArgumentError(
-            f"estimator {estimator!r} has no covariance_ after fit; wanted a covariance estimator"
+            f"covariance_estimator {estimator!r} has no covariance_ after fit; wanted an estimator "
+            "that leaves one"
         )
     covariance = np.array(fitted.covariance_, dtype=np.float64)
     location = np.asarray(getattr(fitted, "location_", 0.0), dtype=np.float64)
@@ -175,8 +176,8 @@ def estimator_name(estimator: str | Any) -> str:
     elif callable(getattr(estimator, "fit", None)) and not isinstance(estimator, type):
         return type(estimator).__name__
     raise ArgumentError(
-        f"estimator is {estimator!r}; wanted one of {', '.join(map(repr, choices))}, or a "
-        "covariance estimator with the methods of scikit-learn's, such as GraphicalLasso()"
+        f"covariance_estimator is {estimator!r}; wanted one of {', '.join(map(repr, choices))}, or "
+        "a covariance estimator with the methods of scikit-learn's, such as GraphicalLasso()"
     )
 
 

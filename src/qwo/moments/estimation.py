@@ -39,8 +39,8 @@ def estimate_moments(table: Table, estimator: str | Any, missing: Missing) -> Es
     name = estimator_name(estimator)
     if missing == "em" and name != "plain":
         raise ArgumentError(
-            f"missing is 'em' and estimator is {name!r}, but EM is an estimator by itself; pass "
-            "estimator='plain', or missing='drop'"
+            f"missing is 'em' and covariance_estimator is {name!r}, but EM is an estimator by "
+            "itself; pass covariance_estimator='plain', or missing='drop'"
         )
     n_rows, n_columns = table.values.shape
     with blas_threads_for(n_rows * n_columns**2):

@@ -59,7 +59,7 @@ def _inspect_width(names: Sequence[str], n_rows: int) -> Iterator[Finding]:
             (),
             f"there are {len(names)} variables but only {n_rows} rows with values: EM (missing="
             "'em') needs more rows than variables; leave variables out, or fill in values and "
-            "pass estimator='ledoit-wolf'",
+            "pass covariance_estimator='ledoit-wolf'",
         )
 
 

@@ -58,7 +58,7 @@ class Moments(MomentsRecord):
         data: Any,
         names: Sequence[object] | None = None,
         *,
-        estimator: str | Any = "plain",
+        covariance_estimator: str | Any = "plain",
         missing: Missing = "raise",
     ) -> Self:
         """Moments of an array, a list of rows, a data frame, or a file.
@@ -71,7 +71,7 @@ class Moments(MomentsRecord):
             also hold a covariance matrix (.cov in its name) or saved moments (.npz).
         names : sequence, optional
             One name per column; X0, X1, … for an array without. Not for files.
-        estimator : str or object
+        covariance_estimator : str or object
             ``"plain"`` (maximum likelihood), ``"ledoit-wolf"`` or ``"oas"`` (shrinkage, for n near
             or above N), or a covariance estimator of scikit-learn, fitted to standardised columns.
         missing : {"raise", "drop", "em"}
@@ -94,7 +94,7 @@ class Moments(MomentsRecord):
             return cls.load(data)
         if is_matrix(data):
             return cls.from_covariance_file(data)
-        request = Request(names=names, estimator=estimator, missing=missing)
+        request = Request(names=names, covariance_estimator=covariance_estimator, missing=missing)
         return cls._of(estimate_source(data, request))
 
     @classmethod
@@ -104,7 +104,7 @@ class Moments(MomentsRecord):
         *,
         columns: Columns = None,
         drop: Columns = None,
-        estimator: str | Any = "plain",
+        covariance_estimator: str | Any = "plain",
         missing: Missing = "raise",
     ) -> Self:
         """Moments of a data frame: pandas, polars, pyarrow, Dask, or another that narwhals knows.
@@ -115,10 +115,12 @@ class Moments(MomentsRecord):
             Samples in rows and variables in columns.
         columns, drop : sequence of names or positions, optional
             The columns to take, and those to leave out.
-        estimator, missing
+        covariance_estimator, missing
             As for `from_data`.
         """
-        request = Request(None, columns, drop, estimator=estimator, missing=missing)
+        request = Request(
+            None, columns, drop, covariance_estimator=covariance_estimator, missing=missing
+        )
         return cls._of(estimate_frame(frame, request))
 
     @classmethod
@@ -132,7 +134,7 @@ class Moments(MomentsRecord):
         null_values: Sequence[str] = (),
         columns: Columns = None,
         drop: Columns = None,
-        estimator: str | Any = "plain",
+        covariance_estimator: str | Any = "plain",
         missing: Missing = "raise",
     ) -> Self:
         """Moments of a text file with a line of names and then one line per sample.
@@ -150,11 +152,11 @@ class Moments(MomentsRecord):
             Whether the first line holds names; otherwise they are X0, X1, ….
         null_values : sequence of str
             What marks missing values, besides the empty field, NA, NaN, null and their like.
-        columns, drop, estimator, missing
+        columns, drop, covariance_estimator, missing
             As for `from_frame`.
         """
         form = CsvFormat(separator, decimal, header, null_values)
-        request = Request(None, columns, drop, None, missing, estimator, form)
+        request = Request(None, columns, drop, None, missing, covariance_estimator, form)
         return cls._of(estimate_file(path, "csv", request))
 
     @classmethod
@@ -164,11 +166,13 @@ class Moments(MomentsRecord):
         *,
         columns: Columns = None,
         drop: Columns = None,
-        estimator: str | Any = "plain",
+        covariance_estimator: str | Any = "plain",
         missing: Missing = "raise",
     ) -> Self:
         """Moments of a Parquet file, or of a folder of them; parameters as for `from_frame`."""
-        request = Request(None, columns, drop, estimator=estimator, missing=missing)
+        request = Request(
+            None, columns, drop, covariance_estimator=covariance_estimator, missing=missing
+        )
         return cls._of(estimate_file(path, "parquet", request))
 
     @classmethod

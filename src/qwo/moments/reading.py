@@ -72,7 +72,7 @@ def read_moments(
     drop: Columns = None,
     transform: Transform = None,
     missing: Missing = "raise",
-    estimator: str | Any = "plain",
+    covariance_estimator: str | Any = "plain",
     n_samples: float | None = None,
     covariance: bool | None = None,
     separator: str | None = None,
@@ -99,7 +99,7 @@ def read_moments(
         from column names to these.
     missing : {"raise", "drop", "em"}
         As for `Moments.from_data`.
-    estimator : str or object
+    covariance_estimator : str or object
         As for `Moments.from_data`.
     n_samples : float, optional
         N of a covariance matrix, if its file does not say it or says it wrongly.
@@ -123,7 +123,7 @@ def read_moments(
         If the input cannot be used, with the columns and a cure.
     """
     if isinstance(source, Moments) or is_archive(source):
-        _refuse_options("Moments", transform, estimator)
+        _refuse_options("Moments", transform, covariance_estimator)
         moments = source if isinstance(source, Moments) else Moments.load(source)
         audit = moments.audit()
         audit.raise_errors()
@@ -133,7 +133,7 @@ def read_moments(
         drop=drop,
         transform=transform,
         missing=missing,
-        estimator=estimator,
+        covariance_estimator=covariance_estimator,
         form=CsvFormat(separator, decimal, header, null_values),
         weights=weights,
         memory_limit=memory_limit,
@@ -141,7 +141,7 @@ def read_moments(
         progress=progress,
     )
     if _matrix_meant(source, covariance, n_samples):
-        _refuse_options("a covariance matrix", transform, estimator)
+        _refuse_options("a covariance matrix", transform, covariance_estimator)
         estimate = estimate_matrix(source, n_samples, request)
         estimate.audit.raise_errors()
     else:
@@ -157,7 +157,7 @@ def audit_file(
     drop: Columns = None,
     transform: Transform = None,
     missing: Missing = "raise",
-    estimator: str | Any = "plain",
+    covariance_estimator: str | Any = "plain",
     n_samples: float | None = None,
     covariance: bool | None = None,
     separator: str | None = None,
@@ -175,11 +175,11 @@ def audit_file(
         If there is nothing to look at: no such file, lines of unequal length, no such columns.
     """
     form = CsvFormat(separator, decimal, header, null_values)
-    request = Request(None, columns, drop, transform, missing, estimator, form)
+    request = Request(None, columns, drop, transform, missing, covariance_estimator, form)
     if is_archive(source):
         return Moments.load(source).audit()
     if _matrix_meant(source, covariance, n_samples):
-        _refuse_options("a covariance matrix", transform, estimator)
+        _refuse_options("a covariance matrix", transform, covariance_estimator)
         return estimate_matrix(source, n_samples, request).audit
     if request.streams and reads_in_pieces(source):
         pieces = find_pieces(source, form)
@@ -191,7 +191,7 @@ def audit_file(
             missing="drop" if missing == "drop" else "raise",
         ).audit
     table = transformed(read_source(source, request), transform)
-    return audit_table(table, missing, shrunk=estimator_name(estimator) != "plain")
+    return audit_table(table, missing, shrunk=estimator_name(covariance_estimator) != "plain")
 
 
 def _matrix_meant(source: Any, covariance: bool | None, n_samples: float | None) -> bool:
@@ -201,11 +201,11 @@ def _matrix_meant(source: Any, covariance: bool | None, n_samples: float | None)
     return n_samples is not None or is_matrix(source)
 
 
-def _refuse_options(what: str, transform: Transform, estimator: str | Any) -> None:
+def _refuse_options(what: str, transform: Transform, covariance_estimator: str | Any) -> None:
     """A transformation and an estimator take the samples."""
     for option, value, neutral in (
         ("transform", transform, None),
-        ("estimator", estimator_name(estimator), "plain"),
+        ("covariance_estimator", estimator_name(covariance_estimator), "plain"),
     ):
         if value != neutral:
             raise ArgumentError(

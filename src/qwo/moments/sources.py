@@ -56,7 +56,7 @@ class Request:
     drop: Columns = None
     transform: Transform = None
     missing: Missing = "raise"
-    estimator: str | Any = "plain"
+    covariance_estimator: str | Any = "plain"
     form: CsvFormat = field(default_factory=CsvFormat)
     weights: Weights = None
     memory_limit: int | str | None = None
@@ -68,7 +68,7 @@ class Request:
         """Whether one pass over the rows is enough."""
         return (
             self.missing != "em"
-            and estimator_name(self.estimator) == "plain"
+            and estimator_name(self.covariance_estimator) == "plain"
             and can_stream(self.transform)
         )
 
@@ -88,7 +88,7 @@ def estimate_source(source: Any, request: Request) -> Estimate:
     if request.streams and reads_in_pieces(source):
         return estimate_pieces(find_pieces(source, request.form), request)
     table = transformed(read_source(source, request), request.transform)
-    return estimate_moments(table, request.estimator, request.missing)
+    return estimate_moments(table, request.covariance_estimator, request.missing)
 
 
 def estimate_frame(frame: Any, request: Request) -> Estimate:
@@ -96,7 +96,7 @@ def estimate_frame(frame: Any, request: Request) -> Estimate:
     if is_dask(frame):
         return _estimate_dask(frame, request)
     table = table_from_frame(frame, columns=request.columns, drop=request.drop)
-    return estimate_moments(table, request.estimator, request.missing)
+    return estimate_moments(table, request.covariance_estimator, request.missing)
 
 
 def estimate_file(
@@ -113,7 +113,7 @@ def estimate_file(
         table = table_from_parquet(file, columns=request.columns, drop=request.drop)
     else:
         table = table_from_csv(file, request.form, columns=request.columns, drop=request.drop)
-    return estimate_moments(table, request.estimator, request.missing)
+    return estimate_moments(table, request.covariance_estimator, request.missing)
 
 
 def estimate_pieces(pieces: Pieces, request: Request) -> Estimate:
@@ -223,11 +223,11 @@ def _estimate_dask(source: Any, request: Request) -> Estimate:
 
 
 def _refuse_estimator(request: Request, what: str) -> None:
-    name = estimator_name(request.estimator)
+    name = estimator_name(request.covariance_estimator)
     if name != "plain":
         raise ArgumentError(
-            f"estimator is {name!r}, but the data {what}; only 'plain' moments can be summed up "
-            "from parts"
+            f"covariance_estimator is {name!r}, but the data {what}; only 'plain' moments can be "
+            "summed up from parts"
         )
 
 

@@ -291,7 +291,7 @@ def _singular(moments: Moments, variable: int) -> EngineError:
         f"the correlation matrix of n = {moments.n_variables} variables from "
         f"N = {moments.n_samples:g} samples is singular: the others determine {name!r}. The QWO "
         "engine regresses on all predecessors, which takes N > n samples and no linear dependence; "
-        "use engine='bic', leave out variables, or use estimator='ledoit-wolf' or 'oas'",
+        "use engine='bic', leave out variables, or use covariance_estimator='ledoit-wolf' or 'oas'",
         [name],
     )
 

@@ -53,7 +53,7 @@ def bootstrap(
     restarts: int | None = None,
     knowledge: Knowledge | str | Path | None = None,
     start: Any = None,
-    estimator: str | Any = "plain",
+    covariance_estimator: str | Any = "plain",
     missing: Missing = "raise",
     callback: BootstrapCallback | None = None,
     progress: bool = False,
@@ -92,7 +92,8 @@ def bootstrap(
     replicate_time_limit : float, optional
         Seconds for each search; one that is ended by it counts with its best graph. The result then
         depends on the machine.
-    search, engine, penalty_discount, alpha, gamma, restarts, knowledge, start, estimator, missing
+    search, engine, penalty_discount, alpha, gamma, restarts, knowledge, start,
+    covariance_estimator, missing
         As for `qwo.discover`; engines by name only.
     callback : callable, optional
         Gets a `BootstrapProgress` now and then; True stops the run.
@@ -127,7 +128,11 @@ def bootstrap(
     shard = check_shard(shard, random_state)
     check_tolerance(tolerance, shard)
     prepared = prepare(
-        data, sample_fraction=sample_fraction, replace=replace, estimator=estimator, missing=missing
+        data,
+        sample_fraction=sample_fraction,
+        replace=replace,
+        estimator=covariance_estimator,
+        missing=missing,
     )
     if knowledge is not None and not isinstance(knowledge, Knowledge):
         knowledge = Knowledge.from_file(knowledge)
@@ -149,7 +154,9 @@ def bootstrap(
         "replace": bool(replace),
         "tolerance": tolerance,
         "shard": shard,
-        "estimator": estimator if isinstance(estimator, str) else repr(estimator),
+        "estimator": covariance_estimator
+        if isinstance(covariance_estimator, str)
+        else repr(covariance_estimator),
         "missing": missing,
     }
     begun = file.resumed(_nothing_yet(prepared, options, reference, seed, choices))

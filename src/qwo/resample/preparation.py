@@ -59,7 +59,9 @@ def prepare(
 ) -> Prepared:
     """Look at the data once, for all replicates."""
     if isinstance(data, Moments):
-        return _prepare_moments(as_moments(data, estimator=estimator), sample_fraction, replace)
+        return _prepare_moments(
+            as_moments(data, covariance_estimator=estimator), sample_fraction, replace
+        )
     table = data if isinstance(data, Table) else as_table(data)
     moments = table_moments(table, estimator, missing)
     table = kept_rows(table, missing)

@@ -108,7 +108,8 @@ class GpuEngine(EngineBase):
             raise EngineError(
                 f"the correlation matrix of n = {self._n} variables from N = "
                 f"{self.moments.n_samples:g} samples is singular up to rounding; use "
-                "engine='bic', leave out variables, or use estimator='ledoit-wolf' or 'oas'"
+                "engine='bic', leave out variables, or use "
+                "covariance_estimator='ledoit-wolf' or 'oas'"
             ) from error
         return self.cost
 
