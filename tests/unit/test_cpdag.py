@@ -125,6 +125,69 @@ def allows(knowledge, dag):
     return True
 
 
+def test_tiers_on_both_sides_of_an_untiered_variable_direct_the_edge_between():
+    knowledge = Knowledge(tiers=[["a"], ["b"]]).resolve(["a", "m", "b"])
+    chain = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    np.testing.assert_array_equal(to_mpdag(chain, knowledge), [[0, 2, 0], [2, 0, 1], [0, 0, 0]])
+
+
+def test_tiers_reach_across_a_long_path_and_the_arrows_behind_it():
+    # x — c — d → e ← f, where e must come before x: c → x and d → c follow.
+    names = ["x", "c", "d", "e", "f"]
+    dag = np.zeros((5, 5), dtype=np.int8)
+    dag[[2, 1, 2, 4], [1, 0, 3, 3]] = 1
+    knowledge = Knowledge(tiers=[["e"], ["x"]]).resolve(names)
+    found = to_mpdag(dag, knowledge)
+    assert (found[1, 0], found[0, 1]) == (1, 0)
+    assert (found[2, 1], found[1, 2]) == (2, 2)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_mpdag_of_random_knowledge_is_what_brute_force_finds(seed):
+    rng = np.random.default_rng(seed)
+    found = 0
+    while found < 100:
+        n = int(rng.integers(2, 6))
+        dag = random_dag(rng, n, float(rng.choice([0.3, 0.5, 0.8])))
+        knowledge = any_knowledge(rng, dag)
+        if not keeps(knowledge, dag):
+            continue
+        found += 1
+        allowed = [member for member in equivalence_class(dag) if keeps(knowledge, member)]
+        resolved = knowledge.resolve([f"v{v}" for v in range(n)])
+        np.testing.assert_array_equal(
+            to_mpdag(dag, resolved), union_graph(allowed), f"{knowledge} on\n{dag}"
+        )
+
+
+def any_knowledge(rng, dag):
+    """Tiers with and without variables outside them, edges, roots and leaves, true or not."""
+    n, n_tiers = len(dag), int(rng.integers(1, 4))
+    placed, tier = rng.random(n) < rng.choice([0.3, 0.6, 1.0]), rng.integers(0, n_tiers, n)
+    tiers = [np.flatnonzero(placed & (tier == t)).tolist() for t in range(n_tiers)]
+    some = rng.random((4, n, n))
+    return Knowledge(
+        tiers if rng.random() < 0.8 else None,
+        forbidden=np.argwhere((some[0] < 0.05) & ~np.eye(n, dtype=bool)).tolist(),
+        required=np.argwhere((some[1] < 0.07) & (dag == 1)).tolist(),
+        roots=np.flatnonzero(some[2, 0] < 0.05),
+        leaves=np.flatnonzero(some[3, 0] < 0.05),
+    )
+
+
+def keeps(knowledge, dag):
+    """Whether a DAG keeps the knowledge, by the definition of each of its parts."""
+    reach = np.linalg.matrix_power(dag.astype(np.int64) + np.eye(len(dag), dtype=np.int64), 5) > 0
+    tier_of = {v: t for t, tier in enumerate(knowledge.tiers) for v in tier}
+    return (
+        not any(dag[edge] for edge in knowledge.forbidden)
+        and all(dag[edge] for edge in knowledge.required)
+        and not any(dag[:, v].any() for v in knowledge.roots)
+        and not any(dag[v].any() for v in knowledge.leaves)
+        and not any(reach[i, j] and tier_of[i] > tier_of[j] for i in tier_of for j in tier_of)
+    )
+
+
 def test_mpdag_refuses_a_dag_that_violates_the_knowledge():
     knowledge = Knowledge(forbidden=[("a", "b")]).resolve(["a", "b"])
     with pytest.raises(KnowledgeError, match="a → b"):
