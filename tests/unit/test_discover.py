@@ -195,6 +195,13 @@ def test_knowledge_may_come_from_a_file(tmp_path: Path) -> None:
     assert found.cpdag[0, 1] == found.cpdag[1, 0] == 0
 
 
+def test_knowledge_may_be_a_dictionary_and_directs_edges_across_untiered_variables() -> None:
+    covariance = [[1.0, 0.5, 0.25], [0.5, 1.0, 0.5], [0.25, 0.5, 1.0]]
+    moments = qwo.Moments.from_covariance(covariance, 1000, names=["a", "m", "b"])
+    found = qwo.discover(moments, knowledge={"tiers": [["a"], ["b"]]}, random_state=0)
+    assert found.edges == (("a", "---", "m"), ("m", "-->", "b"))
+
+
 def test_contradictory_knowledge_is_refused_before_the_search() -> None:
     knowledge = qwo.Knowledge(required=[("X0", "X1"), ("X1", "X2"), ("X2", "X0")])
     with pytest.raises(KnowledgeError, match="X0"):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from qwo.errors import FileFormatError, InputError, KnowledgeError, MissingFileError
 from qwo.graph import Knowledge, ancestor_matrix
+from qwo.graph.knowledge import as_knowledge
 from qwo.graph.tetrad_knowledge import parse
 from tests.oracles.equivalence import all_dags
 from tests.oracles.random_models import random_dag
@@ -137,11 +138,11 @@ def test_contradictions_are_refused_with_the_reason(knowledge, message):
         ({"forbidden": ["ab"]}, r"forbidden must hold \(cause, effect\) pairs; got 'ab'"),
         ({"required": [("a", "b", "c")]}, "required must hold"),
         ({"required": [{"a", "b"}]}, "required must hold"),
-        ({"tiers": ["ab"]}, r"tiers\[0\] must be a list of variables; write \['ab'\]"),
-        ({"roots": "a"}, r"roots must be a list of variables; write \['a'\]"),
+        ({"tiers": ["ab"]}, r"tiers\[0\] must be a list; write \['ab'\]"),
+        ({"roots": "a"}, r"roots must be a list; write \['a'\]"),
         ({"roots": [True]}, "a name or a column number; got True"),
         ({"leaves": [1.5]}, "a name or a column number; got 1.5"),
-        ({"tiers": [["a"]], "forbidden_within_tiers": [1]}, r"from 0 to 0; got \[1\]"),
+        ({"tiers": [["a"]], "forbidden_within_tiers": [1]}, r"from 0 to 0; got 1"),
     ],
 )
 def test_malformed_arguments_are_refused(knowledge, message):
@@ -380,3 +381,54 @@ def test_what_a_file_cannot_hold_is_refused(tmp_path):
         with pytest.raises(KnowledgeError, match="cannot hold the name"):
             Knowledge(roots=[name]).to_file(path, names=[name, "c"])
     assert not path.exists()
+
+
+def test_knowledge_as_a_dictionary():
+    given = {"tiers": [["a"], ["b"]], "forbidden": [("c", "d")], "forbidden_within_tiers": True}
+    assert as_knowledge(given) == Knowledge(**given)
+
+
+@pytest.mark.parametrize("given", [{"tier": [["a"]]}, {1: 2}, 5, [("a", "b")], Knowledge])
+def test_what_is_no_knowledge_is_refused(given):
+    with pytest.raises(KnowledgeError, match="knowledge"):
+        as_knowledge(given)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *({"tiers": 5}, {"tiers": "ab"}, {"tiers": [5]}, {"forbidden": 5}, {"required": "ab"}),
+        *({"roots": 5}, {"leaves": "a"}, {"tiers": [["a"]], "forbidden_within_tiers": ["x"]}),
+        *({"forbidden_within_tiers": 1.5}, {"forbidden_within_tiers": [0]}, {"roots": None}),
+    ],
+)
+def test_arguments_of_the_wrong_kind_are_refused_by_name(arguments):
+    with pytest.raises(KnowledgeError, match=list(arguments)[-1]):
+        Knowledge(**arguments)
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "// nothing\n"])
+def test_an_empty_file_is_not_silently_no_knowledge(tmp_path, text):
+    path = tmp_path / "knowledge.txt"
+    path.write_text(text)
+    with pytest.raises(FileFormatError, match="is empty"):
+        Knowledge.from_file(path)
+
+
+def test_a_file_that_says_it_knows_nothing_is_read(tmp_path):
+    path = tmp_path / "knowledge.txt"
+    Knowledge().to_file(path)
+    assert Knowledge.from_file(path) == Knowledge()
+
+
+@pytest.mark.parametrize("path", ["", ".", "a\0b"])
+def test_a_folder_or_no_name_is_no_knowledge_file(path):
+    with pytest.raises(InputError, match="knowledge file"):
+        as_knowledge(path)
+
+
+def test_a_variable_named_like_the_opening_line_survives_the_file(tmp_path):
+    path = tmp_path / "knowledge.txt"
+    known = Knowledge(forbidden=[("/knowledge", "comma")], required=[("/knowledge comma", "x")])
+    known.to_file(path)
+    assert Knowledge.from_file(path) == known

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from qwo.discovery.choices import (
 from qwo.discovery.result import Discovery
 from qwo.errors import ArgumentError
 from qwo.graph.cpdag import to_cpdag, to_mpdag
-from qwo.graph.knowledge import Knowledge
+from qwo.graph.knowledge import KnowledgeLike, as_knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
 from qwo.moments.audit import Missing
@@ -52,7 +51,7 @@ def discover(
     random_state: int | None = None,
     n_jobs: int = 1,
     cluster: Any = None,
-    knowledge: Knowledge | str | Path | None = None,
+    knowledge: KnowledgeLike | None = None,
     start: Any = None,
     covariance_estimator: str | Any = "plain",
     missing: Missing = "raise",
@@ -96,8 +95,9 @@ def discover(
         A Dask cluster, or the address of its scheduler, for the restarts of an insertion search on
         the exact BIC: they run in chains of twenty or more, at most eight, so that up to 20 of them
         run here. The graph is the same.
-    knowledge : Knowledge, str or path, optional
-        Background knowledge, or a file of it in Tetrad's format; strictly kept.
+    knowledge : Knowledge, dict, str or path, optional
+        Background knowledge, its arguments as a dictionary, or a file of it in Tetrad's format;
+        strictly kept.
     start : str or sequence, optional
         Order to start from: ``"r2"`` (default; for 201 to 400 variables ``"markov-boundary"`` as
         well, and the better result wins), ``"markov-boundary"`` (default of GRaSP and hill
@@ -226,14 +226,8 @@ def _threads(n_jobs: int) -> int:
     return threads
 
 
-def _resolve(
-    knowledge: Knowledge | str | Path | None, moments: Moments
-) -> ResolvedKnowledge | None:
-    if knowledge is None:
-        return None
-    if not isinstance(knowledge, Knowledge):
-        knowledge = Knowledge.from_file(knowledge)
-    return knowledge.resolve(moments.names)
+def _resolve(knowledge: KnowledgeLike | None, moments: Moments) -> ResolvedKnowledge | None:
+    return None if knowledge is None else as_knowledge(knowledge).resolve(moments.names)
 
 
 def _final_dag(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,7 +15,7 @@ from qwo.errors import ArgumentError, InputError
 from qwo.estimator.path_search import count_threads
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.formats.networkx_graph import to_networkx
-from qwo.graph.knowledge import Knowledge
+from qwo.graph.knowledge import KnowledgeLike
 from qwo.moments import Moments
 from qwo.moments.arrays import Table
 from qwo.moments.audit import Missing
@@ -59,8 +58,9 @@ class QWO(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     cluster : str or dask.distributed.Client, optional
         A Dask cluster for the restarts, as for `qwo.discover`, best by the address of its
         scheduler: an estimator that holds a client cannot be cloned.
-    knowledge : Knowledge, str or path, optional
-        Background knowledge, or a file of it in Tetrad's format; strictly kept.
+    knowledge : Knowledge, dict, str or path, optional
+        Background knowledge, its arguments as a dictionary, or a file of it in Tetrad's format;
+        strictly kept.
     start : str or sequence, optional
         Order to start from.
     covariance_estimator : str or object
@@ -131,7 +131,7 @@ class QWO(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = 1,
         cluster: Any = None,
-        knowledge: Knowledge | str | Path | None = None,
+        knowledge: KnowledgeLike | None = None,
         start: Any = None,
         covariance_estimator: str | Any = "plain",
         missing: Missing = "raise",

@@ -6,14 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from joblib import effective_n_jobs
 
 from qwo.discovery import Discovery, discover
 from qwo.errors import ArgumentError
-from qwo.graph.knowledge import Knowledge
+from qwo.graph.knowledge import KnowledgeLike
 from qwo.moments import Moments
 from qwo.moments.audit import Missing
 from qwo.parallel import run_many
@@ -29,7 +28,7 @@ class PathSettings:
     restarts: int | None
     time_limit: float | None
     random_state: int
-    knowledge: Knowledge | str | Path | None
+    knowledge: KnowledgeLike | None
     start: Any
     covariance_estimator: str | Any
     missing: Missing = "raise"

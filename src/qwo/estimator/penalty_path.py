@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
@@ -23,7 +22,7 @@ from qwo.estimator.path_search import (
 )
 from qwo.estimator.penalty_choice import Method, PenaltyChoice
 from qwo.estimator.stability import smallest_stable
-from qwo.graph.knowledge import Knowledge
+from qwo.graph.knowledge import KnowledgeLike
 from qwo.moments import Moments, as_moments
 from qwo.moments.arrays import Table
 from qwo.moments.audit import Missing
@@ -214,7 +213,7 @@ def penalty_path(
     random_state: int | None = None,
     n_jobs: int | None = 1,
     cluster: Any = None,
-    knowledge: Knowledge | str | Path | None = None,
+    knowledge: KnowledgeLike | None = None,
     start: Any = None,
     covariance_estimator: str | Any = "plain",
     missing: Missing = "raise",

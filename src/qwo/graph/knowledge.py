@@ -6,19 +6,20 @@ the variables of a data set and turns it into the matrices of a `ResolvedKnowled
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from qwo.errors import KnowledgeError
 from qwo.graph import tetrad_knowledge
-from qwo.graph.knowledge_resolution import Edge, resolve
-from qwo.graph.resolved_knowledge import ResolvedKnowledge
-from qwo.names import Variable
+from qwo.graph.resolved_knowledge import Edge, ResolvedKnowledge, resolve
+from qwo.names import Variable, suggestion
 
-__all__ = ["Knowledge", "ResolvedKnowledge"]
+__all__ = ["Knowledge", "ResolvedKnowledge", "as_knowledge"]
 
 
 @dataclass(frozen=True, init=False)
@@ -65,7 +66,8 @@ class Knowledge:
         roots: Iterable[Variable] = (),
         leaves: Iterable[Variable] = (),
     ) -> None:
-        groups = tuple(_variables(f"tiers[{t}]", tier) for t, tier in enumerate(tiers or ()))
+        listed = _listed("tiers", () if tiers is None else tiers)
+        groups = tuple(_variables(f"tiers[{t}]", tier) for t, tier in enumerate(listed))
         for field, value in (
             ("tiers", groups),
             ("forbidden", _edges("forbidden", forbidden)),
@@ -88,7 +90,7 @@ class Knowledge:
         return resolve(self, names)
 
     @classmethod
-    def from_file(cls, path: str | Path) -> Knowledge:
+    def from_file(cls, path: str | os.PathLike[str]) -> Knowledge:
         """The knowledge in a file of Tetrad's format; see `qwo.graph.tetrad_knowledge`."""
         return cls(**tetrad_knowledge.read(path))
 
@@ -120,11 +122,47 @@ class Knowledge:
         )
 
 
-def _variables(field: str, given: Iterable[object]) -> tuple[Variable, ...]:
-    """The variables of one argument, by name or number."""
+KnowledgeLike = Knowledge | Mapping[str, Any] | str | os.PathLike[str]
+"""What every argument ``knowledge`` takes."""
+
+
+def as_knowledge(given: KnowledgeLike) -> Knowledge:
+    """Knowledge from what a user passes for it.
+
+    Parameters
+    ----------
+    given : Knowledge, mapping, str or path
+        A mapping has the arguments of `Knowledge` by name; a file is in Tetrad's format.
+    """
+    if isinstance(given, Knowledge):
+        return given
+    if isinstance(given, Mapping):
+        known = [field.name for field in fields(Knowledge)]
+        for key in given:
+            if key not in known:
+                raise KnowledgeError(f"knowledge has no {key!r}; {suggestion(str(key), known)}")
+        return Knowledge(**given)
+    if isinstance(given, str | os.PathLike):
+        return Knowledge.from_file(given)
+    # Reached by callers whose types nobody checks.
+    raise KnowledgeError(
+        f"knowledge is a {type(given).__name__}; wanted a Knowledge, a dict of its arguments, or "
+        f"the path of a file"
+    )
+
+
+def _listed(field: str, given: object) -> list[Any]:
+    """The items of one argument."""
     if isinstance(given, str):
-        raise KnowledgeError(f"{field} must be a list of variables; write [{given!r}]")
-    return tuple(_variable(field, variable) for variable in given)
+        raise KnowledgeError(f"{field} must be a list; write [{given!r}]")
+    if not isinstance(given, Iterable):
+        raise KnowledgeError(f"{field} must be a list; got {given!r}")
+    return list(given)
+
+
+def _variables(field: str, given: object) -> tuple[Variable, ...]:
+    """The variables of one argument, by name or number."""
+    return tuple(_variable(field, variable) for variable in _listed(field, given))
 
 
 def _variable(field: str, variable: object) -> Variable:
@@ -135,25 +173,26 @@ def _variable(field: str, variable: object) -> Variable:
     raise KnowledgeError(f"{field}: a variable is a name or a column number; got {variable!r}")
 
 
-def _edges(field: str, given: Iterable[object]) -> tuple[Edge, ...]:
+def _edges(field: str, given: object) -> tuple[Edge, ...]:
     edges = []
-    for edge in given:
+    for edge in _listed(field, given):
         if not isinstance(edge, tuple | list | np.ndarray) or len(edge) != 2:
             raise KnowledgeError(f"{field} must hold (cause, effect) pairs; got {edge!r}")
         edges.append((_variable(field, edge[0]), _variable(field, edge[1])))
     return tuple(edges)
 
 
-def _tier_positions(given: Iterable[int] | bool, n_tiers: int) -> tuple[int, ...]:
+def _tier_positions(given: object, n_tiers: int) -> tuple[int, ...]:
     if isinstance(given, bool):
         return tuple(range(n_tiers)) if given else ()
-    positions = sorted({int(t) for t in given})
-    if positions and not 0 <= positions[0] <= positions[-1] < n_tiers:
-        raise KnowledgeError(
-            f"forbidden_within_tiers must hold positions in tiers, from 0 to {n_tiers - 1}; "
-            f"got {positions}"
-        )
-    return tuple(positions)
+    positions = _listed("forbidden_within_tiers", given)
+    for t in positions:
+        if not isinstance(t, int | np.integer) or not 0 <= t < n_tiers:
+            raise KnowledgeError(
+                f"forbidden_within_tiers must hold positions in tiers, from 0 to {n_tiers - 1}; "
+                f"got {t!r}"
+            )
+    return tuple(sorted({int(t) for t in positions}))
 
 
 def _named(variables: Sequence[Variable], names: Sequence[str] | None) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ names with blanks are written; a name with a comma is then put in double quotes.
 from __future__ import annotations
 
 import csv
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -54,14 +55,18 @@ class Fields(TypedDict):
     required: list[Pair]
 
 
-def read(path: str | Path) -> Fields:
+def read(path: str | os.PathLike[str]) -> Fields:
     """The knowledge in a file."""
+    if not str(path):
+        raise MissingFileError("the name of the knowledge file is empty")
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
         raise MissingFileError(f"there is no knowledge file {path}") from error
     except UnicodeDecodeError as error:
         raise FileFormatError(f"the knowledge file {path} is not UTF-8 text: {error}") from error
+    except (OSError, ValueError) as error:  # a folder, a file that is locked, a null character
+        raise FileFormatError(f"cannot read the knowledge file {str(path)!r}: {error}") from error
     return parse(text, source=str(path))
 
 
@@ -140,14 +145,14 @@ class _Section:
 
 def _sections(text: str, source: str) -> list[_Section]:
     sections: list[_Section] = []
-    commas = False
+    commas = opened = False
     for number, raw in enumerate(text.split("\n"), start=1):
         line = raw.strip()
         words = line.lower().split()
         if not words or line.startswith("//"):
             continue
-        if words[0] == "/knowledge":
-            commas = "comma" in words[1:]
+        if words[0] == "/knowledge" and not sections:
+            commas, opened = "comma" in words[1:], True
         elif words[0] in _SECTIONS and (len(words) == 1 or words[0] == "tierstructure"):
             sections.append(_Section(words[0], source, commas))
         elif sections:
@@ -157,6 +162,11 @@ def _sections(text: str, source: str) -> list[_Section]:
                 f"{source}, line {number}: expected /knowledge and then one of "
                 f"{', '.join(_SECTIONS)}; got {line!r}"
             )
+    if not sections and not opened:
+        raise FileFormatError(
+            f"{source} is empty; knowledge begins with a line /knowledge. Pass no file if nothing "
+            f"is known"
+        )
     return sections
 
 
@@ -187,7 +197,7 @@ def _across(causes: Iterable[str], effects: Iterable[str]) -> Iterator[Pair]:
 
 
 def write(
-    path: str | Path,
+    path: str | os.PathLike[str],
     *,
     tiers: Sequence[Sequence[str]],
     forbidden_within_tiers: Sequence[int],
@@ -216,5 +226,5 @@ def write(
 
 def _quoted(name: str) -> str:
     """The name, in quotes if a reader would otherwise split it or take it for something else."""
-    special = "," in name or name.lower().startswith(("//", *_SECTIONS))
+    special = "," in name or name.lower().startswith(("//", "/knowledge", *_SECTIONS))
     return f'"{name}"' if special else name

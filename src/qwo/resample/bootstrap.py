@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace as replaced
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from qwo.discovery import Discovery
 from qwo.discovery.choices import EngineName, SearchName, whole_number
 from qwo.errors import SampleSizeError
-from qwo.graph.knowledge import Knowledge
+from qwo.graph.knowledge import KnowledgeLike, as_knowledge
 from qwo.moments.audit import Missing
 from qwo.resample.checkpoint import Checkpoint
 from qwo.resample.options import (
@@ -51,7 +50,7 @@ def bootstrap(
     alpha: float | None = None,
     gamma: float | None = None,
     restarts: int | None = None,
-    knowledge: Knowledge | str | Path | None = None,
+    knowledge: KnowledgeLike | None = None,
     start: Any = None,
     covariance_estimator: str | Any = "plain",
     missing: Missing = "raise",
@@ -134,8 +133,6 @@ def bootstrap(
         estimator=covariance_estimator,
         missing=missing,
     )
-    if knowledge is not None and not isinstance(knowledge, Knowledge):
-        knowledge = Knowledge.from_file(knowledge)
     options = SearchOptions(
         search=search,
         engine=engine,
@@ -144,7 +141,7 @@ def bootstrap(
         gamma=gamma,
         restarts=restarts,
         time_limit=replicate_time_limit,
-        knowledge=knowledge,
+        knowledge=None if knowledge is None else as_knowledge(knowledge),
         start=start,
     )
     reference = _reference(file, options, prepared, seed)
