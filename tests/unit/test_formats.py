@@ -22,6 +22,7 @@ from qwo.graph.exchange import convert, write_graph
 from qwo.graph.formats import (
     CODES,
     FORMATS,
+    can_hold,
     decode_matrix,
     encode_matrix,
     parse_graph,
@@ -456,3 +457,26 @@ def test_large_sparse_graphs_are_read():
     graph = CausalGraph.from_matrix(matrix)
     for how in FORMATS.values():
         assert how.read(how.write(graph), "graph").reordered(graph.names) == graph
+
+
+@pytest.mark.parametrize("name", ["%fat", "ends in \\", "a b", "1st", "[]", "(x)", "tab\there"])
+def test_a_format_that_cannot_hold_a_name_says_so_and_the_others_hold_it(tmp_path, name):
+    graph = CausalGraph.from_matrix([[0, 1], [0, 0]], [name, "y"])
+    for format_name in FORMATS:
+        reason = can_hold(format_name, graph)
+        path = tmp_path / f"graph.{format_name}"
+        if reason is None:
+            write_graph(graph, path, format_name)
+            assert read_graph(path, format_name).names == graph.names
+        else:
+            assert repr(name) in reason
+            with pytest.raises(FileFormatError):
+                write_graph(graph, path, format_name)
+    assert can_hold("json", graph) is None
+    assert can_hold("adjacency", graph) is None
+
+
+def test_formats_for_dags_cannot_hold_undirected_edges():
+    graph = CausalGraph.from_matrix([[0, 2], [2, 0]], ["x", "y"])
+    refused = {name for name in FORMATS if can_hold(name, graph)}
+    assert refused == {"bnlearn", "lavaan"}

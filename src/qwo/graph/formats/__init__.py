@@ -10,12 +10,13 @@ from qwo.graph.formats.matrix_codes import CODES, decode_matrix, encode_matrix
 from qwo.graph.formats.networkx_graph import from_networkx, to_networkx
 from qwo.graph.formats.objects import to_causal_learn, to_pandas, to_pgmpy, to_pywhy
 from qwo.graph.formats.reading import parse_graph, read_graph
-from qwo.graph.formats.registry import FORMATS, Format, find_format, format_of_name
+from qwo.graph.formats.registry import FORMATS, Format, can_hold, find_format, format_of_name
 
 __all__ = [
     "CODES",
     "FORMATS",
     "Format",
+    "can_hold",
     "decode_matrix",
     "encode_matrix",
     "find_format",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from qwo.errors import ArgumentError, FileFormatError
+from qwo.errors import ArgumentError, FileFormatError, GraphError
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.formats import (
     adjacency,
@@ -121,6 +121,18 @@ def find_format(name: str) -> Format:
     if name not in FORMATS:
         raise ArgumentError(f"there is no graph format {name!r}; choose one of {_choices()}")
     return FORMATS[name]
+
+
+def can_hold(format: str, graph: CausalGraph) -> str | None:  # noqa: A002 - what users would call it
+    """Why a format cannot hold a graph, such as for a name in it; None if it can.
+
+    For those who write a graph in many formats, and would rather skip one than lose the others.
+    """
+    try:
+        find_format(format).write(graph)
+    except (FileFormatError, GraphError) as error:
+        return str(error)
+    return None
 
 
 def format_of_name(file_name: str) -> tuple[str, str] | None:
