@@ -19,13 +19,6 @@ using OrderIn =
 using MaskIn =
     nb::ndarray<const std::uint8_t, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-inline std::vector<int> to_order(const OrderIn& order) {
-    std::vector<int> result(order.shape(0));
-    for (std::size_t i = 0; i < result.size(); ++i)
-        result[i] = static_cast<int>(order.data()[i]);
-    return result;
-}
-
 // A vector as a new NumPy array that owns its memory.
 template <class To, class From>
 nb::ndarray<nb::numpy, To, nb::ndim<1>> to_numpy(const std::vector<From>& values) {

@@ -2,6 +2,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
+#include "checks.hpp"
 #include "qwo/build_info.hpp"
 #include "qwo/kernels.hpp"
 
@@ -24,10 +25,22 @@ void bind_kernels(nb::module_& m) {
         "How the compiled core was built, and which kernels it uses by default.");
 }
 
+void bind_refusals() {
+    nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+        try {
+            std::rethrow_exception(thrown);
+        } catch (const Refusal& refusal) {
+            const nb::object kind = nb::module_::import_("qwo.errors").attr(refusal.name);
+            PyErr_SetString(kind.ptr(), refusal.what());
+        }
+    });
+}
+
 } // namespace qwo::bindings
 
 NB_MODULE(_core, m) {
     m.doc() = "The compiled core of qwo: order factor, exact BIC engine, insertion search.";
+    qwo::bindings::bind_refusals();
     qwo::bindings::bind_kernels(m);
     qwo::bindings::bind_order_factor(m);
     qwo::bindings::bind_parent_sets(m);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bindings.hpp"
+#include "checks.hpp"
 #include "qwo/insertion_scan.hpp"
 
 namespace qwo::bindings {
@@ -25,9 +26,26 @@ nb::ndarray<nb::numpy, T, nb::ndim<2>> zeros(std::size_t rows, std::size_t colum
 
 void construct(OrderFactor* self, const MatrixIn& correlation, double tau, bool count_edges,
                double weight, const std::string& kernels_name) {
-    const int n = static_cast<int>(correlation.shape(0));
-    new (self) OrderFactor(correlation.data(), n, PairCost{tau, count_edges}, weight,
-                           kernels(kernels_name));
+    const int n = checked_correlation(correlation);
+    const PairCost cost{checked_number("tau", tau, 0.0), count_edges};
+    new (self) OrderFactor(correlation.data(), n, cost, checked_number("weight", weight, 0.0),
+                           checked_kernels(kernels_name));
+}
+
+// Refuses a factor that nothing has been loaded into.
+void check_loaded(const OrderFactor& factor) {
+    if (factor.width(0) == 0)
+        throw Refusal("EngineError", "the factor has no order yet: load() comes first");
+}
+
+int checked_variable(const OrderFactor& factor, Whole given) {
+    check_loaded(factor);
+    return checked_index("variable", given, factor.n());
+}
+
+int checked_place(const OrderFactor& factor, Whole given) {
+    check_loaded(factor);
+    return checked_index("place", given, factor.n());
 }
 
 // Applies a change of the order without the GIL and returns the new cost.
@@ -39,17 +57,32 @@ double changed(OrderFactor& factor, Change change) {
 }
 
 double load(OrderFactor& factor, const OrderIn& order, const MatrixIn& inverse_cholesky) {
-    const auto places = to_order(order);
+    const auto places = checked_order(order, factor.n());
+    check_square("the inverse Cholesky factor", inverse_cholesky, places.size());
     return changed(factor, [&] { factor.load(places, inverse_cholesky.data()); });
 }
 
-double permute(OrderFactor& factor, int start, const OrderIn& block) {
-    const auto variables = to_order(block);
+double permute(OrderFactor& factor, Whole first, const OrderIn& block) {
+    check_loaded(factor);
+    const auto variables = checked_variables("variable", block.data(), block.shape(0), factor.n());
+    const int size = static_cast<int>(variables.size());
+    const int start = checked_index("place", first, factor.n() - size + 1);
+    for (const int v : variables) {
+        if (factor.place(v) < start || factor.place(v) >= start + size) {
+            throw Refusal("OrderError", "a block lists the variables that stand from place " +
+                                            std::to_string(start) + " on; variable " +
+                                            std::to_string(v) + " stands at place " +
+                                            std::to_string(factor.place(v)));
+        }
+    }
     return changed(factor, [&] { factor.permute(start, variables); });
 }
 
 FloatMatrix scan(OrderFactor& factor, const OrderIn& variables, int threads) {
-    const auto movers = to_order(variables);
+    check_loaded(factor);
+    std::vector<int> movers(variables.shape(0));
+    for (std::size_t i = 0; i < movers.size(); ++i)
+        movers[i] = checked_variable(factor, Whole{variables.data()[i]});
     auto changes = zeros<double>(movers.size(), static_cast<std::size_t>(factor.n()));
     nb::gil_scoped_release released;
     scan_insertions(factor, movers, changes.data(), threads);
@@ -104,13 +137,17 @@ void bind_order_factor(nb::module_& m) {
 
     factor.def(
         "move",
-        [](OrderFactor& f, int v, int place) { return changed(f, [&] { f.move(v, place); }); },
+        [](OrderFactor& f, Whole variable, Whole place) {
+            const int v = checked_variable(f, variable), target = checked_place(f, place);
+            return changed(f, [&] { f.move(v, target); });
+        },
         nb::arg("variable"), nb::arg("place"));
     factor.def(
         "swap_cost",
-        [](OrderFactor& f, int first, int second) {
+        [](OrderFactor& f, Whole first, Whole second) {
+            const int a = checked_place(f, first), b = checked_place(f, second);
             const std::size_t mark = f.mark();
-            f.swap(first, second);
+            f.swap(a, b);
             const double cost = f.cost();
             f.undo(mark);
             return cost;
@@ -118,19 +155,27 @@ void bind_order_factor(nb::module_& m) {
         nb::arg("first"), nb::arg("second"), "The cost after a swap that is taken back.");
     factor.def(
         "swap",
-        [](OrderFactor& f, int first, int second) {
-            return changed(f, [&] { f.swap(first, second); });
+        [](OrderFactor& f, Whole first, Whole second) {
+            const int a = checked_place(f, first), b = checked_place(f, second);
+            return changed(f, [&] { f.swap(a, b); });
         },
         nb::arg("first"), nb::arg("second"));
     factor.def("permute", &permute, nb::arg("start"), nb::arg("block").noconvert());
     factor.def(
-        "tuck", [](OrderFactor& f, int x, int y) { return changed(f, [&] { f.tuck(x, y); }); },
+        "tuck",
+        [](OrderFactor& f, Whole x, Whole y) {
+            const int a = checked_variable(f, x), b = checked_variable(f, y);
+            return changed(f, [&] { f.tuck(a, b); });
+        },
         nb::arg("x"), nb::arg("y"));
     factor.def("scan", &scan, nb::arg("variables").noconvert(), nb::arg("threads") = 1,
                "Changes of the cost: one row per variable, one column per place.");
 
     factor.def(
-        "parents", [](const OrderFactor& f, int v) { return to_numpy<std::int64_t>(f.parents(v)); },
+        "parents",
+        [](const OrderFactor& f, Whole v) {
+            return to_numpy<std::int64_t>(f.parents(checked_variable(f, v)));
+        },
         nb::arg("variable"));
     factor.def("dag", &dag, "Entry (i, j) is 1 for i -> j.");
     factor.def(
@@ -141,11 +186,20 @@ void bind_order_factor(nb::module_& m) {
         [](const OrderFactor& f) { return copy_rows(f, [&](int k) { return f.precisions(k); }); },
         "D: rows by place, columns by variable.");
 
-    factor.def("mark", &OrderFactor::mark);
+    factor.def("mark", [](OrderFactor& f) {
+        check_loaded(f);
+        return f.mark();
+    });
     factor.def(
-        "undo", [](OrderFactor& f, std::size_t mark) { return changed(f, [&] { f.undo(mark); }); },
+        "undo",
+        [](OrderFactor& f, Whole mark) {
+            const std::size_t m = checked_mark(mark, f.marks());
+            return changed(f, [&] { f.undo(m); });
+        },
         nb::arg("mark"));
-    factor.def("release", &OrderFactor::release, nb::arg("mark"));
+    factor.def(
+        "release", [](OrderFactor& f, Whole mark) { f.release(checked_mark(mark, f.marks())); },
+        nb::arg("mark"));
 }
 
 } // namespace qwo::bindings

@@ -1,5 +1,6 @@
 #include "qwo/parent_sets.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -12,14 +13,18 @@
 #include <utility>
 
 #include "bindings.hpp"
+#include "checks.hpp"
 #include "qwo/insertion_search.hpp"
 
 namespace qwo::bindings {
 
 namespace {
 
-std::vector<std::uint8_t> to_bytes(const MaskIn& mask) {
-    return {mask.data(), mask.data() + mask.size()};
+std::vector<std::uint8_t> to_bytes(const char* what, const std::optional<MaskIn>& mask, int n) {
+    if (!mask.has_value())
+        return {};
+    check_square(what, *mask, static_cast<std::size_t>(n));
+    return {mask->data(), mask->data() + mask->size()};
 }
 
 // The matrix as it is for fits over candidates; for fits over all variables they take whole rows of
@@ -41,11 +46,25 @@ CorrelationRows correlation_rows(const MatrixIn& matrix, bool whole) {
 using ListsIn = std::pair<OrderIn, OrderIn>;
 std::vector<std::vector<std::int32_t>> to_lists(const OrderIn& items, const OrderIn& ends) {
     std::vector<std::vector<std::int32_t>> lists(ends.shape(0));
-    const std::int64_t* next = items.data();
+    const auto size = static_cast<std::int64_t>(items.shape(0));
+    std::int64_t first = 0;
     for (std::size_t v = 0; v < lists.size(); ++v) {
-        const std::int64_t* end = items.data() + ends.data()[v];
-        lists[v].assign(next, end);
-        next = end;
+        const std::int64_t end = checked("the end of a list", ends.data()[v], first, size);
+        lists[v].assign(items.data() + first, items.data() + end);
+        first = end;
+    }
+    return lists;
+}
+
+// The same with one list of variables for each of n.
+std::vector<std::vector<std::int32_t>> checked_lists(const char* what, const OrderIn& items,
+                                                     const OrderIn& ends, int n) {
+    for (std::size_t i = 0; i < items.shape(0); ++i)
+        checked(what, items.data()[i], 0, n - 1LL);
+    std::vector<std::vector<std::int32_t>> lists = to_lists(items, ends);
+    if (lists.size() != static_cast<std::size_t>(n)) {
+        throw Refusal("ShapeError", "wanted " + std::to_string(n) + " lists; got " +
+                                        std::to_string(lists.size()));
     }
     return lists;
 }
@@ -63,24 +82,149 @@ ListsOut from_lists(const std::vector<std::vector<int>>& lists) {
     return {to_numpy<std::int64_t>(items), to_numpy<std::int64_t>(ends)};
 }
 
+using Lists = std::vector<std::vector<int>>;
+
+// Required parents of each variable, if there are any.
+void check_required(const Lists& required, const Lists& candidates, int n) {
+    if (required.empty())
+        return;
+    if (required.size() != static_cast<std::size_t>(n))
+        throw Refusal("ShapeError", "required must have one list for each of the variables");
+    for (std::size_t v = 0; v < required.size(); ++v) {
+        checked_variables("required parent", required[v].data(), required[v].size(), n);
+        for (int p : required[v]) {
+            const auto is_listed = [&](const std::vector<int>& list) {
+                return std::find(list.begin(), list.end(), p) != list.end();
+            };
+            if (p == static_cast<int>(v) || !(candidates.empty() || is_listed(candidates[v]))) {
+                throw Refusal("KnowledgeError",
+                              "variable " + std::to_string(p) +
+                                  " is required, but no candidate, as a parent of " +
+                                  std::to_string(v));
+            }
+        }
+    }
+}
+
 ParentSets make_parent_sets(const MatrixIn& correlation, double n_samples, double penalty,
-                            int max_parents, nb::object may_cause, nb::object precedes,
-                            std::vector<std::vector<int>> required, const std::string& kernel,
-                            const OrderIn& candidates, const OrderIn& ends, bool all_at_first) {
+                            Whole max_parents, const std::optional<MaskIn>& may_cause,
+                            const std::optional<MaskIn>& precedes, Lists required,
+                            const std::string& kernel, const OrderIn& candidates,
+                            const OrderIn& ends, bool all_at_first) {
+    const int n = checked_correlation(correlation);
+    Lists lists;
+    if (ends.shape(0) > 0)
+        lists = checked_lists("candidate", candidates, ends, n);
+    check_required(required, lists, n);
     auto problem = std::make_shared<BicProblem>();
-    problem->correlation = correlation_rows(correlation, ends.shape(0) == 0);
-    problem->n_samples = n_samples;
-    problem->penalty = penalty;
-    problem->max_parents = max_parents;
-    if (!may_cause.is_none()) {
-        problem->constraints.may_cause = to_bytes(nb::cast<MaskIn>(may_cause));
-    }
-    if (!precedes.is_none()) {
-        problem->constraints.precedes = to_bytes(nb::cast<MaskIn>(precedes));
-    }
+    problem->correlation = correlation_rows(correlation, lists.empty());
+    problem->n_samples = checked_number("n_samples", n_samples, 1.0);
+    problem->penalty = checked_number("penalty", penalty, 0.0);
+    problem->max_parents = checked_index("max_parents", max_parents, n);
+    problem->constraints.may_cause = to_bytes("may_cause", may_cause, n);
+    problem->constraints.precedes = to_bytes("precedes", precedes, n);
     problem->constraints.required = std::move(required);
-    return ParentSets(std::move(problem), kernels(kernel), to_lists(candidates, ends),
-                      all_at_first);
+    return ParentSets(std::move(problem), checked_kernels(kernel), lists,
+                      all_at_first && !lists.empty());
+}
+
+// Refuses an engine that has no order yet.
+void check_ready(const ParentSets& self) {
+    if (self.order().empty())
+        throw Refusal("EngineError", "the engine has no order yet: reset() or load() comes first");
+}
+
+int checked_variable(const ParentSets& self, Whole v) {
+    check_ready(self);
+    return checked_index("variable", v, self.n());
+}
+
+void check_unmarked(const ParentSets& self) {
+    check_ready(self);
+    if (self.marks() > 0)
+        throw Refusal("EngineError", "marks must have ended; " + std::to_string(self.marks()) +
+                                         " are outstanding");
+}
+
+// An order that the constraints allow.
+std::vector<int> allowed_order(const ParentSets& self, const OrderIn& given) {
+    std::vector<int> order = checked_order(given, self.n());
+    const Constraints& constraints = self.problem().constraints;
+    if (constraints.precedes.empty())
+        return order;
+    for (std::size_t k = 0; k < order.size(); ++k) {
+        for (std::size_t j = 0; j < k; ++j) {
+            if (constraints.must_precede(order[k], order[j], self.n())) {
+                throw Refusal("KnowledgeError", "variable " + std::to_string(order[k]) +
+                                                    " must stand before " +
+                                                    std::to_string(order[j]));
+            }
+        }
+    }
+    return order;
+}
+
+void reset(ParentSets& self, const OrderIn& order) {
+    const std::vector<int> start = allowed_order(self, order);
+    nb::gil_scoped_release release;
+    self.reset(start);
+}
+
+void move(ParentSets& self, Whole variable, Whole place) {
+    const int v = checked_variable(self, variable);
+    const int target = checked_index("place", place, self.n());
+    const auto [lowest, highest] = self.permitted(v);
+    if (target != self.place(v) && (target < lowest || target > highest)) {
+        throw Refusal("KnowledgeError", "variable " + std::to_string(v) +
+                                            " may stand at the places " + std::to_string(lowest) +
+                                            " to " + std::to_string(highest) + "; got " +
+                                            std::to_string(target));
+    }
+    nb::gil_scoped_release release;
+    self.move(v, target);
+}
+
+// Parents that load() can take: candidates that stand before their child, required ones first.
+void check_parents(const ParentSets& self, const ParentSetsState& state) {
+    std::vector<int> place(state.order.size());
+    for (std::size_t k = 0; k < place.size(); ++k)
+        place[static_cast<std::size_t>(state.order[k])] = static_cast<int>(k);
+    const auto at = [&](int v) { return place[static_cast<std::size_t>(v)]; };
+    const Lists& required = self.problem().constraints.required;
+    for (int v = 0; v < self.n(); ++v) {
+        const std::vector<int>& parents = state.parents[static_cast<std::size_t>(v)];
+        checked_variables("parent", parents.data(), parents.size(), self.n());
+        const std::vector<int>* first =
+            required.empty() ? nullptr : &required[static_cast<std::size_t>(v)];
+        bool fits = first == nullptr || (first->size() <= parents.size() &&
+                                         std::equal(first->begin(), first->end(), parents.begin()));
+        for (int p : parents)
+            fits = fits && at(p) < at(v) && self.may_list(v, p);
+        if (!fits) {
+            throw Refusal("EngineError", "the parents of variable " + std::to_string(v) +
+                                             " do not fit this engine's order and candidates");
+        }
+    }
+}
+
+void load(ParentSets& self, const OrderIn& order, const ListsIn& parents, const ListsIn& checked,
+          double cost) {
+    const ParentSetsState state{allowed_order(self, order),
+                                checked_lists("parent", parents.first, parents.second, self.n()),
+                                to_lists(checked.first, checked.second), cost};
+    if (state.checked.size() != static_cast<std::size_t>(self.n()))
+        throw Refusal("ShapeError", "checked must have one list for each of the variables");
+    check_parents(self, state);
+    nb::gil_scoped_release release;
+    self.load(state);
+}
+
+// Refuses a search whose engine someone else has marked or reset in the meantime.
+void check_search(const InsertionSearch& search, bool restarting) {
+    if (search.is_restarting() != restarting)
+        throw Refusal("EngineError", restarting ? "no restart has begun" : "a restart has begun");
+    if (search.engine().marks() != (restarting ? 1u : 0u))
+        throw Refusal("EngineError", "the marks of the engine are not those of its search");
 }
 
 std::vector<int> sorted_parents(const ParentSets& engine, int v) {
@@ -120,28 +264,20 @@ nb::dict counts_of(const InsertionSearch& search) {
 } // namespace
 
 void bind_parent_sets(nb::module_& m) {
-    using release_gil = nb::call_guard<nb::gil_scoped_release>;
-
     nb::class_<ParentSets>(m, "ParentSets", "Parent sets by grow-shrink for a moving order.")
         .def_static("create", &make_parent_sets, nb::arg("correlation").noconvert(),
                     nb::arg("n_samples"), nb::arg("penalty"), nb::arg("max_parents"),
-                    nb::arg("may_cause").none(), nb::arg("precedes").none(), nb::arg("required"),
-                    nb::arg("kernels"), nb::arg("candidates").noconvert(),
+                    nb::arg("may_cause").none().noconvert(), nb::arg("precedes").none().noconvert(),
+                    nb::arg("required"), nb::arg("kernels"), nb::arg("candidates").noconvert(),
                     nb::arg("ends").noconvert(), nb::arg("all_at_first"),
                     "Candidates of variable v are candidates[ends[v - 1] : ends[v]]; all if there "
                     "are no ends, and until narrow() if all are at first.")
         .def("copy", [](const ParentSets& self) { return ParentSets(self); })
-        .def(
-            "reset",
-            [](ParentSets& self, const OrderIn& order) {
-                const std::vector<int> start = to_order(order);
-                nb::gil_scoped_release release;
-                self.reset(start);
-            },
-            nb::arg("order").noconvert())
+        .def("reset", &reset, nb::arg("order").noconvert())
         .def(
             "state",
             [](const ParentSets& self) {
+                check_ready(self);
                 const ParentSetsState state = self.state();
                 return std::make_tuple(to_numpy<std::int64_t>(state.order),
                                        from_lists(state.parents), from_lists(state.checked),
@@ -149,41 +285,36 @@ void bind_parent_sets(nb::module_& m) {
             },
             "What load() takes: order, parents in fitting order, those that renew() has checked, "
             "and the cost.")
-        .def(
-            "load",
-            [](ParentSets& self, const OrderIn& order, const ListsIn& parents,
-               const ListsIn& checked, double cost) {
-                const ParentSetsState state{to_order(order),
-                                            to_lists(parents.first, parents.second),
-                                            to_lists(checked.first, checked.second), cost};
-                nb::gil_scoped_release release;
-                self.load(state);
-            },
-            nb::arg("order").noconvert(), nb::arg("parents").noconvert(),
-            nb::arg("checked").noconvert(), nb::arg("cost"),
-            "Take up the state of a twin with the same candidates.")
+        .def("load", &load, nb::arg("order").noconvert(), nb::arg("parents").noconvert(),
+             nb::arg("checked").noconvert(), nb::arg("cost"),
+             "Take up the state of a twin with the same candidates.")
         .def_prop_ro("n_variables", &ParentSets::n)
         .def_prop_ro("cost", &ParentSets::cost)
         .def("order", [](const ParentSets& self) { return to_numpy<std::int64_t>(self.order()); })
-        .def("place", &ParentSets::place, nb::arg("variable"))
+        .def_prop_ro("n_marks", &ParentSets::marks)
+        .def(
+            "place",
+            [](const ParentSets& self, Whole v) { return self.place(checked_variable(self, v)); },
+            nb::arg("variable"))
         .def(
             "parents",
-            [](const ParentSets& self, int v) {
-                return to_numpy<std::int64_t>(sorted_parents(self, v));
+            [](const ParentSets& self, Whole v) {
+                return to_numpy<std::int64_t>(sorted_parents(self, checked_variable(self, v)));
             },
             nb::arg("variable"))
         .def(
             "regression",
-            [](const ParentSets& self, int v) {
-                const ParentFit& fit = self.fit(v);
+            [](const ParentSets& self, Whole v) {
+                const ParentFit& fit = self.fit(checked_variable(self, v));
                 return std::make_tuple(fit.parents(), fit.coefficients(), fit.residual_variance());
             },
             nb::arg("variable"),
             "Parents in fitting order, their coefficients, and the residual variance.")
-        .def("move", &ParentSets::move, nb::arg("variable"), nb::arg("place"), release_gil())
+        .def("move", &move, nb::arg("variable"), nb::arg("place"))
         .def(
             "scan",
-            [](ParentSets& self, int v) {
+            [](ParentSets& self, Whole variable) {
+                const int v = checked_variable(self, variable);
                 std::vector<double> changes(static_cast<std::size_t>(self.n()));
                 {
                     nb::gil_scoped_release release;
@@ -192,14 +323,29 @@ void bind_parent_sets(nb::module_& m) {
                 return to_numpy<double>(changes);
             },
             nb::arg("variable"))
-        .def("renew", &ParentSets::renew, nb::arg("variable"), release_gil(),
-             "Take in candidates that have been missed; whether there were any.")
-        .def("narrow", &ParentSets::narrow, release_gil(),
-             "Leave each variable its list of candidates and its parents.")
+        .def(
+            "renew",
+            [](ParentSets& self, Whole variable) {
+                const int v = checked_variable(self, variable);
+                check_unmarked(self);
+                nb::gil_scoped_release release;
+                return self.renew(v);
+            },
+            nb::arg("variable"),
+            "Take in candidates that have been missed; whether there were any.")
+        .def(
+            "narrow",
+            [](ParentSets& self) {
+                check_unmarked(self);
+                nb::gil_scoped_release release;
+                self.narrow();
+            },
+            "Leave each variable its list of candidates and its parents.")
         .def_prop_ro("has_narrowed", &ParentSets::has_narrowed)
         .def(
             "candidates",
-            [](const ParentSets& self, int v) {
+            [](const ParentSets& self, Whole variable) {
+                const int v = checked_index("variable", variable, self.n());
                 const Columns& columns = self.candidates(v);
                 std::vector<int> found;
                 for (int i = 0; i < columns.size(); ++i) {
@@ -209,9 +355,19 @@ void bind_parent_sets(nb::module_& m) {
                 return to_numpy<std::int64_t>(found);
             },
             nb::arg("variable"))
-        .def("mark", &ParentSets::mark)
-        .def("undo", &ParentSets::undo, nb::arg("mark"))
-        .def("release", &ParentSets::release, nb::arg("mark"));
+        .def("mark",
+             [](ParentSets& self) {
+                 check_ready(self);
+                 return self.mark();
+             })
+        .def(
+            "undo",
+            [](ParentSets& self, Whole mark) { self.undo(checked_mark(mark, self.marks())); },
+            nb::arg("mark"))
+        .def(
+            "release",
+            [](ParentSets& self, Whole mark) { self.release(checked_mark(mark, self.marks())); },
+            nb::arg("mark"));
 
     nb::class_<InsertionSearch>(m, "InsertionSearch", "Insertion search in small steps.")
         .def(
@@ -219,6 +375,7 @@ void bind_parent_sets(nb::module_& m) {
             [](InsertionSearch* self, ParentSets& engine, std::uint64_t seed, bool tucks,
                bool sweep, double give_up_descent, double give_up_repair, double give_up_tuck,
                bool settled) {
+                check_unmarked(engine);
                 SearchOptions options;
                 options.tucks = tucks;
                 options.sweep = sweep;
@@ -232,11 +389,31 @@ void bind_parent_sets(nb::module_& m) {
             nb::arg("give_up_repair") = SearchOptions{}.give_up_repair,
             nb::arg("give_up_tuck") = SearchOptions{}.give_up_tuck, nb::arg("settled") = false,
             nb::keep_alive<1, 2>())
-        .def("run", &InsertionSearch::run, nb::arg("seconds"), release_gil(),
-             "Run until done or for so many seconds; True when done.")
-        .def("begin_restart", &InsertionSearch::begin_restart, nb::arg("variables"),
-             nb::arg("distance"), release_gil())
-        .def("end_restart", &InsertionSearch::end_restart, release_gil())
+        .def(
+            "run",
+            [](InsertionSearch& self, double seconds) {
+                check_search(self, self.is_restarting());
+                nb::gil_scoped_release release;
+                return self.run(seconds);
+            },
+            nb::arg("seconds"), "Run until done or for so many seconds; True when done.")
+        .def(
+            "begin_restart",
+            [](InsertionSearch& self, Whole variables, Whole distance) {
+                constexpr int most = INT_MAX / 4;
+                const int count = checked_index("variables", variables, most);
+                const int reach = checked_index("distance", distance, most);
+                check_search(self, false);
+                nb::gil_scoped_release release;
+                self.begin_restart(count, reach);
+            },
+            nb::arg("variables"), nb::arg("distance"))
+        .def("end_restart",
+             [](InsertionSearch& self) {
+                 check_search(self, true);
+                 nb::gil_scoped_release release;
+                 return self.end_restart();
+             })
         .def_prop_ro("phase", [](const InsertionSearch& s) { return phase_name(s.phase()); })
         .def_prop_ro("counts", &counts_of)
         .def_prop_ro("trace", &InsertionSearch::trace);

@@ -67,6 +67,8 @@ class InsertionSearch {
     // Keeps the result if it is not worse, else returns to where the restart began; true if better.
     bool end_restart();
 
+    const ParentSets& engine() const { return engine_; }
+    bool is_restarting() const { return restarting_; }
     SearchPhase phase() const { return phase_; }
     const SearchCounts& counts() const { return counts_; }
     // (seconds of run() so far, cost) each time the cost fell below all earlier values.

@@ -69,6 +69,11 @@ class ParentSets {
         return *(has_narrowed() ? columns_ : later_)[static_cast<std::size_t>(v)];
     }
 
+    // Whether u is among the variables that the fit of v looks at.
+    bool may_list(int v, int u) const {
+        return columns_[static_cast<std::size_t>(v)]->find(u) >= 0;
+    }
+
     // The places that the constraints leave for v while all others stay: lowest and highest.
     std::pair<int, int> permitted(int v) const;
 
@@ -96,6 +101,7 @@ class ParentSets {
     std::size_t mark();
     void undo(std::size_t mark);
     void release(std::size_t mark);
+    std::size_t marks() const { return marks_.size(); }
 
     // Variables whose fit or place has changed, or that are parents of such a one, since the last
     // call; with repetitions.

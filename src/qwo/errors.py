@@ -157,6 +157,10 @@ class OrderError(InputError):
     """A sequence of variables is not a permutation of all of them."""
 
 
+class IndexRangeError(OrderError, IndexError):
+    """The number of a variable or place is out of range; also an `IndexError`."""
+
+
 class KnowledgeError(InputError):
     """Background knowledge contradicts itself or names variables that do not exist."""
 

@@ -11,6 +11,7 @@ then it grows with n times their number, and the search takes in those that have
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,10 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo import _core
-from qwo.errors import ArgumentError
+from qwo.errors import ArgumentError, KnowledgeError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
-from qwo.order.protocol import Changes, EngineBase, check_order
+from qwo.order.build import check_kernels
+from qwo.order.protocol import Changes, EngineBase, as_integers, check_block, check_order
 from qwo.types import Adjacency, FloatArray, Indices
 
 CompiledSearch = _core.InsertionSearch
@@ -91,6 +93,8 @@ class BicEngine(EngineBase):
         candidates: Sequence[Indices] | None = None,
         all_at_first: bool = False,
     ) -> None:
+        if not isinstance(moments, Moments):
+            raise ArgumentError(f"moments must be qwo.Moments; got a {type(moments).__name__}")
         if not (math.isfinite(penalty_discount) and penalty_discount > 0):
             raise ArgumentError(f"penalty_discount must be above 0; got {penalty_discount}")
         if not (math.isfinite(gamma) and gamma >= 0):
@@ -102,7 +106,7 @@ class BicEngine(EngineBase):
         self.max_parents = min(n - 1, _most_parents(self.n_samples, max_parents))
         self._n = n
         self._knowledge = knowledge
-        self._kernels = kernels
+        self._kernels = check_kernels(kernels)
         self._has_lists = candidates is not None
         self._sets = self._make_sets(candidates, all_at_first and self._has_lists)
         if order is None:
@@ -119,7 +123,7 @@ class BicEngine(EngineBase):
             self.penalty,
             self.max_parents,
             *_constraints(self._knowledge),
-            self._kernels or "",
+            self._kernels,
             *_candidates(candidates, self._knowledge, self._n),
             all_at_first,
         )
@@ -186,7 +190,7 @@ class BicEngine(EngineBase):
 
     def reset(self, order: Sequence[int] | Indices) -> float:
         """Start anew from an order; marks are forgotten."""
-        self._sets.reset(check_order(order, self._n).astype(np.int64))
+        self._sets.reset(as_integers(check_order(order, self._n)))
         return self._sets.cost
 
     def move(self, variable: int, place: int) -> float:
@@ -199,8 +203,13 @@ class BicEngine(EngineBase):
 
         Filled from the left, so that only pairs whose order changes ever pass each other.
         """
-        for k, variable in enumerate(block):
-            self._sets.move(int(variable), start + k)
+        order = self.order
+        start, variables = check_block(order, start, block)
+        order[start : start + len(variables)] = variables
+        if self._knowledge is not None and not self._knowledge.allows_order(order):
+            raise KnowledgeError(f"the knowledge forbids the order {order.tolist()[:8]} …")
+        for k, variable in enumerate(variables.tolist(), start):
+            self._sets.move(variable, k)
         return self._sets.cost
 
     def scan(self, variable: int) -> Changes:
@@ -276,9 +285,9 @@ class BicEngine(EngineBase):
 def _most_parents(n_samples: float, given: int | None) -> int:
     if given is None:
         return max(1, int(min(n_samples / SAMPLES_PER_PARENT, 1e9)))
-    if given < 0:
+    if operator.index(given) < 0:
         raise ArgumentError(f"max_parents must not be negative; got {given}")
-    return given
+    return operator.index(given)
 
 
 def _constraints(
@@ -301,13 +310,14 @@ def _candidates(
         return np.empty(0, np.int64), np.empty(0, np.int64)
     if len(lists) != n:
         raise ArgumentError(f"candidates has {len(lists)} lists for {n} variables")
+    lists = [as_integers(own) for own in lists]
     if knowledge is not None:
         allowed, required = knowledge.allowed_parents, knowledge.required
         lists = [
             np.union1d(own[allowed[own, v]], np.flatnonzero(required[:, v]))
             for v, own in enumerate(lists)
         ]
-    flat = np.concatenate(lists).astype(np.int64)
+    flat = as_integers(np.concatenate(lists))
     if flat.size and not (flat.min() >= 0 and flat.max() < n):
         raise ArgumentError(f"candidates go from 0 to {n - 1}; got {flat.min()} … {flat.max()}")
     return flat, np.cumsum([len(own) for own in lists], dtype=np.int64)

@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 
 from qwo import _core
+from qwo.errors import ArgumentError
 
 
 def versions() -> dict[str, Any]:
@@ -21,3 +22,15 @@ def versions() -> dict[str, Any]:
         "scipy": scipy.__version__,
         "core": core,
     }
+
+
+def check_kernels(name: str | None) -> str:
+    """The name of kernels that there are, as the core takes it; "" for the fastest."""
+    if name is None:
+        return ""
+    if name not in _core.available_kernels():
+        raise ArgumentError(
+            f"kernels must be one of {', '.join(_core.available_kernels())} on this processor; "
+            f"got {name!r}"
+        )
+    return name

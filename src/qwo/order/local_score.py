@@ -16,7 +16,14 @@ import numpy as np
 
 from qwo.errors import ArgumentError, EngineError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
-from qwo.order.protocol import Changes, EngineBase, check_order
+from qwo.order.protocol import (
+    Changes,
+    EngineBase,
+    as_index,
+    check_block,
+    check_mark,
+    check_order,
+)
 from qwo.types import Indices, Mask
 
 LocalScore = Callable[[int, tuple[int, ...]], float]
@@ -103,15 +110,17 @@ class LocalScoreEngine(EngineBase):
 
     def permute(self, start: int, block: Sequence[int] | Indices) -> float:
         """Rearrange the variables at the places start, start + 1, … into ``block``."""
-        stop = start + len(block)
+        start, variables = check_block(self.order, start, block)
+        stop = start + len(variables)
         now = self._state
-        order = (*now.order[:start], *(int(v) for v in block), *now.order[stop:])
+        order = (*now.order[:start], *variables.tolist(), *now.order[stop:])
         return self._fit(order, list(now.parents), start, stop)
 
     def scan(self, variable: int) -> Changes:
         """The change of the cost for each place; infinite where the knowledge forbids it."""
         if self._knowledge is None:
             return super().scan(variable)
+        variable = as_index("variable", variable, self.n_variables)
         start = self._state
         first, last = self._knowledge.place_range(start.order, variable)
         changes = np.full(self.n_variables, np.inf)
@@ -122,7 +131,8 @@ class LocalScoreEngine(EngineBase):
 
     def parents(self, variable: int) -> Indices:
         """The parents of a variable in the DAG of the present order, ascending."""
-        return np.array(sorted(self._state.parents[variable]), dtype=np.intp)
+        v = as_index("variable", variable, self.n_variables)
+        return np.array(sorted(self._state.parents[v]), dtype=np.intp)
 
     def mark(self) -> int:
         """Remember the present state. Marks nest."""
@@ -131,13 +141,13 @@ class LocalScoreEngine(EngineBase):
 
     def undo(self, mark: int) -> float:
         """Return to a marked state, exactly; the mark and all after it end."""
-        self._state = self._marks[mark]
+        self._state = self._marks[check_mark(mark, len(self._marks))]
         self.release(mark)
         return self._state.cost
 
     def release(self, mark: int) -> None:
         """Keep the present state; the mark and all after it end."""
-        del self._marks[mark:]
+        del self._marks[check_mark(mark, len(self._marks)) :]
 
     def _fit(self, order: tuple[int, ...], parents: list[Parents], start: int, stop: int) -> float:
         """Enter the state of an order, given the parents of those outside the places to fit."""

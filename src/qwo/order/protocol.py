@@ -7,13 +7,15 @@ take that back.
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
-from qwo.errors import OrderError
+from qwo.errors import EngineError, IndexRangeError, OrderError
 from qwo.types import Adjacency, FloatArray, Indices
 
 Changes = FloatArray
@@ -139,6 +141,8 @@ class EngineBase(ABC):
     def move(self, variable: int, place: int) -> float:
         """Take a variable out and put it in at a place; those between shift by one."""
         order = self.order
+        variable = as_index("variable", variable, len(order))
+        place = as_index("place", place, len(order))
         now = int(np.flatnonzero(order == variable)[0])
         start, stop = min(now, place), max(now, place) + 1
         rest = [int(v) for v in order[start:stop] if v != variable]
@@ -147,7 +151,8 @@ class EngineBase(ABC):
 
     def swap(self, first: int, second: int) -> float:
         """Exchange the variables at two places."""
-        start, stop = min(first, second), max(first, second)
+        places = [as_index("place", k, self.n_variables) for k in (first, second)]
+        start, stop = min(places), max(places)
         block = self.order[start : stop + 1]
         block[[0, -1]] = block[[-1, 0]]
         return self.permute(start, block)
@@ -165,6 +170,7 @@ class EngineBase(ABC):
         Nothing happens if x is not an ancestor of y.
         """
         order = [int(v) for v in self.order]
+        x, y = (as_index("variable", v, len(order)) for v in (x, y))
         start, stop = order.index(x), order.index(y) + 1
         found = {y}
         for v in reversed(order[start:stop]):
@@ -179,6 +185,7 @@ class EngineBase(ABC):
 
     def scan(self, variable: int) -> Changes:
         """The change of the cost for each place to which a variable could move."""
+        variable = as_index("variable", variable, self.n_variables)
         before = self.cost
         changes = np.empty(self.n_variables)
         for place in range(self.n_variables):
@@ -196,9 +203,51 @@ class EngineBase(ABC):
         return dag
 
 
+def as_index(name: str, value: Any, count: int) -> int:
+    """The number of one of so many variables or places; refused if there is none such."""
+    try:
+        index = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer; got {value!r}") from None
+    if not 0 <= index < count:
+        raise IndexRangeError(f"{name} {index} is out of range: wanted 0 to {count - 1}")
+    return index
+
+
+def as_integers(values: Sequence[int] | Indices) -> npt.NDArray[np.int64]:
+    """Integers as the array that the core takes."""
+    given = _as_array(values)
+    if given.ndim != 1 or not (np.issubdtype(given.dtype, np.integer) or given.size == 0):
+        raise OrderError(
+            f"wanted a sequence of integers; got shape {given.shape} of dtype {given.dtype}"
+        )
+    return np.ascontiguousarray(given, dtype=np.int64)
+
+
+def check_block(order: Indices, start: Any, block: Sequence[int] | Indices) -> tuple[int, Indices]:
+    """Where a block begins, and its variables; refused unless they are those that stand there."""
+    variables = as_integers(block).astype(np.intp, copy=False)
+    first = as_index("place", start, len(order) + 1)
+    present = order[first : first + len(variables)]
+    if not np.array_equal(np.sort(present), np.sort(variables)):
+        raise OrderError(
+            f"a block lists the variables that stand from place {first} on, here "
+            f"{present.tolist()[:8]}; got {variables.tolist()[:8]}"
+        )
+    return first, variables
+
+
+def check_mark(mark: Any, marks: int) -> int:
+    """A mark that has not ended, of so many."""
+    try:
+        return as_index("mark", mark, marks)
+    except IndexRangeError:
+        raise EngineError(f"mark {mark} has ended or never was; {marks} are outstanding") from None
+
+
 def check_order(order: Sequence[int] | Indices, n_variables: int) -> Indices:
     """An order as an index array; refused if it is no permutation of 0 … n - 1."""
-    given = np.asarray(order)
+    given = _as_array(order)
     if given.ndim != 1 or len(given) != n_variables:
         raise OrderError(
             f"an order lists each of the {n_variables} variables once; got shape {given.shape}"
@@ -212,3 +261,10 @@ def check_order(order: Sequence[int] | Indices, n_variables: int) -> Indices:
             f"missing: {sorted(set(range(n_variables)) - set(indices.tolist()))[:5]}"
         )
     return indices
+
+
+def _as_array(values: Any) -> npt.NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except ValueError as error:  # as for rows of unequal lengths
+        raise OrderError(f"wanted a sequence of integers: {error}") from error

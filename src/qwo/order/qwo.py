@@ -13,12 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo import _core
-from qwo.errors import ArgumentError, EngineError, OrderError
+from qwo.errors import ArgumentError, EngineError
 from qwo.moments import Moments
+from qwo.order.build import check_kernels
 from qwo.order.edge_test import edge_test
 from qwo.order.lapack import invert_cholesky
 from qwo.order.objective import CappedLikelihood, ObjectiveName, objective_for
-from qwo.order.protocol import Changes, check_order
+from qwo.order.protocol import Changes, as_index, as_integers, check_order
 from qwo.types import Adjacency, FloatArray, Indices
 
 LARGEST_PRECISION = 1e13
@@ -97,7 +98,7 @@ class QwoEngine:
             self.tau,
             not isinstance(self.objective, CappedLikelihood),
             size if isinstance(self.objective, CappedLikelihood) else 1.0,
-            _check_kernels(kernels),
+            check_kernels(kernels),
         )
         self.reset(np.arange(n) if order is None else order)
 
@@ -128,47 +129,31 @@ class QwoEngine:
 
     def move(self, variable: int, place: int) -> float:
         """Take a variable out and put it in at a place; those between shift by one."""
-        if not (0 <= variable < self._n and 0 <= place < self._n):
-            raise self._unknown(variable=variable, place=place)
         return self._settled(self._factor.move(variable, place))
 
     def swap(self, first: int, second: int) -> float:
         """Exchange the variables at two places."""
-        if not (0 <= first < self._n and 0 <= second < self._n):
-            raise self._unknown(first=first, second=second)
         return self._settled(self._factor.swap(first, second))
 
     def swap_cost(self, first: int, second: int) -> float:
         """The cost that `swap` would lead to; nothing changes."""
-        if not (0 <= first < self._n and 0 <= second < self._n):
-            raise self._unknown(first=first, second=second)
         return self._factor.swap_cost(first, second)
 
     def permute(self, start: int, block: Sequence[int] | Indices) -> float:
         """Rearrange the variables at the places start, start + 1, … into ``block``."""
-        variables = _indices(block)
-        present = self.order[max(start, 0) : start + len(variables)]
-        if start < 0 or not np.array_equal(np.sort(present), np.sort(variables)):
-            raise OrderError(
-                f"a block lists the variables that stand from place {start} on, here "
-                f"{present.tolist()[:8]}; got {variables.tolist()[:8]}"
-            )
-        return self._settled(self._factor.permute(start, variables))
+        return self._settled(self._factor.permute(start, as_integers(block)))
 
     def tuck(self, x: int, y: int) -> float:
         """GRaSP's tuck: y and its ancestors after x move, in their order, before x.
 
         Nothing happens if x is not an ancestor of y.
         """
-        if not (0 <= x < self._n and 0 <= y < self._n):
-            raise self._unknown(x=x, y=y)
         return self._settled(self._factor.tuck(x, y))
 
     def scan(self, variable: int) -> Changes:
         """The change of the cost for each place to which a variable could move."""
-        if not 0 <= variable < self._n:
-            raise self._unknown(variable=variable)
-        changes: Changes = self._factor.scan(np.array([variable], dtype=np.intp))[0]
+        mover = np.array([as_index("variable", variable, self._n)])
+        changes: Changes = self._factor.scan(mover)[0]
         return changes
 
     @property
@@ -181,15 +166,10 @@ class QwoEngine:
 
         They share passes over the factor, and threads.
         """
-        movers = _indices(variables)
-        if movers.size and not (movers.min() >= 0 and movers.max() < self._n):
-            raise self._unknown(smallest=movers.min(), largest=movers.max())
-        return self._factor.scan(movers, self.threads)
+        return self._factor.scan(as_integers(variables), self.threads)
 
     def parents(self, variable: int) -> Indices:
         """The parents of a variable in G^π, ascending."""
-        if not 0 <= variable < self._n:
-            raise self._unknown(variable=variable)
         return self._factor.parents(variable)
 
     def dag(self) -> Adjacency:
@@ -227,12 +207,10 @@ class QwoEngine:
 
     def undo(self, mark: int) -> float:
         """Return to a marked state, bit for bit; the mark and all after it end."""
-        self._check_mark(mark)
         return self._factor.undo(mark)
 
     def release(self, mark: int) -> None:
         """Keep the present state; the mark and all after it end."""
-        self._check_mark(mark)
         self._factor.release(mark)
 
     def _settled(self, cost: float) -> float:
@@ -240,16 +218,6 @@ class QwoEngine:
         if self._factor.exchanges > self._exchanges_allowed and not self._factor.n_marks:
             return self.reset(self.order)
         return cost
-
-    def _unknown(self, **given: int) -> OrderError:
-        values = ", ".join(f"{name} = {value}" for name, value in given.items())
-        return OrderError(f"variables and places go from 0 to {self._n - 1}; got {values}")
-
-    def _check_mark(self, mark: int) -> None:
-        if not 0 <= mark < self._factor.n_marks:
-            raise EngineError(
-                f"mark {mark} has ended or never was; {self._factor.n_marks} are outstanding"
-            )
 
 
 def as_given_moments(moments: Moments | npt.ArrayLike, n_samples: float | None) -> Moments:
@@ -294,24 +262,3 @@ def _singular(moments: Moments, variable: int) -> EngineError:
         "use engine='bic', leave out variables, or use covariance_estimator='ledoit-wolf' or 'oas'",
         [name],
     )
-
-
-def _indices(values: Sequence[int] | Indices) -> Indices:
-    """Integers as the array that the core expects."""
-    given = np.asarray(values)
-    if given.ndim != 1 or not (np.issubdtype(given.dtype, np.integer) or given.size == 0):
-        raise OrderError(
-            f"wanted a sequence of integers; got shape {given.shape} of dtype {given.dtype}"
-        )
-    return np.ascontiguousarray(given, dtype=np.intp)
-
-
-def _check_kernels(name: str | None) -> str:
-    if name is None:
-        return ""
-    if name not in _core.available_kernels():
-        raise ArgumentError(
-            f"kernels must be one of {', '.join(_core.available_kernels())} on this processor; "
-            f"got {name!r}"
-        )
-    return name

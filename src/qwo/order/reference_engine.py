@@ -12,11 +12,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from qwo.errors import EngineError, OrderError
 from qwo.moments import Moments
 from qwo.order.edge_test import edge_test
 from qwo.order.objective import ObjectiveName, objective_for, squared_partial_correlations
-from qwo.order.protocol import EngineBase, check_order
+from qwo.order.protocol import EngineBase, as_index, check_block, check_mark, check_order
 from qwo.order.qwo import as_given_moments
 from qwo.order.reference import (
     coefficient_matrix,
@@ -92,18 +91,16 @@ class ReferenceEngine(EngineBase):
 
     def permute(self, start: int, block: Sequence[int] | Indices) -> float:
         """Rearrange the variables at the places start, start + 1, … into ``block``."""
-        stop = start + len(block)
         order = self.order
-        if start < 0 or sorted(order[start:stop].tolist()) != sorted(int(v) for v in block):
-            raise OrderError(
-                f"a block lists the variables that stand from place {start} on; got {list(block)}"
-            )
-        order[start:stop] = block
+        start, variables = check_block(order, start, block)
+        stop = start + len(variables)
+        order[start:stop] = variables
         return self._update(order, start, stop - 1)
 
     def parents(self, variable: int) -> Indices:
         """The parents of a variable in G^π, ascending."""
-        place = int(np.flatnonzero(self._state.order == variable)[0])
+        v = as_index("variable", variable, self.n_variables)
+        place = int(np.flatnonzero(self._state.order == v)[0])
         return np.flatnonzero(self._squared(self._state)[place] > self.tau)
 
     def coefficients(self) -> FloatArray:
@@ -124,15 +121,14 @@ class ReferenceEngine(EngineBase):
 
     def undo(self, mark: int) -> float:
         """Return to a marked state, exactly; the mark and all after it end."""
-        self._check_mark(mark)
+        mark = check_mark(mark, len(self._marks))
         self._state = self._marks[mark]
         del self._marks[mark:]
         return self.cost
 
     def release(self, mark: int) -> None:
         """Keep the present state; the mark and all after it end."""
-        self._check_mark(mark)
-        del self._marks[mark:]
+        del self._marks[check_mark(mark, len(self._marks)) :]
 
     def _update(self, order: Indices, first: int, last: int) -> float:
         """Algorithm 1 from idx_l = first to idx_r = last, and what follows from its rows of Q."""
@@ -157,7 +153,3 @@ class ReferenceEngine(EngineBase):
     @staticmethod
     def _squared(state: _State) -> FloatArray:
         return squared_partial_correlations(state.order, state.factor, state.precisions)
-
-    def _check_mark(self, mark: int) -> None:
-        if not 0 <= mark < len(self._marks):
-            raise EngineError(f"mark {mark} has ended or never was")
