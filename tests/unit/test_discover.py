@@ -257,7 +257,7 @@ def test_cures_named_in_messages_are_parameters() -> None:
         found = qwo.discover(data, missing="drop", random_state=0)
     assert found.params["n_samples"] == 999
     dependent = np.column_stack([data[4:], data[4:, 0] + data[4:, 1]])
-    with pytest.raises(qwo.InputError, match="estimator='ledoit-wolf'"):
+    with pytest.raises(qwo.InputError, match="covariance_estimator='ledoit-wolf'"):
         qwo.discover(dependent)
     with pytest.warns(qwo.DataWarning, match="dependent"):
         shrunk = qwo.discover(dependent, covariance_estimator="ledoit-wolf", random_state=0)

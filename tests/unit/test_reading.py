@@ -224,7 +224,7 @@ class TestCovarianceFiles:
     def test_what_takes_samples_is_refused(self, tmp_path):
         path = tmp_path / "t.cov"
         path.write_text(TETRAD)
-        for options in ({"transform": "log"}, {"estimator": "oas"}):
+        for options in ({"transform": "log"}, {"covariance_estimator": "oas"}):
             with pytest.raises(ArgumentError, match="apply it to the data"):
                 read_moments(path, **options)
 

@@ -319,10 +319,10 @@ class TestOptions:
 
     def test_large_files_are_streamed_by_themselves(self, frame, tmp_path, monkeypatch):
         called = []
-        original = qwo.moments.sources.survey_pieces
-        monkeypatch.setattr("qwo.moments.sources.physical_memory", lambda: 1e4)
+        original = qwo.moments.source.survey_pieces
+        monkeypatch.setattr("qwo.moments.source.physical_memory", lambda: 1e4)
         monkeypatch.setattr(
-            "qwo.moments.sources.survey_pieces",
+            "qwo.moments.source.survey_pieces",
             lambda *args, **options: called.append(1) or original(*args, **options),
         )
         for name in ("t.csv", "t.parquet"):

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy.typing as npt
 
 from qwo.moments.arrays import Columns
 from qwo.moments.audit import Missing
 from qwo.moments.estimation import Estimate
-from qwo.moments.files import CsvFormat
 from qwo.moments.matrices import sample_from_covariance, sample_from_precision
 from qwo.moments.pieces import find_pieces
 from qwo.moments.record import MomentsRecord
-from qwo.moments.sources import (
-    Request,
+from qwo.moments.source import (
+    ReadArguments,
+    ReadOptions,
     estimate_file,
     estimate_frame,
     estimate_matrix,
@@ -27,6 +27,7 @@ from qwo.moments.sources import (
 )
 from qwo.moments.storage import is_archive
 from qwo.moments.streaming import RowPolicy, Watch, Weights
+from qwo.moments.transforms import Transform
 from qwo.moments.updating import updated_estimate
 
 
@@ -57,9 +58,7 @@ class Moments(MomentsRecord):
         cls,
         data: Any,
         names: Sequence[object] | None = None,
-        *,
-        covariance_estimator: str | Any = "plain",
-        missing: Missing = "raise",
+        **reading: Unpack[ReadArguments],
     ) -> Self:
         """Moments of an array, a list of rows, a data frame, or a file.
 
@@ -79,6 +78,9 @@ class Moments(MomentsRecord):
             moments are those of largest Gaussian likelihood given all that the rows have
             (`qwo.moments.em`), with an effective sample size. The last is right if values are
             missing at random.
+        **reading
+            Columns to take or drop, transformations, and how a text file is written: see
+            `qwo.moments.source.ReadOptions`.
 
         Raises
         ------
@@ -94,8 +96,7 @@ class Moments(MomentsRecord):
             return cls.load(data)
         if is_matrix(data):
             return cls.from_covariance_file(data)
-        request = Request(names=names, covariance_estimator=covariance_estimator, missing=missing)
-        return cls._of(estimate_source(data, request))
+        return cls._of(estimate_source(data, ReadOptions(names, **reading)))
 
     @classmethod
     def from_frame(
@@ -104,6 +105,7 @@ class Moments(MomentsRecord):
         *,
         columns: Columns = None,
         drop: Columns = None,
+        transform: Transform = None,
         covariance_estimator: str | Any = "plain",
         missing: Missing = "raise",
     ) -> Self:
@@ -115,11 +117,14 @@ class Moments(MomentsRecord):
             Samples in rows and variables in columns.
         columns, drop : sequence of names or positions, optional
             The columns to take, and those to leave out.
+        transform : str or mapping, optional
+            ``"log"``, ``"log1p"``, ``"rank-normal"`` or ``"standardise"`` for all columns, or a
+            mapping from column names to these.
         covariance_estimator, missing
             As for `from_data`.
         """
-        request = Request(
-            None, columns, drop, covariance_estimator=covariance_estimator, missing=missing
+        request = ReadOptions(
+            None, columns, drop, transform, missing, covariance_estimator=covariance_estimator
         )
         return cls._of(estimate_frame(frame, request))
 
@@ -134,6 +139,7 @@ class Moments(MomentsRecord):
         null_values: Sequence[str] = (),
         columns: Columns = None,
         drop: Columns = None,
+        transform: Transform = None,
         covariance_estimator: str | Any = "plain",
         missing: Missing = "raise",
     ) -> Self:
@@ -152,11 +158,21 @@ class Moments(MomentsRecord):
             Whether the first line holds names; otherwise they are X0, X1, ….
         null_values : sequence of str
             What marks missing values, besides the empty field, NA, NaN, null and their like.
-        columns, drop, covariance_estimator, missing
+        columns, drop, transform, covariance_estimator, missing
             As for `from_frame`.
         """
-        form = CsvFormat(separator, decimal, header, null_values)
-        request = Request(None, columns, drop, None, missing, covariance_estimator, form)
+        request = ReadOptions(
+            None,
+            columns,
+            drop,
+            transform,
+            missing,
+            covariance_estimator,
+            separator,
+            decimal,
+            header,
+            null_values,
+        )
         return cls._of(estimate_file(path, "csv", request))
 
     @classmethod
@@ -166,12 +182,13 @@ class Moments(MomentsRecord):
         *,
         columns: Columns = None,
         drop: Columns = None,
+        transform: Transform = None,
         covariance_estimator: str | Any = "plain",
         missing: Missing = "raise",
     ) -> Self:
         """Moments of a Parquet file, or of a folder of them; parameters as for `from_frame`."""
-        request = Request(
-            None, columns, drop, covariance_estimator=covariance_estimator, missing=missing
+        request = ReadOptions(
+            None, columns, drop, transform, missing, covariance_estimator=covariance_estimator
         )
         return cls._of(estimate_file(path, "parquet", request))
 
@@ -182,6 +199,7 @@ class Moments(MomentsRecord):
         *,
         columns: Columns = None,
         drop: Columns = None,
+        transform: Transform = None,
         missing: RowPolicy = "raise",
         weights: Weights = None,
         separator: str | None = None,
@@ -217,18 +235,21 @@ class Moments(MomentsRecord):
         progress : callable, optional
             Gets a `qwo.moments.streaming.StreamProgress` after each piece.
         """
-        form = CsvFormat(separator, decimal, header, null_values)
-        request = Request(
+        request = ReadOptions(
             columns=columns,
             drop=drop,
+            transform=transform,
             missing=missing,
-            form=form,
+            separator=separator,
+            decimal=decimal,
+            header=header,
+            null_values=null_values,
             weights=weights,
             memory_limit=memory_limit,
             n_jobs=n_jobs,
             progress=progress,
         )
-        return cls._of(estimate_pieces(find_pieces(source, form), request))
+        return cls._of(estimate_pieces(find_pieces(source, request.form), request))
 
     @classmethod
     def from_covariance(
@@ -279,7 +300,7 @@ class Moments(MomentsRecord):
         columns, drop : sequence of names or positions, optional
             The variables to take, and those to leave out.
         """
-        return cls._of(estimate_matrix(path, n_samples, Request(columns=columns, drop=drop)))
+        return cls._of(estimate_matrix(path, n_samples, ReadOptions(columns=columns, drop=drop)))
 
     @classmethod
     def from_precision(

@@ -13,12 +13,11 @@ from qwo.errors import ArgumentError
 from qwo.moments.arrays import Columns, Table
 from qwo.moments.audit import Missing, audit_table
 from qwo.moments.covariance import estimator_name
-from qwo.moments.files import CsvFormat
 from qwo.moments.findings import Audit
 from qwo.moments.moments import Moments
 from qwo.moments.pieces import find_pieces
-from qwo.moments.sources import (
-    Request,
+from qwo.moments.source import (
+    ReadOptions,
     estimate_matrix,
     estimate_source,
     is_matrix,
@@ -60,8 +59,14 @@ def read_table(
     Table
         With `names`, `values` and the columns `refused`, which are not numbers.
     """
-    form = CsvFormat(separator, decimal, header, null_values)
-    request = Request(columns=columns, drop=drop, form=form)
+    request = ReadOptions(
+        columns=columns,
+        drop=drop,
+        separator=separator,
+        decimal=decimal,
+        header=header,
+        null_values=null_values,
+    )
     return transformed(read_source(source, request), transform)
 
 
@@ -128,13 +133,16 @@ def read_moments(
         audit = moments.audit()
         audit.raise_errors()
         return moments, audit
-    request = Request(
+    request = ReadOptions(
         columns=columns,
         drop=drop,
         transform=transform,
         missing=missing,
         covariance_estimator=covariance_estimator,
-        form=CsvFormat(separator, decimal, header, null_values),
+        separator=separator,
+        decimal=decimal,
+        header=header,
+        null_values=null_values,
         weights=weights,
         memory_limit=memory_limit,
         n_jobs=n_jobs,
@@ -174,15 +182,25 @@ def audit_file(
     InputError
         If there is nothing to look at: no such file, lines of unequal length, no such columns.
     """
-    form = CsvFormat(separator, decimal, header, null_values)
-    request = Request(None, columns, drop, transform, missing, covariance_estimator, form)
+    request = ReadOptions(
+        None,
+        columns,
+        drop,
+        transform,
+        missing,
+        covariance_estimator,
+        separator,
+        decimal,
+        header,
+        null_values,
+    )
     if is_archive(source):
         return Moments.load(source).audit()
     if _matrix_meant(source, covariance, n_samples):
         _refuse_options("a covariance matrix", transform, covariance_estimator)
         return estimate_matrix(source, n_samples, request).audit
     if request.streams and reads_in_pieces(source):
-        pieces = find_pieces(source, form)
+        pieces = find_pieces(source, request.form)
         return survey_pieces(
             pieces,
             columns=columns,

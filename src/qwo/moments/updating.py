@@ -11,7 +11,7 @@ from qwo.moments.covariance import Sample
 from qwo.moments.estimation import Estimate
 from qwo.moments.frames import is_frame
 from qwo.moments.partial import partial_sums, sums_of_sample
-from qwo.moments.sources import Request, plain_estimate, read_source
+from qwo.moments.source import ReadOptions, plain_estimate, read_source
 from qwo.moments.streaming import RowPolicy, survey_sums
 from qwo.moments.table_audit import inspect_types
 from qwo.moments.tables import as_table
@@ -32,7 +32,7 @@ def updated_estimate(
 def _new_rows(names: tuple[str, ...], data: Any) -> Table:
     """The columns of the names; those of an array by position."""
     if isinstance(data, str | PathLike):
-        return read_source(data, Request(columns=names))
+        return read_source(data, ReadOptions(columns=names))
     if is_frame(data):
         return selected(as_table(data), names, None)
     table = as_table(data)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -18,7 +18,7 @@ from scipy.special import stdtrit
 from qwo.errors import ArgumentError, ColumnNameError, list_names
 from qwo.graph.dag import topological_order
 from qwo.moments import Moments, as_moments
-from qwo.moments.audit import Missing
+from qwo.moments.source import ReadArguments
 from qwo.names import Variable, as_column, as_pair
 from qwo.sem.linear_sem import LinearSem
 from qwo.sem.regression import Regression, inverse_factor, partial_slopes, t_test
@@ -168,8 +168,7 @@ def adjusted_effect(
     cause: Variable,
     effect: Variable,
     adjust: Iterable[Variable] = (),
-    *,
-    missing: Missing = "raise",
+    **reading: Unpack[ReadArguments],
 ) -> Effect:
     """The coefficient of the cause when the effect is regressed on it and on ``adjust``.
 
@@ -185,11 +184,11 @@ def adjusted_effect(
         Variables by name or column number.
     adjust : iterable of str or int
         Variables to hold fixed.
-    missing : {"raise", "drop", "em"}
-        Whether rows with missing values are an error, are left out, or are used for what they have;
-        see `Moments.from_data`.
+    **reading
+        Columns to take or drop, transformations, missing values and how a text file is written, as
+        for `qwo.moments.source.ReadOptions`.
     """
-    moments = as_moments(data, missing=missing)
+    moments = as_moments(data, **reading)
     x, y = as_pair(moments.names, cause, effect)
     if isinstance(adjust, str):
         raise ColumnNameError(f"adjust is the single string {adjust!r}; wanted a list of variables")

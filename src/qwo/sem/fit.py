@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from qwo.graph.dag import adjacency_lists
 from qwo.moments import Moments, as_moments
-from qwo.moments.audit import Missing
+from qwo.moments.source import ReadArguments
 from qwo.sem.arguments import dag_matrix
 from qwo.sem.linear_sem import LinearSem
 from qwo.sem.regression import Regression, regress
 from qwo.types import Adjacency
 
 
-def fit_sem(data: Any, dag: Any, *, missing: Missing = "raise") -> LinearSem:
+def fit_sem(data: Any, dag: Any, **reading: Unpack[ReadArguments]) -> LinearSem:
     """The linear Gaussian model on a DAG that fits the data best.
 
     Each variable is regressed on its parents, with an intercept: for a DAG with independent noise
@@ -29,9 +29,9 @@ def fit_sem(data: Any, dag: Any, *, missing: Missing = "raise") -> LinearSem:
     dag : array-like, data frame, networkx.DiGraph, or object with an attribute ``dag``
         A matrix has ``A[i, j] = 1`` for i → j in the column order of the data. The nodes of a
         networkx graph are names or column numbers. A `Discovery` has its ``dag``.
-    missing : {"raise", "drop", "em"}
-        Whether rows with missing values are an error, are left out, or are used for what they have
-        (see `Moments.from_data`); with EM, N is the effective sample size.
+    **reading
+        Columns to take or drop, transformations, missing values and how a text file is written, as
+        for `qwo.moments.source.ReadOptions`.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def fit_sem(data: Any, dag: Any, *, missing: Missing = "raise") -> LinearSem:
     >>> fit_sem(data, dag)
     <LinearSem of 4 variables, 4 edges, N = 500>
     """
-    moments = as_moments(data, missing=missing)
+    moments = as_moments(data, **reading)
     matrix = dag_matrix(dag, moments.names).copy()
     matrix.setflags(write=False)
     return LinearSem(moments, matrix, fit_equations(moments, matrix))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from qwo.graph.dag import v_structures
 from qwo.graph.extension import to_dag
 from qwo.graph.pdag import PartialDag
 from qwo.moments import Moments, as_moments
-from qwo.moments.audit import Missing
+from qwo.moments.source import ReadArguments
 from qwo.names import Variable, as_column, as_pair
 from qwo.sem.arguments import pdag_matrix
 from qwo.sem.effects import Effect
@@ -81,7 +81,7 @@ class PossibleEffects(Sequence[Effect]):
 
 
 def ida(
-    data: Any, cpdag: Any, cause: Variable, effect: Variable, *, missing: Missing = "raise"
+    data: Any, cpdag: Any, cause: Variable, effect: Variable, **reading: Unpack[ReadArguments]
 ) -> PossibleEffects:
     """The possible total effects of one variable on another over an equivalence class.
 
@@ -101,24 +101,24 @@ def ida(
         of Perković, Kalisch and Maathuis, UAI 2017).
     cause, effect : str or int
         Variables by name or column number.
-    missing : {"raise", "drop", "em"}
-        Whether rows with missing values are an error, are left out, or are used for what they have;
-        see `Moments.from_data`.
+    **reading
+        Columns to take or drop, transformations, missing values and how a text file is written, as
+        for `qwo.moments.source.ReadOptions`.
     """
-    moments = as_moments(data, missing=missing)
+    moments = as_moments(data, **reading)
     x, y = as_pair(moments.names, cause, effect)
     sets = parent_sets(pdag_matrix(cpdag, moments.names, "cpdag"), x, moments.names)
     return _possible_effects(moments, x, sets, np.array([y]))[0]
 
 
 def ida_all(
-    data: Any, cpdag: Any, cause: Variable, *, missing: Missing = "raise"
+    data: Any, cpdag: Any, cause: Variable, **reading: Unpack[ReadArguments]
 ) -> dict[str, PossibleEffects]:
     """The possible total effects of one variable on each of the others, by their names.
 
     The same as `ida` for each effect in turn, with one factorisation for each parent set.
     """
-    moments = as_moments(data, missing=missing)
+    moments = as_moments(data, **reading)
     x = as_column(moments.names, cause, "cause")
     sets = parent_sets(pdag_matrix(cpdag, moments.names, "cpdag"), x, moments.names)
     others = np.delete(np.arange(moments.n_variables), x)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 from qwo.errors import ArgumentError, SampleSizeError
 from qwo.graph.dag import check_dag
 from qwo.graph.extension import to_dag
 from qwo.moments import as_moments
-from qwo.moments.audit import Missing
+from qwo.moments.source import ReadArguments
 from qwo.sem.arguments import pdag_matrix
 from qwo.sem.fit import fit_equations
 from qwo.sem.fit_indices import bic, log_likelihood, log_residual_variance
@@ -47,7 +47,7 @@ class GraphScore:
 
 
 def score_graph(
-    data: Any, graph: Any, penalty_discount: float = 2.0, *, missing: Missing = "raise"
+    data: Any, graph: Any, penalty_discount: float = 2.0, **reading: Unpack[ReadArguments]
 ) -> GraphScore:
     """The penalised likelihood Σ_v [-N log σ̂²_v - c · |Pa(v)| · log N] of a graph.
 
@@ -63,9 +63,9 @@ def score_graph(
         DAG first: all DAGs of an equivalence class have the same score.
     penalty_discount : float
         c; 1 is the textbook's BIC.
-    missing : {"raise", "drop", "em"}
-        Whether rows with missing values are an error, are left out, or are used for what they have
-        (see `Moments.from_data`); with EM, N is the effective sample size.
+    **reading
+        Columns to take or drop, transformations, missing values and how a text file is written, as
+        for `qwo.moments.source.ReadOptions`.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def score_graph(
     True
     """
     discount = _check_discount(penalty_discount)
-    moments = as_moments(data, missing=missing)
+    moments = as_moments(data, **reading)
     if moments.is_oracle:
         raise SampleSizeError(
             "exact moments (N = ∞) have no finite score; give the number of samples, as in "

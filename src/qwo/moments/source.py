@@ -7,10 +7,10 @@ pieces, and tables in memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypedDict, cast
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -47,9 +47,51 @@ EXPANSION = 5
 """How much larger than its file a compressed text file is, roughly."""
 
 
+class ReadArguments(TypedDict, total=False):
+    """The keyword arguments of whatever reads data; `ReadOptions` says what each means."""
+
+    columns: Columns
+    drop: Columns
+    transform: Transform
+    missing: Missing
+    covariance_estimator: str | Any
+    separator: str | None
+    decimal: str
+    header: bool
+    null_values: Sequence[str]
+    weights: Weights
+    memory_limit: int | str | None
+
+
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What to read of a source, and what to do with it; fields as for `read_moments`."""
+class ReadOptions:
+    """What to read of a source, and what to do with it.
+
+    Attributes
+    ----------
+    names : sequence, optional
+        One name per column of an array or frame, instead of those that it has. Not for files.
+    columns, drop : sequence of names or positions, optional
+        The columns to take, in this order, and those to leave out.
+    transform : str or mapping, optional
+        ``"log"``, ``"log1p"``, ``"rank-normal"`` or ``"standardise"`` for all columns, or a mapping
+        from column names to these.
+    missing : {"raise", "drop", "em"}
+        Whether missing and infinite values are an error, their rows are left out, or the moments
+        are those of largest Gaussian likelihood given all that the rows have.
+    covariance_estimator : str or object
+        ``"plain"``, ``"ledoit-wolf"``, ``"oas"``, or a covariance estimator of scikit-learn.
+    separator, decimal, header, null_values
+        How a text file is written, as for `Moments.from_csv`.
+    weights : name, position or array, optional
+        How many rows each row counts for.
+    memory_limit : int or str, optional
+        Bytes to keep within while reading.
+    n_jobs : int
+        Threads; their number does not change the result.
+    progress : callable, optional
+        Gets a `qwo.moments.streaming.StreamProgress` after each piece.
+    """
 
     names: Sequence[object] | None = None
     columns: Columns = None
@@ -57,11 +99,19 @@ class Request:
     transform: Transform = None
     missing: Missing = "raise"
     covariance_estimator: str | Any = "plain"
-    form: CsvFormat = field(default_factory=CsvFormat)
+    separator: str | None = None
+    decimal: str = "."
+    header: bool = True
+    null_values: Sequence[str] = ()
     weights: Weights = None
     memory_limit: int | str | None = None
     n_jobs: int | None = -1
     progress: Watch | None = None
+
+    @property
+    def form(self) -> CsvFormat:
+        """How text files are written."""
+        return CsvFormat(self.separator, self.decimal, self.header, self.null_values)
 
     @property
     def streams(self) -> bool:
@@ -73,7 +123,7 @@ class Request:
         )
 
 
-def estimate_source(source: Any, request: Request) -> Estimate:
+def estimate_source(source: Any, request: ReadOptions) -> Estimate:
     """Audited moments of a table, in memory or not; a matrix goes by `estimate_matrix`.
 
     Raises
@@ -91,7 +141,7 @@ def estimate_source(source: Any, request: Request) -> Estimate:
     return estimate_moments(table, request.covariance_estimator, request.missing)
 
 
-def estimate_frame(frame: Any, request: Request) -> Estimate:
+def estimate_frame(frame: Any, request: ReadOptions) -> Estimate:
     """Audited moments of a data frame, and of nothing else."""
     if is_dask(frame):
         return _estimate_dask(frame, request)
@@ -100,7 +150,7 @@ def estimate_frame(frame: Any, request: Request) -> Estimate:
 
 
 def estimate_file(
-    path: str | PathLike[str], kind: Literal["csv", "parquet"], request: Request
+    path: str | PathLike[str], kind: Literal["csv", "parquet"], request: ReadOptions
 ) -> Estimate:
     """Audited moments of a file of a known format, whatever its name."""
     file = existing_file(path)
@@ -116,7 +166,7 @@ def estimate_file(
     return estimate_moments(table, request.covariance_estimator, request.missing)
 
 
-def estimate_pieces(pieces: Pieces, request: Request) -> Estimate:
+def estimate_pieces(pieces: Pieces, request: ReadOptions) -> Estimate:
     """Audited moments of data that are read in pieces."""
     _refuse_estimator(request, "are read in pieces")
     found = survey_pieces(
@@ -133,7 +183,7 @@ def estimate_pieces(pieces: Pieces, request: Request) -> Estimate:
     return plain_estimate(found)
 
 
-def estimate_matrix(source: Any, n_samples: float | None, request: Request) -> Estimate:
+def estimate_matrix(source: Any, n_samples: float | None, request: ReadOptions) -> Estimate:
     """Moments with the covariance matrix of a file, array or frame; its audit is not enforced."""
     columns, drop = request.columns, request.drop
     if isinstance(source, str | PathLike):
@@ -153,7 +203,7 @@ def estimate_matrix(source: Any, n_samples: float | None, request: Request) -> E
     return Estimate(names, sample, "given", audit)
 
 
-def read_source(source: Any, request: Request) -> Table:
+def read_source(source: Any, request: ReadOptions) -> Table:
     """The table of a source in memory, not yet transformed, unless it is a matrix in disguise."""
     columns, drop = request.columns, request.drop
     if is_collection(source):
@@ -205,7 +255,7 @@ def _weighted_pieces(source: Any, form: CsvFormat) -> Pieces:
     )
 
 
-def _estimate_dask(source: Any, request: Request) -> Estimate:
+def _estimate_dask(source: Any, request: ReadOptions) -> Estimate:
     _refuse_estimator(request, "are a Dask collection")
     if request.transform is not None:
         raise ArgumentError("transform is not for Dask collections; transform them with Dask")
@@ -222,7 +272,7 @@ def _estimate_dask(source: Any, request: Request) -> Estimate:
     return plain_estimate(found)
 
 
-def _refuse_estimator(request: Request, what: str) -> None:
+def _refuse_estimator(request: ReadOptions, what: str) -> None:
     name = estimator_name(request.covariance_estimator)
     if name != "plain":
         raise ArgumentError(
