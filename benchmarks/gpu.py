@@ -1,140 +1,171 @@
-"""The GPU engine measured: time of moments and scans, and whole searches with their accuracy.
+"""What a GPU saves: `qwo.discover` with device="cpu" and device="gpu", time and accuracy.
 
-    python -m benchmarks.gpu 1000 10000 20000 > gpu.json
+    python -m benchmarks.gpu --sizes 2000 10000 20000 --out benchmarks/results
 
-For each number of variables n: a random linear Gaussian model (ER4), N = 5 n samples drawn and
-their covariance computed on the device. Scans are timed with CUDA events after a warm-up, the
-median of five; searches by the wall clock, from the correlation matrix in the host's memory to the
-DAG, compiled kernels and all. What the factor costs to read once is compared with the bandwidth of
-a copy on the same device.
+For each number of variables n: a random linear Gaussian model (ER4), N = 5 n samples drawn from it,
+and their correlation matrix, from which the search begins. Times are by the wall clock, after a
+small search on each device that compiles and warms up. Results are added to gpu.json in the folder
+after each run, so that sizes may be measured by one command or by several. ``--stand-in`` puts
+NumPy in the place of CuPy, to try the benchmark itself on a machine without a GPU.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
+import platform
 import sys
 import time
-from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from qwo import Moments
+import qwo
+from qwo.device import array_module, computing_with, to_host
 from qwo.graph.distances import skeleton_f1
-from qwo.order.device import GpuEngine, gpu_moments
-from qwo.order.device.cuda import load_cupy
-from qwo.order.objective import ObjectiveName
-from qwo.search.batch_insertion import batch_insertion
 from qwo.simulation.random_graphs import random_dag
+from qwo.types import Adjacency
 
 SAMPLES_PER_VARIABLE = 5
+DEGREE = 4.0
 ROWS = 4096
-BATCH = 128
+WARM_UP = 1100
+"""Variables of the first search: just enough for lists of candidates."""
+
+MOMENTS_ROWS = 20_000
 
 
-def main(sizes: list[int]) -> None:
-    cp = load_cupy()
-    device = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    results: dict[str, Any] = {"device": device, "cupy": cp.__version__, "copy": copy_speed()}
-    searched(*drawn(200, 1), {})  # compiles
-    for n in sizes:
-        moments, dag = drawn(n, seed=5)
-        figures: dict[str, Any] = {"N": int(moments.n_samples)}
-        figures["moments"] = moments_speed(n)
-        for objective in ("edges", "likelihood"):
-            figures[f"scan {objective}"] = scan_speed(moments, objective)
-        figures["searches"] = [
-            searched(moments, dag, test)
-            for test in ({"penalty_discount": 2.0}, {"alpha": 2 / n**2})
-        ]
-        results[str(n)] = figures
-        print(n, figures, file=sys.stderr, flush=True)
-    print(json.dumps(results, indent=1))
+class NumpyAsCupy(ModuleType):
+    """NumPy under the name of CuPy, with a device that is none."""
+
+    def __init__(self) -> None:
+        super().__init__("cupy")
+        runtime = SimpleNamespace(getDeviceCount=lambda: 1, CUDARuntimeError=RuntimeError)
+        self.cuda = SimpleNamespace(runtime=runtime)
+        self.__version__ = f"NumPy {np.__version__} in its place"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
 
 
-def drawn(n: int, seed: int) -> tuple[Moments, Any]:
-    """Moments of N = 5 n samples of a random model, and its DAG."""
-    cp = load_cupy()
+def main() -> int:
+    options = arguments()
+    if options.stand_in:
+        sys.modules["cupy"] = NumpyAsCupy()
+    options.out.mkdir(parents=True, exist_ok=True)
+    target = options.out / "gpu.json"
+    results: dict[str, Any] = json.loads(target.read_text()) if target.exists() else {}
+    results["machine"] = machine(options.devices)
+    failed = False
+    for device in options.devices:
+        failed |= "error" in attempt(device, min(WARM_UP, max(options.sizes)), options.seed + 1)
+    for n in options.sizes:
+        for device in options.devices:
+            figures = attempt(device, n, options.seed)
+            failed |= "error" in figures
+            results.setdefault(str(n), {})[device] = figures
+            target.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+            print(n, device, figures, flush=True)
+    return int(failed)
+
+
+def arguments() -> Any:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[2000, 10_000, 20_000])
+    parser.add_argument("--devices", nargs="+", default=["gpu", "cpu"], choices=["cpu", "gpu"])
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
+    parser.add_argument("--seed", type=int, default=5)
+    parser.add_argument("--stand-in", action="store_true", help="NumPy in the place of CuPy")
+    return parser.parse_args()
+
+
+def machine(devices: list[str]) -> dict[str, Any]:
+    """What the figures were measured on."""
+    found: dict[str, Any] = {"cpus": os.cpu_count(), "python": platform.python_version()}
+    found["processor"] = next(
+        (
+            line.partition(":")[2].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if line.startswith("model name")
+        ),
+        platform.processor(),
+    )
+    if "gpu" in devices:
+        try:
+            cupy = array_module("gpu")
+            found["cupy"] = cupy.__version__
+            found["gpu"] = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
+        except Exception as error:  # noqa: BLE001
+            found["gpu"] = f"{type(error).__name__}: {error}"
+    return found
+
+
+def attempt(device: str, n: int, seed: int) -> dict[str, Any]:
+    """One measurement; a failure is a result, too, and the others go on."""
+    try:
+        return measure(device, n, seed)
+    except Exception as error:  # noqa: BLE001
+        return {"error": f"{type(error).__name__}: {error}"}
+
+
+def measure(device: str, n: int, seed: int) -> dict[str, Any]:
+    """A search from the correlation matrix in the host's memory to the graph."""
+    xp = array_module(device)
+    moments, dag = drawn(n, seed)
+    begin = time.perf_counter()
+    found = qwo.discover(moments, device=device, random_state=0)
+    seconds = time.perf_counter() - begin
+    return {
+        "N": int(moments.n_samples),
+        "seconds": round(seconds, 3),
+        "skeleton F1": round(skeleton_f1(found.dag, dag), 5),
+        "edges": found.n_edges,
+        "true edges": int(dag.sum()),
+        "score": found.score,
+        "status": found.status,
+        "moments seconds": round(moments_seconds(n, xp), 3) if n <= 10_000 else None,
+    }
+
+
+def drawn(n: int, seed: int) -> tuple[qwo.Moments, Adjacency]:
+    """Moments of N = 5 n samples of a random model, and its DAG; the same for every device.
+
+    Samples are drawn where it is fastest, and so differ between machines with and without a GPU.
+    """
+    try:
+        xp = array_module("gpu")
+    except qwo.InputError:
+        xp = np
     rng = np.random.default_rng(seed)
-    dag = random_dag("er", n, 4.0, True, rng)
+    dag = random_dag("er", n, DEGREE, True, rng)
     weights = np.zeros(dag.shape)
     edges = np.nonzero(dag)
     weights[edges] = rng.uniform(0.5, 2.0, len(edges[0])) * rng.choice([-1, 1], len(edges[0]))
-    mixing = cp.linalg.inv(cp.eye(n) - cp.asarray(weights))
-    scale = cp.asarray(np.sqrt(rng.uniform(1.0, 2.0, n)))
-    noise, scatter = cp.random.default_rng(seed), cp.zeros((n, n))
+    mixing = xp.linalg.inv(xp.eye(n) - xp.asarray(weights))
+    scale = xp.asarray(np.sqrt(rng.uniform(1.0, 2.0, n)))
+    noise, scatter = xp.random.default_rng(seed), xp.zeros((n, n))
     n_samples = SAMPLES_PER_VARIABLE * n
     for first in range(0, n_samples, ROWS):
         rows = (noise.standard_normal((min(ROWS, n_samples - first), n)) * scale) @ mixing
         scatter += rows.T @ rows
-    spread = cp.sqrt(cp.diag(scatter))
-    correlation = scatter / (spread[:, None] * spread)
-    correlation = cp.asnumpy((correlation + correlation.T) / 2)
+    spread = xp.sqrt(xp.diagonal(scatter))
+    correlation = to_host((scatter + scatter.T) / (2 * spread[:, None] * spread))
     np.fill_diagonal(correlation, 1.0)
     names = tuple(f"X{k}" for k in range(n))
-    return Moments(names, float(n_samples), np.zeros(n), np.ones(n), correlation), dag
+    return qwo.Moments(names, float(n_samples), np.zeros(n), np.ones(n), correlation), dag
 
 
-def copy_speed() -> float:
-    """Bytes per second, read and written, of a copy on the device."""
-    source = load_cupy().zeros(2**27)
-    return float(2 * source.nbytes / (median_ms(source.copy) / 1e3))
-
-
-def moments_speed(n: int) -> dict[str, float]:
-    """Seconds for the moments of 20,000 rows, on the device and by NumPy on the host."""
-    data = np.random.default_rng(0).normal(size=(20_000, n))
-    seconds = {}
-    for name, compute in (("gpu", gpu_moments), ("numpy", lambda x: np.corrcoef(x, rowvar=False))):
-        begin = time.perf_counter()
-        compute(data)
-        seconds[name] = time.perf_counter() - begin
-    return seconds
-
-
-def scan_speed(moments: Moments, objective: ObjectiveName) -> dict[str, float]:
-    """Milliseconds for all places of one variable and of a batch, and seconds for all variables."""
-    n = moments.n_variables
-    order = np.random.default_rng(0).permutation(n)
-    engine = GpuEngine(moments, objective=objective, order=order, penalty_discount=2.0)
-    one, batch = order[:1], order[:BATCH]
-    lone = median_ms(lambda: engine.scan_best(one))
-    many = median_ms(lambda: engine.scan_best(batch))
-    return {"one ms": lone, f"batch of {BATCH} ms": many, "all s": many * n / BATCH / 1e3}
-
-
-def median_ms(run: Callable[[], object], repeats: int = 5) -> float:
-    """The median time on the device, after a warm-up."""
-    cp = load_cupy()
-    times = []
-    for repeat in range(repeats + 1):
-        begin, end = cp.cuda.Event(), cp.cuda.Event()
-        begin.record()
-        run()
-        end.record()
-        end.synchronize()
-        if repeat:
-            times.append(cp.cuda.get_elapsed_time(begin, end))
-    return float(np.median(times))
-
-
-def searched(moments: Moments, dag: Any, test: dict[str, float]) -> dict[str, Any]:
-    """A search from the R² order to a local optimum of the edge count."""
+def moments_seconds(n: int, xp: Any) -> float:
+    """Seconds from rows in the host's memory to their moments, audit and all."""
+    data = np.random.default_rng(0).standard_normal((MOMENTS_ROWS, n))
     begin = time.perf_counter()
-    engine = GpuEngine(moments, objective="edges", **test)
-    outcome = batch_insertion(engine, random_state=0)
-    found = engine.dag()
-    return {
-        **test,
-        "seconds": time.perf_counter() - begin,
-        "skeleton F1": skeleton_f1(found, dag),
-        "edges": int(found.sum()),
-        "true edges": int(dag.sum()),
-        "moves": outcome.n_moves,
-        "scans": outcome.n_evaluations // moments.n_variables,
-        "status": outcome.status,
-    }
+    with computing_with(xp):
+        qwo.Moments.from_data(data)
+    return time.perf_counter() - begin
 
 
 if __name__ == "__main__":
-    main([int(size) for size in sys.argv[1:]])
+    sys.exit(main())

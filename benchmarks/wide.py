@@ -101,7 +101,7 @@ def search_once(n: int, full: bool, threads: int) -> dict[str, float]:
         seconds, wall = time.process_time() - start, time.perf_counter() - wall
         peak = memory("VmHWM") - before
         inverse = time.process_time()
-        qwo.order.precision.precision_matrix(moments.correlation, moments.n_samples)
+        qwo.order.linalg.precision_matrix(moments.correlation, moments.n_samples)
         inverse = time.process_time() - inverse
     result = qwo.compare(found, dag, aid=False)
     return {

@@ -15,8 +15,8 @@ from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.order.candidates import are_crowded, candidate_parents
+from qwo.order.linalg import precision_matrix
 from qwo.order.local_score import LocalScoreEngine
-from qwo.order.precision import precision_matrix
 from qwo.search.bic_insertion import bic_insertion
 from qwo.simulation import simulate
 from qwo.types import Indices

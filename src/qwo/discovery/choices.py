@@ -6,28 +6,27 @@ import operator
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from qwo.device import to_host
 from qwo.errors import ArgumentError, DataWarning
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.order.candidates import are_crowded, candidate_parents
-from qwo.order.device import GpuEngine
+from qwo.order.linalg import precision_matrix
 from qwo.order.objective import ObjectiveName
-from qwo.order.precision import precision_matrix
 from qwo.order.protocol import OrderEngine
 from qwo.order.qwo import QwoEngine
 from qwo.order.reference_engine import ReferenceEngine
 from qwo.search import Control, SearchOutcome, grasp, hill_climbing, insertion
-from qwo.search.batch_insertion import batch_insertion
 from qwo.search.bic_insertion import bic_insertion
 from qwo.types import FloatArray, Indices
 
 SearchName = Literal["auto", "insertion", "grasp", "hill-climbing"]
-EngineName = Literal["auto", "qwo", "bic", "reference", "gpu"]
+EngineName = Literal["auto", "qwo", "bic", "reference"]
 
 LEAST_RESTARTS = 20
 RESTARTS_TIMES_VARIABLES = 500
@@ -110,8 +109,7 @@ def choose(
             "none. Use engine='qwo', or penalty_discount alone"
         )
     if restarts is None:
-        once = chosen != "insertion" or engine == "gpu"
-        restarts = 0 if once else _default_restarts(moments.n_variables)
+        restarts = 0 if chosen != "insertion" else _default_restarts(moments.n_variables)
     if whole_number("restarts", restarts) < 0:
         raise ArgumentError(f"restarts must not be negative; got {restarts}")
     return Choices(
@@ -153,11 +151,39 @@ def _gamma(gamma: float | None, engine: str | OrderEngine, moments: Moments) -> 
     return WIDE_GAMMA
 
 
-def shared_precision(choices: Choices, moments: Moments) -> FloatArray | None:
-    """The inverse of the correlation matrix, which candidates and start order share; if wanted."""
-    if choices.engine != "bic" or moments.n_variables <= ALL_CANDIDATES_UP_TO:
-        return None
-    return precision_matrix(moments.correlation, moments.n_samples)
+class DenseAlgebra(NamedTuple):
+    """What start orders and the lists of candidates share: see `dense_algebra`."""
+
+    precision: FloatArray | None = None
+    candidates: list[Indices] | None = None
+    late: bool = False
+
+
+def dense_algebra(choices: Choices, moments: Moments, xp: Any = np) -> DenseAlgebra:
+    """The inverse of the correlation matrix, and lists of candidates where there are to be some.
+
+    On the host the inverse is left to those who want it, unless it is for lists.
+
+    Parameters
+    ----------
+    choices : Choices
+        The engine asked for.
+    moments : Moments
+        The data.
+    xp : module
+        The array module that computes; see `qwo.device`.
+    """
+    n, size = moments.n_variables, moments.n_samples
+    listed = choices.engine == "bic" and n > ALL_CANDIDATES_UP_TO
+    if not listed and xp is np:
+        return DenseAlgebra()
+    correlation = xp.asarray(moments.correlation)
+    precision = precision_matrix(correlation, size, xp)
+    if not listed:
+        return DenseAlgebra(to_host(precision))
+    late = n <= ALL_AT_FIRST_UP_TO and are_crowded(correlation, size, xp)
+    lists = candidate_parents(correlation, precision, size, xp=xp)
+    return DenseAlgebra(to_host(precision), lists, late)
 
 
 def make_engine(
@@ -165,9 +191,11 @@ def make_engine(
     moments: Moments,
     knowledge: ResolvedKnowledge | None,
     order: Any,
-    precision: FloatArray | None = None,
+    *,
+    dense: DenseAlgebra,
+    device: str = "cpu",
 ) -> OrderEngine:
-    """The engine at the order to start from; with lists of candidates if there is a precision."""
+    """The engine at the order to start from."""
     if not isinstance(choices.engine, str):
         if choices.engine.n_variables != moments.n_variables:
             raise ArgumentError(
@@ -177,33 +205,25 @@ def make_engine(
         choices.engine.reset(order)
         return choices.engine
     if choices.engine == "bic":
-        lists, late = None, False
-        if precision is not None:
-            lists = candidate_parents(moments.correlation, precision, moments.n_samples)
-            late = moments.n_variables <= ALL_AT_FIRST_UP_TO and are_crowded(
-                moments.correlation, moments.n_samples
-            )
         return BicEngine(
             moments,
             penalty_discount=choices.penalty_discount,
             gamma=choices.gamma,
             knowledge=knowledge,
             order=order,
-            candidates=lists,
-            all_at_first=late,
+            candidates=dense.candidates,
+            all_at_first=dense.late,
         )
-    dense = {"qwo": QwoEngine, "reference": ReferenceEngine, "gpu": GpuEngine}[choices.engine]
-    test = (
+    test: dict[str, Any] = (
         {"alpha": choices.alpha}
         if choices.alpha is not None
         else {"penalty_discount": None if moments.is_oracle else choices.penalty_discount}
     )
-    # At N far above n the edge count guides GRaSP better, the capped likelihood everything else;
-    # but on the many variables of a GPU the latter follows the noise of all the absent edges.
-    edges = choices.search == "grasp" or choices.engine == "gpu"
-    objective: ObjectiveName = "edges" if edges else "likelihood"
-    built: OrderEngine = dense(moments, order=order, objective=objective, **test)
-    return built
+    # At N far above n the edge count guides GRaSP better, the capped likelihood everything else.
+    objective: ObjectiveName = "edges" if choices.search == "grasp" else "likelihood"
+    if choices.engine == "reference":
+        return ReferenceEngine(moments, order=order, objective=objective, **test)
+    return QwoEngine(moments, order=order, objective=objective, device=device, **test)
 
 
 def default_starts(choices: Choices, n_variables: int) -> tuple[str, str | None]:
@@ -247,10 +267,6 @@ def make_search(
                 "a cluster takes the restarts of search='insertion' with engine='bic' alone; got "
                 f"search={choices.search!r} with engine={choices.engine_name!r}: leave cluster out"
             )
-        if choices.search == "insertion" and isinstance(engine, GpuEngine):
-            if choices.restarts:
-                raise ArgumentError(f"engine='gpu' searches once; got restarts={choices.restarts}")
-            return batch_insertion(engine, **shared)
         if choices.search == "insertion":
             if isinstance(engine, QwoEngine):
                 engine.threads = n_jobs

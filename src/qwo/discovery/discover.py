@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from qwo.blas import blas_threads_for
+from qwo.device import Device, array_module, computing_with
 from qwo.discovery.choices import (
     EngineName,
     SearchName,
     choose,
     default_starts,
+    dense_algebra,
     make_engine,
     make_search,
-    shared_precision,
     whole_number,
 )
 from qwo.discovery.result import Discovery
@@ -29,7 +30,7 @@ from qwo.moments import Moments, as_moments
 from qwo.moments.audit import Missing
 from qwo.order.bic import BicEngine
 from qwo.order.build import versions
-from qwo.order.device import gpu_moments
+from qwo.order.linalg import regressions
 from qwo.order.protocol import OrderEngine
 from qwo.parallel import cluster_client
 from qwo.search import Callback, Control, start_order
@@ -55,6 +56,7 @@ def discover(
     start: Any = None,
     covariance_estimator: str | Any = "plain",
     missing: Missing = "raise",
+    device: Device = "cpu",
     callback: Callback | None = None,
     progress: bool = False,
 ) -> Discovery:
@@ -69,10 +71,9 @@ def discover(
         Samples in rows and variables in columns; a file ends in .csv, .tsv, .txt or .parquet.
     search : {"auto", "insertion", "grasp", "hill-climbing"}
         The search over orders.
-    engine : {"auto", "bic", "qwo", "gpu", "reference"} or OrderEngine
-        What builds the DAG of an order: the exact BIC, G^π from the order factor, the same on a
-        CUDA device (for thousands of variables; needs CuPy), G^π by the paper's Algorithm 1
-        (slow), or an object that follows the engine protocol.
+    engine : {"auto", "bic", "qwo", "reference"} or OrderEngine
+        What builds the DAG of an order: the exact BIC, G^π from the order factor, G^π by the
+        paper's Algorithm 1 (slow), or an object that follows the engine protocol.
     penalty_discount : float
         c of the score 2·loglik - c·edges·log N: higher means fewer edges; 1 is the textbook BIC.
     alpha : float, optional
@@ -108,6 +109,10 @@ def discover(
     missing : {"raise", "drop", "em"}
         Whether rows with missing values are an error, are left out, or are used for what they have
         (Gaussian maximum likelihood, with an effective sample size), with a warning.
+    device : {"cpu", "gpu"}
+        Where the dense algebra runs: moments of rows, factorisation and inverse of the correlation
+        matrix, lists of candidates. ``"gpu"`` takes a CUDA device and CuPy; it pays with thousands
+        of variables, and changes nothing but the rounding.
     callback : callable, optional
         Gets a `qwo.search.Progress` several times a second; True stops the search.
     progress : bool
@@ -125,10 +130,11 @@ def discover(
     >>> bool((found.cpdag == qwo.to_cpdag(dag)).all())
     True
     """
-    threads = _threads(n_jobs)
+    threads, xp = _threads(n_jobs), array_module(device)
     with progress_bar(callback, shown=progress) as watch, _client(cluster) as client:
         control = Control(time_limit=time_limit, callback=watch)
-        moments = _moments(data, engine, covariance_estimator, missing)
+        with computing_with(xp):
+            moments = as_moments(data, covariance_estimator=covariance_estimator, missing=missing)
         resolved = _resolve(knowledge, moments)
         choices = choose(
             search,
@@ -145,16 +151,14 @@ def discover(
         second = None
         if start is None:
             start, second = default_starts(choices, moments.n_variables)
-        # The GPU reads the order "r2" off its own factor, which spares the host O(n³).
-        own = choices.engine == "gpu" and isinstance(start, str) and start == "r2"
         # Threads of BLAS have only the factorisations to work on, a third to a half of n³ each.
         with blas_threads_for(moments.n_variables**3 / 2), keyboard_heard(control):
-            precision = shared_precision(choices, moments)
-            given = moments, resolved, rng, precision
-            first = None if own and resolved is None else _start(start, *given)
+            dense = dense_algebra(choices, moments, xp)
+            given = moments, resolved, rng, dense.precision
+            first = _start(start, *given)
             rival = None if second is None else _start(second, *given)
-            built = make_engine(choices, moments, resolved, first, precision)
-            del precision, given
+            built = make_engine(choices, moments, resolved, first, dense=dense, device=device)
+            del dense, given
             outcome = make_search(choices, resolved, threads, rival, client)(built, control, rng)
     dag = _final_dag(built, moments, resolved, penalty_discount)
     return Discovery(
@@ -179,19 +183,12 @@ def discover(
             "random_state": random_state,
             "n_jobs": n_jobs,
             "start": start if isinstance(start, str) else "given",
+            "device": device,
             "n_samples": moments.n_samples,
             "estimator": moments.estimator,
         },
         versions=versions(),
     )
-
-
-def _moments(data: Any, engine: Any, estimator: Any, missing: Missing) -> Moments:
-    """The moments of the data; on the GPU if that is where the search will be."""
-    plain = isinstance(estimator, str) and estimator == "plain" and missing == "raise"
-    if isinstance(engine, str) and engine == "gpu" and plain and not isinstance(data, Moments):
-        return gpu_moments(data)
-    return as_moments(data, covariance_estimator=estimator, missing=missing)
 
 
 def _start(
@@ -260,18 +257,7 @@ def _score(engine: OrderEngine, moments: Moments, dag: Adjacency, penalty_discou
     if isinstance(engine, BicEngine):
         variances = engine.residual_variances()
     else:
-        variances = _variances(moments.correlation, dag)
+        variances = np.array([left for *_, left in regressions(moments.correlation, dag)])
     fit = -moments.n_samples * float(np.log(variances).sum())
     # 0.0 - 0.0 would be printed with a sign for the empty graph.
     return 0.0 + fit - penalty_discount * int(dag.sum()) * math.log(moments.n_samples)
-
-
-def _variances(correlation: FloatArray, dag: Adjacency) -> FloatArray:
-    """The variance of each standardised variable given its parents."""
-    variances = np.ones(len(dag))
-    for child, column in enumerate(dag.T):
-        parents = np.flatnonzero(column)
-        if parents.size:
-            cross = correlation[parents, child]
-            variances[child] -= cross @ np.linalg.solve(correlation[parents][:, parents], cross)
-    return variances

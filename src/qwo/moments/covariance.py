@@ -16,11 +16,15 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.linalg.blas import dsyrk
 
+from qwo.device import present_module, to_host
 from qwo.errors import ArgumentError
 from qwo.types import FloatArray
 
 BLOCK_ENTRIES = 1 << 16
 """Entries of the centred copy that is alive at a time: half a megabyte, to stay in the cache."""
+
+DEVICE_ENTRIES = 1 << 25
+"""Entries that go to a device at a time: a quarter of a gigabyte."""
 
 MIN_BLOCK_ROWS = 256
 """Fewer rows than this would make the matrix product of a wide table wait for memory."""
@@ -94,6 +98,9 @@ def sample_moments(
     ones = np.ones(len(blocks[0]))
     total = np.zeros(n_columns)
     scatter = np.zeros((n_columns, n_columns), order="F")
+    if safe and present_module() is not np:
+        total, scatter = _sums_elsewhere(values, shift, present_module())
+        blocks = []
     for block in blocks:
         centred = buffer[: len(block)]
         if safe:
@@ -115,6 +122,20 @@ def sample_moments(
         scales=spans / math.sqrt(n_rows) * spread * unit,
         correlation=correlation,
     )
+
+
+def _sums_elsewhere(
+    values: FloatArray, shift: FloatArray, xp: Any
+) -> tuple[FloatArray, FloatArray]:
+    """Sums of deviations from a shift, and of their products, by another array module."""
+    n_rows, n_columns = values.shape
+    total, scatter = xp.zeros(n_columns), xp.zeros((n_columns, n_columns))
+    rows = max(DEVICE_ENTRIES // n_columns, 1)
+    for start in range(0, n_rows, rows):
+        centred = xp.asarray(values[start : start + rows]) - xp.asarray(shift)
+        total += centred.sum(axis=0)
+        scatter += centred.T @ centred
+    return to_host(total), to_host(scatter).T
 
 
 def _blocks(values: FloatArray) -> list[FloatArray]:

@@ -10,8 +10,11 @@ should not come in before the first descent of the search has ended: see `are_cr
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from qwo.device import to_host
 from qwo.order.bic import ORACLE_SAMPLES
 from qwo.order.edge_test import BicRule
 from qwo.types import FloatArray, Indices
@@ -36,11 +39,18 @@ this. At n = 1500 and N = 5n that is so from an average degree of 5 on; and ther
 end far from the best score, by 80 edges' prices and more, if lists are there from the start."""
 
 
-def are_crowded(correlation: FloatArray, n_samples: float) -> bool:
+ROWS_AT_ONCE = 256
+"""Rows that are ranked together: few calls for a device, and few megabytes for the host."""
+
+
+def are_crowded(correlation: FloatArray, n_samples: float, xp: Any = np) -> bool:
     """Whether variables are correlated with so many others that lists should come in late."""
     threshold = BicRule().threshold(len(correlation), min(n_samples, ORACLE_SAMPLES))
-    counts = [np.count_nonzero(row**2 > threshold) - 1 for row in correlation]
-    return bool(np.median(counts) > CROWDED)
+    counts = [
+        to_host(xp.count_nonzero(correlation[rows] ** 2 > threshold, axis=1)) - 1
+        for rows in _batches(len(correlation))
+    ]
+    return bool(np.median(np.concatenate(counts)) > CROWDED)
 
 
 def candidate_parents(
@@ -50,6 +60,7 @@ def candidate_parents(
     *,
     partial: int = PARTIAL,
     marginal: int = MARGINAL,
+    xp: Any = np,
 ) -> list[Indices]:
     """For each variable those with the largest partial and marginal correlations, ascending.
 
@@ -58,32 +69,48 @@ def candidate_parents(
     correlation : ndarray, n×n
         The correlation matrix.
     precision : ndarray, n×n
-        Its inverse, as `qwo.order.precision.precision_matrix` has it.
+        Its inverse, as `qwo.order.linalg.precision_matrix` has it.
     n_samples : float
         N; what is left of it after conditioning on n variables says which partial correlations are
         significant.
     partial, marginal : int
         How many are taken for their correlation with the variable given all others (more, if more
         are significant), and for that given nothing.
+    xp : module
+        The array module of both matrices, which computes; the lists are in the host's memory.
     """
     n = len(correlation)
     left = min(n_samples, ORACLE_SAMPLES) - n
     threshold = BicRule().threshold(n, left) if left >= 2 else 1.0
-    scales = 1.0 / np.sqrt(np.diag(precision))
+    scales = 1.0 / xp.sqrt(xp.diagonal(precision))
     lists = []
-    for v in range(n):
-        given_all = precision[v] * scales * scales[v]
-        significant = int(np.count_nonzero(given_all**2 > threshold)) - 1
-        count = max(partial, min(significant, MOST_SIGNIFICANT))
-        lists.append(
-            np.union1d(_largest(given_all, v, count), _largest(correlation[v], v, marginal))
-        )
+    for rows in _batches(n):
+        given_all = precision[rows] * scales * scales[rows, None]
+        significant = to_host(xp.count_nonzero(given_all**2 > threshold, axis=1)) - 1
+        counts = np.maximum(partial, np.minimum(significant, MOST_SIGNIFICANT))
+        for own, near in zip(
+            _largest(given_all, rows, counts, xp),
+            _largest(correlation[rows], rows, np.full(len(counts), marginal), xp),
+            strict=True,
+        ):
+            lists.append(np.union1d(own, near))
     return lists
 
 
-def _largest(values: FloatArray, v: int, count: int) -> Indices:
-    """The variables other than v with the largest values by magnitude."""
-    sizes = np.abs(values)
-    sizes[v] = -1.0
-    n = len(sizes)
-    return np.argpartition(sizes, n - 1 - min(count, n - 1))[n - min(count, n - 1) :]
+def _batches(n: int) -> list[slice]:
+    return [slice(first, min(first + ROWS_AT_ONCE, n)) for first in range(0, n, ROWS_AT_ONCE)]
+
+
+def _largest(values: Any, rows: slice, counts: Indices, xp: Any) -> list[Indices]:
+    """For each of some rows the other variables with the largest values by magnitude."""
+    sizes = xp.abs(values)
+    height, n = sizes.shape
+    sizes[xp.arange(height), xp.arange(rows.start, rows.stop)] = -1.0
+    counts = np.minimum(counts, n - 1)
+    found: list[Indices] = [np.empty(0, np.intp)] * height
+    for count in np.unique(counts).tolist():
+        chosen = np.flatnonzero(counts == count)
+        ranked = xp.argpartition(sizes[xp.asarray(chosen)], n - 1 - count, axis=1)
+        for row, own in zip(chosen.tolist(), to_host(ranked[:, n - count :]), strict=True):
+            found[row] = own
+    return found

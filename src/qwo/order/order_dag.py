@@ -12,6 +12,7 @@ import numpy as np
 from qwo.errors import ArgumentError, ColumnNameError, OrderError, list_names
 from qwo.moments import Moments, as_moments
 from qwo.order.bic import BicEngine
+from qwo.order.linalg import regressions
 from qwo.order.protocol import OrderEngine, check_order
 from qwo.order.qwo import QwoEngine
 from qwo.order.reference_engine import ReferenceEngine
@@ -161,13 +162,9 @@ def _fit(moments: Moments, dag: Adjacency) -> tuple[FloatArray, FloatArray]:
 
     They are computed on the correlation matrix and then rescaled.
     """
-    correlation, scales = moments.correlation, moments.scales
-    coefficients = np.zeros(dag.shape)
-    variances = np.ones(len(dag))
-    for child in range(len(dag)):
-        parents = np.flatnonzero(dag[:, child])
-        cross = correlation[parents, child]
-        slopes = np.linalg.solve(correlation[np.ix_(parents, parents)], cross)
+    scales = moments.scales
+    coefficients, variances = np.zeros(dag.shape), np.ones(len(dag))
+    for child, parents, slopes, left in regressions(moments.correlation, dag):
         coefficients[parents, child] = slopes
-        variances[child] -= cross @ slopes
+        variances[child] = left
     return coefficients * (scales / scales[:, None]), variances * scales**2

@@ -8,16 +8,18 @@ the order are exchanged by one Givens rotation of their rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from qwo import _core
+from qwo.device import array_module
 from qwo.errors import ArgumentError, EngineError
 from qwo.moments import Moments
 from qwo.order.build import check_kernels
 from qwo.order.edge_test import edge_test
-from qwo.order.lapack import invert_cholesky
+from qwo.order.linalg import inverse_cholesky as invert
 from qwo.order.objective import CappedLikelihood, ObjectiveName, objective_for
 from qwo.order.protocol import Changes, as_index, as_integers, check_order
 from qwo.types import Adjacency, FloatArray, Indices
@@ -66,6 +68,8 @@ class QwoEngine:
     threads : int
         Among how many `scan_many` shares the variables; also an attribute. The result does not
         depend on it.
+    device : {"cpu", "gpu"}
+        Where the factor is built; moves and scans run on the host.
 
     Raises
     ------
@@ -84,8 +88,10 @@ class QwoEngine:
         kernels: str | None = None,
         order: Sequence[int] | Indices | None = None,
         threads: int = 1,
+        device: str = "cpu",
     ) -> None:
         self.threads = threads
+        self._xp = array_module(device)
         self.moments = as_given_moments(moments, n_samples)
         n, size = self.moments.n_variables, self.moments.n_samples
         rule = edge_test(penalty_discount, alpha, n_variables=n, n_samples=size)
@@ -125,7 +131,7 @@ class QwoEngine:
     def reset(self, order: Sequence[int] | Indices) -> float:
         """Start anew from an order, O(n³); marks are forgotten."""
         places = check_order(order, self._n)
-        return self._factor.load(places, inverse_cholesky(self.moments, places))
+        return self._factor.load(places, inverse_cholesky(self.moments, places, self._xp))
 
     def move(self, variable: int, place: int) -> float:
         """Take a variable out and put it in at a place; those between shift by one."""
@@ -232,7 +238,7 @@ def as_given_moments(moments: Moments | npt.ArrayLike, n_samples: float | None) 
     return moments
 
 
-def inverse_cholesky(moments: Moments, order: Indices) -> FloatArray:
+def inverse_cholesky(moments: Moments, order: Indices, xp: Any = np) -> FloatArray:
     """L with its columns by place: the inverse of the Cholesky factor of S in an order, 2n³/3.
 
     Raises
@@ -241,11 +247,9 @@ def inverse_cholesky(moments: Moments, order: Indices) -> FloatArray:
         If the matrix is singular up to rounding. Whether it is does not depend on the order, since
         column sums of L² are the diagonal of the inverse correlation matrix.
     """
-    permuted = moments.correlation[np.ix_(order, order)]
-    failed = invert_cholesky(permuted)
+    inverse, failed = invert(moments.correlation[np.ix_(order, order)], xp)
     if failed:
         raise _singular(moments, int(order[failed - 1]))
-    inverse: FloatArray = np.tril(permuted)
     precisions = np.einsum("ki,ki->i", inverse, inverse)
     worst = int(np.argmax(precisions))
     if not precisions[worst] < LARGEST_PRECISION:

@@ -2,7 +2,7 @@
 
 All are functions of the correlation matrix, so that units do not matter. Where it is singular, as
 always for n ≥ N, its mixture with a little of the identity takes its place: see
-`qwo.order.precision`.
+`qwo.order.linalg`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from qwo.errors import ArgumentError, OrderError, list_names
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.order.edge_test import BicRule, edge_test
-from qwo.order.precision import precision_matrix
+from qwo.order.linalg import precision_matrix
 from qwo.order.protocol import check_order
 from qwo.types import FloatArray, Indices
 

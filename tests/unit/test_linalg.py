@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from qwo.order.lapack import invert_cholesky
+from qwo.order.linalg import invert_cholesky
 from tests.oracles.random_models import random_covariance
 
 

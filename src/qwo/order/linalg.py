@@ -1,0 +1,194 @@
+"""Dense algebra: the inverse of a correlation matrix, of its Cholesky factor, and regressions.
+
+On the host this is LAPACK without the GIL, through the C interface of SciPy. The wrappers in
+`scipy.linalg.lapack` hold the GIL for as long as a factorisation takes, and other threads wait.
+`scipy.linalg.cython_lapack` exports the same routines as C functions, and ctypes releases the GIL
+while it calls one. Another array module, such as CuPy, computes the same from its own Cholesky
+factor: see `qwo.device`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any, Literal
+
+import numpy as np
+from scipy.linalg import cython_lapack
+
+from qwo.device import to_host
+from qwo.types import Adjacency, FloatArray, Indices
+
+RIDGE = 0.01
+"""Weight of the identity in the mixture that stands in for a singular correlation matrix."""
+
+Routine = Literal["dpotrf", "dtrtri", "dpotri"]
+
+
+def precision_matrix(correlation: FloatArray, n_samples: float, xp: Any = np) -> FloatArray:
+    """The inverse of the correlation matrix, or of its mixture with the identity: see `RIDGE`.
+
+    The mixture is taken where there is no inverse, as always for n ≥ N. It takes n³ operations and
+    the memory of the result.
+
+    Parameters
+    ----------
+    correlation : ndarray, n×n
+        The correlation matrix, an array of `xp`.
+    n_samples : float
+        N.
+    xp : module
+        The array module that computes; the result is an array of it.
+    """
+    inverse: FloatArray = xp.array(correlation, order="C")
+    if len(correlation) < n_samples and _inverted(inverse, xp):
+        return inverse
+    xp.multiply(correlation, 1 - RIDGE, out=inverse)
+    each = xp.arange(len(inverse))
+    inverse[each, each] += RIDGE
+    _inverted(inverse, xp)
+    return inverse
+
+
+def inverse_cholesky(matrix: FloatArray, xp: Any = np) -> tuple[FloatArray, int]:
+    """L with L S Lᵀ = I, lower triangular, and 0.
+
+    Or, where S is not positive definite, the number of the first leading block that is not. The
+    memory of S is used.
+
+    Parameters
+    ----------
+    matrix : ndarray, n×n, C-contiguous
+        S, in the host's memory, as the result is.
+    xp : module
+        The array module that computes.
+    """
+    if xp is not np:
+        half = _inverse_factor(xp.asarray(matrix), xp)
+        if half is not None:
+            return to_host(half), 0
+    failed = invert_cholesky(matrix)
+    return np.tril(matrix), failed
+
+
+def regressions(
+    correlation: FloatArray, dag: Adjacency
+) -> Iterator[tuple[int, Indices, FloatArray, float]]:
+    """Each variable with its parents, their coefficients, and the variance that they leave.
+
+    Everything is on the scale of correlations.
+    """
+    for child, column in enumerate(dag.T):
+        parents = np.flatnonzero(column)
+        cross = correlation[parents, child]
+        slopes = np.linalg.solve(correlation[parents][:, parents], cross)
+        yield child, parents, slopes, 1.0 - float(cross @ slopes)
+
+
+def _inverted(matrix: FloatArray, xp: Any) -> bool:
+    """Replace a matrix by its inverse, if it has one."""
+    if xp is np:
+        return invert(matrix) == 0
+    half = _inverse_factor(matrix, xp)
+    if half is None:
+        return False
+    xp.matmul(half.T, half, out=matrix)
+    # What rounds differently on both sides of the diagonal is averaged.
+    matrix += matrix.T.copy()
+    matrix /= 2
+    return True
+
+
+def _inverse_factor(matrix: FloatArray, xp: Any) -> Any:
+    """L with L S Lᵀ = I by an array module; None where S is not positive definite."""
+    try:
+        lower = xp.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return None
+    # CuPy need not raise: what it leaves is no number then.
+    if not bool((xp.diagonal(lower) > 0).all()) or not bool(xp.isfinite(lower[-1]).all()):
+        return None
+    return xp.tril(xp.linalg.inv(lower))
+
+
+def invert_cholesky(matrix: FloatArray) -> int:
+    """Replace the lower triangle of a symmetric matrix S by that of L, where L S Lᵀ = I.
+
+    Parameters
+    ----------
+    matrix : ndarray, n×n, C-contiguous
+        S; only its lower triangle is read and written.
+
+    Returns
+    -------
+    int
+        0, or the number k of the first leading k×k block that is not positive definite.
+    """
+    n = _check(matrix)
+    # A row is a column to LAPACK, so that our lower triangle is its upper one.
+    size, info = ctypes.c_int(n), ctypes.c_int(0)
+    address = ctypes.c_void_p(matrix.ctypes.data)
+    _routine("dpotrf", 5)(b"U", ctypes.byref(size), address, ctypes.byref(size), ctypes.byref(info))
+    if info.value == 0:
+        _routine("dtrtri", 6)(
+            b"U", b"N", ctypes.byref(size), address, ctypes.byref(size), ctypes.byref(info)
+        )
+    return info.value
+
+
+def invert(matrix: FloatArray) -> int:
+    """Replace a positive definite symmetric matrix by its inverse.
+
+    Parameters
+    ----------
+    matrix : ndarray, n×n, C-contiguous
+        The matrix; spoilt if there is no inverse.
+
+    Returns
+    -------
+    int
+        0, or the number k of the first leading k×k block that is not positive definite.
+    """
+    n = _check(matrix)
+    size, info = ctypes.c_int(n), ctypes.c_int(0)
+    address = ctypes.c_void_p(matrix.ctypes.data)
+    steps: tuple[Routine, ...] = ("dpotrf", "dpotri")
+    for name in steps:
+        _routine(name, 5)(b"U", ctypes.byref(size), address, ctypes.byref(size), ctypes.byref(info))
+        if info.value:
+            return info.value
+    _mirror(matrix)
+    return 0
+
+
+def _mirror(matrix: FloatArray) -> None:
+    """Copy the lower triangle to the upper one, a few rows at a time."""
+    n, step = len(matrix), 64
+    for start in range(0, n, step):
+        stop = min(start + step, n)
+        matrix[start:stop, stop:] = matrix[stop:, start:stop].T
+        square = matrix[start:stop, start:stop]
+        square[:] = np.tril(square) + np.tril(square, -1).T
+
+
+def _check(matrix: FloatArray) -> int:
+    n = len(matrix)
+    if matrix.shape != (n, n) or not matrix.flags.c_contiguous or not matrix.flags.writeable:
+        raise ValueError(f"wanted a writeable C-contiguous square matrix; got {matrix.shape}")
+    return n
+
+
+@cache
+def _routine(name: Routine, n_arguments: int) -> Callable[..., None]:
+    """A LAPACK routine; all of its arguments are pointers."""
+    api = ctypes.pythonapi
+    api.PyCapsule_GetName.restype = ctypes.c_char_p
+    api.PyCapsule_GetName.argtypes = [ctypes.py_object]
+    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    capsule: Any = cython_lapack.__pyx_capi__[name]
+    address = api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
+    arguments = [ctypes.c_void_p] * n_arguments
+    routine: Callable[..., None] = ctypes.CFUNCTYPE(None, *arguments)(address)
+    return routine
