@@ -32,5 +32,6 @@ nb::ndarray<nb::numpy, To, nb::ndim<1>> to_numpy(const std::vector<From>& values
 void bind_kernels(nb::module_& m);
 void bind_order_factor(nb::module_& m);
 void bind_parent_sets(nb::module_& m);
+void bind_posterior(nb::module_& m);
 
 } // namespace qwo::bindings

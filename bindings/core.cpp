@@ -44,4 +44,5 @@ NB_MODULE(_core, m) {
     qwo::bindings::bind_kernels(m);
     qwo::bindings::bind_order_factor(m);
     qwo::bindings::bind_parent_sets(m);
+    qwo::bindings::bind_posterior(m);
 }

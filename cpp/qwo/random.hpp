@@ -22,6 +22,9 @@ class Random {
     // Uniform in 0 .. bound - 1 (the bias of the modulus is below 2^-32 for int bounds).
     int below(int bound) { return static_cast<int>(next() % static_cast<std::uint64_t>(bound)); }
 
+    // Uniform in [0, 1), a multiple of 2^-53.
+    double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+
     template <class T>
     void shuffle(std::vector<T>& items) {
         for (std::size_t i = items.size(); i > 1; --i) {

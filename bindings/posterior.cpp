@@ -1,0 +1,340 @@
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "bindings.hpp"
+#include "qwo/beyond_lists.hpp"
+#include "qwo/graph_chain.hpp"
+
+namespace qwo::bindings {
+
+namespace {
+
+using Lists = ParentLists::Lists;
+using VectorIn = nb::ndarray<const double, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using MasksIn =
+    nb::ndarray<const std::uint32_t, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using FloatsOut = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
+using MasksOut = nb::ndarray<nb::numpy, std::uint32_t, nb::ndim<2>>;
+
+constexpr std::size_t kMostCandidates = 24;
+
+void demand(bool holds, const std::string& message) {
+    if (!holds)
+        throw std::invalid_argument(message);
+}
+
+void check_variable(int v, int n) {
+    if (v < 0 || v >= n)
+        throw std::out_of_range("variable " + std::to_string(v) + " is not in 0 .. " +
+                                std::to_string(n - 1));
+}
+
+// Every list names other variables, each once.
+void check_lists(const Lists& lists, std::size_t n, const std::string& name) {
+    demand(lists.size() == n, name + ": wanted one list for each of " + std::to_string(n) +
+                                  " variables, got " + std::to_string(lists.size()));
+    for (std::size_t v = 0; v < n; ++v) {
+        std::vector<std::uint8_t> seen(n, 0);
+        seen[v] = 1;
+        for (const int u : lists[v]) {
+            check_variable(u, static_cast<int>(n));
+            demand(!seen[static_cast<std::size_t>(u)],
+                   name + ": variable " + std::to_string(u) + " is in the list of " +
+                       std::to_string(v) + " twice, or is the variable itself");
+            seen[static_cast<std::size_t>(u)] = 1;
+        }
+    }
+}
+
+ParentLists make_lists(const Lists& candidates, const Lists& core, const Lists& earlier) {
+    const std::size_t n = candidates.size();
+    check_lists(candidates, n, "candidates");
+    check_lists(core, n, "core");
+    check_lists(earlier, n, "earlier");
+    for (std::size_t v = 0; v < n; ++v) {
+        demand(candidates[v].size() <= kMostCandidates,
+               "variable " + std::to_string(v) + " has " + std::to_string(candidates[v].size()) +
+                   " candidates; at most " + std::to_string(kMostCandidates) + " fit a table");
+        for (const int u : core[v])
+            demand(std::find(candidates[v].begin(), candidates[v].end(), u) == candidates[v].end(),
+                   "variable " + std::to_string(u) + " is both candidate and core parent of " +
+                       std::to_string(v));
+    }
+    return {candidates, core, earlier};
+}
+
+std::vector<double> finite_numbers(const double* data, std::size_t count, const char* name) {
+    std::vector<double> values(data, data + count);
+    demand(std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); }),
+           std::string(name) + " has values that are not finite");
+    return values;
+}
+
+void construct_tables(ScoreTables* tables, const MatrixIn& matrix, const VectorIn& constants,
+                      const VectorIn& exponents, double determinant, const Lists& candidates,
+                      const Lists& core, const Lists& earlier, int threads) {
+    const std::size_t n = matrix.shape(0);
+    demand(n > 0 && matrix.shape(1) == n && candidates.size() == n,
+           "the matrix must be square, with one row for each list of candidates");
+    demand(exponents.shape(0) == constants.shape(0), "constants and exponents differ in length");
+    demand(std::isfinite(determinant), "the weight of the determinant is not finite");
+    ParentLists lists = make_lists(candidates, core, earlier);
+    for (std::size_t v = 0; v < n; ++v)
+        demand(candidates[v].size() + core[v].size() < constants.shape(0),
+               "variable " + std::to_string(v) + " may have more parents than there are constants");
+    FamilyScore score{static_cast<int>(n), finite_numbers(matrix.data(), n * n, "the matrix"),
+                      finite_numbers(constants.data(), constants.shape(0), "constants"),
+                      finite_numbers(exponents.data(), exponents.shape(0), "exponents"),
+                      determinant};
+    nb::gil_scoped_release release;
+    new (tables) ScoreTables(std::move(score), std::move(lists), threads);
+}
+
+ParentMask check_mask(const ParentLists& lists, int v, std::uint64_t mask) {
+    check_variable(v, lists.n());
+    demand((mask >> lists.size(v)) == 0, "mask " + std::to_string(mask) + " of variable " +
+                                             std::to_string(v) + " exceeds its list");
+    return static_cast<ParentMask>(mask);
+}
+
+void check_place(ParentMask allowed, int place) {
+    demand(place >= 0 && place < static_cast<int>(kMostCandidates) && ((allowed >> place) & 1u),
+           "place " + std::to_string(place) + " is not allowed");
+}
+
+// Masks of draws, one row each: within the lists and without cycles.
+const ParentMask* check_draws(const ParentLists& lists, const MasksIn& masks) {
+    const auto n = static_cast<std::size_t>(lists.n());
+    demand(masks.shape(1) == n, "masks must have one column for each variable");
+    std::vector<int> parents, missing(n), ready;
+    std::vector<std::vector<int>> children(n);
+    for (std::size_t d = 0; d < masks.shape(0); ++d) {
+        std::size_t placed = 0;
+        ready.clear();
+        for (auto& list : children)
+            list.clear();
+        for (int v = 0; v < lists.n(); ++v) {
+            const std::uint32_t mask = masks.data()[d * n + static_cast<std::size_t>(v)];
+            lists.parents(v, check_mask(lists, v, mask), parents);
+            parents.insert(parents.end(), lists.earlier(v).begin(), lists.earlier(v).end());
+            for (const int u : parents)
+                children[static_cast<std::size_t>(u)].push_back(v);
+            missing[static_cast<std::size_t>(v)] = static_cast<int>(parents.size());
+            if (parents.empty())
+                ready.push_back(v);
+        }
+        for (; !ready.empty(); ++placed) {
+            const int u = ready.back();
+            ready.pop_back();
+            for (const int v : children[static_cast<std::size_t>(u)]) {
+                if (--missing[static_cast<std::size_t>(v)] == 0)
+                    ready.push_back(v);
+            }
+        }
+        demand(placed == n, "draw " + std::to_string(d) + " has a cycle");
+    }
+    return masks.data();
+}
+
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<2>> matrix_of(std::vector<T> values, std::size_t rows,
+                                                 std::size_t columns) {
+    auto* owned = new std::vector<T>(std::move(values));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::ndarray<nb::numpy, T, nb::ndim<2>>(owned->data(), {rows, columns}, owner);
+}
+
+void construct_chain(GraphChain* chain, const ScoreTables& tables, const OrderIn& order,
+                     std::uint64_t seed) {
+    const auto n = static_cast<std::size_t>(tables.n());
+    demand(order.shape(0) == n, "the order must have " + std::to_string(n) + " variables");
+    std::vector<int> places(n, -1);
+    for (std::size_t k = 0; k < n; ++k) {
+        const std::int64_t v = order.data()[k];
+        demand(v >= 0 && v < tables.n() && places[static_cast<std::size_t>(v)] < 0,
+               "the order is no permutation: " + std::to_string(v) + " at place " +
+                   std::to_string(k));
+        places[static_cast<std::size_t>(v)] = static_cast<int>(k);
+    }
+    for (int v = 0; v < tables.n(); ++v) {
+        for (const int u : tables.lists().earlier(v))
+            demand(places[static_cast<std::size_t>(u)] < places[static_cast<std::size_t>(v)],
+                   "variable " + std::to_string(u) + " must come before " + std::to_string(v));
+    }
+    new (chain) GraphChain(tables, to_order(order), seed);
+}
+
+std::pair<MasksOut, nb::ndarray<nb::numpy, double, nb::ndim<1>>>
+run_chain(GraphChain& chain, int draws, int thin, double joint, double reversals, double parents) {
+    demand(draws >= 0 && thin >= 1, "wanted draws >= 0 and thin >= 1");
+    for (const double share : {joint, reversals, parents})
+        demand(share >= 0.0 && share <= 1000.0, "moves per variable must be between 0 and 1000");
+    const auto n = static_cast<std::size_t>(chain.tables().n());
+    const auto count = static_cast<std::size_t>(draws);
+    std::vector<ParentMask> masks(count * n);
+    std::vector<double> log_scores(count);
+    {
+        nb::gil_scoped_release release;
+        chain.run(draws, thin, {joint, reversals, parents}, masks.data(), log_scores.data());
+    }
+    return {matrix_of(std::move(masks), count, n), to_numpy<double>(log_scores)};
+}
+
+// Means of the conditional probabilities, as a matrix with entry (u, v) for u -> v.
+FloatsOut edge_means(const GraphChain& chain) {
+    const ParentLists& lists = chain.tables().lists();
+    const auto n = static_cast<std::size_t>(lists.n());
+    std::vector<double> means(n * n, 0.0);
+    const double visits = static_cast<double>(std::max<std::int64_t>(chain.visits(), 1));
+    for (int v = 0; v < lists.n(); ++v) {
+        const auto column = static_cast<std::size_t>(v);
+        for (int b = 0; b < lists.size(v); ++b)
+            means[static_cast<std::size_t>(lists.candidate(v, b)) * n + column] =
+                chain.edge_sums(v)[static_cast<std::size_t>(b)] / visits;
+        for (const int u : lists.core(v))
+            means[static_cast<std::size_t>(u) * n + column] = 1.0;
+    }
+    return matrix_of(std::move(means), n, n);
+}
+
+std::pair<FloatsOut, FloatsOut> outside(const ScoreTables& tables, const MasksIn& masks,
+                                        const MaskIn& possible) {
+    const auto n = static_cast<std::size_t>(tables.n());
+    demand(possible.shape(0) == n && possible.shape(1) == n, "`possible` must be n by n");
+    demand(masks.shape(0) > 0, "no draws");
+    const ParentMask* draws = check_draws(tables.lists(), masks);
+    PairValues ratios, near;
+    {
+        nb::gil_scoped_release release;
+        ratios_outside(tables, draws, masks.shape(0), possible.data(), ratios, near);
+    }
+    return {matrix_of(std::move(ratios), n, n), matrix_of(std::move(near), n, n)};
+}
+
+FloatsOut of_core(const ScoreTables& tables, const MasksIn& masks) {
+    const auto n = static_cast<std::size_t>(tables.n());
+    demand(masks.shape(0) > 0, "no draws");
+    const ParentMask* draws = check_draws(tables.lists(), masks);
+    PairValues ratios;
+    {
+        nb::gil_scoped_release release;
+        ratios_of_core(tables, draws, masks.shape(0), ratios);
+    }
+    return matrix_of(std::move(ratios), n, n);
+}
+
+std::pair<FloatsOut, FloatsOut> relations(const Lists& candidates, const Lists& core,
+                                          const MasksIn& masks) {
+    const ParentLists lists = make_lists(candidates, core, Lists(candidates.size()));
+    const auto n = static_cast<std::size_t>(lists.n());
+    const ParentMask* draws = check_draws(lists, masks);
+    PairValues paths, blankets;
+    {
+        nb::gil_scoped_release release;
+        count_relations(lists, draws, masks.shape(0), paths, blankets);
+    }
+    return {matrix_of(std::move(paths), n, n), matrix_of(std::move(blankets), n, n)};
+}
+
+void bind_tables(nb::module_& m) {
+    nb::class_<ScoreTables>(m, "ScoreTables",
+                            "Scores of all sets of candidate parents, and their sums.")
+        .def("__init__", &construct_tables, nb::arg("matrix").noconvert(),
+             nb::arg("constants").noconvert(), nb::arg("exponents").noconvert(),
+             nb::arg("determinant"), nb::arg("candidates"), nb::arg("core"), nb::arg("earlier"),
+             nb::arg("threads") = 1,
+             "log s(v, P) = constants[p] - exponents[p] log c - determinant log det R_PP.")
+        .def_prop_ro("n_variables", &ScoreTables::n)
+        .def_prop_ro("n_bytes", &ScoreTables::bytes)
+        .def(
+            "score",
+            [](const ScoreTables& self, int v, std::uint32_t mask) {
+                const ParentMask parents = check_mask(self.lists(), v, mask);
+                return self.best(v) + self.score(v, parents);
+            },
+            nb::arg("variable"), nb::arg("parents"))
+        .def(
+            "sum",
+            [](const ScoreTables& self, int v, std::uint32_t mask) {
+                const ParentMask allowed = check_mask(self.lists(), v, mask);
+                return self.best(v) + self.sum(v, allowed);
+            },
+            nb::arg("variable"), nb::arg("allowed"))
+        .def(
+            "sum_with",
+            [](const ScoreTables& self, int v, std::uint32_t mask, int place) {
+                const ParentMask allowed = check_mask(self.lists(), v, mask);
+                check_place(allowed, place);
+                return self.best(v) + self.sum_with(v, allowed, place);
+            },
+            nb::arg("variable"), nb::arg("allowed"), nb::arg("place"))
+        .def(
+            "draws",
+            [](const ScoreTables& self, int v, std::uint32_t mask, int count, std::uint64_t seed,
+               int place) {
+                const ParentMask allowed = check_mask(self.lists(), v, mask);
+                demand(count >= 0, "wanted a number of draws");
+                if (place >= 0)
+                    check_place(allowed, place);
+                Random random(seed);
+                std::vector<ParentMask> found(static_cast<std::size_t>(count));
+                for (ParentMask& drawn : found)
+                    drawn = place < 0 ? self.draw(v, allowed, random)
+                                      : self.draw_with(v, allowed, place, random);
+                return to_numpy<std::uint32_t>(found);
+            },
+            nb::arg("variable"), nb::arg("allowed"), nb::arg("count"), nb::arg("seed"),
+            nb::arg("place") = -1,
+            "Sets drawn from the subsets of the allowed one; those with a place if it is given.")
+        .def("ratios_outside", &outside, nb::arg("masks").noconvert(),
+             nb::arg("possible").noconvert(),
+             "Means of p(G + edge) / p(G) for edges outside the lists, and how near they are.")
+        .def("ratios_of_core", &of_core, nb::arg("masks").noconvert(),
+             "Means of p(G without a core edge, or with it turned round) / p(G).");
+}
+
+} // namespace
+
+void bind_posterior(nb::module_& m) {
+    using release_gil = nb::call_guard<nb::gil_scoped_release>;
+
+    bind_tables(m);
+    nb::class_<GraphChain>(m, "GraphChain", "A Markov chain on orders and DAGs.")
+        .def("__init__", &construct_chain, nb::arg("tables"), nb::arg("order").noconvert(),
+             nb::arg("seed"), nb::keep_alive<1, 2>())
+        .def(
+            "settle",
+            [](GraphChain& self, int sweeps) {
+                demand(sweeps >= 0, "wanted a number of sweeps");
+                nb::gil_scoped_release release;
+                self.settle(sweeps);
+            },
+            nb::arg("sweeps"), "Sweeps of order MCMC, then a DAG given the order.")
+        .def("run", &run_chain, nb::arg("draws"), nb::arg("thin") = 1, nb::arg("joint") = 0.5,
+             nb::arg("reversals") = 3.0, nb::arg("parents") = 1.0,
+             "Parent masks, a row for each draw, and log scores.")
+        .def("edge_means", &edge_means,
+             "Means of the conditional probabilities of the edges since they were forgotten.")
+        .def("forget_sums", &GraphChain::forget_sums, release_gil())
+        .def("order", [](const GraphChain& self) { return to_numpy<std::int64_t>(self.order()); })
+        .def_prop_ro("order_log_score", &GraphChain::order_log_score)
+        .def_prop_ro("counts", [](const GraphChain& self) {
+            const MoveCounts& counts = self.counts();
+            return std::make_tuple(counts.joint_tried, counts.joint_taken, counts.reversals_tried,
+                                   counts.reversals_taken);
+        });
+    m.def("count_relations", &relations, nb::arg("candidates"), nb::arg("core"),
+          nb::arg("masks").noconvert(),
+          "How many draws have a path from i to j, and j in the Markov blanket of i.");
+}
+
+} // namespace qwo::bindings

@@ -1,0 +1,83 @@
+// Which parents a variable may have in a posterior over DAGs, and which it has for certain.
+//
+// A set of candidate parents of v is a mask over v's list. Core parents are in every DAG and take
+// no bit. `earlier` holds, for each variable, those that every order puts before it: its core
+// parents, and what background knowledge asks for beyond edges.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "qwo/bit_matrix.hpp"
+
+namespace qwo {
+
+using ParentMask = std::uint32_t;
+
+// Calls visit(b) for every bit of a mask, ascending.
+template <class Visit>
+void for_each_place(ParentMask mask, Visit visit) {
+    for (; mask != 0; mask &= mask - 1)
+        visit(std::countr_zero(mask));
+}
+
+class ParentLists {
+  public:
+    using Lists = std::vector<std::vector<int>>;
+
+    ParentLists(Lists candidates, Lists core, const Lists& more_earlier)
+        : candidates_(std::move(candidates)), core_(std::move(core)), earlier_(core_),
+          places_(candidates_.size() * candidates_.size(), -1), places_in_(places_),
+          precedes_(n(), n()) {
+        for (int v = 0; v < n(); ++v) {
+            for (int b = 0; b < size(v); ++b) {
+                places_[at(v, candidate(v, b))] = static_cast<std::int8_t>(b);
+                places_in_[at(candidate(v, b), v)] = static_cast<std::int8_t>(b);
+            }
+            for (const int u : this->core(v))
+                precedes_.set(v, u);
+            for (const int u : more_earlier[static_cast<std::size_t>(v)]) {
+                if (!precedes_.test(v, u)) {
+                    precedes_.set(v, u);
+                    earlier_[static_cast<std::size_t>(v)].push_back(u);
+                }
+            }
+        }
+    }
+
+    int n() const { return static_cast<int>(candidates_.size()); }
+    int size(int v) const { return static_cast<int>(candidates(v).size()); }
+    int candidate(int v, int place) const { return candidates(v)[static_cast<std::size_t>(place)]; }
+    const std::vector<int>& candidates(int v) const {
+        return candidates_[static_cast<std::size_t>(v)];
+    }
+    const std::vector<int>& core(int v) const { return core_[static_cast<std::size_t>(v)]; }
+    const std::vector<int>& earlier(int v) const { return earlier_[static_cast<std::size_t>(v)]; }
+
+    // The places of all variables in v's list, and of v in the lists of all: -1 for none.
+    const std::int8_t* places(int v) const { return places_.data() + at(v, 0); }
+    const std::int8_t* places_in(int v) const { return places_in_.data() + at(v, 0); }
+    bool must_precede(int u, int v) const { return precedes_.test(v, u); }
+
+    // Parents of v: those of the mask, then the core.
+    void parents(int v, ParentMask mask, std::vector<int>& out) const {
+        out.clear();
+        for_each_place(mask, [&](int b) { out.push_back(candidate(v, b)); });
+        out.insert(out.end(), core(v).begin(), core(v).end());
+    }
+
+  private:
+    std::size_t at(int row, int column) const {
+        return static_cast<std::size_t>(row) * candidates_.size() +
+               static_cast<std::size_t>(column);
+    }
+
+    Lists candidates_, core_, earlier_;
+    std::vector<std::int8_t> places_, places_in_;
+    BitMatrix precedes_; // row v: who must come before v
+};
+
+} // namespace qwo
