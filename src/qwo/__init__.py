@@ -8,6 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from qwo.bayes.posterior import posterior
+    from qwo.bayes.result import Posterior
     from qwo.discovery.discover import discover
     from qwo.discovery.result import Discovery
     from qwo.errors import DataWarning, InputError
@@ -44,6 +46,7 @@ __all__ = [
     "LinearSem",
     "Moments",
     "OrderDag",
+    "Posterior",
     "bootstrap",
     "compare",
     "discover",
@@ -52,6 +55,7 @@ __all__ = [
     "ida",
     "order_dag",
     "penalty_path",
+    "posterior",
     "read_graph",
     "sample_dag",
     "score_graph",
@@ -63,6 +67,7 @@ __all__ = [
 ]
 
 _NAMES = {
+    "bayes": ("Posterior", "posterior"),
     "discovery": ("Discovery", "discover"),
     "errors": ("DataWarning", "InputError"),
     "estimator": ("QWO", "penalty_path"),

@@ -1,0 +1,312 @@
+"""Lists of candidate parents: what the tables cover, and how much they leave out.
+
+Chains agree perfectly inside bad lists, so that lists decide how accurate a posterior is. They are
+grown around good DAGs, in rounds: a short chain inside the lists, and for every pair outside them
+the mean of r = p(G with that edge) / p(G) over its draws; then every variable takes the parents
+that are most probable inside, by r / (1 + r) outside. Parents of hubs that are beyond doubt become
+core: they are in every DAG and take no bit of a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from qwo import _core
+from qwo.bayes.scores import FamilyScore
+from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.types import Adjacency, FloatArray, Indices, Mask
+
+Lists: TypeAlias = list[list[int]]
+Masks = npt.NDArray[np.uint32]
+
+WIDEST = 14
+"""Candidates that a variable has at most, but for a few whose next one is too likely to leave."""
+
+FLOOR = 10
+"""Candidates that each variable has at least, if there are as many."""
+
+MOST_BEYOND = 4
+"""By how many a variable may exceed the widest list."""
+
+HUB = 12
+"""Parents of a hub that stay in doubt; those that cost more to leave out become core."""
+
+WORTH_A_PLACE = 0.005
+TOO_LIKELY_TO_LEAVE = 0.2
+NEGLIGIBLE = 0.02
+"""Probabilities: of a candidate, of one beyond the widest list, and of what may stay outside."""
+
+LOOSE_CORE = 1e-4
+"""Core edges are freed if a graph without them is that probable, relative to one with them."""
+
+ROUNDS = 8
+SHORT_CHAIN = 40
+TABLE_BYTES = 32
+"""Bytes that each set of candidates takes: four tables of double precision."""
+
+MEMORY = 2**29
+"""Bytes that all tables take at most: lists are shorter where there are very many variables."""
+
+
+@dataclass(frozen=True, eq=False)
+class Constraints:
+    """What every DAG must respect.
+
+    Attributes
+    ----------
+    possible : ndarray of bool, n×n
+        Entry (i, j) says that i → j is not forbidden.
+    required : ndarray of bool, n×n
+        Entry (i, j) says that i → j must be there.
+    earlier : list of lists
+        For each variable, those that must come before it although no edge says so.
+    """
+
+    possible: Mask
+    required: Mask
+    earlier: Lists
+
+    @classmethod
+    def of(cls, knowledge: ResolvedKnowledge | None, n_variables: int) -> Constraints:
+        """The constraints that background knowledge amounts to."""
+        if knowledge is None:
+            none = np.zeros((n_variables, n_variables), dtype=np.bool_)
+            return cls(~np.eye(n_variables, dtype=np.bool_), none, [[] for _ in none])
+        possible = knowledge.allowed_parents
+        # Where no allowed edges lead from j to i, i comes before j without being told.
+        needed = knowledge.before & _reachable(possible).T
+        return cls(possible, knowledge.required, [np.flatnonzero(c).tolist() for c in needed.T])
+
+
+@dataclass(frozen=True, eq=False)
+class ParentLists:
+    """Candidates and core parents of every variable."""
+
+    candidates: Lists
+    core: Lists
+
+    @property
+    def inside(self) -> Mask:
+        """n×n: entry (i, j) says that i is a candidate or a core parent of j."""
+        matrix = np.zeros((len(self.core), len(self.core)), dtype=np.bool_)
+        for v, (candidates, core) in enumerate(zip(self.candidates, self.core, strict=True)):
+            matrix[candidates, v] = matrix[core, v] = True
+        return matrix
+
+    @property
+    def core_mask(self) -> Mask:
+        """n×n: entry (i, j) says that i is a core parent of j."""
+        matrix = np.zeros((len(self.core), len(self.core)), dtype=np.bool_)
+        for v, core in enumerate(self.core):
+            matrix[core, v] = True
+        return matrix
+
+    def tables(
+        self, score: FamilyScore, constraints: Constraints, threads: int
+    ) -> _core.ScoreTables:
+        """The compiled tables of these lists."""
+        return _core.ScoreTables(
+            score.matrix,
+            score.constants,
+            score.exponents,
+            score.determinant,
+            self.candidates,
+            self.core,
+            constraints.earlier,
+            threads,
+        )
+
+
+def widest_list(n_variables: int) -> int:
+    """How many candidates a variable may have, so that all tables fit the memory."""
+    affordable = int(np.log2(MEMORY / (TABLE_BYTES * n_variables)))
+    return min(WIDEST, max(affordable, 1))
+
+
+def complete_lists(constraints: Constraints) -> ParentLists | None:
+    """All that is possible, if it fits the tables: nothing is left outside then."""
+    free = constraints.possible & ~constraints.required
+    if free.sum(axis=0).max(initial=0) > widest_list(len(free)):
+        return None
+    return ParentLists(
+        [np.flatnonzero(column).tolist() for column in free.T],
+        [np.flatnonzero(column).tolist() for column in constraints.required.T],
+    )
+
+
+def random_extension(before: Mask, rng: np.random.Generator) -> Indices:
+    """An order that puts i before j wherever entry (i, j) says so, at random."""
+    missing = np.count_nonzero(before, axis=0)
+    ready: list[int] = np.flatnonzero(missing == 0).tolist()
+    order = []
+    while ready:
+        v = ready.pop(int(rng.integers(len(ready))))
+        order.append(v)
+        missing -= before[v]
+        ready += np.flatnonzero(before[v] & (missing == 0)).tolist()
+    return np.array(order, dtype=np.int64)
+
+
+def precedence(edges: Mask, constraints: Constraints) -> Mask:
+    """Entry (i, j) says that i must come before j, given edges that are there."""
+    before = edges.astype(np.bool_, copy=True)
+    for v, earlier in enumerate(constraints.earlier):
+        before[earlier, v] = True
+    return before
+
+
+def grow_lists(
+    score: FamilyScore,
+    dags: Sequence[Adjacency],
+    constraints: Constraints,
+    rng: np.random.Generator,
+    *,
+    threads: int = 1,
+    go_on: Callable[[], bool] = lambda: True,
+) -> ParentLists:
+    """Lists grown around good DAGs until what is missing is negligible, or `go_on` says no."""
+    growth = _Growth(score, dags, constraints, rng)
+    for k in range(ROUNDS):
+        if growth.round(threads) and k:
+            break
+        if not go_on():
+            break
+    return growth.lists
+
+
+class _Growth:
+    """The rounds: what each edge is worth so far, and where the short chains stand."""
+
+    def __init__(
+        self,
+        score: FamilyScore,
+        dags: Sequence[Adjacency],
+        constraints: Constraints,
+        rng: np.random.Generator,
+    ) -> None:
+        self._score, self._constraints, self._rng = score, constraints, rng
+        graphs = [dag.astype(np.bool_) for dag in dags]
+        self._orders = [random_extension(precedence(g, constraints), rng) for g in graphs]
+        self._core = constraints.required | _sure_parents(
+            score, np.logical_and.reduce(graphs) & ~constraints.required
+        )
+        self._value = _forward_selection(score, FLOOR, constraints.possible)
+        self._value[np.logical_or.reduce(graphs)] = 1.0
+        self._widest = widest_list(score.n_variables)
+        self.lists = self._pick()
+
+    def round(self, threads: int) -> bool:
+        """One round; whether the lists it had are good enough, and are kept."""
+        tables = self.lists.tables(self._score, self._constraints, threads)
+        draws, inside = self._short_chains(tables)
+        possible = np.ascontiguousarray(self._constraints.possible, dtype=np.uint8)
+        _, near = tables.ratios_outside(draws, possible)
+        freed = self._loose(tables, draws)
+        if self._suffices(near) and not freed.any():
+            return True
+        # What was promising a round ago is not forgotten at once: short chains are noisy.
+        seen = np.where(self.lists.inside, inside, near)
+        self._value = np.maximum(seen, 0.3 * self._value)
+        self._core &= ~freed
+        self._value[freed] = 1.0
+        self._value[freed.T] = np.maximum(self._value[freed.T], 0.1)
+        self.lists = self._pick()
+        return False
+
+    def _short_chains(self, tables: _core.ScoreTables) -> tuple[Masks, FloatArray]:
+        draws = []
+        inside = np.zeros_like(self._value)
+        for k, order in enumerate(self._orders):
+            chain = _core.GraphChain(tables, order, int(self._rng.integers(2**63)))
+            chain.settle(10)
+            chain.run(5)
+            chain.forget_sums()
+            draws.append(chain.run(SHORT_CHAIN)[0][::2])
+            inside = np.maximum(inside, chain.edge_means())
+            self._orders[k] = chain.order()
+        return np.ascontiguousarray(np.concatenate(draws)), inside
+
+    def _loose(self, tables: _core.ScoreTables, draws: Masks) -> Mask:
+        hubs = self._core & ~self._constraints.required
+        if not hubs.any():
+            return hubs
+        return hubs & (tables.ratios_of_core(np.ascontiguousarray(draws[::4])) > LOOSE_CORE)
+
+    def _suffices(self, near: FloatArray) -> bool:
+        """Whether nothing likely is outside, or only where lists are full."""
+        sizes = np.array([len(listed) for listed in self.lists.candidates])
+        largest = near.max(axis=0)
+        full = (sizes >= self._widest) & (largest < TOO_LIKELY_TO_LEAVE)
+        full |= sizes >= self._widest + MOST_BEYOND
+        return bool(((largest < NEGLIGIBLE) | full).all())
+
+    def _pick(self) -> ParentLists:
+        free = self._constraints.possible & ~self._core & ~self._core.T
+        value = np.where(free, self._value, -1.0)
+        ranked = np.argsort(-value, axis=0, kind="stable")
+        candidates = []
+        for v, best in enumerate(ranked[: self._widest + MOST_BEYOND].T):
+            worth = value[best, v]
+            rank = np.arange(len(best))
+            kept = (rank < min(FLOOR, self._widest)) | (worth > TOO_LIKELY_TO_LEAVE)
+            kept |= (rank < self._widest) & (worth > WORTH_A_PLACE)
+            candidates.append(best[kept & (worth >= 0)].tolist())
+        return ParentLists(candidates, [np.flatnonzero(c).tolist() for c in self._core.T])
+
+
+def _reachable(matrix: Mask) -> Mask:
+    """Entry (i, j) says that a directed path of at least one step leads from i to j."""
+    closure = matrix.copy()
+    for _ in range(max(1, int(np.ceil(np.log2(len(matrix)))))):
+        steps = closure.astype(np.float32)
+        closure |= (steps @ steps) > 0
+    return closure
+
+
+def _sure_parents(score: FamilyScore, dag: Mask) -> Mask:
+    """For variables with many parents, those that cost most to leave out, but for the last few."""
+    sure = np.zeros_like(dag)
+    for v in np.flatnonzero(dag.sum(axis=0) > HUB):
+        parents = np.flatnonzero(dag[:, v])
+        family = np.append(parents, v)
+        inverse = np.linalg.inv(score.matrix[np.ix_(family, family)])
+        partial = inverse[-1, :-1] ** 2 / (np.diag(inverse)[:-1] * inverse[-1, -1])
+        sure[parents[np.argsort(-partial, kind="stable")[: len(parents) - HUB]], v] = True
+    return sure
+
+
+def _forward_selection(score: FamilyScore, most: int, possible: Mask) -> FloatArray:
+    """Tiny values, n×n, for the parents that forward selection by the score adds first.
+
+    All variables at once: row v of the residual matrices belongs to the regression of v.
+    """
+    n = score.n_variables
+    value = np.zeros((n, n))
+    cross, variance = score.matrix.copy(), np.tile(np.diag(score.matrix), (n, 1))
+    own = np.diag(score.matrix).copy()
+    open_ = possible.T.copy()
+    basis: list[FloatArray] = []
+    rows = np.arange(n)
+    for k in range(min(most, n - 1)):
+        rest = np.maximum(own[:, None] - cross**2 / variance, 1e-12)
+        gain = -score.exponents[1] * np.log(rest) - score.determinant * np.log(variance)
+        gain[~open_] = -np.inf
+        best = np.argmax(gain, axis=1)
+        found = open_[rows, best]
+        value[best[found], rows[found]] = 1e-6 * (1 - k / (2 * most))
+        open_[rows, best] = False
+        row = score.matrix[best].copy()
+        for earlier in basis:
+            row -= earlier[rows, best][:, None] * earlier
+        row /= np.sqrt(variance[rows, best])[:, None]
+        shift = cross[rows, best] / np.sqrt(variance[rows, best])
+        own = np.maximum(own - shift**2, 1e-12)
+        cross -= shift[:, None] * row
+        variance = np.maximum(variance - row**2, 1e-12)
+        basis.append(row)
+    return value

@@ -1,0 +1,216 @@
+"""Independent chains, run side by side in slices, and whether they agree."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from qwo import _core
+from qwo.bayes.candidates import Masks
+from qwo.types import FloatArray, Mask
+
+Result = TypeVar("Result")
+
+SETTLING = 150
+"""Sweeps of order MCMC from a random order: enough in every run that was tried."""
+
+WARMING = 15
+"""Full sweeps after that, before draws are kept."""
+
+LEAST_DRAWS = 4
+"""Draws that each chain makes whatever the time limit: split chains need two each."""
+
+SLICE = 0.05
+"""Seconds of a slice, after which the clock and the keyboard are looked at."""
+
+AGREED = 1.05
+"""R̂ up to which chains are taken to agree about an edge."""
+
+MOST_THIN = 16
+"""Sweeps per draw at most. They are doubled, and the draws made anew, until the chains agree."""
+
+SURE = 0.005
+"""Edges whose probability is that near to 0 or 1 are sure."""
+
+
+@dataclass(frozen=True, eq=False)
+class ChainRecord:
+    """What the chains have drawn.
+
+    Attributes
+    ----------
+    masks : ndarray of uint32, chains × draws × n
+        The parents of each variable, as bits over its list.
+    log_scores : ndarray, chains × draws
+        log p(D, G), up to a constant of the prior.
+    edges : ndarray, n×n
+        Means of the conditional probabilities of the edges.
+    acceptance : dict
+        Share of the joint moves, and of the reversals, that were accepted.
+    thin : int
+        Sweeps for each draw.
+    complete : bool
+        Whether all draws were made.
+    """
+
+    masks: Masks
+    log_scores: FloatArray
+    edges: FloatArray
+    acceptance: dict[str, float]
+    thin: int
+    complete: bool
+
+
+class Chains:
+    """Independent chains on the same tables, each with an order and a seed of its own."""
+
+    def __init__(
+        self,
+        tables: _core.ScoreTables,
+        orders: Sequence[npt.NDArray[np.int64]],
+        seeds: Sequence[int],
+        threads: int,
+    ) -> None:
+        self._chains = [
+            _core.GraphChain(tables, order, seed) for order, seed in zip(orders, seeds, strict=True)
+        ]
+        self._threads = min(threads, len(self._chains))
+
+    def run(
+        self,
+        n_draws: int,
+        go_on: Callable[[], bool],
+        report: Callable[[int], object],
+        agree: Callable[[Masks], bool],
+    ) -> ChainRecord:
+        """Draws of each chain; more sweeps between them until the chains agree.
+
+        Parameters
+        ----------
+        n_draws : int
+            Draws of each chain.
+        go_on : callable
+            Asked between slices; once it says no, the run ends with what there is.
+        report : callable
+            Gets the number of draws so far of each chain.
+        agree : callable
+            Whether the masks of all chains agree.
+        """
+        with ThreadPoolExecutor(self._threads) as pool:
+            self._pool = pool
+            self._each(lambda chain: chain.settle(SETTLING))
+            self._each(lambda chain: chain.run(WARMING))
+            thin = 1
+            while True:
+                self._each(lambda chain: chain.forget_sums())
+                masks, scores = self._draw(n_draws, thin, go_on, report)
+                complete = masks.shape[1] == n_draws
+                if not complete or thin >= MOST_THIN or agree(masks):
+                    break
+                thin *= 2
+        edges = np.mean([chain.edge_means() for chain in self._chains], axis=0)
+        counts = np.sum([chain.counts for chain in self._chains], axis=0)
+        acceptance = {
+            "joint": float(counts[1] / max(counts[0], 1)),
+            "reversal": float(counts[3] / max(counts[2], 1)),
+        }
+        return ChainRecord(masks, scores, edges, acceptance, thin, complete)
+
+    def _draw(
+        self, n_draws: int, thin: int, go_on: Callable[[], bool], report: Callable[[int], object]
+    ) -> tuple[Masks, FloatArray]:
+        """Slices that double until they are long enough; how they are cut changes nothing."""
+        parts: list[tuple[Masks, FloatArray]] = []
+        done, size = 0, 1
+        while done < n_draws and (done < LEAST_DRAWS or go_on()):
+            now = min(size, n_draws - done)
+            started = time.perf_counter()
+            runs = self._each(lambda chain, now=now: chain.run(now, thin))
+            if time.perf_counter() - started < SLICE:
+                size *= 2
+            parts.append((np.stack([run[0] for run in runs]), np.stack([run[1] for run in runs])))
+            done += now
+            report(done)
+        return (
+            np.concatenate([part[0] for part in parts], axis=1),
+            np.concatenate([part[1] for part in parts], axis=1),
+        )
+
+    def _each(self, task: Callable[..., Result]) -> list[Result]:
+        if self._threads == 1:
+            return [task(chain) for chain in self._chains]
+        return list(self._pool.map(task, self._chains))
+
+
+def convergence(traces: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Split R̂ and effective sample size of traces[chain, draw, quantity].
+
+    Gelman et al. (2013): halves of chains count as chains; autocorrelations are summed by Geyer's
+    initial positive and monotone pairs. A quantity that never changes has R̂ = 1 and all draws.
+    """
+    half = traces.shape[1] // 2
+    halves = np.concatenate([traces[:, :half], traces[:, half : 2 * half]]).astype(np.float64)
+    m, k = halves.shape[:2]
+    means = halves.mean(axis=1)
+    within = halves.var(axis=1, ddof=1).mean(axis=0)
+    between = means.var(axis=0, ddof=1)
+    total = (k - 1) / k * within + between
+    stuck, constant = (within == 0) & (between > 0), total == 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rhat = np.where(constant, 1.0, np.sqrt(total / within))
+        spectrum = np.abs(np.fft.rfft(halves - means[:, None], 2 * k, axis=1)) ** 2
+        covariance = np.fft.irfft(spectrum, axis=1)[:, :k].mean(axis=0) / k
+        rho = 1 - (within - covariance * k / (k - 1)) / total
+    tau = np.zeros_like(total)
+    alive, previous = ~constant & ~stuck, np.full_like(total, np.inf)
+    for lag in range(0, k - 1, 2):
+        pair = np.minimum(rho[lag] + rho[lag + 1], previous)
+        alive &= pair > 0
+        if not alive.any():
+            break
+        tau[alive] += 2 * pair[alive]
+        previous = pair
+    draws = float(m * k)
+    ess = draws / np.maximum(tau - 1, 1 / np.log10(draws))
+    return rhat, np.where(constant, draws, np.where(stuck, float(m) / 2, ess))
+
+
+def edge_traces(masks: Masks, candidates: Sequence[Sequence[int]], chosen: Mask) -> FloatArray:
+    """Indicators [chain, draw, edge] of the chosen edges i → j that lists have, in row order."""
+    traces = np.zeros((*masks.shape[:2], int(chosen.sum())), dtype=np.float64)
+    for k, (i, j) in enumerate(np.argwhere(chosen).tolist()):
+        if i in candidates[j]:
+            place = np.uint32(candidates[j].index(i))
+            traces[:, :, k] = (masks[:, :, j] >> place) & np.uint32(1)
+    return traces
+
+
+def shares(masks: Masks, candidates: Sequence[Sequence[int]]) -> FloatArray:
+    """Entry (i, j): the share of draws in which i, a candidate of j, is its parent."""
+    n = masks.shape[2]
+    matrix = np.zeros((n, n))
+    for v, listed in enumerate(candidates):
+        bits = (masks[:, :, v, None] >> np.arange(len(listed), dtype=np.uint32)) & np.uint32(1)
+        matrix[list(listed), v] = bits.mean(axis=(0, 1))
+    return matrix
+
+
+def edge_convergence(
+    masks: Masks, candidates: Sequence[Sequence[int]]
+) -> tuple[Mask, FloatArray, FloatArray]:
+    """Which edges vary between draws, and R̂ and effective sample sizes of those, in row order."""
+    share = shares(masks, candidates)
+    varies = (share > SURE) & (share < 1 - SURE)
+    rhat, ess = convergence(edge_traces(masks, candidates, varies))
+    return varies, rhat, ess
+
+
+def disagreement(rhat: FloatArray) -> float:
+    """R̂ that 99 % of the unsure edges do not exceed; 1 if there are none."""
+    return float(np.quantile(rhat, 0.99)) if rhat.size else 1.0

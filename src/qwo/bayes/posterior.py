@@ -1,0 +1,344 @@
+"""`posterior`: how probable every edge is, given the data."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from qwo.bayes.candidates import (
+    Constraints,
+    Masks,
+    ParentLists,
+    complete_lists,
+    grow_lists,
+    precedence,
+    random_extension,
+)
+from qwo.bayes.chains import AGREED, Chains, disagreement, edge_convergence
+from qwo.bayes.result import Posterior, PosteriorStatus
+from qwo.bayes.scores import FamilyScore, ScoreName, bge_score, bic_score, choose_t
+from qwo.discovery import discover
+from qwo.discovery.choices import whole_number
+from qwo.errors import ArgumentError, DataWarning, SampleSizeError
+from qwo.graph.knowledge import Knowledge
+from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.moments import Moments, as_moments
+from qwo.moments.audit import Missing
+from qwo.order.build import versions
+from qwo.parallel import count_workers
+from qwo.search import Control
+from qwo.search.control import Stopped
+from qwo.search.interrupts import keyboard_heard
+from qwo.types import Adjacency, FloatArray
+
+N_CHAINS = 4
+START_PENALTIES = (2.0, 1.0)
+"""Penalty discounts of the searches around whose DAGs the lists of candidates are grown."""
+
+WORTH_A_WARNING = 0.05
+"""Probability of an edge outside the lists that users are told of."""
+
+OUTSIDE_DRAWS = 200
+"""Draws over which the ratios of edges outside the lists are averaged."""
+
+
+def posterior(
+    data: Any,
+    *,
+    score: ScoreName = "bge",
+    t: float | None = None,
+    penalty_discount: float = 1.0,
+    edge_prior: float | None = None,
+    knowledge: Knowledge | str | Path | None = None,
+    n_draws: int = 2000,
+    n_jobs: int = 1,
+    time_limit: float | None = None,
+    random_state: int | None = None,
+    covariance_estimator: str | Any = "plain",
+    missing: Missing = "raise",
+    progress: bool = False,
+) -> Posterior:
+    """The posterior over DAGs of a linear Gaussian model: p(G | data) ∝ Π_v s(v, Pa_v) κ^edges.
+
+    Four Markov chains from independent random orders draw DAGs exactly in proportion to their
+    probability, among all whose parents come from lists of candidates; with up to 15 variables the
+    lists are complete. If the chains disagree, they make more sweeps between the draws. What the
+    lists leave out is measured and part of the result.
+
+    Parameters
+    ----------
+    data : array-like, data frame, str or path, or Moments
+        As for `discover`. The sample must be finite: exact moments have no posterior.
+    score : {"bge", "bic"}
+        The BGe marginal likelihood, or the BIC in its place, which has no scale to choose.
+    t : float, optional
+        BGe's prior matrix is T = tI on standardised data. If not given, the t of a grid under
+        which the graph that `discover` finds is most probable; 0.5 is customary elsewhere.
+    penalty_discount : float
+        For the BIC: the price of a parent is penalty_discount/2 · log N.
+    edge_prior : float, optional
+        κ, the prior odds of an edge; 1/(2(n - 1)) if not given. 1 makes all DAGs alike, which
+        expects hundreds of false edges among a hundred variables.
+    knowledge : Knowledge, str or path, optional
+        Background knowledge, or a file of it in Tetrad's format; every draw respects it.
+    n_draws : int
+        DAGs that are drawn, by all four chains together.
+    n_jobs : int
+        Threads; -1 for one per processor. Their number does not change the draws.
+    time_limit : float, optional
+        Seconds after which the draws so far are returned. Ctrl-C does the same.
+    random_state : int, optional
+        Seed. The same seed gives the same draws.
+    covariance_estimator, missing
+        As for `discover`.
+    progress : bool
+        Show a progress bar on standard error.
+
+    Returns
+    -------
+    Posterior
+
+    Warns
+    -----
+    DataWarning
+        If the chains disagree, or if an edge outside the lists is not negligible.
+
+    Examples
+    --------
+    >>> import qwo
+    >>> data, dag, _ = qwo.simulate("er", n_variables=8, n_samples=500, degree=2, random_state=1)
+    >>> sure = qwo.posterior(data, random_state=1)
+    >>> bool((sure.link_probabilities[(dag + dag.T) == 1] > 0.9).all())
+    True
+    """
+    control = Control(time_limit=time_limit)
+    threads = count_workers(n_jobs)
+    per_chain = _draws_per_chain(n_draws)
+    moments = as_moments(data, covariance_estimator=covariance_estimator, missing=missing)
+    _check_moments(moments)
+    odds = _positive("edge_prior", edge_prior, 1 / (2 * (moments.n_variables - 1)))
+    resolved = _resolve(knowledge, moments)
+    if random_state is None:
+        random_state = int(np.random.SeedSequence().generate_state(1)[0])
+    seeds = np.random.SeedSequence(whole_number("random_state", random_state))
+    rng = np.random.default_rng(seeds.spawn(1)[0])
+    params: dict[str, Any] = {
+        "score": score,
+        "edge_prior": odds,
+        "n_draws": n_draws,
+        "n_chains": N_CHAINS,
+        "n_jobs": n_jobs,
+        "time_limit": time_limit,
+        "random_state": random_state,
+        "n_samples": moments.n_samples,
+        "covariance_estimator": moments.estimator,
+    }
+    with keyboard_heard(control):
+        constraints = Constraints.of(resolved, moments.n_variables)
+        lists = complete_lists(constraints)
+        needs_t = score == "bge" and t is None
+        penalties = START_PENALTIES if lists is None else START_PENALTIES[: int(needs_t)]
+        dags = _start_dags(
+            moments,
+            penalties,
+            knowledge=knowledge,
+            seed=random_state,
+            threads=threads,
+            control=control,
+        )
+        family = _family(
+            moments,
+            score=score,
+            t=t,
+            penalty_discount=penalty_discount,
+            odds=odds,
+            dags=dags,
+            params=params,
+        )
+        if lists is None:
+            lists = grow_lists(
+                family, dags, constraints, rng, threads=threads, go_on=_asker(control)
+            )
+        tables = lists.tables(family, constraints, threads)
+        before = precedence(lists.core_mask, constraints)
+        chains = Chains(
+            tables,
+            [random_extension(before, rng) for _ in range(N_CHAINS)],
+            [int(seed) for seed in seeds.generate_state(N_CHAINS, np.uint64)],
+            threads,
+        )
+        with tqdm(total=per_chain, unit=" draws", desc="posterior", disable=not progress) as bar:
+            record = chains.run(
+                per_chain, _asker(control), lambda done: bar.update(done - bar.n), _agree(lists)
+            )
+    ratios = _outside(tables, record.masks, constraints)
+    varies, rhat, ess = edge_convergence(record.masks, lists.candidates)
+    result = Posterior(
+        moments=moments,
+        edge_probabilities=np.where(lists.inside, record.edges, ratios / (1 + ratios)),
+        candidates=lists.candidates,
+        core=lists.core,
+        masks=record.masks,
+        log_scores=record.log_scores,
+        rhat=_filled(varies, rhat, 1.0),
+        ess=_filled(varies, ess, float(record.log_scores.size)),
+        outside_ratios=ratios,
+        acceptance=record.acceptance,
+        status=_status(control, record.complete),
+        seconds=control.seconds,
+        params={**params, "sweeps_per_draw": record.thin},
+        versions=versions(),
+        knowledge=resolved,
+    )
+    _warn(result, disagreement(rhat))
+    return result
+
+
+def _check_moments(moments: Moments) -> None:
+    if moments.is_oracle:
+        raise SampleSizeError(
+            "these are the exact moments of a distribution (N = ∞), which leave nothing unsure; "
+            "wanted those of a sample"
+        )
+    if moments.n_samples < 4:
+        raise SampleSizeError(f"a posterior takes at least 4 samples; got {moments.n_samples:g}")
+
+
+def _draws_per_chain(n_draws: int) -> int:
+    wanted = whole_number("n_draws", n_draws)
+    if wanted < 4 * N_CHAINS:
+        raise ArgumentError(f"n_draws is {n_draws}; wanted at least {4 * N_CHAINS}")
+    return -(-wanted // N_CHAINS)
+
+
+def _positive(name: str, value: Any, default: float) -> float:
+    if value is None:
+        return default
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise ArgumentError(f"{name} is {value!r}; wanted a number above 0")
+    return number
+
+
+def _resolve(
+    knowledge: Knowledge | str | Path | None, moments: Moments
+) -> ResolvedKnowledge | None:
+    if knowledge is None:
+        return None
+    if not isinstance(knowledge, Knowledge):
+        knowledge = Knowledge.from_file(knowledge)
+    return knowledge.resolve(moments.names)
+
+
+def _family(
+    moments: Moments,
+    *,
+    score: str,
+    t: float | None,
+    penalty_discount: float,
+    odds: float,
+    dags: list[Adjacency],
+    params: dict[str, Any],
+) -> FamilyScore:
+    """The score that was asked for; what was chosen for it is added to the parameters."""
+    if score == "bge":
+        chosen = choose_t(moments, dags[0], odds) if t is None else _positive("t", t, 0.5)
+        params["t"] = chosen
+        return bge_score(moments, chosen, odds)
+    if score == "bic":
+        if t is not None:
+            raise ArgumentError(f"t is {t!r}, but only score='bge' has a t; leave it out")
+        discount = _positive("penalty_discount", penalty_discount, 1.0)
+        params["penalty_discount"] = discount
+        return bic_score(moments, discount, odds)
+    raise ArgumentError(f"score is {score!r}; wanted 'bge' or 'bic'")
+
+
+def _start_dags(
+    moments: Moments,
+    penalties: tuple[float, ...],
+    *,
+    knowledge: Knowledge | str | Path | None,
+    seed: int,
+    threads: int,
+    control: Control,
+) -> list[Adjacency]:
+    """The DAGs of a search at each penalty, for which Ctrl-C and the time limit hold as well."""
+    return [
+        discover(
+            moments,
+            penalty_discount=penalty,
+            gamma=0.0 if moments.n_samples > moments.n_variables else 0.5,
+            random_state=seed,
+            n_jobs=threads,
+            knowledge=knowledge,
+            time_limit=None if math.isinf(control.remaining) else control.remaining / 4,
+            callback=lambda _: control.interrupted,
+        ).dag
+        for penalty in penalties
+    ]
+
+
+def _asker(control: Control) -> Callable[[], bool]:
+    def go_on() -> bool:
+        try:
+            control.is_due()
+        except Stopped:
+            return False
+        return True
+
+    return go_on
+
+
+def _agree(lists: ParentLists) -> Callable[[Masks], bool]:
+    def agree(masks: Masks) -> bool:
+        return disagreement(edge_convergence(masks, lists.candidates)[1]) <= AGREED
+
+    return agree
+
+
+def _outside(tables: Any, masks: Masks, constraints: Constraints) -> FloatArray:
+    draws = masks.reshape(-1, masks.shape[2])
+    chosen = draws[:: max(1, len(draws) // OUTSIDE_DRAWS)]
+    possible = np.ascontiguousarray(constraints.possible, dtype=np.uint8)
+    ratios: FloatArray = tables.ratios_outside(np.ascontiguousarray(chosen), possible)[0]
+    return ratios
+
+
+def _filled(where: Any, values: FloatArray, other: float) -> FloatArray:
+    matrix = np.full(where.shape, other)
+    matrix[where] = values
+    return matrix
+
+
+def _status(control: Control, complete: bool) -> PosteriorStatus:
+    if control.interrupted:
+        return "interrupted"
+    return "complete" if complete else "time limit"
+
+
+def _warn(result: Posterior, rhat: float) -> None:
+    if rhat > AGREED:
+        warnings.warn(
+            f"the chains disagree: R̂ is {rhat:.2f} for a hundredth of the unsure edges, wanted "
+            f"{AGREED:g} or less; probabilities may be off. More draws, or more time, help",
+            DataWarning,
+            stacklevel=3,
+        )
+    missing = result.largest_outside
+    if missing > WORTH_A_WARNING:
+        warnings.warn(
+            f"an edge outside the lists of candidate parents has probability {missing:.2f}, so "
+            "that draws, paths and effects lack it; edge probabilities hold an estimate of it",
+            DataWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,474 @@
+"""What `posterior` returns."""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from qwo import _core
+from qwo.bayes.candidates import Lists, Masks
+from qwo.bayes.chains import SURE, disagreement
+from qwo.bayes.effects import EffectPosterior, total_effects
+from qwo.bayes.scores import FamilyScore, bge_score, bic_score
+from qwo.errors import ArgumentError, KnowledgeError, list_names
+from qwo.graph.causal_graph import CausalGraph
+from qwo.graph.cpdag import to_cpdag, to_mpdag
+from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.moments import Moments
+from qwo.names import as_pair
+from qwo.text import records_frame
+from qwo.types import Adjacency, FloatArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+PosteriorStatus = Literal["complete", "time limit", "interrupted"]
+
+CLASS_DRAWS = 400
+"""Draws whose equivalence classes are looked at."""
+
+SHOWN_PAIRS = 20
+
+
+class PairProbability(NamedTuple):
+    """How probable it is that two variables are linked, and which way; see `Posterior.to_records`.
+
+    Attributes
+    ----------
+    first, second : str
+        The variables, in column order.
+    link : float
+        Probability of an edge between them, whichever way.
+    forward, backward : float
+        Probability of first → second, and of first ← second; they add up to ``link``.
+    arrow_forward, arrow_backward, undirected : float
+        Probability that the equivalence class of the graph directs the edge forward, directs it
+        backward, or leaves it open. Two graphs of a class are equally probable (BGe), so that an
+        open edge says that data alone cannot tell.
+    graph : str
+        The mark in the graph of least expected distance: ``"-->"``, ``"<--"``, ``"---"`` or ``""``.
+    rhat : float
+        The larger R̂ of the two edges.
+    """
+
+    first: str
+    second: str
+    link: float
+    forward: float
+    backward: float
+    arrow_forward: float
+    arrow_backward: float
+    undirected: float
+    graph: str
+    rhat: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Posterior:
+    """DAGs drawn in proportion to their probability given the data; made by `posterior`.
+
+    Arrays are read-only. Entry (i, j) of a matrix concerns i → j.
+
+    Attributes
+    ----------
+    moments : Moments
+        What the data had to say.
+    edge_probabilities : ndarray, n×n
+        P(i → j). Means of exact conditional probabilities rather than counts; pairs outside the
+        lists of candidates have r / (1 + r), see ``outside_ratios``.
+    candidates, core : list of lists
+        For each variable its candidate parents, and the parents that are in every draw.
+    masks : ndarray of uint32, chains × draws × n
+        The draws: bit b of entry v says that ``candidates[v][b]`` is a parent of v.
+    log_scores : ndarray, chains × draws
+        log p(data, G) up to a constant.
+    rhat, ess : ndarray, n×n
+        Split R̂ and effective sample size over the chains; 1 and all draws for edges that are sure.
+    outside_ratios : ndarray, n×n
+        For pairs outside the lists, the mean r of p(G with that edge) / p(G).
+    acceptance : mapping
+        Share of the joint moves of order and graph, and of the reversals, that were accepted.
+    status : str
+        ``"complete"``, ``"time limit"``, or ``"interrupted"`` by the keyboard: the draws are those
+        made till then.
+    seconds : float
+        Wall time of the whole call.
+    params, versions : mapping
+        Every parameter as it was used, the seed included; versions of the packages that took part.
+    knowledge : ResolvedKnowledge or None
+        The background knowledge that every draw respects.
+    """
+
+    moments: Moments
+    edge_probabilities: FloatArray
+    candidates: Lists
+    core: Lists
+    masks: Masks
+    log_scores: FloatArray
+    rhat: FloatArray
+    ess: FloatArray
+    outside_ratios: FloatArray
+    acceptance: Mapping[str, float]
+    status: PosteriorStatus
+    seconds: float
+    params: Mapping[str, Any]
+    versions: Mapping[str, Any]
+    knowledge: ResolvedKnowledge | None = None
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+            elif isinstance(value, Mapping):
+                object.__setattr__(self, field.name, MappingProxyType(dict(value)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = (getattr(self, field.name) for field in fields(self))
+        return Posterior, tuple(dict(v) if isinstance(v, MappingProxyType) else v for v in values)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables, in input column order."""
+        return self.moments.names
+
+    @property
+    def n_variables(self) -> int:
+        """Number of variables."""
+        return len(self.names)
+
+    @property
+    def n_chains(self) -> int:
+        """Number of independent chains."""
+        return int(self.masks.shape[0])
+
+    @property
+    def n_draws(self) -> int:
+        """Number of DAGs drawn, by all chains together."""
+        return int(self.masks.shape[0] * self.masks.shape[1])
+
+    @property
+    def largest_outside(self) -> float:
+        """Probability of the likeliest edge outside the lists of candidates: r / (1 + r)."""
+        return float((self.outside_ratios / (1 + self.outside_ratios)).max())
+
+    @property
+    def outside_mass(self) -> float:
+        """Mass of the DAGs with exactly one edge from outside the lists, per mass of those drawn.
+
+        Its estimate has a heavy tail, and with many variables a large sum may consist of
+        negligible pairs: `largest_outside` tells more.
+        """
+        return float(self.outside_ratios.sum())
+
+    @cached_property
+    def link_probabilities(self) -> FloatArray:
+        """Symmetric n×n matrix: the probability that i and j are adjacent."""
+        return _frozen(np.minimum(self.edge_probabilities + self.edge_probabilities.T, 1.0))
+
+    def draws(self) -> Iterator[Adjacency]:
+        """The DAGs, one matrix after the other, chain by chain."""
+        for mask in self._all_masks:
+            yield self._dag(mask)
+
+    def average(self, function: Callable[[Adjacency], npt.ArrayLike]) -> FloatArray:
+        """The posterior mean of any function of the DAG: of an indicator, its probability.
+
+        Parameters
+        ----------
+        function : callable
+            Gets the matrix of a DAG; returns a number or an array, the same shape for each.
+        """
+        total: Any = 0.0
+        for dag in self.draws():
+            total = total + np.asarray(function(dag), dtype=np.float64)
+        return np.asarray(total / self.n_draws)
+
+    @property
+    def path_probabilities(self) -> FloatArray:
+        """n×n matrix: the probability of a directed path from i to j."""
+        return self._relations[0]
+
+    @property
+    def blanket_probabilities(self) -> FloatArray:
+        """Symmetric n×n matrix: the probability that j is in the Markov blanket of i."""
+        return self._relations[1]
+
+    @property
+    def arrow_probabilities(self) -> FloatArray:
+        """n×n matrix: the probability that the equivalence class of the graph has i → j."""
+        return self._share(1)
+
+    @property
+    def undirected_probabilities(self) -> FloatArray:
+        """Symmetric n×n matrix: the probability that the class has i — j."""
+        return self._share(3)
+
+    @cached_property
+    def median_graph(self) -> CausalGraph:
+        """The DAG of the edges with P > 1/2, the surest first, none that would close a cycle."""
+        return CausalGraph(self.names, _greedy_dag(self.edge_probabilities), "dag")
+
+    @cached_property
+    def least_shd_graph(self) -> CausalGraph:
+        """The CPDAG of least expected structural Hamming distance among many.
+
+        They are the classes of the draws, of the DAG of the edges with P > 1/2, and of a DAG of
+        the links with P > 1/2. With knowledge, edges that it orients are directed.
+        """
+        pool = [self._class_of(dag) for dag in self._likely_dags()] + self._classes
+        costs = [_expected_shd(graph, self._class_shares) for graph in pool]
+        return CausalGraph(self.names, pool[int(np.argmin(costs))].copy(), "cpdag")
+
+    @property
+    def expected_shd(self) -> float:
+        """Expected structural Hamming distance of `least_shd_graph` from the class of the truth."""
+        return _expected_shd(self.least_shd_graph.matrix, self._class_shares)
+
+    def effect(self, cause: str | int, effect: str | int) -> EffectPosterior:
+        """What is known of the total effect of one variable on another, the graph being unsure.
+
+        One draw for each DAG: coefficients from their posterior given it, multiplied along the
+        directed paths. In the units of the data; exactly zero where there is no path.
+        """
+        x, y = as_pair(self.names, cause, effect)
+        seed = np.random.SeedSequence([self.params["random_state"], x, y])
+        families = (self._families(mask) for mask in self._all_masks)
+        draws = total_effects(families, self._score, x, y, np.random.default_rng(seed))
+        scale = self.moments.scales[y] / self.moments.scales[x]
+        return EffectPosterior(self.names[x], self.names[y], draws * scale)
+
+    def to_records(self, threshold: float = 0.01) -> tuple[PairProbability, ...]:
+        """The pairs that are linked with at least this probability, the surest first."""
+        if not 0 <= threshold <= 1:
+            raise ArgumentError(f"threshold is {threshold!r}; wanted a probability")
+        link, edge = self.link_probabilities, self.edge_probabilities
+        arrow, undirected = self.arrow_probabilities, self.undirected_probabilities
+        graph = self.least_shd_graph.matrix
+        pairs = np.argwhere(np.triu(link >= threshold, 1))
+        surest = np.argsort(-link[pairs[:, 0], pairs[:, 1]], kind="stable")
+        return tuple(
+            PairProbability(
+                self.names[i],
+                self.names[j],
+                float(link[i, j]),
+                float(edge[i, j]),
+                float(edge[j, i]),
+                float(arrow[i, j]),
+                float(arrow[j, i]),
+                float(undirected[i, j]),
+                _mark(graph, i, j),
+                float(max(self.rhat[i, j], self.rhat[j, i])),
+            )
+            for i, j in pairs[surest].tolist()
+        )
+
+    def to_frame(self, threshold: float = 0.01) -> pd.DataFrame:
+        """`to_records` as a pandas data frame."""
+        return records_frame(PairProbability._fields, self.to_records(threshold))
+
+    def to_dict(self, threshold: float = 0.01) -> dict[str, Any]:
+        """What there is to know but the draws, as numbers, texts, lists and dicts."""
+        return {
+            "variables": list(self.names),
+            "status": self.status,
+            "seconds": self.seconds,
+            "n_draws": self.n_draws,
+            "n_chains": self.n_chains,
+            "rhat_99": self._rhat_99,
+            "least_ess": self._least_ess,
+            "acceptance": dict(self.acceptance),
+            "largest_outside": self.largest_outside,
+            "outside_mass": self.outside_mass,
+            "expected_shd": self.expected_shd,
+            "pairs": [record._asdict() for record in self.to_records(threshold)],
+            "params": dict(self.params),
+            "versions": dict(self.versions),
+        }
+
+    def summary(self) -> str:
+        """The gist: how the chains did, and the surest pairs."""
+        records = self.to_records()
+        hidden = len(records) - SHOWN_PAIRS
+        edges = self.edge_probabilities
+        unsure = int(((edges > SURE) & (edges < 1 - SURE)).sum())
+        return "\n".join(
+            [
+                repr(self),
+                f"expected number of edges: {edges.sum():.1f}; unsure edges: {unsure}",
+                self._diagnosis(),
+                "  link    -->   <--   pair",
+                *(_line(record) for record in records[:SHOWN_PAIRS]),
+                *([f"… {hidden} more pairs: to_frame() has them all"] if hidden > 0 else []),
+            ]
+        )
+
+    def _diagnosis(self) -> str:
+        return (
+            f"R̂ of 99 % of them at most {self._rhat_99:.3f}; effective draws at least "
+            f"{self._least_ess:.0f}; likeliest edge left out {self.largest_outside:.2g}"
+        )
+
+    def plot(self, **options: Any) -> Axes:
+        """`qwo.plot.plot_graph` of `least_shd_graph`, with edges coloured by P(link)."""
+        from qwo.plot import plot_graph
+
+        return plot_graph(self.least_shd_graph, support=self.link_probabilities, **options)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to a file (.npz, without pickles), from which `load` has it again."""
+        from qwo.bayes.store import write_posterior
+
+        write_posterior(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Posterior:
+        """What `save` has written."""
+        from qwo.bayes.store import read_posterior
+
+        return read_posterior(path)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Posterior: {self.n_variables} variables ({list_names(self.names)}), "
+            f"{self.n_draws} DAGs by {self.n_chains} chains, {self.status} in "
+            f"{self.seconds:.3g} s>"
+        )
+
+    __str__ = summary
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.summary())}</pre>"
+
+    @property
+    def _rhat_99(self) -> float:
+        return disagreement(self.rhat[self._varies])
+
+    @property
+    def _least_ess(self) -> float:
+        return float(self.ess[self._varies].min(initial=self.n_draws))
+
+    @property
+    def _varies(self) -> npt.NDArray[np.bool_]:
+        return (self.edge_probabilities > SURE) & (self.edge_probabilities < 1 - SURE)
+
+    @property
+    def _all_masks(self) -> Masks:
+        return self.masks.reshape(-1, self.n_variables)
+
+    @cached_property
+    def _score(self) -> FamilyScore:
+        odds = self.params["edge_prior"]
+        if self.params["score"] == "bge":
+            return bge_score(self.moments, self.params["t"], odds)
+        return bic_score(self.moments, self.params["penalty_discount"], odds)
+
+    def _families(self, mask: npt.NDArray[np.uint32]) -> list[list[int]]:
+        """The parents of every variable in one draw."""
+        return [
+            [u for b, u in enumerate(listed) if bits >> b & 1] + core
+            for bits, listed, core in zip(mask.tolist(), self.candidates, self.core, strict=True)
+        ]
+
+    def _dag(self, mask: npt.NDArray[np.uint32]) -> Adjacency:
+        matrix = np.zeros((self.n_variables, self.n_variables), dtype=np.int8)
+        for v, parents in enumerate(self._families(mask)):
+            matrix[parents, v] = 1
+        return matrix
+
+    @cached_property
+    def _relations(self) -> tuple[FloatArray, FloatArray]:
+        """Shares of draws with a path from i to j, and with j in the Markov blanket of i."""
+        masks = np.ascontiguousarray(self._all_masks)
+        paths, blankets = _core.count_relations(self.candidates, self.core, masks)
+        return _frozen(paths / self.n_draws), _frozen(blankets / self.n_draws)
+
+    def _class_of(self, dag: Adjacency) -> Adjacency:
+        return to_cpdag(dag) if self.knowledge is None else to_mpdag(dag, self.knowledge)
+
+    @cached_property
+    def _class_counts(self) -> tuple[list[Adjacency], list[int]]:
+        """The equivalence classes of draws that lie evenly spread, each once, and how often."""
+        chosen = self._all_masks[:: max(1, self.n_draws // CLASS_DRAWS)]
+        unique, counts = np.unique(chosen, axis=0, return_counts=True)
+        return [self._class_of(self._dag(mask)) for mask in unique], counts.tolist()
+
+    @property
+    def _classes(self) -> list[Adjacency]:
+        return self._class_counts[0]
+
+    @cached_property
+    def _class_shares(self) -> FloatArray:
+        """Shares of classes with no edge, i → j, i ← j and i — j: an array 4×n×n."""
+        shares = np.zeros((4, self.n_variables, self.n_variables))
+        for graph, count in zip(*self._class_counts, strict=True):
+            shares[1] += count * (graph == 1)
+            shares[3] += count * (graph == 2)
+        shares /= sum(self._class_counts[1])
+        shares[2] = shares[1].T
+        shares[0] = 1 - shares[1:].sum(axis=0)
+        return _frozen(shares)
+
+    def _share(self, code: int) -> FloatArray:
+        share: FloatArray = self._class_shares[code]
+        return share
+
+    def _likely_dags(self) -> Iterator[Adjacency]:
+        """The DAGs of the likely edges and of the likely links, where knowledge allows them."""
+        edges = self.edge_probabilities
+        ways = np.where(edges >= edges.T, self.link_probabilities, 0.0)
+        for weights in (edges, ways):
+            dag = _greedy_dag(weights)
+            try:
+                if self.knowledge is not None:
+                    self.knowledge.check_dag(dag)
+            except KnowledgeError:
+                continue
+            yield dag
+
+
+def _frozen(array: FloatArray) -> FloatArray:
+    array.setflags(write=False)
+    return array
+
+
+def _greedy_dag(weights: FloatArray) -> Adjacency:
+    """The edges with a weight above 1/2, from the heaviest on, but none that closes a cycle."""
+    n = len(weights)
+    dag = np.zeros((n, n), dtype=np.int8)
+    reaches = np.eye(n, dtype=np.bool_)
+    edges = np.argwhere(weights > 0.5)
+    for i, j in edges[np.argsort(-weights[edges[:, 0], edges[:, 1]], kind="stable")].tolist():
+        if not reaches[j, i]:
+            dag[i, j] = 1
+            reaches |= np.outer(reaches[:, i], reaches[j])
+    return dag
+
+
+def _expected_shd(graph: Adjacency, shares: FloatArray) -> float:
+    """Σ over pairs of the probability that the class of the truth has another mark."""
+    code = np.where(graph == 2, 3, np.where(graph == 1, 1, np.where(graph.T == 1, 2, 0)))
+    agreed = np.take_along_axis(shares, code[None].astype(np.intp), axis=0)[0]
+    return float(np.triu(1 - agreed, 1).sum())
+
+
+def _mark(graph: Adjacency, i: int, j: int) -> str:
+    if graph[i, j] == 2:
+        return "---"
+    return "-->" if graph[i, j] else "<--" if graph[j, i] else ""
+
+
+def _line(record: PairProbability) -> str:
+    return (
+        f"{record.link:6.1%}{record.forward:7.1%}{record.backward:7.1%}   "
+        f"{record.first}, {record.second}"
+    )
