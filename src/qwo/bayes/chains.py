@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -129,7 +130,7 @@ class Chains:
         parts: list[tuple[Masks, FloatArray]] = []
         done, size = 0, 1
         while done < n_draws and (done < LEAST_DRAWS or go_on()):
-            now = min(size, n_draws - done)
+            now = min(size, (LEAST_DRAWS if done < LEAST_DRAWS else n_draws) - done)
             started = time.perf_counter()
             runs = self._each(lambda chain, now=now: chain.run(now, thin))
             if time.perf_counter() - started < SLICE:
@@ -213,4 +214,4 @@ def edge_convergence(
 
 def disagreement(rhat: FloatArray) -> float:
     """R̂ that 99 % of the unsure edges do not exceed; 1 if there are none."""
-    return float(np.quantile(rhat, 0.99)) if rhat.size else 1.0
+    return float(np.sort(rhat)[math.ceil(0.99 * rhat.size) - 1]) if rhat.size else 1.0

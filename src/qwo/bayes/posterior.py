@@ -124,9 +124,8 @@ def posterior(
     _check_moments(moments)
     odds = _positive("edge_prior", edge_prior, 1 / (2 * (moments.n_variables - 1)))
     resolved = _resolve(knowledge, moments)
-    if random_state is None:
-        random_state = int(np.random.SeedSequence().generate_state(1)[0])
-    seeds = np.random.SeedSequence(whole_number("random_state", random_state))
+    seeds = _seeds(random_state)
+    random_state = int(np.ravel(seeds.entropy)[0])
     rng = np.random.default_rng(seeds.spawn(1)[0])
     params: dict[str, Any] = {
         "score": score,
@@ -215,6 +214,15 @@ def _draws_per_chain(n_draws: int) -> int:
     if wanted < 4 * N_CHAINS:
         raise ArgumentError(f"n_draws is {n_draws}; wanted at least {4 * N_CHAINS}")
     return -(-wanted // N_CHAINS)
+
+
+def _seeds(random_state: int | None) -> np.random.SeedSequence:
+    if random_state is None:
+        random_state = int(np.random.SeedSequence().generate_state(1)[0])
+    seed = whole_number("random_state", random_state)
+    if seed < 0:
+        raise ArgumentError(f"random_state is {seed}; wanted a number from 0")
+    return np.random.SeedSequence(seed)
 
 
 def _positive(name: str, value: Any, default: float) -> float:
