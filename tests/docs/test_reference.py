@@ -17,6 +17,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"^```\{names\} (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PUBLIC = [
     "qwo",
+    "qwo.bayes",
     "qwo.datasets",
     "qwo.estimator",
     "qwo.experiments",
