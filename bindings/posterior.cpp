@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
 
 #include "bindings.hpp"
+#include "checks.hpp"
 #include "qwo/beyond_lists.hpp"
 #include "qwo/graph_chain.hpp"
 
@@ -29,13 +29,11 @@ constexpr std::size_t kMostCandidates = 24;
 
 void demand(bool holds, const std::string& message) {
     if (!holds)
-        throw std::invalid_argument(message);
+        throw Refusal("ArgumentError", message);
 }
 
 void check_variable(int v, int n) {
-    if (v < 0 || v >= n)
-        throw std::out_of_range("variable " + std::to_string(v) + " is not in 0 .. " +
-                                std::to_string(n - 1));
+    checked("variable", v, 0, n - 1LL);
 }
 
 // Every list names other variables, each once.
@@ -155,22 +153,16 @@ nb::ndarray<nb::numpy, T, nb::ndim<2>> matrix_of(std::vector<T> values, std::siz
 
 void construct_chain(GraphChain* chain, const ScoreTables& tables, const OrderIn& order,
                      std::uint64_t seed) {
-    const auto n = static_cast<std::size_t>(tables.n());
-    demand(order.shape(0) == n, "the order must have " + std::to_string(n) + " variables");
-    std::vector<int> places(n, -1);
-    for (std::size_t k = 0; k < n; ++k) {
-        const std::int64_t v = order.data()[k];
-        demand(v >= 0 && v < tables.n() && places[static_cast<std::size_t>(v)] < 0,
-               "the order is no permutation: " + std::to_string(v) + " at place " +
-                   std::to_string(k));
-        places[static_cast<std::size_t>(v)] = static_cast<int>(k);
-    }
+    const std::vector<int> start = checked_order(order, tables.n());
+    std::vector<int> places(start.size());
+    for (std::size_t k = 0; k < start.size(); ++k)
+        places[static_cast<std::size_t>(start[k])] = static_cast<int>(k);
     for (int v = 0; v < tables.n(); ++v) {
         for (const int u : tables.lists().earlier(v))
             demand(places[static_cast<std::size_t>(u)] < places[static_cast<std::size_t>(v)],
                    "variable " + std::to_string(u) + " must come before " + std::to_string(v));
     }
-    new (chain) GraphChain(tables, to_order(order), seed);
+    new (chain) GraphChain(tables, start, seed);
 }
 
 std::pair<MasksOut, nb::ndarray<nb::numpy, double, nb::ndim<1>>>
