@@ -124,8 +124,8 @@ def posterior(
     _check_moments(moments)
     odds = _positive("edge_prior", edge_prior, 1 / (2 * (moments.n_variables - 1)))
     resolved = _resolve(knowledge, moments)
-    seeds = _seeds(random_state)
-    random_state = int(np.ravel(seeds.entropy)[0])
+    random_state = _seed(random_state)
+    seeds = np.random.SeedSequence(random_state)
     rng = np.random.default_rng(seeds.spawn(1)[0])
     params: dict[str, Any] = {
         "score": score,
@@ -216,13 +216,13 @@ def _draws_per_chain(n_draws: int) -> int:
     return -(-wanted // N_CHAINS)
 
 
-def _seeds(random_state: int | None) -> np.random.SeedSequence:
+def _seed(random_state: int | None) -> int:
     if random_state is None:
-        random_state = int(np.random.SeedSequence().generate_state(1)[0])
+        return int(np.random.SeedSequence().generate_state(1)[0])
     seed = whole_number("random_state", random_state)
     if seed < 0:
         raise ArgumentError(f"random_state is {seed}; wanted a number from 0")
-    return np.random.SeedSequence(seed)
+    return seed
 
 
 def _positive(name: str, value: Any, default: float) -> float:
