@@ -39,6 +39,11 @@ def python_wording(cure: Cure) -> str:
     return f"{cure.option}={'…' if cure.value is None else repr(cure.value)}"
 
 
+def worded_message(message: str, option: str, named: Callable[[str], str]) -> str:
+    """A message that begins with an option's name, which a front end spells its own way."""
+    return named(option) + message.removeprefix(option) if option else message
+
+
 def worded_cures(cures: Iterable[Cure], wording: Wording = python_wording) -> str:
     """The cures as one sentence, each option as the front end spells it."""
     parts = [f"{wording(cure)} {cure.effect}".rstrip() for cure in cures]
@@ -57,21 +62,30 @@ class InputError(ValueError):
     cures : tuple of Cure
         Options that would help, each front end to word with its own names; `str` words them for
         Python.
+    option : str
+        The option whose value is wrong, if it is one: the message begins with its name in Python.
     """
 
     columns: tuple[str, ...] = ()
     cures: tuple[Cure, ...] = ()
+    option: str = ""
 
     def __init__(
-        self, message: str, columns: Iterable[str] = (), cures: Iterable[Cure] = ()
+        self,
+        message: str,
+        columns: Iterable[str] = (),
+        cures: Iterable[Cure] = (),
+        *,
+        option: str = "",
     ) -> None:
         super().__init__(message)
         self.columns = tuple(columns)
         self.cures = tuple(cures)
+        self.option = option
 
-    def worded(self, wording: Wording = python_wording) -> str:
-        """The message with its cures, as a front end spells them."""
-        message = str(self.args[0]) if self.args else ""
+    def worded(self, wording: Wording = python_wording, named: Callable[[str], str] = str) -> str:
+        """The message with its cures; both functions say how a front end spells an option."""
+        message = worded_message(str(self.args[0]) if self.args else "", self.option, named)
         return "\n".join(filter(None, (message, worded_cures(self.cures, wording))))
 
     def __str__(self) -> str:
@@ -182,7 +196,24 @@ class MissingPackageError(InputError, ModuleNotFoundError):
 
 
 class DataWarning(UserWarning):
-    """The data can be used, but the result deserves distrust for the reason given."""
+    """The data can be used, but the result deserves distrust for the reason given.
+
+    Attributes
+    ----------
+    cures : tuple of Cure
+        Options that would help, as for an `InputError`.
+    """
+
+    def __init__(self, message: str, cures: Iterable[Cure] = ()) -> None:
+        super().__init__(message)
+        self.cures = tuple(cures)
+
+    def worded(self, wording: Wording = python_wording) -> str:
+        """The message with its cures, as a front end spells them."""
+        return "\n".join(filter(None, (str(self.args[0]), worded_cures(self.cures, wording))))
+
+    def __str__(self) -> str:
+        return self.worded()
 
 
 def list_names(names: Iterable[str], limit: int = 5) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -20,6 +21,9 @@ Result = TypeVar("Result")
 
 TASKS_PER_THREAD = 3
 """How many tasks a cluster holds for each of its threads: enough to keep it busy."""
+
+MOST_WORKERS = 4096
+"""More than any machine has processors; beyond, the number is a slip."""
 
 POLL = 0.02
 """Seconds between two looks at whether to stop."""
@@ -65,13 +69,19 @@ def run_many(
 
 
 def count_workers(n_jobs: int | None) -> int:
-    """How many workers ``n_jobs`` means: None is 1, -1 all processors."""
+    """How many workers ``n_jobs`` means, threads or processes: None is 1, -1 all processors."""
     try:
-        return int(effective_n_jobs(n_jobs))
-    except (TypeError, ValueError) as error:
+        number = 1 if n_jobs is None else operator.index(n_jobs)
+        workers = int(effective_n_jobs(number))
+    except (TypeError, ValueError):
+        workers = 0
+    if not 1 <= workers <= MOST_WORKERS:
         raise ArgumentError(
-            f"n_jobs is {n_jobs!r}; wanted a number of workers, or -1 for all processors"
-        ) from error
+            f"n_jobs is {n_jobs!r}; wanted a whole number of workers, {MOST_WORKERS} at most, or "
+            "-1 for one per processor",
+            option="n_jobs",
+        )
+    return workers
 
 
 def _in_processes(

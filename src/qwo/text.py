@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from qwo.optional import optional_module
 
 if TYPE_CHECKING:
@@ -65,7 +63,7 @@ def plain(value: Any) -> Plain:
 
     What is no mapping, list, text, number or boolean, such as a path or a date, becomes its text.
     """
-    if isinstance(value, np.generic | np.ndarray):
+    if hasattr(value, "tolist"):  # NumPy's arrays and numbers; NumPy itself takes long to import
         value = value.tolist()
     if value is None or isinstance(value, bool | int):
         return value

@@ -307,7 +307,7 @@ def test_shrunk_covariances_are_estimated_from_the_rows() -> None:
     data = sample(n_variables=6, n_samples=50)
     found = bootstrap(data, n_resamples=4, random_state=0, covariance_estimator="oas")
     assert found.n_counted == 4
-    assert found.reference.params["estimator"] == "oas"
+    assert found.reference.params["covariance_estimator"] == "oas"
     plain = bootstrap(data, n_resamples=4, random_state=0)
     assert found.fingerprint != plain.fingerprint
 
@@ -384,7 +384,7 @@ def test_a_progress_bar_is_shown_on_standard_error(capsys: pytest.CaptureFixture
     ("options", "message"),
     [
         ({"n_resamples": 0}, "n_resamples is 0"),
-        ({"n_resamples": 1.5}, "n_resamples must be a whole number"),
+        ({"n_resamples": 1.5}, "n_resamples is 1.5; wanted a whole number"),
         ({"sample_fraction": 0}, "sample_fraction is 0"),
         ({"sample_fraction": 1.5}, "sample_fraction is 1.5"),
         ({"sample_fraction": 0.005}, "3 rows at least"),
@@ -395,10 +395,10 @@ def test_a_progress_bar_is_shown_on_standard_error(capsys: pytest.CaptureFixture
         ({"shard": (1, 3), "random_state": None}, "same random_state"),
         ({"shard": (1, 3), "tolerance": 0.1}, "leave tolerance out"),
         ({"tolerance": 0}, "tolerance is 0"),
-        ({"random_state": "one"}, "random_state must be"),
+        ({"random_state": "one"}, "random_state is 'one'"),
         ({"engine": object()}, "wanted its name"),
         ({"n_jobs": 0}, "n_jobs"),
-        ({"search": "best"}, "search must be one of"),
+        ({"search": "best"}, "search is 'best'; wanted one of"),
         ({"checkpoint": "no/such/folder/file.npz"}, "a folder that exists"),
     ],
 )

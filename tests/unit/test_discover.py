@@ -229,8 +229,8 @@ def test_an_engine_of_the_users_own() -> None:
 @pytest.mark.parametrize(
     ("wrong", "match"),
     [
-        ({"search": "annealing"}, "search must be one of"),
-        ({"engine": "tpu"}, "engine must be one of"),
+        ({"search": "annealing"}, "search is 'annealing'; wanted one of"),
+        ({"engine": "tpu"}, "engine is 'tpu'; wanted one of"),
         ({"engine": object()}, "does not follow the protocol.*permute"),
         ({"engine": "bic", "alpha": 0.01}, "engine='qwo'"),
         ({"restarts": -1}, "restarts"),
@@ -239,6 +239,24 @@ def test_an_engine_of_the_users_own() -> None:
         ({"time_limit": "1 min"}, "time_limit"),
         ({"n_jobs": 0}, "n_jobs"),
         ({"penalty_discount": 0.0}, "penalty_discount"),
+        ({"penalty_discount": "cheap"}, "penalty_discount is 'cheap'; wanted"),
+        ({"gamma": "x"}, "gamma is 'x'; wanted a number"),
+        ({"gamma": -1}, "gamma"),
+        ({"gamma": math.nan}, "gamma"),
+        ({"alpha": 1.5}, "alpha"),
+        ({"random_state": -1}, "random_state is -1; wanted a whole number from 0"),
+        ({"random_state": "one"}, "random_state"),
+        ({"n_jobs": 10**30}, "n_jobs is 10*; wanted"),
+        ({"n_jobs": 1.5}, "n_jobs"),
+        ({"knowledge": 3}, "knowledge is a int"),
+        ({"method": "grasp"}, "method"),
+        ({"version": 3, "search": "grasp"}, "version is 3"),
+        ({"version": 0}, "version is 0, which search 'insertion'"),
+        ({"depth": 0.5, "search": "grasp"}, "depth"),
+        ({"reach": 0, "search": "hill-climbing"}, "reach"),
+        ({"objective": "edges"}, "objective is 'edges', which engine 'bic'"),
+        ({"method": "qwo-grasp", "alpha": 0.5}, "method='qwo-grasp' has alpha"),
+        ({"method": "qwo-hc", "search": "grasp"}, "has search='hill-climbing'"),
         ({"start": "alphabetical"}, "alphabetical"),
         ({"start": [0, 1]}, "order"),
     ],
@@ -261,7 +279,7 @@ def test_cures_named_in_messages_are_parameters() -> None:
         qwo.discover(dependent)
     with pytest.warns(qwo.DataWarning, match="dependent"):
         shrunk = qwo.discover(dependent, covariance_estimator="ledoit-wolf", random_state=0)
-    assert shrunk.params["estimator"] == "ledoit-wolf"
+    assert shrunk.params["covariance_estimator"] == "ledoit-wolf"
 
 
 def test_the_result_survives_pickling() -> None:

@@ -216,7 +216,7 @@ def test_random_states_of_scikit_learn(data):
 def test_shrinkage_for_more_variables_than_samples():
     wide = simulate("er", n_variables=30, n_samples=20, degree=2, random_state=0)[0]
     model = QWO(covariance_estimator="ledoit-wolf", gamma=0.5, random_state=0).fit(wide)
-    assert model.discovery_.params["estimator"] == "ledoit-wolf"
+    assert model.discovery_.params["covariance_estimator"] == "ledoit-wolf"
     assert np.isfinite(model.score(wide))
     with pytest.warns(DataWarning, match="30 variables but only 20 samples"):
         QWO(gamma=0.5, random_state=0).fit(wide)

@@ -154,7 +154,7 @@ def test_processes_give_the_same_choice_as_threads(data):
 
 def test_without_a_seed_the_one_drawn_is_kept(data):
     path = penalty_path(data, FEW)
-    again = penalty_path(data, FEW, random_state=path.settings.random_state)
+    again = penalty_path(data, FEW, random_state=path.settings.options.random_state)
     np.testing.assert_array_equal(path.scores, again.scores)
 
 
@@ -255,7 +255,7 @@ def test_fewer_samples_than_variables():
     # Once for the data and once for the extended BIC, not for each search.
     assert len(caught) == 2
     assert {found.params["gamma"] for found in path.discoveries} == {0.5}
-    assert path.settings.gamma == 0.5
+    assert path.settings.options.gamma == 0.5
     for method in ("held-out", "stars", "bic"):
         assert path.choose(method, n_subsamples=4).penalty in (8.0, 2.0)
 
@@ -264,7 +264,7 @@ def test_a_covariance_estimator_is_used_for_parts_too():
     wide, _, _ = simulate("er", n_variables=12, n_samples=40, degree=1, random_state=1)
     plain = penalty_path(wide, (8.0, 2.0), random_state=0)
     shrunk = penalty_path(wide, (8.0, 2.0), random_state=0, covariance_estimator="oas")
-    assert shrunk.discoveries[0].params["estimator"] == "oas"
+    assert shrunk.discoveries[0].params["covariance_estimator"] == "oas"
     for method in ("held-out", "stars"):
         one, two = plain.choose(method, n_subsamples=4), shrunk.choose(method, n_subsamples=4)
         assert one.values.shape == two.values.shape

@@ -24,12 +24,12 @@ from qwo.bayes.chains import AGREED, Chains, disagreement, edge_convergence
 from qwo.bayes.result import Posterior, PosteriorStatus
 from qwo.bayes.scores import FamilyScore, ScoreName, bge_score, bic_score, choose_t
 from qwo.discovery import discover
-from qwo.discovery.choices import whole_number
 from qwo.errors import ArgumentError, DataWarning, SampleSizeError
 from qwo.graph.knowledge import Knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
 from qwo.moments.audit import Missing
+from qwo.options import whole_number
 from qwo.order.build import versions
 from qwo.parallel import count_workers
 from qwo.search import Control

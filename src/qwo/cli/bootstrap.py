@@ -17,7 +17,7 @@ from qwo.cli.exit_codes import ExitCode
 from qwo.cli.knowledge_options import KnowledgeOptions
 from qwo.cli.reading import DataFile, DataRead, Reading, read_data
 from qwo.cli.resampling_options import ResamplingOptions
-from qwo.cli.search_options import SearchOptions
+from qwo.cli.search_options import SearchFlags
 from qwo.errors import DataWarning
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def bootstrap(
     resampling: ResamplingOptions,
     reading: Reading,
     known: KnowledgeOptions,
-    search: SearchOptions,
+    search: SearchFlags,
     output: BootstrapOutput,
     console: Console,
 ) -> None:
@@ -95,14 +95,14 @@ def _resample(
     data: DataRead,
     *,
     knowledge: Knowledge | None,
-    search: SearchOptions,
+    search: SearchFlags,
     resampling: ResamplingOptions,
     folder: BootstrapFolder,
     console: Console,
 ) -> Bootstrap:
     from qwo.resample import bootstrap as resample
 
-    arguments: dict[str, Any] = search.shared()
+    arguments: dict[str, Any] = search.arguments()
     arguments["replicate_time_limit"] = arguments.pop("time_limit")
     return resample(
         data.rows,

@@ -16,7 +16,7 @@ from qwo.cli.folder import check_folder, whole_folder
 from qwo.cli.knowledge_options import KnowledgeOptions
 from qwo.cli.output_options import REPORT, OutputOptions
 from qwo.cli.reading import DataFile, DataRead, Reading, read_data
-from qwo.cli.search_options import SearchOptions
+from qwo.cli.search_options import SearchFlags
 from qwo.cli.wording import in_options
 from qwo.errors import ArgumentError, InputError
 
@@ -36,7 +36,7 @@ def learn(
     *,
     reading: Reading,
     known: KnowledgeOptions,
-    search: SearchOptions,
+    search: SearchFlags,
     output: OutputOptions,
     console: Console,
     bootstrap: Annotated[
@@ -49,16 +49,6 @@ def learn(
             rich_help_panel="Search",
         ),
     ] = 0,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            "--cluster",
-            metavar="ADDRESS",
-            help="Run resamples, and restarts beyond 20, on a Dask cluster, given its scheduler's "
-            "address.",
-            rich_help_panel="Search",
-        ),
-    ] = None,
 ) -> None:
     """Learn the causal graph of the variables in a file.
 
@@ -89,14 +79,12 @@ def learn(
     logger.info("data read after %.2f s", time.perf_counter() - started)
     seen = [finding.message for finding in data.audit.warnings]
     with shown_warnings(seen) as warnings:
-        found = _search(data, knowledge, search, console, cluster=cluster)
+        found = _search(data, knowledge, search, console)
         if output.benchpress is not None:
             write_outputs(output.benchpress, found, time.perf_counter() - started)
         wanted = 0 if found.status == "interrupted" else bootstrap
         try:
-            supports = _supports(
-                data, knowledge, search, console, n_resamples=wanted, cluster=cluster
-            )
+            supports = _supports(data, knowledge, search, console, n_resamples=wanted)
         except InputError as error:
             # The graph is there; that it could not be resampled is no reason to lose it.
             warn(f"no bootstrap: {in_options(str(error))}")
@@ -127,10 +115,8 @@ def learn(
 def _search(
     data: DataRead,
     knowledge: Knowledge | None,
-    options: SearchOptions,
+    options: SearchFlags,
     console: Console,
-    *,
-    cluster: str | None,
 ) -> Discovery:
     """The search, which Ctrl-C ends but does not break."""
     from qwo.cli.interrupts import watched_search
@@ -138,9 +124,7 @@ def _search(
 
     with watched_search(console) as watch:
         logger.info("the search begins")
-        found = discover(
-            data.moments, knowledge=knowledge, cluster=cluster, callback=watch, **options.shared()
-        )
+        found = discover(data.moments, knowledge=knowledge, callback=watch, **options.arguments())
     logger.info("search: %s after %.2f s", found.status, found.seconds)
     return replace(found, status="interrupted") if found.status == "stopped" else found
 
@@ -148,11 +132,10 @@ def _search(
 def _supports(
     data: DataRead,
     knowledge: Knowledge | None,
-    options: SearchOptions,
+    options: SearchFlags,
     console: Console,
     *,
     n_resamples: int,
-    cluster: str | None,
 ) -> Bootstrap | None:
     if not n_resamples:
         return None
@@ -163,7 +146,6 @@ def _supports(
         knowledge=knowledge,
         options=options,
         n_resamples=n_resamples,
-        cluster=cluster,
         console=console,
     )
 

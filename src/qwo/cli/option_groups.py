@@ -10,14 +10,14 @@ from typing import Any, get_type_hints
 
 
 def with_option_groups(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command with each parameter that is a dataclass replaced by one option for each field.
+    """The command with each parameter that is a group of options replaced by these.
 
-    A field is annotated as typer's parameters are, and its default is that of the option. Commands
-    that take the same record have the same options.
+    A group is a dataclass, whose fields are annotated as typer's parameters are, or a class that
+    says what its ``parameters()`` are. Commands that take the same group have the same options.
     """
     hints = get_type_hints(command, include_extras=True)
     signature = inspect.signature(command)
-    groups = {name: hints[name] for name in signature.parameters if is_dataclass(hints[name])}
+    groups = {name: hints[name] for name in signature.parameters if _is_group(hints[name])}
     flat: dict[str, inspect.Parameter] = {}
     for name, parameter in signature.parameters.items():
         added = (
@@ -30,7 +30,7 @@ def with_option_groups(command: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(command)
     def flattened(**values: Any) -> Any:
         records = {
-            name: group(**{field.name: values.pop(field.name) for field in fields(group)})
+            name: group(**{option.name: values.pop(option.name) for option in _options(group)})
             for name, group in groups.items()
         }
         return command(**values, **records)
@@ -42,7 +42,13 @@ def with_option_groups(command: Callable[..., Any]) -> Callable[..., Any]:
     return flattened
 
 
-def _options(group: type) -> list[inspect.Parameter]:
+def _is_group(hint: Any) -> bool:
+    return is_dataclass(hint) or hasattr(hint, "parameters")
+
+
+def _options(group: Any) -> list[inspect.Parameter]:
+    if not is_dataclass(group):
+        return list(group.parameters())
     hints = get_type_hints(group, include_extras=True)
     return [
         inspect.Parameter(

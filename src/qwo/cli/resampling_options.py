@@ -65,16 +65,6 @@ class ResamplingOptions:
             rich_help_panel=PANEL,
         ),
     ] = None
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            "--cluster",
-            metavar="ADDRESS",
-            help="Run on a Dask cluster, given its scheduler's address.",
-            rich_help_panel=PANEL,
-        ),
-    ] = None
-
     resume: Annotated[
         bool,
         typer.Option(
@@ -100,7 +90,6 @@ class ResamplingOptions:
             "replace": self.replace,
             "tolerance": self.tolerance,
             "shard": self._shard(),
-            "cluster": self.cluster,
         }
 
     def _shard(self) -> tuple[int, int] | None:

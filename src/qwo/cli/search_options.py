@@ -1,137 +1,81 @@
-"""The options of the search itself."""
+"""The options of the search itself, made from the record that has them all."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+import inspect
+from dataclasses import fields
+from typing import Annotated, Any
 
 import typer
 
 from qwo.cli.reading_options import names_in
+from qwo.options import STARTS, Flag, SearchOptions
 
 PANEL = "Search"
-STARTS = (
-    "r2",
-    "markov-boundary",
-    "conditional-variance",
-    "reverse-conditional-variance",
-    "random",
-)
 
 
-@dataclass(frozen=True)
-class SearchOptions:
+class SearchFlags:
     """How to search; what is left out is chosen to suit the data."""
 
-    penalty: Annotated[
-        float,
-        typer.Option(
-            "--penalty",
-            "-p",
-            metavar="C",
-            help="Price of an edge, in units of log N: higher means fewer edges, 1 is the BIC.",
-            rich_help_panel=PANEL,
-        ),
-    ] = 2.0
-    alpha: Annotated[
-        float | None,
-        typer.Option(
-            "--alpha",
-            metavar="LEVEL",
-            help="Level of the edge test of the QWO engine, instead of the penalty.",
-            rich_help_panel=PANEL,
-        ),
-    ] = None
-    gamma: Annotated[
-        float | None,
-        typer.Option(
-            "--gamma",
-            metavar="G",
-            help="Extended BIC: 2·G·log n more for an edge. If not given 0, or 0.5 for more "
-            "variables than samples.",
-            rich_help_panel=PANEL,
-        ),
-    ] = None
-    search: Annotated[
-        Literal["auto", "insertion", "grasp", "hill-climbing"],
-        typer.Option(
-            "--search",
-            metavar="NAME",
-            help="[b]auto[/b], [b]insertion[/b], [b]grasp[/b] or [b]hill-climbing[/b].",
-            rich_help_panel=PANEL,
-        ),
-    ] = "auto"
-    engine: Annotated[
-        Literal["auto", "bic", "qwo", "reference"],
-        typer.Option(
-            "--engine",
-            metavar="NAME",
-            help="What builds the graph of an order: [b]auto[/b], [b]bic[/b] (exact), [b]qwo[/b], "
-            "or [b]reference[/b] (the paper's Algorithm 1, slow).",
-            rich_help_panel=PANEL,
-        ),
-    ] = "auto"
-    restarts: Annotated[
-        int | None,
-        typer.Option(
-            "--restarts",
-            metavar="R",
-            help="More find better graphs, at length.",
-            rich_help_panel=PANEL,
-        ),
-    ] = None
-    time_limit: Annotated[
-        float | None,
-        typer.Option(
-            "--time-limit",
-            metavar="SECONDS",
-            help="Then the best graph so far is the result.",
-            rich_help_panel=PANEL,
-        ),
-    ] = None
-    start: Annotated[
-        str | None,
-        typer.Option(
-            "--start",
-            metavar="ORDER",
-            autocompletion=lambda incomplete: [s for s in STARTS if s.startswith(incomplete)],
-            help=f"Order to start from: {', '.join(STARTS)}, or all names, as in A,B,C.",
-            rich_help_panel=PANEL,
-        ),
-    ] = None
-    seed: Annotated[
-        int,
-        typer.Option(
-            "--seed",
-            metavar="S",
-            help="The same seed gives the same graph, for any number of threads.",
-            rich_help_panel=PANEL,
-        ),
-    ] = 0
-    jobs: Annotated[
-        int,
-        typer.Option(
-            "--jobs",
-            "--threads",
-            "-j",
-            metavar="J",
-            help="Threads; -1 for one per processor.",
-            rich_help_panel=PANEL,
-        ),
-    ] = 1
+    def __init__(self, **given: Any) -> None:
+        self._given = given
 
-    def shared(self) -> dict[str, Any]:
-        """The keyword arguments that `qwo.discover` and `qwo.bootstrap` have in common."""
-        named = self.start is None or self.start in STARTS or "," not in self.start
-        return {
-            "search": self.search,
-            "engine": self.engine,
-            "penalty_discount": self.penalty,
-            "alpha": self.alpha,
-            "gamma": self.gamma,
-            "restarts": self.restarts,
-            "time_limit": self.time_limit,
-            "start": self.start if named else names_in([self.start or ""]),
-            "random_state": self.seed,
-            "n_jobs": self.jobs,
-        }
+    @classmethod
+    def parameters(cls) -> list[inspect.Parameter]:
+        """The flags, as typer takes them."""
+        return list(search_parameters(SearchOptions).values())
+
+    def arguments(self) -> dict[str, Any]:
+        """The keyword arguments of `qwo.discover`."""
+        return {name: _PARSERS.get(name, _same)(value) for name, value in self._given.items()}
+
+
+def search_parameters(record: Any) -> dict[str, inspect.Parameter]:
+    """The parameters of a command for the options of a record that have a flag."""
+    return {
+        field.name: _parameter(field.name, field.metadata["option"].flag, field.default)
+        for field in fields(record)
+        if field.metadata["option"].flag is not None
+    }
+
+
+def _parameter(name: str, flag: Flag, default: Any) -> inspect.Parameter:
+    kind = flag.type
+    value = default if flag.default is ... else flag.default
+    shown = typer.Option(
+        *flag.names,
+        metavar=flag.metavar,
+        help=flag.help,
+        rich_help_panel=PANEL,
+        autocompletion=_begin_alike if name == "start" else None,
+    )
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=str(value) if kind is str and value is not None else value,
+        annotation=Annotated[kind | None if value is None else kind, shown],
+    )
+
+
+def _begin_alike(incomplete: str) -> list[str]:
+    return [start for start in STARTS if start.startswith(incomplete)]
+
+
+def _penalty(text: str) -> float | str:
+    """A number, or a word that stands for one."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _start(text: str | None) -> str | list[str] | None:
+    named = text is None or text in STARTS or "," not in text
+    return text if named else names_in([text or ""])
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+_PARSERS = {"penalty_discount": _penalty, "start": _start}

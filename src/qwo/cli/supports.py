@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from qwo.cli.console import Console, logger, warn
 from qwo.cli.reading import DataRead
-from qwo.cli.search_options import SearchOptions
+from qwo.cli.search_options import SearchFlags
 
 if TYPE_CHECKING:
     from qwo.graph import Knowledge
@@ -17,15 +17,14 @@ def find_supports(
     data: DataRead,
     *,
     knowledge: Knowledge | None,
-    options: SearchOptions,
+    options: SearchFlags,
     n_resamples: int,
-    cluster: str | None,
     console: Console,
 ) -> Bootstrap | None:
     """How sure each edge is; what there is so far after Ctrl-C, or None if that is nothing."""
     from qwo.resample import bootstrap
 
-    arguments = options.shared()
+    arguments = options.arguments()
     arguments["replicate_time_limit"] = arguments.pop("time_limit")
     try:
         logger.info("the bootstrap begins")
@@ -35,7 +34,6 @@ def find_supports(
             knowledge=knowledge,
             covariance_estimator=data.reading.covariance_estimator,
             missing=data.reading.missing,
-            cluster=cluster,
             progress=console.shows_progress,
             **arguments,
         )

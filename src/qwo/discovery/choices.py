@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import operator
+import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from qwo.device import to_host
-from qwo.errors import ArgumentError, DataWarning
+from qwo.errors import ArgumentError, Cure, DataWarning
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
+from qwo.options import SearchOptions
 from qwo.order.bic import BicEngine
 from qwo.order.candidates import are_crowded, candidate_parents
 from qwo.order.linalg import precision_matrix
-from qwo.order.objective import ObjectiveName
 from qwo.order.protocol import OrderEngine
 from qwo.order.qwo import QwoEngine
 from qwo.order.reference_engine import ReferenceEngine
@@ -25,8 +26,8 @@ from qwo.search import Control, SearchOutcome, grasp, hill_climbing, insertion
 from qwo.search.bic_insertion import bic_insertion
 from qwo.types import FloatArray, Indices
 
-SearchName = Literal["auto", "insertion", "grasp", "hill-climbing"]
-EngineName = Literal["auto", "qwo", "bic", "reference"]
+DENSE = ("qwo", "reference")
+"""The engines that regress on all predecessors."""
 
 LEAST_RESTARTS = 20
 RESTARTS_TIMES_VARIABLES = 500
@@ -54,85 +55,72 @@ _PROTOCOL = [name for name in vars(OrderEngine) if not name.startswith("_")]
 Search = Callable[[OrderEngine, Control, np.random.Generator], SearchOutcome]
 
 
-@dataclass(frozen=True)
-class Choices:
-    """The parameters of a call, with every default filled in."""
-
-    search: str
-    engine: str | OrderEngine
-    penalty_discount: float
-    alpha: float | None
-    gamma: float
-    restarts: int
-
-    @property
-    def engine_name(self) -> str:
-        """The engine's name, or the class of one that the user brought along."""
-        return self.engine if isinstance(self.engine, str) else type(self.engine).__name__
-
-
-def choose(
-    search: str,
-    engine: str | OrderEngine,
-    moments: Moments,
-    *,
-    penalty_discount: float,
-    alpha: float | None,
-    gamma: float | None,
-    restarts: int | None,
-) -> Choices:
+def choose(options: SearchOptions, moments: Moments) -> SearchOptions:
     """Fill in what is left open, and refuse what does not go together.
 
     The paper's searches take the paper's engine, which needs N > n samples; everything else takes
     the exact BIC.
     """
-    if search not in get_args(SearchName):
-        raise ArgumentError(f"search must be one of {get_args(SearchName)}; got {search!r}")
-    if isinstance(engine, str) and engine not in get_args(EngineName):
-        raise ArgumentError(
-            f"engine must be one of {get_args(EngineName)} or an object that follows the engine "
-            f"protocol; got {engine!r}"
-        )
-    missing = [m for m in _PROTOCOL if not isinstance(engine, str) and not hasattr(engine, m)]
-    if missing:
-        raise ArgumentError(
-            f"the engine, a {type(engine).__name__}, does not follow the protocol of "
-            f"qwo.order.protocol.OrderEngine: it has no {', '.join(missing)}"
-        )
-    chosen = "insertion" if search == "auto" else search
+    options = options.expanded(moments.n_variables)
+    _check_protocol(options.engine)
+    search = "insertion" if options.search == "auto" else options.search
+    engine = options.engine
     if engine == "auto":
-        dense = alpha is not None or (chosen != "insertion" and moments.n_samples > _least(moments))
+        enough = moments.n_samples > moments.n_variables + 2
+        dense = options.alpha is not None or (search != "insertion" and enough)
         engine = "qwo" if dense else "bic"
-    if alpha is not None and engine == "bic":
+    if options.alpha is not None and engine == "bic":
         raise ArgumentError(
-            f"alpha = {alpha} is the level of the QWO engine's edge test; the exact BIC engine has "
-            "none. Use engine='qwo', or penalty_discount alone"
+            f"alpha is {options.alpha}, the level of an edge test, which the exact BIC has not",
+            cures=(Cure("engine", "qwo", "has one"),),
+            option="alpha",
         )
+    _refuse_foreign(options, search, engine)
+    restarts = options.restarts
     if restarts is None:
-        restarts = 0 if chosen != "insertion" else _default_restarts(moments.n_variables)
-    if whole_number("restarts", restarts) < 0:
-        raise ArgumentError(f"restarts must not be negative; got {restarts}")
-    return Choices(
-        chosen, engine, penalty_discount, alpha, _gamma(gamma, engine, moments), int(restarts)
+        restarts = 0 if search != "insertion" else _default_restarts(moments.n_variables)
+    return replace(
+        options,
+        search=search,
+        engine=engine,
+        gamma=_gamma(options.gamma, engine, moments),
+        restarts=restarts,
     )
 
 
-def whole_number(name: str, value: Any) -> int:
-    """An argument that must be an integer of whatever kind."""
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise ArgumentError(f"{name} must be a whole number; got {value!r}") from None
+def _check_protocol(engine: str | OrderEngine) -> None:
+    """Raise if an engine object lacks what the protocol asks for."""
+    missing = [m for m in _PROTOCOL if not isinstance(engine, str) and not hasattr(engine, m)]
+    if missing:
+        raise ArgumentError(
+            f"engine is a {type(engine).__name__}, which does not follow the protocol of "
+            f"qwo.order.protocol.OrderEngine: it has no {', '.join(missing)}",
+            option="engine",
+        )
+
+
+def _refuse_foreign(options: SearchOptions, search: str, engine: str | OrderEngine) -> None:
+    """Raise if an option is given that the search or the engine does not know."""
+    own = {
+        "version": (search == "grasp", "search", "grasp"),
+        "depth": (search == "grasp", "search", "grasp"),
+        "reach": (search == "hill-climbing", "search", "hill-climbing"),
+        "objective": (engine in DENSE, "engine", "qwo"),
+    }
+    for name, (known, option, value) in own.items():
+        given = getattr(options, name)
+        if given is not None and not known:
+            now = engine if option == "engine" else search
+            raise ArgumentError(
+                f"{name} is {given!r}, which {option} {now!r} does not have",
+                cures=(Cure(option, value, "has it"),),
+                option=name,
+            )
 
 
 def _default_restarts(n_variables: int) -> int:
     """Small problems are searched more thoroughly: it costs milliseconds."""
     return max(LEAST_RESTARTS, RESTARTS_TIMES_VARIABLES // n_variables)
-
-
-def _least(moments: Moments) -> float:
-    """N above which every partial correlation of the dense engine has degrees of freedom."""
-    return moments.n_variables + 2
 
 
 def _gamma(gamma: float | None, engine: str | OrderEngine, moments: Moments) -> float:
@@ -141,13 +129,13 @@ def _gamma(gamma: float | None, engine: str | OrderEngine, moments: Moments) -> 
         return float(gamma)
     if engine != "bic" or moments.n_samples > moments.n_variables:
         return 0.0
-    warnings.warn(
+    warning = DataWarning(
         f"{moments.n_variables} variables, but only {moments.n_samples:g} samples: among so many "
         f"candidates the plain BIC draws many false edges, so the extended BIC with "
-        f"gamma = {WIDE_GAMMA} is used; gamma=0 gives the plain one",
-        DataWarning,
-        stacklevel=4,
+        f"gamma = {WIDE_GAMMA} is used",
+        cures=(Cure("gamma", 0, "takes the plain BIC"),),
     )
+    warnings.warn(warning, stacklevel=5)
     return WIDE_GAMMA
 
 
@@ -159,14 +147,14 @@ class DenseAlgebra(NamedTuple):
     late: bool = False
 
 
-def dense_algebra(choices: Choices, moments: Moments, xp: Any = np) -> DenseAlgebra:
+def dense_algebra(choices: SearchOptions, moments: Moments, xp: Any = np) -> DenseAlgebra:
     """The inverse of the correlation matrix, and lists of candidates where there are to be some.
 
     On the host the inverse is left to those who want it, unless it is for lists.
 
     Parameters
     ----------
-    choices : Choices
+    choices : SearchOptions
         The engine asked for.
     moments : Moments
         The data.
@@ -187,13 +175,11 @@ def dense_algebra(choices: Choices, moments: Moments, xp: Any = np) -> DenseAlge
 
 
 def make_engine(
-    choices: Choices,
+    choices: SearchOptions,
     moments: Moments,
     knowledge: ResolvedKnowledge | None,
     order: Any,
-    *,
     dense: DenseAlgebra,
-    device: str = "cpu",
 ) -> OrderEngine:
     """The engine at the order to start from."""
     if not isinstance(choices.engine, str):
@@ -207,8 +193,8 @@ def make_engine(
     if choices.engine == "bic":
         return BicEngine(
             moments,
-            penalty_discount=choices.penalty_discount,
-            gamma=choices.gamma,
+            penalty_discount=choices.discount,
+            gamma=choices.gamma or 0.0,
             knowledge=knowledge,
             order=order,
             candidates=dense.candidates,
@@ -217,25 +203,25 @@ def make_engine(
     test: dict[str, Any] = (
         {"alpha": choices.alpha}
         if choices.alpha is not None
-        else {"penalty_discount": None if moments.is_oracle else choices.penalty_discount}
+        else {"penalty_discount": None if moments.is_oracle else choices.discount}
     )
     # At N far above n the edge count guides GRaSP better, the capped likelihood everything else.
-    objective: ObjectiveName = "edges" if choices.search == "grasp" else "likelihood"
+    objective = choices.objective or ("edges" if choices.search == "grasp" else "likelihood")
     if choices.engine == "reference":
         return ReferenceEngine(moments, order=order, objective=objective, **test)
-    return QwoEngine(moments, order=order, objective=objective, device=device, **test)
+    return QwoEngine(moments, order=order, objective=objective, device=choices.device, **test)
 
 
-def default_starts(choices: Choices, n_variables: int) -> tuple[str, str | None]:
+def default_starts(choices: SearchOptions, n_variables: int) -> tuple[str, str | None]:
     """The order to start from if none is given, and the one for a second search, if any."""
     if choices.search != "insertion":
         return "markov-boundary", None
-    twice = choices.engine == "bic" and choices.restarts > 0 and n_variables in TWO_STARTS
+    twice = choices.engine == "bic" and bool(choices.restarts) and n_variables in TWO_STARTS
     return "r2", "markov-boundary" if twice else None
 
 
 def make_search(
-    choices: Choices,
+    choices: SearchOptions,
     knowledge: ResolvedKnowledge | None,
     n_jobs: int,
     rival: Indices | None,
@@ -244,6 +230,7 @@ def make_search(
     """The search as a function of engine, control and randomness."""
 
     def run(engine: OrderEngine, control: Control, rng: np.random.Generator) -> SearchOutcome:
+        restarts = choices.restarts or 0
         shared: dict[str, Any] = {
             "knowledge": knowledge,
             "control": control,
@@ -254,8 +241,8 @@ def make_search(
             thorough = n <= THOROUGH_UP_TO
             return bic_insertion(
                 engine,
-                restarts=choices.restarts,
-                patience=5 * choices.restarts if thorough else 0,
+                restarts=restarts,
+                patience=5 * restarts if thorough else 0,
                 thrown=min(20, n) if thorough else 10,
                 rival=rival,
                 n_jobs=n_jobs,
@@ -264,17 +251,29 @@ def make_search(
             )
         if cluster is not None:
             raise ArgumentError(
-                "a cluster takes the restarts of search='insertion' with engine='bic' alone; got "
-                f"search={choices.search!r} with engine={choices.engine_name!r}: leave cluster out"
+                "cluster takes the restarts of the insertion search on the exact BIC alone, but "
+                f"the search is {choices.search!r} on {choices.engine_name()!r}; leave it out",
+                option="cluster",
             )
         if choices.search == "insertion":
             if isinstance(engine, QwoEngine):
                 engine.threads = n_jobs
-            return insertion(engine, perturbations=choices.restarts, **shared)
-        once = grasp if choices.search == "grasp" else hill_climbing
-        return _with_restarts(once, engine, choices.restarts, shared)
+            return insertion(engine, perturbations=restarts, **shared)
+        return _with_restarts(_once(choices), engine, restarts, shared)
 
     return run
+
+
+def _once(choices: SearchOptions) -> Callable[..., SearchOutcome]:
+    """GRaSP or hill climbing as the options have it."""
+    if choices.search == "hill-climbing":
+        return partial(hill_climbing, distance=choices.reach or 5)
+    depth = 3 if choices.depth is None else choices.depth
+    return partial(
+        grasp,
+        version=2 if choices.version is None else choices.version,
+        depth=None if depth == math.inf else int(depth),
+    )
 
 
 def _with_restarts(

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+import inspect
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from qwo.discovery import Discovery, discover
-from qwo.discovery.choices import EngineName, SearchName
+from qwo.arguments import EstimatorArguments, takes_options
+from qwo.discovery import Discovery
+from qwo.discovery.discover import discover_as
 from qwo.errors import ArgumentError, InputError
-from qwo.estimator.path_search import count_threads
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.formats.networkx_graph import to_networkx
-from qwo.graph.knowledge import KnowledgeLike
 from qwo.moments import Moments
 from qwo.moments.arrays import Table
-from qwo.moments.audit import Missing
 from qwo.moments.frames import is_frame
 from qwo.moments.table_audit import MIN_SAMPLES
 from qwo.moments.tables import as_table
-from qwo.resample.options import refuse_engine_object
+from qwo.options import OPTIONS, SearchOptions, named_engine
 from qwo.resample.table_moments import table_moments
 from qwo.sem import fit_sem
 from qwo.types import Adjacency
@@ -31,42 +30,22 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+@takes_options(
+    EstimatorArguments,
+    says={
+        "penalty_discount": "c of the score 2·loglik - c·edges·log N: higher means fewer edges; 1 "
+        "is the textbook BIC. `score` lets scikit-learn's searches choose it.",
+        "engine": "What builds the DAG of an order, by name, as for `qwo.discover`.",
+        "cluster": "A Dask cluster for the restarts, as for `qwo.discover`, best by the address of "
+        "its scheduler: an estimator that holds a client cannot be cloned.",
+    },
+)
 class QWO(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """The causal graph of continuous data as a scikit-learn estimator.
 
     Parameters
     ----------
-    search : {"auto", "insertion", "grasp", "hill-climbing"}
-        The search over orders.
-    engine : {"auto", "bic", "qwo", "reference"}
-        What builds the DAG of an order.
-    penalty_discount : float
-        c of the score 2·loglik - c·edges·log N: higher means fewer edges; 1 is the textbook BIC.
-        `score` lets scikit-learn's searches choose it.
-    alpha : float, optional
-        Level of the QWO engine's edge test, instead of the penalty.
-    gamma : float, optional
-        The extended BIC adds 2·gamma·log n to the price of an edge.
-    restarts : int, optional
-        How often the order found is perturbed and repaired, or the search repeated.
-    time_limit : float, optional
-        Seconds after which the best graph so far is taken.
-    random_state : int, RandomState or None
-        Seed. The same seed gives the same graph, for any ``n_jobs``.
-    n_jobs : int or None
-        Threads; -1 means all processors.
-    cluster : str or dask.distributed.Client, optional
-        A Dask cluster for the restarts, as for `qwo.discover`, best by the address of its
-        scheduler: an estimator that holds a client cannot be cloned.
-    knowledge : Knowledge, dict, str or path, optional
-        Background knowledge, its arguments as a dictionary, or a file of it in Tetrad's format;
-        strictly kept.
-    start : str or sequence, optional
-        Order to start from.
-    covariance_estimator : str or object
-        ``"plain"``, ``"ledoit-wolf"``, ``"oas"``, or a covariance estimator of scikit-learn.
-    missing : {"raise", "drop", "em"}
-        Missing values: an error, rows left out, or maximum likelihood; as for `qwo.discover`.
+    {options}
 
     Attributes
     ----------
@@ -118,38 +97,13 @@ class QWO(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     True
     """
 
-    def __init__(
-        self,
-        *,
-        search: SearchName = "auto",
-        engine: EngineName = "auto",
-        penalty_discount: float = 2.0,
-        alpha: float | None = None,
-        gamma: float | None = None,
-        restarts: int | None = None,
-        time_limit: float | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = 1,
-        cluster: Any = None,
-        knowledge: KnowledgeLike | None = None,
-        start: Any = None,
-        covariance_estimator: str | Any = "plain",
-        missing: Missing = "raise",
-    ) -> None:
-        self.search = search
-        self.engine = engine
-        self.penalty_discount = penalty_discount
-        self.alpha = alpha
-        self.gamma = gamma
-        self.restarts = restarts
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.cluster = cluster
-        self.knowledge = knowledge
-        self.start = start
-        self.covariance_estimator = covariance_estimator
-        self.missing = missing
+    def __init__(self, **parameters: Unpack[EstimatorArguments]) -> None:
+        known = inspect.signature(QWO).parameters
+        for name in parameters:
+            if name not in known:
+                raise TypeError(f"QWO() got an unexpected keyword argument {name!r}")
+        for name, parameter in known.items():
+            setattr(self, name, parameters.get(name, parameter.default))
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
         """Learn the graph.
@@ -169,24 +123,10 @@ class QWO(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
         InputError
             If the data cannot be used, with the columns and a cure.
         """
-        refuse_engine_object(self.engine)
+        options = self._options()
         table = self._table(X)
         moments = table_moments(table, self.covariance_estimator, self.missing)
-        found = discover(
-            moments,
-            search=self.search,
-            engine=self.engine,
-            penalty_discount=self.penalty_discount,
-            alpha=self.alpha,
-            gamma=self.gamma,
-            restarts=self.restarts,
-            time_limit=self.time_limit,
-            random_state=_seed(self.random_state),
-            n_jobs=count_threads(self.n_jobs),
-            cluster=self.cluster,
-            knowledge=self.knowledge,
-            start=self.start,
-        )
+        found = discover_as(moments, options)
         self.sem_ = fit_sem(moments, found)
         self._keep(found)
         return self
@@ -208,6 +148,12 @@ class QWO(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
         check_is_fitted(self)
         rows = self._validated(X, reset=False)
         return float(self.sem_.log_likelihood(rows).mean())
+
+    def _options(self) -> SearchOptions:
+        """The parameters, checked; scikit-learn wants that only now."""
+        given = {name: value for name, value in vars(self).items() if name in OPTIONS}
+        seed = _seed(self.random_state)
+        return named_engine(SearchOptions(**{**given, "random_state": seed}))
 
     def _table(self, X: Any) -> Table:
         """The data as named columns; notes their number and names as scikit-learn does."""

@@ -8,30 +8,33 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from joblib import effective_n_jobs
-
-from qwo.discovery import Discovery, discover
-from qwo.errors import ArgumentError
-from qwo.graph.knowledge import KnowledgeLike
+from qwo.discovery import Discovery
+from qwo.discovery.discover import discover_as
 from qwo.moments import Moments
 from qwo.moments.audit import Missing
+from qwo.options import SearchOptions
 from qwo.parallel import run_many
 
 
 @dataclass(frozen=True, eq=False)
 class PathSettings:
-    """What all searches of a path have in common; the meanings are those of `discover`."""
+    """What all searches of a path have in common, and what makes moments of rows.
 
-    search: Any
-    engine: Any
-    gamma: float | None
-    restarts: int | None
-    time_limit: float | None
-    random_state: int
-    knowledge: KnowledgeLike | None
-    start: Any
-    covariance_estimator: str | Any
+    Attributes
+    ----------
+    options : SearchOptions
+        The searches; the penalty is that of each.
+    covariance_estimator, missing
+        As for `Moments.from_data`.
+    """
+
+    options: SearchOptions
+    covariance_estimator: str | Any = "plain"
     missing: Missing = "raise"
+
+    def with_options(self, **changes: Any) -> PathSettings:
+        """The settings with other options."""
+        return replace(self, options=replace(self.options, **changes))
 
     def as_used(self, discovery: Discovery) -> PathSettings:
         """The settings with what was left open as a search has filled it in.
@@ -40,23 +43,12 @@ class PathSettings:
         whether there are more samples than variables.
         """
         used = {name: discovery.params[name] for name in ("search", "engine", "gamma")}
-        return replace(self, **used)
+        return self.with_options(**used)
 
 
 def search_once(moments: Moments, penalty: float, settings: PathSettings) -> Discovery:
     """The graph for one penalty."""
-    return discover(
-        moments,
-        search=settings.search,
-        engine=settings.engine,
-        penalty_discount=penalty,
-        gamma=settings.gamma,
-        restarts=settings.restarts,
-        time_limit=settings.time_limit,
-        random_state=settings.random_state,
-        knowledge=settings.knowledge,
-        start=settings.start,
-    )
+    return discover_as(moments, replace(settings.options, penalty_discount=penalty))
 
 
 def search_path(
@@ -80,7 +72,7 @@ def search_path(
     task = partial(_search_own, moments, settings)
     own = dict(run_many(task, penalties[1:], n_jobs=n_jobs, cluster=cluster))
     for k, penalty in enumerate(penalties[1:]):
-        warm = replace(settings, start=found[-1].order, restarts=0)
+        warm = settings.with_options(start=found[-1].order, restarts=0)
         found.append(_best([own[k], search_once(moments, penalty, warm)], penalty))
     return tuple(
         _best_at(penalty, own, found) for penalty, own in zip(penalties, found, strict=True)
@@ -98,16 +90,6 @@ def objective_at(discovery: Discovery, penalty: float) -> float:
     """What the search maximises under a penalty: the score less the extended BIC's share of it."""
     extension = 2 * discovery.params["gamma"] * discovery.n_edges * math.log(discovery.n_variables)
     return score_at(discovery, penalty) - float(extension)
-
-
-def count_threads(n_jobs: int | None) -> int:
-    """How many threads ``n_jobs`` means to joblib: None is 1, -1 all processors."""
-    try:
-        return int(effective_n_jobs(n_jobs))
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(
-            f"n_jobs is {n_jobs!r}; wanted a number of threads, or -1 for all processors"
-        ) from error
 
 
 def _search_own(moments: Moments, settings: PathSettings, penalty: float) -> Discovery:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from qwo.arguments import PathArguments, options_given, takes_options
 from qwo.discovery import Discovery
-from qwo.discovery.choices import EngineName, SearchName
 from qwo.errors import ArgumentError, InputError, SampleSizeError
 from qwo.estimator.held_out import most_predictive
 from qwo.estimator.path_search import (
@@ -22,12 +22,10 @@ from qwo.estimator.path_search import (
 )
 from qwo.estimator.penalty_choice import Method, PenaltyChoice
 from qwo.estimator.stability import smallest_stable
-from qwo.graph.knowledge import KnowledgeLike
-from qwo.moments import Moments, as_moments
+from qwo.moments import Moments
 from qwo.moments.arrays import Table
-from qwo.moments.audit import Missing
-from qwo.moments.tables import as_table
-from qwo.resample.options import refuse_engine_object
+from qwo.options import named_engine
+from qwo.resample.options import Rows
 from qwo.resample.table_moments import kept_rows, table_moments
 from qwo.text import records_frame
 from qwo.types import FloatArray
@@ -165,7 +163,7 @@ class PenaltyPath:
         if method == "bic":
             index, values = _lowest_bic(self.discoveries)
         else:
-            seed = self.settings.random_state if random_state is None else random_state
+            seed = self.settings.options.random_state if random_state is None else random_state
             common: dict[str, Any] = {
                 "table": self._rows(method),
                 "penalties": self.penalties.tolist(),
@@ -201,22 +199,18 @@ class PenaltyPath:
         return self.table
 
 
+@takes_options(
+    PathArguments,
+    says={
+        "engine": "What builds the DAG of an order, by name, as for `qwo.discover`.",
+        "time_limit": "Seconds for each single search.",
+        "random_state": "Seed. The same seed gives the same path, for any ``n_jobs``.",
+        "n_jobs": "Processes among which the searches are shared; -1 means one per processor.",
+        "cluster": "A Dask cluster to run on instead, or the address of its scheduler.",
+    },
+)
 def penalty_path(
-    data: Any,
-    penalties: Iterable[float] | None = None,
-    *,
-    search: SearchName = "auto",
-    engine: EngineName = "auto",
-    gamma: float | None = None,
-    restarts: int | None = None,
-    time_limit: float | None = None,
-    random_state: int | None = None,
-    n_jobs: int | None = 1,
-    cluster: Any = None,
-    knowledge: KnowledgeLike | None = None,
-    start: Any = None,
-    covariance_estimator: str | Any = "plain",
-    missing: Missing = "raise",
+    data: Any, penalties: Iterable[float] | None = None, **options: Unpack[PathArguments]
 ) -> PenaltyPath:
     """The graphs of one data set for a range of penalties.
 
@@ -230,20 +224,7 @@ def penalty_path(
         Samples in rows and variables in columns.
     penalties : iterable of float, optional
         The penalty_discounts; 1, √2, 2, …, 16 if not given.
-    search, engine, gamma, restarts, knowledge, start
-        As for `qwo.discover`; engines by name only.
-    time_limit : float, optional
-        Seconds for each single search.
-    random_state : int, optional
-        Seed. The same seed gives the same path, for any ``n_jobs``.
-    n_jobs : int or None
-        Processes among which the searches are shared; -1 means one per processor.
-    cluster : dask.distributed.Client or str, optional
-        A Dask cluster to run on instead, or the address of its scheduler.
-    covariance_estimator : str or object
-        As for `Moments.from_data`.
-    missing : {"raise", "drop", "em"}
-        As for `qwo.discover`.
+    {options}
 
     Returns
     -------
@@ -261,34 +242,27 @@ def penalty_path(
     >>> path.choose("held-out")
     <PenaltyChoice by held-out: penalty_discount 4, 4 edges>
     """
-    refuse_engine_object(engine)
+    given, reading = options_given(penalty_path, options)
     descending = _check_penalties(DEFAULT_PENALTIES if penalties is None else penalties)
-    table = None if isinstance(data, Moments) else as_table(data)
-    if table is None:
-        moments = as_moments(data, covariance_estimator=covariance_estimator)
+    rows = Rows.of(data, reading)
+    if isinstance(rows.data, Moments):
+        table, moments = None, rows.data
     else:
-        moments = table_moments(table, covariance_estimator, missing)
-        table = kept_rows(table, missing)
+        moments = table_moments(rows.data, rows.covariance_estimator, rows.missing)
+        table = kept_rows(rows.data, rows.missing)
     if moments.is_oracle:
         raise SampleSizeError(
             "exact moments (N = ∞) show the same graph under every penalty; give the number of "
             "samples, as in Moments.from_covariance(matrix, n_samples=1000), or call qwo.discover"
         )
-    if random_state is None:
-        random_state = int(np.random.SeedSequence().generate_state(1)[0])
-    settings = PathSettings(
-        search=search,
-        engine=engine,
-        gamma=gamma,
-        restarts=restarts,
-        time_limit=time_limit,
-        random_state=random_state,
-        knowledge=knowledge,
-        start=start,
-        covariance_estimator=covariance_estimator,
-        missing=missing,
+    seed = given.random_state
+    if seed is None:
+        seed = int(np.random.SeedSequence().generate_state(1)[0])
+    each = replace(named_engine(given), random_state=seed, n_jobs=1, cluster=None)
+    settings = PathSettings(each, rows.covariance_estimator, rows.missing)
+    found = search_path(
+        moments, descending.tolist(), settings, n_jobs=given.n_jobs, cluster=given.cluster
     )
-    found = search_path(moments, descending.tolist(), settings, n_jobs=n_jobs, cluster=cluster)
     return PenaltyPath(descending, found, settings.as_used(found[0]), table)
 
 

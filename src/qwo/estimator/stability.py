@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -132,13 +131,14 @@ def _same_regularisation(
     """Penalties and settings at which an edge costs size / N times as much as in the whole."""
     share = size / n_rows
     logs = math.log(n_rows) / math.log(size)
-    gamma = None if settings.gamma is None else settings.gamma * share
-    return [penalty * share * logs for penalty in penalties], replace(settings, gamma=gamma)
+    gamma = settings.options.gamma
+    scaled = settings.with_options(gamma=None if gamma is None else gamma * share)
+    return [penalty * share * logs for penalty in penalties], scaled
 
 
 def _price(penalty: float, settings: PathSettings, moments: Moments) -> float:
     """What an edge costs, as twice the log-likelihood."""
-    extension = 2 * (settings.gamma or 0.0) * math.log(moments.n_variables)
+    extension = 2 * (settings.options.gamma or 0.0) * math.log(moments.n_variables)
     return penalty * math.log(moments.n_samples) + extension
 
 
@@ -146,7 +146,7 @@ def _warm_search(
     penalty: float, settings: PathSettings, task: tuple[Moments, Discovery | None]
 ) -> Discovery:
     moments, last = task
-    warm = settings if last is None else replace(settings, start=last.order)
+    warm = settings if last is None else settings.with_options(start=last.order)
     return search_once(moments, penalty, warm)
 
 

@@ -5,23 +5,23 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace as replaced
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
+from qwo.arguments import ResampleArguments, options_given, takes_options
 from qwo.discovery import Discovery
-from qwo.discovery.choices import EngineName, SearchName, whole_number
+from qwo.discovery.discover import discover_as
 from qwo.errors import SampleSizeError
-from qwo.graph.knowledge import KnowledgeLike, as_knowledge
-from qwo.moments.audit import Missing
+from qwo.options import SearchOptions, named_engine
 from qwo.resample.checkpoint import Checkpoint
 from qwo.resample.options import (
-    SearchOptions,
+    Rows,
     Shard,
+    as_used,
     check_resamples,
     check_shard,
     check_tolerance,
-    refuse_engine_object,
 )
 from qwo.resample.preparation import Prepared, fingerprint_of, prepare
 from qwo.resample.progress import BootstrapCallback, watched
@@ -31,31 +31,29 @@ from qwo.resample.runner import Runner
 from qwo.resample.tally import Tally
 
 
+@takes_options(
+    ResampleArguments,
+    says={
+        "engine": "What builds the DAG of an order, by name, as for `qwo.discover`.",
+        "random_state": "Seed. The same seed gives the same result. A run that is resumed without "
+        "takes its own.",
+        "n_jobs": "Processes; -1 for one per processor.",
+        "cluster": "A Dask cluster to run on instead, or the address of its scheduler.",
+    },
+)
 def bootstrap(
     data: Any,
     *,
     n_resamples: int = 100,
     sample_fraction: float = 1.0,
     replace: bool = True,
-    random_state: int | None = None,
-    n_jobs: int | None = 1,
-    cluster: Any = None,
     tolerance: float | None = None,
     shard: Shard | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     replicate_time_limit: float | None = None,
-    search: SearchName = "auto",
-    engine: EngineName = "auto",
-    penalty_discount: float = 2.0,
-    alpha: float | None = None,
-    gamma: float | None = None,
-    restarts: int | None = None,
-    knowledge: KnowledgeLike | None = None,
-    start: Any = None,
-    covariance_estimator: str | Any = "plain",
-    missing: Missing = "raise",
     callback: BootstrapCallback | None = None,
     progress: bool = False,
+    **options: Unpack[ResampleArguments],
 ) -> Bootstrap:
     """How often each edge is found in resamples of the data.
 
@@ -73,12 +71,6 @@ def bootstrap(
         Size of a resample as a fraction of N.
     replace : bool
         Whether a row may be drawn more than once. Without, take a fraction such as 0.5.
-    random_state : int, optional
-        Seed. The same seed gives the same result. A run that is resumed without takes its own.
-    n_jobs : int or None
-        Processes; -1 for one per processor.
-    cluster : dask.distributed.Client or str, optional
-        A Dask cluster to run on instead, or the address of its scheduler.
     tolerance : float, optional
         Stop after the first hundred, two hundred, … replicates for which no share is more uncertain
         than this: half the width of its 95 % interval. For 0.05, 400 replicates always suffice.
@@ -91,9 +83,7 @@ def bootstrap(
     replicate_time_limit : float, optional
         Seconds for each search; one that is ended by it counts with its best graph. The result then
         depends on the machine.
-    search, engine, penalty_discount, alpha, gamma, restarts, knowledge, start,
-    covariance_estimator, missing
-        As for `qwo.discover`; engines by name only.
+    {options}
     callback : callable, optional
         Gets a `BootstrapProgress` now and then; True stops the run.
     progress : bool
@@ -121,50 +111,40 @@ def bootstrap(
     True
     """
     started = time.perf_counter()
-    refuse_engine_object(engine)
+    given, reading = options_given(bootstrap, options)
+    search = replaced(named_engine(given), time_limit=replicate_time_limit)
     file = Checkpoint.at(checkpoint)
-    seed = _seed(random_state, file)
-    shard = check_shard(shard, random_state)
+    seed = _seed(given.random_state, file)
+    search = replaced(search, random_state=seed, n_jobs=1, cluster=None)
+    shard = check_shard(shard, given.random_state)
     check_tolerance(tolerance, shard)
+    rows = Rows.of(data, reading)
     prepared = prepare(
-        data,
+        rows.data,
         sample_fraction=sample_fraction,
         replace=replace,
-        estimator=covariance_estimator,
-        missing=missing,
+        estimator=rows.covariance_estimator,
+        missing=rows.missing,
     )
-    options = SearchOptions(
-        search=search,
-        engine=engine,
-        penalty_discount=penalty_discount,
-        alpha=alpha,
-        gamma=gamma,
-        restarts=restarts,
-        time_limit=replicate_time_limit,
-        knowledge=None if knowledge is None else as_knowledge(knowledge),
-        start=start,
-    )
-    reference = _reference(file, options, prepared, seed)
+    reference = _reference(file, search, prepared)
     choices = {
         "n_resamples": check_resamples(n_resamples),
         "sample_fraction": float(sample_fraction),
         "replace": bool(replace),
         "tolerance": tolerance,
         "shard": shard,
-        "estimator": covariance_estimator
-        if isinstance(covariance_estimator, str)
-        else repr(covariance_estimator),
-        "missing": missing,
+        "missing": rows.missing,
+        "covariance_estimator": _name(rows.covariance_estimator),
     }
-    begun = file.resumed(_nothing_yet(prepared, options, reference, seed, choices))
+    begun = file.resumed(_nothing_yet(prepared, search, reference, choices))
     with watched(callback, shown=progress) as watch:
         runner = Runner(
-            problem=Problem(prepared.source, options.as_used(reference.params), seed),
+            problem=Problem(prepared.source, as_used(search, reference.params), seed),
             tally=_tally(begun),
             save=lambda tally: file.save(_result(begun, tally, "incomplete")),
             watch=watch,
-            n_jobs=n_jobs,
-            cluster=cluster,
+            n_jobs=given.n_jobs,
+            cluster=given.cluster,
             seconds_each=max(reference.seconds, 1e-3),
             started=started,
         )
@@ -178,48 +158,39 @@ def bootstrap(
 
 def _seed(random_state: int | None, file: Checkpoint) -> int:
     if random_state is not None:
-        return whole_number("random_state", random_state)
+        return random_state
     if file.stored is not None:
         return int(file.stored.params["random_state"])
     return int(np.random.SeedSequence().generate_state(1)[0])
 
 
-def _reference(
-    file: Checkpoint, options: SearchOptions, prepared: Prepared, seed: int
-) -> Discovery:
+def _name(estimator: Any) -> str:
+    return estimator if isinstance(estimator, str) else repr(estimator)
+
+
+def _reference(file: Checkpoint, options: SearchOptions, prepared: Prepared) -> Discovery:
     """The graph of all data, from the checkpoint if there is one."""
     if file.stored is not None:
         return file.stored.reference
-    found = options.discover(prepared.moments, seed)
+    found = discover_as(prepared.moments, options)
     if found.status == "interrupted":
         raise KeyboardInterrupt
     return found
 
 
 def _nothing_yet(
-    prepared: Prepared,
-    options: SearchOptions,
-    reference: Discovery,
-    seed: int,
-    choices: dict[str, Any],
+    prepared: Prepared, options: SearchOptions, reference: Discovery, choices: dict[str, Any]
 ) -> Bootstrap:
     """A bootstrap without replicates."""
     names = prepared.moments.names
-    resolved = None if options.knowledge is None else options.knowledge.resolve(names)
-    given = options.start is None or isinstance(options.start, str)
+    resolved = options.resolved_knowledge(names)
+    searched = options.expanded(len(names)).fingerprint()
+    searched["replicate_time_limit"] = searched.pop("time_limit")
     params = choices | {
-        "random_state": seed,
         "method": prepared.method,
         "n_samples": float(prepared.moments.n_samples),
         "resample_size": float(prepared.size),
-        "search": options.search,
-        "engine": options.engine,
-        "penalty_discount": float(options.penalty_discount),
-        "alpha": options.alpha,
-        "gamma": options.gamma,
-        "restarts": options.restarts,
-        "replicate_time_limit": options.time_limit,
-        "start": options.start if given else [str(variable) for variable in options.start],
+        **searched,
     }
     params = {k: v.item() if isinstance(v, np.generic) else v for k, v in params.items()}
     tally = Tally.empty(len(names), choices["n_resamples"])

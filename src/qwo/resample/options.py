@@ -4,64 +4,62 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
-from qwo.discovery import Discovery, discover
-from qwo.discovery.choices import whole_number
 from qwo.errors import ArgumentError
-from qwo.moments import Moments
+from qwo.moments import Moments, as_moments, read_table
+from qwo.moments.arrays import Table
+from qwo.moments.audit import Missing
+from qwo.moments.source import ReadArguments
+from qwo.options import SearchOptions, whole_number
 
 Shard = tuple[int, int]
 
 
-@dataclass(frozen=True, eq=False)
-class SearchOptions:
-    """The options of `discover` for every replicate; the meanings are the same."""
+class Rows(NamedTuple):
+    """Data whose rows are drawn, with what makes moments of them.
 
-    search: Any
-    engine: Any
-    penalty_discount: float
-    alpha: float | None
-    gamma: float | None
-    restarts: int | None
-    time_limit: float | None
-    knowledge: Any
-    start: Any
+    Attributes
+    ----------
+    data : Moments or Table
+        Moments, where there are no rows.
+    covariance_estimator, missing
+        As for `Moments.from_data`.
+    """
 
-    def discover(self, moments: Moments, seed: int) -> Discovery:
-        """The graph of one set of moments."""
-        return discover(
-            moments,
-            search=self.search,
-            engine=self.engine,
-            penalty_discount=self.penalty_discount,
-            alpha=self.alpha,
-            gamma=self.gamma,
-            restarts=self.restarts,
-            time_limit=self.time_limit,
-            knowledge=self.knowledge,
-            start=self.start,
-            random_state=seed,
-        )
+    data: Any
+    covariance_estimator: Any
+    missing: Missing
 
-    def as_used(self, params: Mapping[str, Any]) -> SearchOptions:
-        """The options with what was left open as the search on all data has filled it in.
-
-        On a resample the same would not always be filled in: gamma, for one, depends on whether
-        there are more samples than variables.
-        """
-        names = ("search", "engine", "gamma", "restarts")
-        return replace(self, **{name: params[name] for name in names})
+    @classmethod
+    def of(cls, data: Any, reading: ReadArguments) -> Rows:
+        """The rows of whatever the user calls data."""
+        selection: dict[str, Any] = {**reading}
+        estimator = selection.pop("covariance_estimator", "plain")
+        missing: Missing = selection.pop("missing", "raise")
+        if isinstance(data, Moments):
+            return cls(as_moments(data, **reading), estimator, missing)
+        for name in ("weights", "memory_limit"):
+            if selection.pop(name, None) is not None:
+                raise ArgumentError(
+                    f"{name} is for Moments, of which no rows are drawn; make them first, with "
+                    "Moments.from_data, or leave it out",
+                    option=name,
+                )
+        if not isinstance(data, Table):
+            data = read_table(data, **selection)
+        return cls(data, estimator, missing)
 
 
-def refuse_engine_object(engine: Any) -> None:
-    """Raise unless the engine is given by name."""
-    if not isinstance(engine, str):
-        raise ArgumentError(
-            f"engine is a {type(engine).__name__}, which holds data and a penalty of its own; "
-            "wanted its name. For an engine object call qwo.discover"
-        )
+def as_used(options: SearchOptions, params: Mapping[str, Any]) -> SearchOptions:
+    """The options with what was left open as the search on all data has filled it in.
+
+    On a resample the same would not always be filled in: gamma, for one, depends on whether there
+    are more samples than variables.
+    """
+    names = ("search", "engine", "penalty_discount", "alpha", "gamma", "restarts", "objective")
+    return replace(options, **{name: params[name] for name in names})
 
 
 def check_size(n_samples: float, fraction: Any, *, drawn_back: bool) -> float:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
 
+from qwo.discovery.discover import discover_as
 from qwo.errors import InputError
-from qwo.resample.options import SearchOptions
+from qwo.options import SearchOptions
 from qwo.resample.sources import Source
 from qwo.types import Adjacency
 
@@ -52,7 +53,8 @@ class Problem:
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(number,)))
         try:
             moments = self.source.draw(rng)
-            found = self.options.discover(moments, int(rng.integers(2**63)))
+            options = replace(self.options, random_state=int(rng.integers(2**63)))
+            found = discover_as(moments, options)
         except InputError as error:
             # The options have passed on all data: it is the resample that does not suit them.
             return Outcome.DEGENERATE, str(error)

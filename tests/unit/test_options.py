@@ -1,0 +1,170 @@
+"""The options of a search have one list, from which everything else is made."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from dataclasses import fields
+from pathlib import Path
+from types import ModuleType
+from typing import Any, get_args, get_type_hints
+
+import numpy as np
+import pytest
+
+import qwo
+from qwo import arguments, device, options
+from qwo.arguments import SearchArguments
+from qwo.cli.search_options import search_parameters
+from qwo.errors import ArgumentError
+from qwo.graph.knowledge import KnowledgeLike
+from qwo.moments.source import ReadArguments
+from qwo.options import OPTIONS, SearchOptions
+from qwo.order import objective
+from qwo.order.protocol import OrderEngine
+
+CALLS = {
+    "discover": (qwo.discover, set()),
+    "bootstrap": (qwo.bootstrap, {"time_limit"}),
+    "penalty_path": (qwo.penalty_path, {"method", "penalty_discount", "alpha"}),
+    "QWO": (qwo.QWO, set()),
+}
+DATA = qwo.simulate("er", n_variables=6, n_samples=300, degree=2, random_state=4)[0]
+
+
+def test_type_checkers_see_the_same_options_as_the_record() -> None:
+    names = {"KnowledgeLike": KnowledgeLike, "OrderEngine": OrderEngine, "np": np}
+    told = get_type_hints(SearchArguments, localns=names)
+    known = get_type_hints(SearchOptions, localns=names)
+    assert set(told) == {*OPTIONS, *ReadArguments.__annotations__}
+    differ = {name for name in OPTIONS if told[name] != known[name]}
+    assert differ == {"random_state"}, "QWO takes scikit-learn's random states as well"
+
+
+def test_names_that_other_modules_list_too_are_the_same() -> None:
+    assert get_args(options.Device) == get_args(device.Device)
+    assert get_args(options.ObjectiveName) == get_args(objective.ObjectiveName)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_signature_and_docstring_have_every_option(name: str) -> None:
+    function, without = CALLS[name]
+    parameters = inspect.signature(function).parameters
+    assert set(OPTIONS) - without <= set(parameters)
+    assert not without & set(parameters)
+    assert "{options}" not in (function.__doc__ or "")
+    for option in set(OPTIONS) - without:
+        assert f"\n    {option} : " in (function.__doc__ or "")
+    for field in fields(SearchOptions):
+        if field.name in parameters:
+            assert parameters[field.name].default == field.default
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_an_unknown_option_is_refused_as_python_does(name: str) -> None:
+    function, _ = CALLS[name]
+    arguments = () if name == "QWO" else (DATA,)
+    with pytest.raises(TypeError, match=r"got an unexpected keyword argument 'restart'"):
+        function(*arguments, restart=3)
+
+
+def test_an_option_of_another_function_is_refused() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'alpha'"):
+        qwo.penalty_path(DATA, alpha=0.1)  # type: ignore[call-arg]
+
+
+def test_numbers_of_numpy_are_kept_as_pythons_own() -> None:
+    chosen = SearchOptions(penalty_discount=np.float32(2), restarts=np.int8(3), depth=np.int64(2))
+    assert [type(v) for v in (chosen.discount, chosen.restarts, chosen.depth)] == [float, int, int]
+
+
+@pytest.mark.parametrize("name", [n for n, option in OPTIONS.items() if option.rule is not None])
+def test_every_checked_option_refuses_what_it_cannot_be(name: str) -> None:
+    class Odd:
+        def __repr__(self) -> str:
+            return "an odd thing"
+
+    if name == "engine":
+        pytest.skip("an engine may be any object; the protocol is looked at later")
+    with pytest.raises(ArgumentError, match=f"{name} is an odd thing; wanted") as caught:
+        SearchOptions(**{name: Odd()})
+    assert caught.value.option == name
+    assert caught.value.worded(named=lambda option: f"--{option}!").startswith(f"--{name}! is")
+
+
+def test_every_flag_is_documented_and_no_two_share_a_name() -> None:
+    names = [flag for option in OPTIONS.values() if option.flag for flag in option.flag.names]
+    assert len(names) == len(set(names))
+    assert all(option.flag.help for option in OPTIONS.values() if option.flag)
+
+
+def test_fingerprints_change_with_what_the_graph_depends_on() -> None:
+    first = SearchOptions().fingerprint()
+    assert SearchOptions(n_jobs=2, cluster="tcp://a").fingerprint() == first
+    for changed in ({"restarts": 3}, {"start": ["a", "b"]}, {"engine": "qwo"}, {"depth": 2}):
+        assert SearchOptions(**changed).fingerprint() != first  # type: ignore[arg-type]
+
+
+def test_knowledge_may_be_given_by_its_arguments() -> None:
+    found = qwo.discover(DATA, knowledge={"tiers": [["X5"], ["X0"]]}, random_state=0)
+    same = qwo.discover(DATA, knowledge=qwo.Knowledge(tiers=[["X5"], ["X0"]]), random_state=0)
+    assert np.array_equal(found.cpdag, same.cpdag)
+
+
+def test_columns_are_left_out_and_transformed_where_they_are_read() -> None:
+    found = qwo.discover(DATA, drop=["X0"], transform="rank-normal", random_state=0)
+    assert found.names == ("X1", "X2", "X3", "X4", "X5")
+    resampled = qwo.bootstrap(DATA, drop=["X0"], n_resamples=4, random_state=0)
+    assert resampled.names == found.names
+
+
+ADDED = """
+    look_back: int | None = field(
+        default=None,
+        metadata=_option(
+            "int, optional",
+            "How often the search may look back.",
+            rule=WHOLE_FROM_0,
+            flag=Flag(("--look-back",), "L", "Looks back.", type=int),
+        ),
+    )
+
+    def __post_init__"""
+
+
+def made_wider(name: str, text: str) -> Any:
+    module = ModuleType(name)
+    sys.modules[name] = module
+    exec(compile(text, f"{name}.py", "exec"), vars(module))
+    return module
+
+
+def test_a_new_option_is_a_field_and_its_type() -> None:
+    """Then signatures, docstrings, checks, fingerprints and flags have it; the search reads it."""
+    record = Path(options.__file__).read_text(encoding="utf-8")
+    record = record.replace("\n    def __post_init__", ADDED, 1)
+    typed = "    version: int | None\n"
+    record = record.replace(typed, f"{typed}    look_back: int | None\n")
+    calls = Path(arguments.__file__).read_text(encoding="utf-8")
+    calls = calls.replace("from qwo.options import", "from wider_options import")
+    try:
+        wider = made_wider("wider_options", record)
+        taking = made_wider("wider_arguments", calls)
+
+        @taking.takes_options(taking.SearchArguments)
+        def search(**options: Any) -> Any:
+            """Search.
+
+            {options}
+            """
+            return taking.options_given(search, options)
+
+        assert inspect.signature(search).parameters["look_back"].default is None
+        assert "look_back : int, optional" in (search.__doc__ or "")
+        assert search(look_back=3)[0].fingerprint()["look_back"] == 3
+        with pytest.raises(ArgumentError, match="look_back is -1; wanted a whole number"):
+            search(look_back=-1)
+        assert "look_back" in search_parameters(wider.SearchOptions)
+    finally:
+        for name in ("wider_options", "wider_arguments"):
+            sys.modules.pop(name, None)
