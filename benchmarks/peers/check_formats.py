@@ -29,7 +29,7 @@ from benchmarks.peers.check_graphs import random_cases
 from benchmarks.peers.graph_peers import tetrad
 from qwo.graph import to_cpdag
 from qwo.graph.adjustment import is_adjustment_set
-from qwo.graph.causal_graph import ARROW, LINE, CausalGraph
+from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.coercion import as_graph
 from qwo.graph.formats import (
     FORMATS,
@@ -40,6 +40,7 @@ from qwo.graph.formats import (
     to_pgmpy,
     to_pywhy,
 )
+from qwo.graph.marks import ARROW, LINE
 
 PLAIN = tuple(f"v{k}" for k in range(11))
 TOUGH = ("blood pressure", 'say "no"', "naïve", "变量", "a,b", "<b>", "&amp;", "1", "x;y", "#", "q")
@@ -56,7 +57,7 @@ def same_matrix(found: object, graph: CausalGraph) -> bool:
 
 def same_arrows(found: nx.DiGraph, graph: CausalGraph) -> bool:
     """Whether a networkx graph has exactly the nodes and arrows of a DAG."""
-    arrows = {(edge.source, edge.target) for edge in graph.edges()}
+    arrows = {(edge.source, edge.target) for edge in graph.edges}
     return set(found.nodes) == set(graph.names) and set(found.edges()) == arrows
 
 
@@ -75,7 +76,7 @@ def check_graphviz(dag: CausalGraph, cpdag: CausalGraph) -> bool:
         drawn = import_module("pygraphviz").AGraph(string=text(graph, "dot"))
         edges = {(*edge, edge.attr["dir"] or "forward") for edge in drawn.edges()}
         marks = {ARROW: "forward", LINE: "none"}
-        wanted = {(edge.source, edge.target, marks[edge.mark]) for edge in graph.edges()}
+        wanted = {(edge.source, edge.target, marks[edge.mark]) for edge in graph.edges}
         if {str(node) for node in drawn.nodes()} != set(graph.names) or edges != wanted:
             return False
         if not same_matrix(drawn.to_string(), graph):
@@ -96,7 +97,7 @@ def check_causal_learn(dag: CausalGraph, cpdag: CausalGraph) -> bool:
         general = to_causal_learn(graph)
         if (general.graph != encode_matrix(graph.matrix, "causal-learn")).any():
             return False
-        for edge in graph.edges():
+        for edge in graph.edges:
             ends = [general.get_node(name) for name in (edge.source, edge.target)]
             if general.is_directed_from_to(*ends) != (edge.mark == ARROW):
                 return False
@@ -113,7 +114,7 @@ def check_pgmpy(dag: CausalGraph, cpdag: CausalGraph) -> bool:
     return (
         as_graph(to_pgmpy(dag), dag.names) == dag
         and as_graph(pdag, cpdag.names) == cpdag
-        and pdag.directed_edges == {(e.source, e.target) for e in cpdag.edges() if e.mark == ARROW}
+        and pdag.directed_edges == {(e.source, e.target) for e in cpdag.edges if e.mark == ARROW}
         and same_matrix(to_pgmpy(dag).to_dagitty(), dag)
         and same_arrows(base.DAG.from_dagitty(text(dag, "dagitty")), dag)
         and set(model.edges) == set(to_networkx(dag).edges)
@@ -141,7 +142,7 @@ def check_dowhy(dag: CausalGraph, _cpdag: CausalGraph) -> bool:
     """A CausalModel from networkx, GML and DOT; its effect is that of our adjustment set."""
     if not dag.n_edges:
         return True
-    edge = next(dag.edges())
+    edge = dag.edges[0]
     rows = sample_rows(dag)
     for graph in (to_networkx(dag), text(dag, "gml"), text(dag, "dot")):
         model = import_module("dowhy").CausalModel(rows, edge.source, edge.target, graph=graph)
@@ -166,7 +167,7 @@ def effect(rows: Any, dag: CausalGraph, pair: tuple[int, int], covariates: list[
 
 def check_semopy(dag: CausalGraph, _cpdag: CausalGraph) -> bool:
     """semopy reads lavaan's syntax, but no variable that stands in no regression."""
-    joined = {name for edge in dag.edges() for name in (edge.source, edge.target)}
+    joined = {name for edge in dag.edges for name in (edge.source, edge.target)}
     lines = text(dag, "lavaan").splitlines()
     kept = [line for line in lines if line.split(" ", 1)[0] in joined]
     if not kept:
@@ -186,7 +187,7 @@ def check_pywhy(dag: CausalGraph, cpdag: CausalGraph) -> bool:
 
 def check_xges(_dag: CausalGraph, cpdag: CausalGraph) -> bool:
     pdag = import_module("xges.pdag").PDAG(len(cpdag.names))
-    for edge in cpdag.edges():
+    for edge in cpdag.edges:
         add = pdag.add_directed_edge if edge.mark == ARROW else pdag.add_undirected_edge
         add(cpdag.index(edge.source), cpdag.index(edge.target))
     found = decode_matrix(pdag.to_adjacency_matrix(), "zero-one")

@@ -7,7 +7,7 @@ from itertools import chain, combinations
 import numpy as np
 import pytest
 
-from qwo.errors import ArgumentError, GraphError
+from qwo.errors import ArgumentError, GraphError, InputError
 from qwo.graph import descendants
 from qwo.graph.adjustment import adjustment_set, is_adjustment_set
 from tests.oracles.random_models import model_covariance, random_dag
@@ -73,7 +73,7 @@ def test_sets_that_are_found(seed):
 def test_what_is_refused():
     with pytest.raises(GraphError, match="two different variables"):
         adjustment_set(CONFOUNDED, X, X)
-    with pytest.raises(GraphError, match="no variable 9"):
+    with pytest.raises(InputError, match="no column 9"):
         adjustment_set(CONFOUNDED, X, 9)
     with pytest.raises(ArgumentError, match="choose one of minimal, parents, optimal"):
         adjustment_set(CONFOUNDED, X, Y, "all")

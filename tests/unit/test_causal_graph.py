@@ -13,7 +13,7 @@ MATRIX = np.array([[0, 1, 0], [0, 0, 2], [0, 2, 0]], dtype=np.int8)
 
 def test_edges_in_row_order():
     graph = CausalGraph(("A", "B", "C"), MATRIX, "cpdag")
-    assert list(graph.edges()) == [Edge("A", "-->", "B"), Edge("B", "---", "C")]
+    assert list(graph.edges) == [Edge("A", "-->", "B"), Edge("B", "---", "C")]
     assert (graph.n_variables, graph.n_edges) == (3, 2)
     assert repr(graph) == "CausalGraph(cpdag, 3 variables, 2 edges: A → B, B — C)"
 

@@ -155,7 +155,7 @@ def test_other_types_of_graph():
 
 
 def test_graphs_over_other_variables_are_refused():
-    with pytest.raises(ColumnNameError, match="'E' and 1 others are in one of them only"):
+    with pytest.raises(ColumnNameError, match="'E', 'F' in one of them only"):
         compare(ESTIMATE.renamed({"E": "F"}), TRUTH)
     with pytest.raises(GraphError):
         compare(np.zeros((3, 3)), TRUTH)

@@ -141,7 +141,7 @@ class Learnt:
             "status": "interrupted" if self.interrupted else found.status,
             "seconds": found.seconds,
             "edges": [list(edge) for edge in found.edges],
-            "dag_edges": [list(edge) for edge in self.dag().edges()],
+            "dag_edges": [list(edge) for edge in self.dag().edges],
             "order": [found.names[v] for v in found.order],
             "coefficients": None
             if self.model is None

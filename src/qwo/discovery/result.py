@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qwo.errors import list_names
+from qwo.graph.causal_graph import EDGE_HEADER, CausalGraph, Edge, edges_of
+from qwo.graph.display import as_html, edge_lines
+from qwo.graph.marks import MARKS
 from qwo.search.result import Status
+from qwo.text import records_frame
 from qwo.types import Adjacency, Indices
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,17 +81,19 @@ class Discovery:
         """Number of variables."""
         return len(self.names)
 
-    @property
+    @cached_property
+    def graph(self) -> CausalGraph:
+        """The equivalence class as a graph with names, which can be drawn, compared and written."""
+        return CausalGraph(self.names, self.cpdag, "cpdag")
+
+    @cached_property
     def edges(self) -> tuple[tuple[str, str, str], ...]:
         """The edges of the CPDAG as (name, ``"-->"`` or ``"---"``, name), by column."""
-        rows: list[tuple[str, str, str]] = []
-        for i in range(self.n_variables):
-            for j in range(self.n_variables):
-                if self.cpdag[i, j] == 1:
-                    rows.append((self.names[i], "-->", self.names[j]))
-                elif self.cpdag[i, j] == 2 and i < j:
-                    rows.append((self.names[i], "---", self.names[j]))
-        return tuple(rows)
+        return tuple((a, mark, b) for a, mark, b in edges_of(self.names, self.cpdag))
+
+    def to_frame(self) -> pd.DataFrame:
+        """The edges as a pandas data frame with the columns source, mark and target."""
+        return records_frame(Edge._fields, self.edges)
 
     def __repr__(self) -> str:
         directed = int((self.cpdag == 1).sum())
@@ -94,5 +104,8 @@ class Discovery:
         )
 
     def __str__(self) -> str:
-        lines = [f"{a} {mark} {b}" for a, mark, b in self.edges]
-        return "\n".join([repr(self), *lines])
+        return "\n".join([repr(self), *edge_lines(self.edges)])
+
+    def _repr_html_(self) -> str:
+        rows = ((source, MARKS[mark].symbol, target) for source, mark, target in self.edges)
+        return as_html(repr(self)[1:-1], self, (self.n_variables, self.n_edges), EDGE_HEADER, rows)

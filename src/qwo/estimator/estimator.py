@@ -15,7 +15,7 @@ from qwo.discovery import Discovery
 from qwo.discovery.discover import discover_as
 from qwo.errors import ArgumentError, InputError
 from qwo.graph.causal_graph import CausalGraph
-from qwo.graph.formats.networkx_graph import to_networkx
+from qwo.graph.formats.objects import to_networkx
 from qwo.moments import Moments
 from qwo.moments.arrays import Table
 from qwo.moments.frames import is_frame

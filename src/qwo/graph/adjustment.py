@@ -9,28 +9,29 @@ one) and separates x from y once the first edges of the causal paths are taken o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import networkx as nx
 import numpy as np
-import numpy.typing as npt
 
 from qwo.errors import ArgumentError, GraphError
-from qwo.graph.dag import ancestor_matrix, check_dag, parents
+from qwo.graph.dag import Names, ancestor_matrix, check_dag, named_matrix, parents, vertex
 from qwo.graph.separation import d_separated
+from qwo.names import Variable
 from qwo.types import Adjacency, Indices, Mask
 
 
 def adjustment_set(
-    dag: npt.ArrayLike, cause: int, effect: int, kind: str = "minimal"
+    dag: Any, cause: Variable, effect: Variable, kind: str = "minimal"
 ) -> Indices | None:
     """A valid adjustment set for the total effect of one variable on another, or None.
 
     Parameters
     ----------
-    dag : array-like, n×n
+    dag : matrix, or anything that `as_graph` takes
         The DAG, ``A[i, j] = 1`` for i → j.
-    cause, effect : int
-        The two variables.
+    cause, effect : int or str
+        The two variables, by number or name.
     kind : {"minimal", "parents", "optimal"}
         - "minimal": no subset of it is valid.
         - "parents": the parents of the cause.
@@ -44,26 +45,26 @@ def adjustment_set(
         Sorted vertices; None if no set of this kind is valid, as for the "effect" of a variable on
         its own parent.
     """
-    matrix = check_dag(dag)
-    _check_pair(matrix, cause, effect)
+    matrix, names = _named_dag(dag)
+    x, y = _pair(matrix, names, cause, effect)
     if kind not in _KINDS:
         raise ArgumentError(f"kind is {kind!r}; choose one of {', '.join(_KINDS)}")
-    found = _KINDS[kind](matrix, cause, effect)
-    if found is None or not is_adjustment_set(matrix, cause, effect, found):
+    found = _KINDS[kind](matrix, x, y)
+    if found is None or not is_adjustment_set(matrix, x, y, found):
         return None
     return np.array(sorted(found), dtype=np.intp)
 
 
 def is_adjustment_set(
-    dag: npt.ArrayLike, cause: int, effect: int, covariates: Iterable[int]
+    dag: Any, cause: Variable, effect: Variable, covariates: Iterable[Variable]
 ) -> bool:
     """Whether controlling for the covariates identifies the total effect of cause on effect."""
-    matrix = check_dag(dag)
-    _check_pair(matrix, cause, effect)
-    chosen = {int(v) for v in covariates}
-    if chosen & {cause, effect} or _forbidden(matrix, cause, effect)[list(chosen)].any():
+    matrix, names = _named_dag(dag)
+    x, y = _pair(matrix, names, cause, effect)
+    chosen = {vertex(v, len(matrix), names, "covariates") for v in covariates}
+    if chosen & {x, y} or _forbidden(matrix, x, y)[list(chosen)].any():
         return False
-    return d_separated(_back_door_graph(matrix, cause, effect), cause, effect, chosen)
+    return d_separated(_back_door_graph(matrix, x, y), x, y, chosen)
 
 
 def _minimal(dag: Adjacency, cause: int, effect: int) -> Iterable[int] | None:
@@ -119,9 +120,13 @@ def _back_door_graph(dag: Adjacency, cause: int, effect: int) -> Adjacency:
     return graph
 
 
-def _check_pair(dag: Adjacency, cause: int, effect: int) -> None:
-    for vertex in (cause, effect):
-        if not 0 <= vertex < len(dag):
-            raise GraphError(f"there is no variable {vertex}; wanted 0 to {len(dag) - 1}")
-    if cause == effect:
+def _named_dag(graph: Any) -> tuple[Adjacency, Names]:
+    matrix, names = named_matrix(graph)
+    return check_dag(matrix, names), names
+
+
+def _pair(dag: Adjacency, names: Names, cause: Variable, effect: Variable) -> tuple[int, int]:
+    x, y = vertex(cause, len(dag), names, "cause"), vertex(effect, len(dag), names, "effect")
+    if x == y:
         raise GraphError("cause and effect must be two different variables")
+    return x, y

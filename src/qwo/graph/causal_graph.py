@@ -2,38 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import Literal, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from qwo.errors import ColumnNameError, GraphError
+from qwo.errors import ColumnNameError, GraphError, list_names
+from qwo.graph import display
 from qwo.graph.cpdag import as_cpdag
 from qwo.graph.dag import topological_order
 from qwo.graph.extension import to_dag
+from qwo.graph.marks import ARROW, LINE, MARKS
 from qwo.graph.pdag import check_pdag
 from qwo.names import as_column, check_names, default_names
-from qwo.text import count, listed, short
+from qwo.text import count, listed, records_frame, short
 from qwo.types import Adjacency, Indices
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 Kind = Literal["dag", "cpdag"]
 
-ARROW = "-->"
-LINE = "---"
-
 
 class Edge(NamedTuple):
-    """An edge by the names of its ends: ``-->`` from source to target, or ``---`` undirected."""
+    """An edge by the names of its ends; ``mark`` is one of `qwo.graph.marks.MARKS`."""
 
     source: str
     mark: str
     target: str
 
     def __str__(self) -> str:
-        return f"{self.source} {'→' if self.mark == ARROW else '—'} {self.target}"
+        return f"{self.source} {MARKS[self.mark].symbol} {self.target}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,16 +103,12 @@ class CausalGraph:
 
     def ends(self) -> tuple[Indices, Indices]:
         """The ends of every edge once, in row order; an undirected edge from its first variable."""
-        i, j = np.nonzero(self.matrix)
-        once = (self.matrix[i, j] == 1) | (i < j)
-        return i[once], j[once]
+        return ends_of(self.matrix)
 
-    def edges(self) -> Iterator[Edge]:
-        """Every edge once, in row order."""
-        tails, heads = self.ends()
-        directed = self.matrix[tails, heads] == 1
-        for i, j, arrow in zip(tails.tolist(), heads.tolist(), directed.tolist(), strict=True):
-            yield Edge(self.names[i], ARROW if arrow else LINE, self.names[j])
+    @cached_property
+    def edges(self) -> tuple[Edge, ...]:
+        """Every edge once, in row order; in time that goes with their number."""
+        return edges_of(self.names, self.matrix)
 
     def index(self, variable: str | int) -> int:
         """The place of a variable given by its name or by its place."""
@@ -119,12 +119,19 @@ class CausalGraph:
         if tuple(names) == self.names:
             return self
         place = {name: k for k, name in enumerate(self.names)}
-        ours, theirs = set(place), set(names)
-        if ours != theirs or len(names) != len(self.names):
+        strange = sorted(set(place) - set(names))
+        absent = [name for name in names if name not in place]
+        if strange:
             raise ColumnNameError(
-                f"the variables differ: {listed(ours - theirs)} only in the graph, "
-                f"{listed(theirs - ours)} only among the names wanted",
-                columns=sorted(ours ^ theirs),
+                f"the graph has {listed(strange)}, which is not among the variables wanted; they "
+                f"are {list_names(names)}",
+                columns=strange,
+            )
+        if absent or len(names) != len(self.names):
+            raise ColumnNameError(
+                f"the graph lacks {listed(absent)}; add it without edges, or leave it out of the "
+                "data",
+                columns=absent,
             )
         order = [place[name] for name in names]
         return CausalGraph(
@@ -151,6 +158,20 @@ class CausalGraph:
             return self
         return CausalGraph(self.names, as_cpdag(self.matrix, self.names), "cpdag", self.metadata)
 
+    def plot(self, **options: Any) -> Axes:
+        """The graph as a picture, by `qwo.plot.plot_graph`, which says what the options are."""
+        return display.plot(self, **options)
+
+    def to_networkx(self) -> nx.DiGraph[str]:
+        """A NetworkX graph, in which an undirected edge is two arrows."""
+        from qwo.graph.formats.objects import to_networkx
+
+        return to_networkx(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The edges as a pandas data frame with the columns source, mark and target."""
+        return records_frame(Edge._fields, self.edges)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CausalGraph):
             return NotImplemented
@@ -161,11 +182,43 @@ class CausalGraph:
         return hash((self.names, self.kind, self.matrix.tobytes()))
 
     def __repr__(self) -> str:
-        listed = [short(str(edge)) for edge in islice(self.edges(), 6)]
+        listed = [short(str(edge)) for edge in self.edges[:6]]
         rest = ", …" if self.n_edges > len(listed) else ""
         edges = f": {', '.join(listed)}{rest}" if listed else ""
-        counts = f"{count(self.n_variables, 'variable')}, {count(self.n_edges, 'edge')}"
-        return f"CausalGraph({self.kind}, {counts}{edges})"
+        return f"CausalGraph({self._counts()}{edges})"
+
+    def __str__(self) -> str:
+        return "\n".join([f"CausalGraph({self._counts()})", *display.edge_lines(self.edges)])
+
+    def _repr_html_(self) -> str:
+        size = self.n_variables, self.n_edges
+        rows = ((edge.source, MARKS[edge.mark].symbol, edge.target) for edge in self.edges)
+        return display.as_html(f"CausalGraph: {self._counts()}", self, size, EDGE_HEADER, rows)
+
+    def _counts(self) -> str:
+        n_variables, n_edges = count(self.n_variables, "variable"), count(self.n_edges, "edge")
+        return f"{self.kind}, {n_variables}, {n_edges}"
+
+
+EDGE_HEADER = ("from", "", "to")
+"""The head of a table of edges."""
+
+
+def ends_of(matrix: Adjacency) -> tuple[Indices, Indices]:
+    """The ends of every edge of a partially directed graph once, in row order."""
+    i, j = np.nonzero(matrix)
+    once = (matrix[i, j] == 1) | (i < j)
+    return i[once], j[once]
+
+
+def edges_of(names: Sequence[str], matrix: Adjacency) -> tuple[Edge, ...]:
+    """Every edge of a partially directed graph once, in row order."""
+    tails, heads = ends_of(matrix)
+    directed = matrix[tails, heads] == 1
+    return tuple(
+        Edge(names[i], ARROW if arrow else LINE, names[j])
+        for i, j, arrow in zip(tails.tolist(), heads.tolist(), directed.tolist(), strict=True)
+    )
 
 
 def kind_of(matrix: Adjacency) -> Kind:

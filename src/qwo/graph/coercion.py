@@ -13,16 +13,20 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from qwo.errors import GraphError
-from qwo.graph.causal_graph import ARROW, LINE, CausalGraph
+from qwo.errors import ColumnNameError, GraphError
+from qwo.graph.causal_graph import CausalGraph, Kind
+from qwo.graph.dag import matrix_of
 from qwo.graph.formats.builder import GraphBuilder
 from qwo.graph.formats.matrix_codes import decode_matrix
-from qwo.graph.formats.networkx_graph import from_networkx
+from qwo.graph.formats.objects import from_networkx
 from qwo.graph.formats.reading import read_graph
-from qwo.text import shown
+from qwo.graph.marks import ARROW, LINE
+from qwo.text import listed, shown
 
 
-def as_graph(graph: object, names: Sequence[str] | None = None) -> CausalGraph:
+def as_graph(
+    graph: object, names: Sequence[str] | None = None, *, kind: str = "cpdag"
+) -> CausalGraph:
     """The graph in an object of any of the kinds below.
 
     Parameters
@@ -37,7 +41,9 @@ def as_graph(graph: object, names: Sequence[str] | None = None) -> CausalGraph:
         - a result with ``cpdag`` or ``dag`` and ``names``; a fitted estimator.
     names : sequence of str, optional
         For a matrix, its names in order; X0, X1, … otherwise. For anything that has names, the
-        order in which they are wanted.
+        order in which they are wanted; nodes that are numbers 0, 1, … are those of the columns.
+    kind : {"cpdag", "dag"}
+        Which of the two graphs of a result is meant.
 
     Raises
     ------
@@ -45,15 +51,74 @@ def as_graph(graph: object, names: Sequence[str] | None = None) -> CausalGraph:
         If it is none of these, or not a DAG or partially directed graph.
     """
     if is_nameless(graph):
-        dense = graph.toarray() if hasattr(graph, "toarray") else np.asarray(graph)
+        dense = graph.toarray() if hasattr(graph, "toarray") else matrix_of(_array(graph))
+        _check_size(dense, names)
         return CausalGraph.from_matrix(dense, names)
-    found = _named_graph(graph)
-    return found if names is None else found.reordered(names)
+    if _is_result(graph):
+        chosen, matrix = _of_result(graph, kind)
+        if not hasattr(graph, "names"):
+            return as_graph(matrix, names)
+        found = CausalGraph.from_matrix(matrix, graph.names, kind=chosen)
+    else:
+        found = _named_graph(graph)
+    return found if names is None else _in_order(found, names)
 
 
 def is_nameless(graph: object) -> bool:
     """Whether the object is a bare matrix, dense or sparse or as nested lists."""
-    return isinstance(graph, np.ndarray | list | tuple) or hasattr(graph, "toarray")
+    if isinstance(graph, np.ndarray | list | tuple) or hasattr(graph, "toarray"):
+        return True
+    return hasattr(graph, "__array__") and not hasattr(graph, "columns")
+
+
+def same_variables(first: object, second: object) -> tuple[CausalGraph, CausalGraph]:
+    """Two graphs over the variables of the second, in its order.
+
+    Variables are matched by name; a bare matrix has those of the other graph, in the same order.
+    """
+    if is_nameless(second) and not is_nameless(first):
+        ours = as_graph(first)
+        return ours, as_graph(second, ours.names)
+    theirs = as_graph(second)
+    ours = as_graph(first, theirs.names) if is_nameless(first) else as_graph(first)
+    if set(ours.names) != set(theirs.names):
+        odd = sorted(set(ours.names) ^ set(theirs.names))
+        raise ColumnNameError(
+            f"the graphs must be over the same variables; {listed(odd)} in one of them only",
+            columns=odd,
+        )
+    return ours.reordered(theirs.names), theirs
+
+
+def _array(graph: object) -> Any:
+    return graph if isinstance(graph, list | tuple) else np.asarray(graph)
+
+
+def _check_size(matrix: Any, names: Sequence[str] | None) -> None:
+    if names is not None and np.ndim(matrix) == 2 and len(matrix) != len(names):
+        raise GraphError(
+            f"the graph has {len(matrix)} variables, but the data have {len(names)}; wanted one "
+            "row and one column for each column of the data"
+        )
+
+
+def _in_order(graph: CausalGraph, names: Sequence[str]) -> CausalGraph:
+    """The graph with its variables as ``names`` has them; column numbers become names."""
+    numbers = [str(k) for k in range(len(names))]
+    if set(graph.names) == set(numbers) and not set(numbers) <= set(names):
+        return graph.reordered(numbers).renamed(dict(zip(numbers, names, strict=True)))
+    return graph.reordered(names)
+
+
+def _is_result(graph: object) -> bool:
+    return not isinstance(graph, type) and (hasattr(graph, "cpdag") or hasattr(graph, "dag"))
+
+
+def _of_result(result: Any, kind: str) -> tuple[Kind, Any]:
+    """The DAG or CPDAG of a result; the other one where it has not got both."""
+    if hasattr(result, "dag") and (kind == "dag" or not hasattr(result, "cpdag")):
+        return "dag", result.dag
+    return "cpdag", result.cpdag
 
 
 def _named_graph(graph: object) -> CausalGraph:
@@ -63,6 +128,8 @@ def _named_graph(graph: object) -> CausalGraph:
         return read_graph(graph)
     if isinstance(graph, nx.Graph):
         return from_networkx(graph)
+    if isinstance(graph, type):
+        raise GraphError(f"cannot make a graph of a class; got {graph.__name__} itself")
     for fits, read in _OBJECTS:
         if fits(graph):
             return read(graph)
@@ -107,12 +174,6 @@ def _from_causal_learn(graph: Any) -> CausalGraph:
     return CausalGraph.from_matrix(decode_matrix(graph.graph, "causal-learn", names), names)
 
 
-def _from_result(result: Any) -> CausalGraph:
-    if hasattr(result, "cpdag"):
-        return CausalGraph.from_matrix(result.cpdag, result.names, kind="cpdag")
-    return CausalGraph.from_matrix(result.dag, result.names, kind="dag")
-
-
 def _has(*attributes: str) -> Callable[[object], bool]:
     return lambda graph: all(hasattr(graph, attribute) for attribute in attributes)
 
@@ -121,12 +182,7 @@ _OBJECTS: tuple[tuple[Callable[[object], bool], Callable[[Any], CausalGraph]], .
     (_has("columns", "to_numpy"), _from_frame),
     (_has("nodes", "directed_edges", "undirected_edges"), _from_mixed),
     (_has("graph", "get_nodes"), _from_causal_learn),
-    (_has("names", "cpdag"), _from_result),
-    (_has("names", "dag"), _from_result),
-    (_has("causal_graph_"), lambda estimator: _named_graph(estimator.causal_graph_)),
-    (_has("G"), lambda found: _named_graph(found.G)),
-    (
-        lambda found: isinstance(found, dict) and "G" in found,
-        lambda found: _named_graph(found["G"]),
-    ),
+    (_has("causal_graph_"), lambda estimator: as_graph(estimator.causal_graph_)),
+    (_has("G"), lambda found: as_graph(found.G)),
+    (lambda found: isinstance(found, dict) and "G" in found, lambda found: as_graph(found["G"])),
 )

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from itertools import compress
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from qwo.errors import ColumnNameError
 from qwo.graph.adjustment_distance import AdjustmentDistance, adjustment_distance
 from qwo.graph.causal_graph import CausalGraph, Edge
-from qwo.graph.coercion import as_graph, is_nameless
+from qwo.graph.coercion import same_variables
 from qwo.graph.cpdag import as_cpdag
 from qwo.graph.distances import (
     Agreement,
     adjacency_agreement,
     arrowhead_agreement,
+    matrix_pair,
     shd,
 )
 
@@ -147,7 +147,7 @@ def compare(estimated: object, truth: object, *, aid: bool | None = None) -> Com
         (``pip install 'qwo[aid]'``) and graphs that are DAGs or valid CPDAGs. By default, if both
         are given.
     """
-    first, second = _matched(estimated, truth)
+    first, second = same_variables(estimated, truth)
     ours, theirs = as_cpdag(first.matrix, first.names), as_cpdag(second.matrix, second.names)
     both_dags = first.kind == second.kind == "dag"
     missing, extra, turned, retyped = _differing_edges(
@@ -174,37 +174,18 @@ def compare(estimated: object, truth: object, *, aid: bool | None = None) -> Com
     )
 
 
-def tetrad_shd(estimated: npt.ArrayLike, truth: npt.ArrayLike) -> int:
+def tetrad_shd(estimated: Any, truth: Any) -> int:
     """Tetrad's structural Hamming distance between the CPDAGs of two graphs.
 
     An edge of both graphs that differs counts 1. An edge of one graph only counts 1 if it is
     undirected, and 2 if it is directed: one for the edge, one for its direction.
     """
-    first, second = as_cpdag(estimated), as_cpdag(truth)
+    first, second = (as_cpdag(graph) for graph in matrix_pair(estimated, truth))
     arrows = 0
     for graph, other in ((first, second), (second, first)):
         i, j = np.nonzero(graph == 1)
         arrows += int(np.count_nonzero((other[i, j] == 0) & (other[j, i] == 0)))
     return shd(first, second) + arrows
-
-
-def _matched(estimated: object, truth: object) -> tuple[CausalGraph, CausalGraph]:
-    """The two graphs over the variables of the truth, in its order."""
-    if is_nameless(truth) and not is_nameless(estimated):
-        first = as_graph(estimated)
-        return first, as_graph(truth, first.names)
-    second = as_graph(truth)
-    if is_nameless(estimated):
-        return as_graph(estimated, second.names), second
-    first = as_graph(estimated)
-    if set(first.names) != set(second.names):
-        odd = sorted(set(first.names) ^ set(second.names))
-        raise ColumnNameError(
-            f"the graphs must be over the same variables; {odd[0]!r} and "
-            f"{len(odd) - 1} others are in one of them only",
-            columns=odd,
-        )
-    return first.reordered(second.names), second
 
 
 def _differing_edges(claimed: CausalGraph, true: CausalGraph) -> tuple[tuple[Edge, ...], ...]:
@@ -217,10 +198,10 @@ def _differing_edges(claimed: CausalGraph, true: CausalGraph) -> tuple[tuple[Edg
     turned = (ours == 1) & (forth == 0) & (back == 1)
     retyped = ~extra & ((ours == 2) != (forth == 2))
     return (
-        tuple(compress(true.edges(), missing)),
-        tuple(compress(claimed.edges(), extra)),
-        tuple(compress(claimed.edges(), turned)),
-        tuple(compress(claimed.edges(), retyped)),
+        tuple(compress(true.edges, missing)),
+        tuple(compress(claimed.edges, extra)),
+        tuple(compress(claimed.edges, turned)),
+        tuple(compress(claimed.edges, retyped)),
     )
 
 

@@ -7,12 +7,19 @@ undirected (2 in both entries).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.errors import GraphError
-from qwo.graph.dag import Names, ancestor_matrix, check_codes, check_dag, ordered_lists
+from qwo.graph.dag import (
+    Names,
+    ancestor_matrix,
+    check_codes,
+    check_dag,
+    named_matrix,
+    ordered_lists,
+)
 from qwo.graph.extension import to_dag
 from qwo.graph.knowledge import ResolvedKnowledge
 from qwo.graph.meek import meek_closure
@@ -20,7 +27,7 @@ from qwo.graph.pdag import PartialDag, check_pdag
 from qwo.types import Adjacency, Mask
 
 
-def to_cpdag(dag: npt.ArrayLike, names: Names = None) -> Adjacency:
+def to_cpdag(dag: Any, names: Names = None) -> Adjacency:
     r"""The completed partially directed graph of the Markov equivalence class of a DAG.
 
     Chickering's edge labelling (UAI 1995), one vertex at a time. With x the last parent of y in a
@@ -34,8 +41,8 @@ def to_cpdag(dag: npt.ArrayLike, names: Names = None) -> Adjacency:
 
     Parameters
     ----------
-    dag : array-like, n×n
-        Adjacency matrix, ``A[i, j] = 1`` for i → j.
+    dag : matrix, or anything that `as_graph` takes
+        A matrix has ``A[i, j] = 1`` for i → j. A CPDAG comes back as it is.
     names : sequence of str, optional
         Variable names, for messages only.
 
@@ -44,7 +51,11 @@ def to_cpdag(dag: npt.ArrayLike, names: Names = None) -> Adjacency:
     ndarray of int8, n×n
         1 for a compelled edge i → j; 2 in both entries for a reversible one.
     """
-    matrix = check_codes(dag, largest=1, names=names)
+    matrix, own = named_matrix(dag)
+    names = own if names is None else names
+    if np.count_nonzero(matrix == 2) and is_cpdag(matrix):
+        return check_pdag(matrix)
+    matrix = check_codes(matrix, largest=1, names=names)
     order, lists = ordered_lists(matrix, names)
     rank = {v: k for k, v in enumerate(order)}
     parents = [set(listed) for listed in lists.parents]
@@ -66,7 +77,7 @@ def to_cpdag(dag: npt.ArrayLike, names: Names = None) -> Adjacency:
     return cpdag
 
 
-def as_cpdag(graph: npt.ArrayLike, names: Names = None) -> Adjacency:
+def as_cpdag(graph: Any, names: Names = None) -> Adjacency:
     """The CPDAG of a DAG; a graph with undirected edges is taken to be a CPDAG already.
 
     A fully directed CPDAG is the CPDAG of itself as a DAG, so the two readings never disagree.
@@ -75,7 +86,7 @@ def as_cpdag(graph: npt.ArrayLike, names: Names = None) -> Adjacency:
     return matrix if (matrix == 2).any() else to_cpdag(matrix, names)
 
 
-def is_cpdag(graph: npt.ArrayLike) -> bool:
+def is_cpdag(graph: Any) -> bool:
     """Whether the graph is the CPDAG of some DAG: that of its own consistent extension."""
     matrix = check_pdag(graph)
     try:
@@ -85,12 +96,12 @@ def is_cpdag(graph: npt.ArrayLike) -> bool:
     return bool(np.array_equal(to_cpdag(member), matrix))
 
 
-def same_equivalence_class(first: npt.ArrayLike, second: npt.ArrayLike) -> bool:
+def same_equivalence_class(first: Any, second: Any) -> bool:
     """Whether two DAGs have the same d-separations: the same CPDAG."""
     return bool(np.array_equal(to_cpdag(first), to_cpdag(second)))
 
 
-def to_mpdag(dag: npt.ArrayLike, knowledge: ResolvedKnowledge) -> Adjacency:
+def to_mpdag(dag: Any, knowledge: ResolvedKnowledge) -> Adjacency:
     """The maximally oriented graph of those members of a DAG's class that the knowledge allows.
 
     The CPDAG; then each undirected edge of which the knowledge excludes one direction; then Meek's

@@ -9,15 +9,61 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from qwo.errors import GraphError
+from qwo.names import Variable, as_column, default_names
 from qwo.types import Adjacency, Indices, Mask
 
 Names = Sequence[str] | None
+
+
+def named_matrix(graph: Any, kind: str = "dag") -> tuple[npt.NDArray[Any], Names]:
+    """The matrix and the names of anything that `qwo.graph.as_graph` takes.
+
+    Arrays and nested lists are taken as they are, and have no names. ``kind`` says which graph of
+    a result is meant, ``"dag"`` or ``"cpdag"``.
+    """
+    if isinstance(graph, list | tuple):
+        try:
+            graph = np.asarray(graph)
+        except ValueError as error:
+            raise GraphError(
+                "the matrix of a graph must have rows of one length; got lists of several"
+            ) from error
+    if isinstance(graph, np.ndarray):
+        return _square(graph), None
+    # What gives a matrix its names is made of matrices itself, and lies above this module.
+    from qwo.graph.coercion import as_graph
+
+    found = as_graph(graph, kind=kind)
+    return found.matrix, found.names
+
+
+def _square(matrix: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise GraphError(
+            f"the matrix of a graph must be square, with one row and one column for each variable; "
+            f"got shape {matrix.shape}"
+        )
+    if matrix.dtype.kind not in "biuf":
+        raise GraphError(f"the matrix of a graph must be numeric; got dtype {matrix.dtype}")
+    return matrix
+
+
+def matrix_of(graph: Any, kind: str = "dag") -> npt.NDArray[Any]:
+    """The matrix alone; see `named_matrix`."""
+    return named_matrix(graph, kind)[0]
+
+
+def vertex(variable: object, n: int, names: Names, role: str) -> int:
+    """The number of one of n variables that is given by number, or by name where there are any."""
+    if names is None:
+        names = default_names(n) if isinstance(variable, str) else ("",) * n
+    return as_column(names, variable, role)
 
 
 class AdjacencyLists(NamedTuple):
@@ -27,9 +73,9 @@ class AdjacencyLists(NamedTuple):
     children: list[list[int]]
 
 
-def adjacency_lists(adjacency: npt.ArrayLike) -> AdjacencyLists:
+def adjacency_lists(graph: Any) -> AdjacencyLists:
     """The parents and the children of every vertex, read off the non-zero entries."""
-    matrix = np.asarray(adjacency)
+    matrix = matrix_of(graph)
     tails, heads = np.nonzero(matrix)
     return edge_lists(tails, heads, len(matrix))
 
@@ -51,13 +97,13 @@ def _group(keys: Indices, values: Indices, n: int) -> list[list[int]]:
     return [listed[bounds[k] : bounds[k + 1]] for k in range(n)]
 
 
-def check_dag(adjacency: npt.ArrayLike, names: Names = None) -> Adjacency:
+def check_dag(graph: Any, names: Names = None) -> Adjacency:
     """The adjacency matrix of a directed acyclic graph, once it is proved to be one.
 
     Parameters
     ----------
-    adjacency : array-like, n×n
-        Entries 0 and 1 of any numeric type; ``A[i, j] = 1`` means i → j.
+    graph : matrix, or anything that `as_graph` takes
+        A matrix has entries 0 and 1 of any numeric type; ``A[i, j] = 1`` means i → j.
     names : sequence of str, optional
         Names for the messages; column numbers otherwise.
 
@@ -71,23 +117,17 @@ def check_dag(adjacency: npt.ArrayLike, names: Names = None) -> Adjacency:
     GraphError
         If it is not square, has other entries, or has a cycle, which the message shows as a path.
     """
-    matrix = check_codes(adjacency, largest=1, names=names)
+    matrix = check_codes(graph, largest=1, names=names)
     topological_order(matrix, names)
     return matrix
 
 
-def check_codes(graph: npt.ArrayLike, largest: int, names: Names = None) -> Adjacency:
+def check_codes(graph: Any, largest: int, names: Names = None) -> Adjacency:
     """A square int8 matrix whose entries are 0, …, ``largest``."""
-    given = np.asarray(graph)
-    if given.ndim != 2 or given.shape[0] != given.shape[1]:
-        raise GraphError(
-            f"the matrix of a graph must be square, with one row and one column for each variable; "
-            f"got shape {given.shape}"
-        )
+    given, own = named_matrix(graph, "dag" if largest == 1 else "cpdag")
+    names = own if names is None else names
     if names is not None and len(names) != len(given):
         raise GraphError(f"got {len(names)} names for a graph with {len(given)} variables")
-    if given.dtype.kind not in "biuf":
-        raise GraphError(f"the matrix of a graph must be numeric; got dtype {given.dtype}")
     with np.errstate(invalid="ignore"):
         matrix: Adjacency = given.astype(np.int8, copy=False)
     wrong = matrix != given if matrix is not given else None
@@ -116,19 +156,17 @@ def label(vertex: int, names: Names) -> str:
     return str(vertex) if names is None else str(names[vertex])
 
 
-def topological_order(adjacency: npt.ArrayLike, names: Names = None) -> Indices:
+def topological_order(graph: Any, names: Names = None) -> Indices:
     """The lexicographically first order that puts i before j for every edge i → j.
 
     Kahn's algorithm: among the vertices whose parents are all placed, take the smallest.
     """
-    return np.array(ordered_lists(adjacency, names)[0], dtype=np.intp)
+    return np.array(ordered_lists(graph, names)[0], dtype=np.intp)
 
 
-def ordered_lists(
-    adjacency: npt.ArrayLike, names: Names = None
-) -> tuple[list[int], AdjacencyLists]:
+def ordered_lists(graph: Any, names: Names = None) -> tuple[list[int], AdjacencyLists]:
     """The topological order of a DAG, and its adjacency lists."""
-    lists = adjacency_lists(adjacency)
+    lists = adjacency_lists(graph)
     order = sort_vertices(lists, ranks=range(len(lists.parents)))
     if len(order) < len(lists.parents):
         cycle = find_cycle(lists.parents, placed=order)
@@ -177,33 +215,41 @@ def find_cycle(parents: Sequence[Sequence[int]], placed: Sequence[int]) -> list[
     return cycle[first:] + cycle[:first]
 
 
-def is_topological(order: npt.ArrayLike, adjacency: npt.ArrayLike) -> bool:
+def is_topological(order: npt.ArrayLike, graph: Any) -> bool:
     """Whether every edge of the graph points forward in the order."""
     sequence = np.asarray(order)
     place = np.empty(len(sequence), dtype=np.intp)
     place[sequence] = np.arange(len(sequence))
-    tails, heads = np.nonzero(np.asarray(adjacency))
+    tails, heads = np.nonzero(matrix_of(graph))
     return bool(np.all(place[tails] < place[heads]))
 
 
-def parents(adjacency: Adjacency, vertex: int) -> Indices:
-    """Pa(vertex): all i with i → vertex."""
-    return np.flatnonzero(adjacency[:, vertex])
+def parents(graph: Any, variable: Variable) -> Indices:
+    """Pa(variable): all i with i → variable."""
+    matrix, v = _at(graph, variable)
+    return np.flatnonzero(matrix[:, v])
 
 
-def children(adjacency: Adjacency, vertex: int) -> Indices:
-    """All j with vertex → j."""
-    return np.flatnonzero(adjacency[vertex])
+def children(graph: Any, variable: Variable) -> Indices:
+    """All j with variable → j."""
+    matrix, v = _at(graph, variable)
+    return np.flatnonzero(matrix[v])
 
 
-def ancestors(adjacency: Adjacency, vertex: int) -> Indices:
-    """Anc(vertex): all i ≠ vertex with a directed path from i to vertex."""
-    return _reached(adjacency.T, vertex)
+def ancestors(graph: Any, variable: Variable) -> Indices:
+    """Anc(variable): all i ≠ variable with a directed path from i to variable."""
+    matrix, v = _at(graph, variable)
+    return _reached(matrix.T, v)
 
 
-def descendants(adjacency: Adjacency, vertex: int) -> Indices:
-    """All j ≠ vertex with a directed path from vertex to j."""
-    return _reached(adjacency, vertex)
+def descendants(graph: Any, variable: Variable) -> Indices:
+    """All j ≠ variable with a directed path from variable to j."""
+    return _reached(*_at(graph, variable))
+
+
+def _at(graph: Any, variable: Variable) -> tuple[Adjacency, int]:
+    matrix, names = named_matrix(graph)
+    return matrix, vertex(variable, len(matrix), names, "variable")
 
 
 def _reached(adjacency: Adjacency, start: int) -> Indices:
@@ -218,9 +264,9 @@ def _reached(adjacency: Adjacency, start: int) -> Indices:
     return np.flatnonzero(seen)
 
 
-def ancestor_matrix(adjacency: npt.ArrayLike) -> Mask:
+def ancestor_matrix(graph: Any) -> Mask:
     """The transitive closure: entry (i, j) says whether i is an ancestor of j, i ≠ j."""
-    order, lists = ordered_lists(adjacency)
+    order, lists = ordered_lists(graph)
     return reachability(lists.children, order)
 
 
@@ -237,18 +283,18 @@ def reachability(child_lists: Sequence[Sequence[int]], order: Sequence[int]) -> 
     return reach
 
 
-def skeleton(graph: npt.ArrayLike) -> Adjacency:
+def skeleton(graph: Any) -> Adjacency:
     """The symmetric 0/1 matrix of adjacent pairs; of a DAG or of a CPDAG."""
-    matrix = np.asarray(graph)
+    matrix = matrix_of(graph, "cpdag")
     linked = np.zeros(matrix.shape, dtype=np.int8)
     i, j = np.nonzero(matrix)
     linked[i, j] = linked[j, i] = 1
     return linked
 
 
-def v_structures(adjacency: npt.ArrayLike) -> list[tuple[int, int, int]]:
+def v_structures(graph: Any) -> list[tuple[int, int, int]]:
     """All (i, k, j) with i → k ← j, i < j, and i and j not adjacent, sorted."""
-    listed = adjacency_lists(adjacency).parents
+    listed = adjacency_lists(graph).parents
     known = [set(pa) for pa in listed]
     return sorted(
         (i, k, j)
@@ -258,24 +304,25 @@ def v_structures(adjacency: npt.ArrayLike) -> list[tuple[int, int, int]]:
     )
 
 
-def covered_edges(adjacency: npt.ArrayLike) -> list[tuple[int, int]]:
+def covered_edges(graph: Any) -> list[tuple[int, int]]:
     r"""All i → j with Pa(i) = Pa(j) \ {i}: those whose reversal stays in the equivalence class."""
-    known = [set(pa) for pa in adjacency_lists(adjacency).parents]
+    known = [set(pa) for pa in adjacency_lists(graph).parents]
     return sorted((i, j) for j, pa in enumerate(known) for i in pa if pa == known[i] | {i})
 
 
-def moral_graph(adjacency: npt.ArrayLike) -> Adjacency:
+def moral_graph(graph: Any) -> Adjacency:
     """The skeleton with an edge added between any two parents of one child (symmetric 0/1)."""
-    moral = skeleton(adjacency)
-    for pa in adjacency_lists(adjacency).parents:
+    moral = skeleton(graph)
+    for pa in adjacency_lists(graph).parents:
         moral[np.ix_(pa, pa)] = 1
     np.fill_diagonal(moral, 0)
     return moral
 
 
-def markov_boundary(adjacency: Adjacency, vertex: int) -> Indices:
-    """Parents, children and the children's other parents of a vertex."""
-    boundary = (adjacency[:, vertex] != 0) | (adjacency[vertex] != 0)
-    boundary |= adjacency[:, children(adjacency, vertex)].any(axis=1)
-    boundary[vertex] = False
+def markov_boundary(graph: Any, variable: Variable) -> Indices:
+    """Parents, children and the children's other parents of a variable."""
+    matrix, v = _at(graph, variable)
+    boundary = (matrix[:, v] != 0) | (matrix[v] != 0)
+    boundary |= matrix[:, np.flatnonzero(matrix[v])].any(axis=1)
+    boundary[v] = False
     return np.flatnonzero(boundary)

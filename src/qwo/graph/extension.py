@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.errors import GraphError, list_names
 from qwo.graph.dag import Names, label
@@ -15,7 +15,7 @@ from qwo.graph.pdag import PartialDag, check_pdag
 from qwo.types import Adjacency
 
 
-def to_dag(pdag: npt.ArrayLike, names: Names = None) -> Adjacency:
+def to_dag(pdag: Any, names: Names = None) -> Adjacency:
     """A consistent extension: a DAG with the same skeleton, arrows and v-structures.
 
     Dor and Tarsi's algorithm (1992): find a vertex without children whose undirected neighbours
@@ -65,7 +65,7 @@ def _can_come_last(graph: PartialDag, vertex: int) -> bool:
     return all(linked <= graph.linked(u) | {u} for u in graph.neighbours[vertex])
 
 
-def enumerate_dags(pdag: npt.ArrayLike, limit: int | None = None) -> Iterator[Adjacency]:
+def enumerate_dags(pdag: Any, limit: int | None = None) -> Iterator[Adjacency]:
     """All DAGs that extend a PDAG consistently, each once; the first ``limit`` of them if given.
 
     An edge that Meek's rules leave undirected points either way in some member, so orienting one

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
-
-import numpy.typing as npt
+from typing import Any
 
 from qwo.graph.pdag import PartialDag, check_pdag
 from qwo.types import Adjacency
 
 
-def meek_closure(pdag: npt.ArrayLike) -> Adjacency:
+def meek_closure(pdag: Any) -> Adjacency:
     """The graph with every undirected edge directed whose direction all extensions share.
 
     Meek's rules 1 to 4 until none applies. They miss nothing if the graph holds the v-structures

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.errors import GraphError
 from qwo.graph.dag import Names, adjacency_lists, check_codes, label
 from qwo.types import Adjacency
 
 
-def check_pdag(graph: npt.ArrayLike, names: Names = None) -> Adjacency:
+def check_pdag(graph: Any, names: Names = None) -> Adjacency:
     """The int8 matrix of a partially directed graph, once its codes are proved to fit.
 
     Whether the directed edges form a cycle, or the graph is complete in any sense, is not asked.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.errors import GraphError
 from qwo.graph.clique_picking import ChordalOrientations
@@ -18,7 +18,7 @@ from qwo.types import Adjacency
 RandomState = int | np.random.Generator | None
 
 
-def class_size(graph: npt.ArrayLike, *, limit: int = 100_000) -> int:
+def class_size(graph: Any, *, limit: int = 100_000) -> int:
     """The number of DAGs that a CPDAG stands for, exactly.
 
     The undirected components of a CPDAG are oriented independently; for each, the orientations are
@@ -44,15 +44,13 @@ def class_size(graph: npt.ArrayLike, *, limit: int = 100_000) -> int:
     return prod(map(orientations.count, components))
 
 
-def sample_dag(
-    graph: npt.ArrayLike, random_state: RandomState = None, *, limit: int = 100_000
-) -> Adjacency:
+def sample_dag(graph: Any, random_state: RandomState = None, *, limit: int = 100_000) -> Adjacency:
     """A DAG of the class of a CPDAG, each equally likely; see `sample_dags`."""
     return next(sample_dags(graph, 1, random_state, limit=limit))
 
 
 def sample_dags(
-    graph: npt.ArrayLike,
+    graph: Any,
     n_samples: int,
     random_state: RandomState = None,
     *,

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.errors import GraphError
-from qwo.graph.dag import adjacency_lists
+from qwo.graph.dag import Names, adjacency_lists, named_matrix, vertex
+from qwo.names import Variable
 from qwo.types import Mask
 
-Vertices = int | Iterable[int]
+Variables = Variable | Iterable[Variable]
 
 
-def d_separated(adjacency: npt.ArrayLike, x: Vertices, y: Vertices, given: Vertices = ()) -> bool:
+def d_separated(graph: Any, x: Variables, y: Variables, given: Variables = ()) -> bool:
     """Whether ``given`` blocks every path between ``x`` and ``y`` in a DAG.
 
     A path is blocked if it has a vertex of ``given`` that is not a collider on it, or a collider
@@ -22,21 +23,22 @@ def d_separated(adjacency: npt.ArrayLike, x: Vertices, y: Vertices, given: Verti
 
     Parameters
     ----------
-    adjacency : array-like, n×n
+    graph : matrix, or anything that `as_graph` takes
         The DAG, ``A[i, j] = 1`` for i → j.
-    x, y, given : int or iterable of int
-        Disjoint sets of vertices.
+    x, y, given : int, str, or iterable of these
+        Disjoint sets of variables, by number or name.
     """
-    sets = [_vertex_set(vertices) for vertices in (x, y, given)]
+    matrix, names = named_matrix(graph)
+    sets = [_vertex_set(part, len(matrix), names) for part in (x, y, given)]
     shared = (sets[0] & sets[1]) | (sets[0] & sets[2]) | (sets[1] & sets[2])
     if shared:
         raise GraphError(
             f"x, y and given must be disjoint; {sorted(shared)} in more than one of them"
         )
-    return not d_connected(adjacency, sets[0], sets[2])[list(sets[1])].any()
+    return not d_connected(matrix, sets[0], sets[2])[list(sets[1])].any()
 
 
-def d_connected(adjacency: npt.ArrayLike, x: Vertices, given: Vertices = ()) -> Mask:
+def d_connected(graph: Any, x: Variables, given: Variables = ()) -> Mask:
     """Mask of all vertices outside ``given`` with an open path from ``x``; contains ``x`` itself.
 
     The Bayes ball (Shachter 1998): reachability over pairs of a vertex and whether the ball came up
@@ -44,9 +46,10 @@ def d_connected(adjacency: npt.ArrayLike, x: Vertices, given: Vertices = ()) -> 
     sends one that came up down again as well; a given vertex only throws back up what came down,
     which is how it opens the colliders among its ancestors and itself.
     """
-    lists = adjacency_lists(adjacency)
-    blocked = _vertex_set(given)
-    states = [(v, True) for v in _vertex_set(x)]
+    matrix, names = named_matrix(graph)
+    lists = adjacency_lists(matrix)
+    blocked = _vertex_set(given, len(matrix), names)
+    states = [(v, True) for v in _vertex_set(x, len(matrix), names)]
     seen = set(states)
     while states:
         v, up = states.pop()
@@ -63,7 +66,7 @@ def d_connected(adjacency: npt.ArrayLike, x: Vertices, given: Vertices = ()) -> 
     return mask
 
 
-def _vertex_set(vertices: Vertices) -> set[int]:
-    if isinstance(vertices, int | np.integer):
-        return {int(vertices)}
-    return {int(v) for v in vertices}
+def _vertex_set(variables: Variables, n: int, names: Names) -> set[int]:
+    if isinstance(variables, str | int | np.integer):
+        return {vertex(variables, n, names, "variable")}
+    return {vertex(variable, n, names, "variable") for variable in variables}

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from qwo.graph.causal_graph import ARROW, LINE
+from qwo.graph.marks import ARROW, LINE
 from qwo.report.contents import Contents, Supports
 
 MOST_PAIRS = 2000

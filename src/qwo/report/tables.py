@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from qwo import text
+from qwo.graph.marks import MARKS
 from qwo.report import wording
 
-_MARKS = {"-->": "→", "---": "—", "": "absent"}
-_MEANINGS = {"-->": "directed to", "---": "undirected with", "": "not in the graph"}
+_MARKS = {text: mark.symbol for text, mark in MARKS.items()} | {"": "absent"}
+_MEANINGS = {text: mark.words for text, mark in MARKS.items()} | {"": "not in the graph"}
 
 
 class Column(NamedTuple):

@@ -6,10 +6,10 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from qwo.graph.dag import adjacency_lists
+from qwo.graph.coercion import as_graph
+from qwo.graph.dag import adjacency_lists, check_dag
 from qwo.moments import Moments, as_moments
 from qwo.moments.source import ReadArguments
-from qwo.sem.arguments import dag_matrix
 from qwo.sem.linear_sem import LinearSem
 from qwo.sem.regression import Regression, regress
 from qwo.types import Adjacency
@@ -26,9 +26,10 @@ def fit_sem(data: Any, dag: Any, **reading: Unpack[ReadArguments]) -> LinearSem:
     data : Moments, array-like, data frame, str or path
         Samples in rows and variables in columns, or their moments. With exact moments (N = ∞)
         standard errors are 0 and all that depends on N is NaN.
-    dag : array-like, data frame, networkx.DiGraph, or object with an attribute ``dag``
-        A matrix has ``A[i, j] = 1`` for i → j in the column order of the data. The nodes of a
-        networkx graph are names or column numbers. A `Discovery` has its ``dag``.
+    dag : object
+        Anything that `qwo.graph.as_graph` takes: a matrix has ``A[i, j] = 1`` for i → j in the
+        column order of the data; of what has names, variables are found by name. A `Discovery`
+        has its ``dag``.
     **reading
         Columns to take or drop, transformations, missing values and how a text file is written, as
         for `qwo.moments.source.ReadOptions`.
@@ -50,7 +51,7 @@ def fit_sem(data: Any, dag: Any, **reading: Unpack[ReadArguments]) -> LinearSem:
     <LinearSem of 4 variables, 4 edges, N = 500>
     """
     moments = as_moments(data, **reading)
-    matrix = dag_matrix(dag, moments.names).copy()
+    matrix = check_dag(as_graph(dag, moments.names, kind="dag").matrix, moments.names).copy()
     matrix.setflags(write=False)
     return LinearSem(moments, matrix, fit_equations(moments, matrix))
 

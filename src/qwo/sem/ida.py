@@ -13,6 +13,7 @@ from typing import Any, Unpack, overload
 import numpy as np
 
 from qwo.errors import GraphError
+from qwo.graph.coercion import as_graph
 from qwo.graph.cpdag import is_cpdag
 from qwo.graph.dag import v_structures
 from qwo.graph.extension import to_dag
@@ -20,7 +21,6 @@ from qwo.graph.pdag import PartialDag
 from qwo.moments import Moments, as_moments
 from qwo.moments.source import ReadArguments
 from qwo.names import Variable, as_column, as_pair
-from qwo.sem.arguments import pdag_matrix
 from qwo.sem.effects import Effect
 from qwo.sem.regression import partial_slopes
 from qwo.types import Adjacency, FloatArray, Indices
@@ -94,8 +94,9 @@ def ida(
     ----------
     data : Moments, array-like, data frame, str or path
         Samples in rows and variables in columns, or their moments.
-    cpdag : array-like, data frame, networkx.DiGraph, or object with an attribute ``cpdag``
-        1 = i → j, 2 = undirected (both entries). A DAG stands for itself alone: take `to_cpdag`
+    cpdag : object
+        Anything that `qwo.graph.as_graph` takes, matched by name; a matrix has 1 = i → j and
+        2 = undirected (both entries). A DAG stands for itself alone: take `to_cpdag`
         of it first to ask about its class. In a graph that background knowledge has directed
         further, each parent set is checked by extending the graph with it (the semi-local method
         of Perković, Kalisch and Maathuis, UAI 2017).
@@ -107,7 +108,7 @@ def ida(
     """
     moments = as_moments(data, **reading)
     x, y = as_pair(moments.names, cause, effect)
-    sets = parent_sets(pdag_matrix(cpdag, moments.names, "cpdag"), x, moments.names)
+    sets = parent_sets(as_graph(cpdag, moments.names).matrix, x, moments.names)
     return _possible_effects(moments, x, sets, np.array([y]))[0]
 
 
@@ -120,7 +121,7 @@ def ida_all(
     """
     moments = as_moments(data, **reading)
     x = as_column(moments.names, cause, "cause")
-    sets = parent_sets(pdag_matrix(cpdag, moments.names, "cpdag"), x, moments.names)
+    sets = parent_sets(as_graph(cpdag, moments.names).matrix, x, moments.names)
     others = np.delete(np.arange(moments.n_variables), x)
     return {found.effect: found for found in _possible_effects(moments, x, sets, others)}
 

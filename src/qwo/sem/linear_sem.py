@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qwo.graph.causal_graph import EDGE_HEADER
+from qwo.graph.display import as_html
 from qwo.moments import Moments
 from qwo.sem.fit_indices import ModelFit, model_fit
 from qwo.sem.likelihood import row_log_likelihood, rows_in_order
 from qwo.sem.regression import Regression, t_test
 from qwo.sem.summary import summary
 from qwo.simulation import LinearModel, implied_covariance
-from qwo.text import records_frame
+from qwo.text import number, p_value, records_frame
 from qwo.types import Adjacency, FloatArray
 
 if TYPE_CHECKING:
@@ -224,6 +226,14 @@ class LinearSem:
 
     def __str__(self) -> str:
         return summary(self)
+
+    def _repr_html_(self) -> str:
+        rows = (
+            (cause, "→", effect, number(size), number(error), p_value(p))
+            for cause, effect, size, error, _, p, _ in self.edges
+        )
+        header = (*EDGE_HEADER, "coefficient", "std. error", "p")
+        return as_html(repr(self)[1:-1], self, (self.n_variables, self.n_edges), header, rows)
 
     def __repr__(self) -> str:
         n_samples = "∞" if self.moments.is_oracle else f"{self.n_samples:.10g}"

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Unpack
 
 from qwo.errors import ArgumentError, SampleSizeError
+from qwo.graph.coercion import as_graph
 from qwo.graph.dag import check_dag
 from qwo.graph.extension import to_dag
 from qwo.moments import as_moments
 from qwo.moments.source import ReadArguments
-from qwo.sem.arguments import pdag_matrix
 from qwo.sem.fit import fit_equations
 from qwo.sem.fit_indices import bic, log_likelihood, log_residual_variance
 
@@ -58,9 +58,10 @@ def score_graph(
     ----------
     data : Moments, array-like, data frame, str or path
         Samples in rows and variables in columns, or their moments.
-    graph : array-like, data frame, networkx.DiGraph, or object with an attribute ``dag``
-        A DAG (1 = i → j), or a CPDAG (2 = undirected, in both entries), which is extended to a
-        DAG first: all DAGs of an equivalence class have the same score.
+    graph : object
+        Anything that `qwo.graph.as_graph` takes: a DAG (1 = i → j), or a CPDAG (2 = undirected, in
+        both entries), which is extended to a DAG first: all DAGs of an equivalence
+        class have the same score.
     penalty_discount : float
         c; 1 is the textbook's BIC.
     **reading
@@ -81,7 +82,7 @@ def score_graph(
             "exact moments (N = ∞) have no finite score; give the number of samples, as in "
             "Moments.from_covariance(matrix, n_samples=1000)"
         )
-    matrix = pdag_matrix(graph, moments.names, "dag")
+    matrix = as_graph(graph, moments.names, kind="dag").matrix
     # A graph without undirected edges is read as a DAG, so that a cycle is shown as one.
     extend = to_dag if (matrix == 2).any() else check_dag
     equations = fit_equations(moments, extend(matrix, moments.names))

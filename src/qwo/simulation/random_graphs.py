@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.errors import ArgumentError, GraphError
 from qwo.graph.dag import check_dag
+from qwo.graph.formats.reading import is_file
+from qwo.graph.formats.registry import format_of_text
 from qwo.simulation.arguments import at_least, between
 from qwo.types import Adjacency, Indices
 
@@ -91,9 +92,9 @@ _GRAPHS: dict[str, Callable[[int, float, np.random.Generator], Edges]] = {
 }
 
 
-def given_dag(graph: npt.ArrayLike | Any, n_variables: int | None) -> Adjacency:
+def given_dag(graph: Any, n_variables: int | None) -> Adjacency:
     """The matrix of a given graph, which is checked to be acyclic and of the size announced."""
-    dag = _networkx_dag(graph) if hasattr(graph, "is_directed") else check_dag(graph)
+    dag = check_dag(graph)
     if n_variables is not None and n_variables != len(dag):
         raise ArgumentError(
             f"n_variables is {n_variables}, but the given graph has {len(dag)}; leave "
@@ -104,12 +105,11 @@ def given_dag(graph: npt.ArrayLike | Any, n_variables: int | None) -> Adjacency:
     return dag.copy()
 
 
-def _networkx_dag(graph: Any) -> Adjacency:
-    """The adjacency matrix of a networkx graph in the order of its nodes."""
-    if not graph.is_directed():
-        raise GraphError("the given networkx graph is undirected; wanted a networkx.DiGraph")
-    place = {node: index for index, node in enumerate(graph.nodes)}
-    dag = np.zeros((len(place), len(place)), dtype=np.int8)
-    for cause, effect in graph.edges():
-        dag[place[cause], place[effect]] = 1
-    return check_dag(dag, [str(node) for node in place])
+def is_kind(graph: object) -> bool:
+    """Whether this is a kind of random graph by name, or no graph that a file or text could give.
+
+    A string is the name of a file if there is one of this name, as for `qwo.graph.read_graph`.
+    """
+    if not isinstance(graph, str):
+        return False
+    return graph in _GRAPHS or not (is_file(graph) or format_of_text(graph))

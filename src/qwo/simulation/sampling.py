@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.errors import ArgumentError
 from qwo.simulation.arguments import Range, generator, positive_range
 from qwo.simulation.linear_model import LinearModel
-from qwo.simulation.random_graphs import given_dag, random_dag
+from qwo.simulation.random_graphs import given_dag, is_kind, random_dag
 from qwo.types import Adjacency, FloatArray
 
 
@@ -33,7 +32,7 @@ class Simulation(NamedTuple):
 
 
 def simulate(
-    graph: str | npt.ArrayLike | Any = "er",
+    graph: Any = "er",
     *,
     n_variables: int | None = None,
     n_samples: int = 1000,
@@ -49,9 +48,9 @@ def simulate(
 
     Parameters
     ----------
-    graph : str, array-like or networkx.DiGraph
-        A kind of random graph (see `random_model`), or a directed acyclic graph: a matrix with
-        ``A[i, j] = 1`` for i → j, or a networkx graph, whose node order becomes the column order.
+    graph : object
+        A kind of random graph by name (see `random_model`), or a directed acyclic graph as anything
+        that `qwo.graph.as_graph` takes, whose order of variables becomes that of the columns.
     n_variables : int
         Number of variables of a random graph; not needed with a given graph.
     n_samples : int
@@ -106,7 +105,7 @@ def simulate(
 
 
 def random_model(
-    graph: str | npt.ArrayLike | Any = "er",
+    graph: Any = "er",
     *,
     n_variables: int | None = None,
     degree: float = 2.0,
@@ -135,7 +134,7 @@ def random_model(
     magnitude = positive_range("weights", weights)
     spread = positive_range("variances", variances)
     rng = generator(random_state)
-    if isinstance(graph, str):
+    if is_kind(graph):
         dag = random_dag(graph, n_variables, degree, shuffle, rng)
     else:
         dag = given_dag(graph, n_variables)

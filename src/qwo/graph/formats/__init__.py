@@ -7,8 +7,14 @@ cannot hold: nothing is ever altered. Formats for DAGs refuse undirected edges.
 from __future__ import annotations
 
 from qwo.graph.formats.matrix_codes import CODES, decode_matrix, encode_matrix
-from qwo.graph.formats.networkx_graph import from_networkx, to_networkx
-from qwo.graph.formats.objects import to_causal_learn, to_pandas, to_pgmpy, to_pywhy
+from qwo.graph.formats.objects import (
+    from_networkx,
+    to_causal_learn,
+    to_networkx,
+    to_pandas,
+    to_pgmpy,
+    to_pywhy,
+)
 from qwo.graph.formats.reading import parse_graph, read_graph
 from qwo.graph.formats.registry import FORMATS, Format, can_hold, find_format, format_of_name
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from qwo.graph.causal_graph import ARROW, CausalGraph
+from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.dag import adjacency_lists
 from qwo.graph.formats.builder import GraphBuilder, require_dag, require_names
+from qwo.graph.marks import ARROW
 from qwo.text import shown
 
 _NAME = r"[^\[\]|:\r\n]+"

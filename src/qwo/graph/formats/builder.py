@@ -8,12 +8,11 @@ from typing import NoReturn
 import numpy as np
 
 from qwo.errors import FileFormatError, GraphError
-from qwo.graph.causal_graph import ARROW, LINE, CausalGraph, Kind, kind_of
+from qwo.graph.causal_graph import CausalGraph, Kind, kind_of
+from qwo.graph.marks import ARROW, BACK_ARROW, LINE, turned
 from qwo.text import shown
 from qwo.types import Adjacency
 
-BACK_ARROW = "<--"
-_REVERSED = {ARROW: BACK_ARROW, BACK_ARROW: ARROW, LINE: LINE}
 # The matrix of so many variables takes 2.5 GB.
 MOST_VARIABLES = 50_000
 
@@ -57,7 +56,7 @@ class GraphBuilder:
         i, j = self.add_variable(first, line), self.add_variable(second, line)
         if i == j:
             self.refuse(f"{shown(first)} has an edge to itself; remove it", line)
-        pair, mark = ((i, j), mark) if i < j else ((j, i), _REVERSED[mark])
+        pair, mark = ((i, j), mark) if i < j else ((j, i), turned(mark))
         known = self._edges.setdefault(pair, mark)
         if known == mark:
             return
@@ -71,7 +70,7 @@ class GraphBuilder:
         if n > MOST_VARIABLES:
             self.refuse(f"{n} variables are more than the {MOST_VARIABLES} whose matrix fits")
         matrix: Adjacency = np.zeros((n, n), dtype=np.int8)
-        for mark in _REVERSED:
+        for mark in (ARROW, LINE, BACK_ARROW):
             chosen = [pair for pair, known in self._edges.items() if known == mark]
             i, j = np.array(chosen, dtype=np.intp).reshape(-1, 2).T
             if mark != BACK_ARROW:
@@ -95,7 +94,7 @@ def malformed(source: str, reason: str, line: int | None = None) -> FileFormatEr
 def require_dag(graph: CausalGraph, title: str) -> None:
     """Refuse a graph with undirected edges for a format that cannot hold them."""
     if (graph.matrix == 2).any():
-        edge = next(edge for edge in graph.edges() if edge.mark == LINE)
+        edge = next(edge for edge in graph.edges if edge.mark == LINE)
         raise GraphError(
             f"{title} holds DAGs only, and {shown(edge.source)} — {shown(edge.target)} has no "
             f"direction; use to_dag(...) first",

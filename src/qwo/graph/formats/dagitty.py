@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from qwo.graph.causal_graph import ARROW, LINE, CausalGraph
-from qwo.graph.formats.builder import BACK_ARROW, GraphBuilder, require_names
+from qwo.graph.causal_graph import CausalGraph
+from qwo.graph.formats.builder import GraphBuilder, require_names
 from qwo.graph.formats.dot_grammar import Dialect, DotParser
+from qwo.graph.marks import ARROW, BACK_ARROW, LINE
 
 _MARKS = {"->": ARROW, "<-": BACK_ARROW, "--": LINE}
 _UNFIT = re.compile(r'[\0-\x1f\x7f]|\\(?="|\Z)')
@@ -50,7 +51,7 @@ def render(graph: CausalGraph) -> str:
         *written.values(),
         *(
             f"{written[edge.source]} {'->' if edge.mark == ARROW else '--'} {written[edge.target]}"
-            for edge in graph.edges()
+            for edge in graph.edges
         ),
     ]
     opening = "dag" if graph.kind == "dag" else "pdag"

@@ -23,9 +23,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from qwo.graph.causal_graph import ARROW, LINE, CausalGraph
-from qwo.graph.formats.builder import BACK_ARROW, GraphBuilder, require_names
+from qwo.graph.causal_graph import CausalGraph
+from qwo.graph.formats.builder import GraphBuilder, require_names
 from qwo.graph.formats.dot_grammar import Dialect, DotParser
+from qwo.graph.marks import ARROW, BACK_ARROW, LINE
 
 _WORD = r"[^\W\d]\w*|-?(?:\.\d+|\d+(?:\.\d*)?)"
 _KEYWORDS = ("node", "edge", "graph")
@@ -77,7 +78,7 @@ def render(graph: CausalGraph) -> str:
     lines += [
         f"  {written[edge.source]} -> {written[edge.target]}"
         f"{'' if edge.mark == ARROW else ' [dir=none]'};"
-        for edge in graph.edges()
+        for edge in graph.edges
     ]
     return "digraph {\n" + "\n".join(lines) + "\n}\n"
 

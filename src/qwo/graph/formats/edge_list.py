@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from qwo.graph.causal_graph import ARROW, LINE, CausalGraph
-from qwo.graph.formats.builder import BACK_ARROW, GraphBuilder, malformed
+from qwo.graph.causal_graph import CausalGraph
+from qwo.graph.formats.builder import GraphBuilder, malformed
 from qwo.graph.formats.csv_lines import join, read_rows
+from qwo.graph.marks import ARROW, BACK_ARROW, LINE
 from qwo.text import shown
 
 _HEADER = ("source", "target", "type")
@@ -42,7 +43,7 @@ def parse(text: str, source: str) -> CausalGraph:
 def render(graph: CausalGraph) -> str:
     """The edge list of a graph."""
     lines = [join(_HEADER)]
-    lines += [join((edge.source, edge.target, edge.mark)) for edge in graph.edges()]
+    lines += [join((edge.source, edge.target, edge.mark)) for edge in graph.edges]
     joined = set(np.concatenate(graph.ends()).tolist())
     alone = (name for k, name in enumerate(graph.names) if k not in joined)
     lines += [join((name, "", "")) for name in alone]

@@ -12,7 +12,7 @@ import networkx as nx
 
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.formats.builder import malformed, require_names
-from qwo.graph.formats.networkx_graph import from_networkx, to_networkx
+from qwo.graph.formats.objects import from_networkx, to_networkx
 
 
 def parse(text: str, source: str) -> CausalGraph:

@@ -14,7 +14,7 @@ import networkx as nx
 
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.formats.builder import malformed, require_names
-from qwo.graph.formats.networkx_graph import from_networkx, to_networkx
+from qwo.graph.formats.objects import from_networkx, to_networkx
 
 # https://www.w3.org/TR/xml/#charsets
 _UNFIT = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

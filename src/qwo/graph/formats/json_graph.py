@@ -25,8 +25,9 @@ from dataclasses import replace
 from typing import NoReturn
 
 from qwo.errors import FileFormatError
-from qwo.graph.causal_graph import ARROW, LINE, CausalGraph, Kind
+from qwo.graph.causal_graph import CausalGraph, Kind
 from qwo.graph.formats.builder import GraphBuilder, malformed
+from qwo.graph.marks import ARROW, LINE
 from qwo.text import shown
 
 SCHEMA = "qwo-graph"
@@ -123,7 +124,7 @@ class _Document:
 def render(graph: CausalGraph) -> str:
     """The JSON text of a graph, one edge a line."""
     edges = [
-        {"source": edge.source, "target": edge.target, "type": edge.mark} for edge in graph.edges()
+        {"source": edge.source, "target": edge.target, "type": edge.mark} for edge in graph.edges
     ]
     fields: dict[str, object] = {"format": SCHEMA, "version": VERSION, "kind": graph.kind}
     try:

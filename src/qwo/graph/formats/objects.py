@@ -1,54 +1,104 @@
-"""Graphs as the objects of other packages, which must be installed for it."""
+"""Graphs as the objects of other packages; all but NetworkX must be installed for it.
+
+A NetworkX graph is a ``DiGraph`` in which an undirected edge is two arrows. pgmpy's DAG and PDAG
+are such graphs too. Nodes that are not strings are named by ``str``.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from qwo.graph.causal_graph import ARROW, CausalGraph
-from qwo.graph.formats.networkx_graph import to_networkx
+import networkx as nx
+
+from qwo.graph.causal_graph import CausalGraph, Kind
+from qwo.graph.formats.builder import GraphBuilder
+from qwo.graph.marks import ARROW, LINE
 from qwo.optional import optional_module
 
 
-def to_pandas(graph: CausalGraph) -> Any:
+def to_networkx(graph: object) -> nx.DiGraph[str]:
+    """The NetworkX graph; ``.graph["kind"]`` keeps the kind."""
+    given = _given(graph)
+    result: nx.DiGraph[str] = nx.DiGraph(kind=given.kind)
+    result.add_nodes_from(given.names)
+    for source, mark, target in given.edges:
+        result.add_edge(source, target)
+        if mark == LINE:
+            result.add_edge(target, source)
+    return result
+
+
+def from_networkx(graph: nx.Graph[Any], source: str = "the networkx graph") -> CausalGraph:
+    """The graph of a NetworkX graph; the edges of an undirected one are all undirected."""
+    builder = GraphBuilder(source, two_arrows_are_undirected=True)
+    labels = {node: str(node) for node in graph.nodes}
+    for label in labels.values():
+        builder.add_new_variable(label)
+    mark = ARROW if graph.is_directed() else LINE
+    for tail, head in set(graph.edges()):
+        builder.add_edge(labels[tail], mark, labels[head])
+    return builder.build(_kind(graph))
+
+
+def _kind(graph: nx.Graph[Any]) -> Kind | None:
+    """What `to_networkx` noted, if it was that; pgmpy's PDAG is known by its undirected edges."""
+    kind = graph.graph.get("kind")
+    if kind == "dag":
+        return "dag"
+    return "cpdag" if kind == "cpdag" or hasattr(graph, "undirected_edges") else None
+
+
+def to_pandas(graph: object) -> Any:
     """The adjacency matrix as a pandas frame with the names on both sides."""
+    given = _given(graph)
     pandas = optional_module("pandas", "this export needs")
-    return pandas.DataFrame(graph.matrix, index=graph.names, columns=graph.names)
+    return pandas.DataFrame(given.matrix, index=given.names, columns=given.names)
 
 
-def to_causal_learn(graph: CausalGraph) -> Any:
+def to_causal_learn(graph: object) -> Any:
     """A causal-learn ``GeneralGraph``."""
+    given = _given(graph)
     general = optional_module("causallearn.graph.GeneralGraph", "this export needs", "causal-learn")
     nodes = optional_module("causallearn.graph.GraphNode", "this export needs", "causal-learn")
     edges = optional_module("causallearn.graph.Edges", "this export needs", "causal-learn").Edges()
-    by_name = {name: nodes.GraphNode(name) for name in graph.names}
+    by_name = {name: nodes.GraphNode(name) for name in given.names}
     result = general.GeneralGraph(list(by_name.values()))
-    for source, mark, target in graph.edges():
+    for source, mark, target in given.edges:
         make = edges.directed_edge if mark == ARROW else edges.undirected_edge
         result.add_edge(make(by_name[source], by_name[target]))
     return result
 
 
-def to_pgmpy(graph: CausalGraph) -> Any:
+def to_pgmpy(graph: object) -> Any:
     """A pgmpy ``DAG``, or a ``PDAG`` for a CPDAG."""
+    given = _given(graph)
     base = optional_module("pgmpy.base", "this export needs", "pgmpy")
-    directed = [(edge.source, edge.target) for edge in graph.edges() if edge.mark == ARROW]
-    undirected = [(edge.source, edge.target) for edge in graph.edges() if edge.mark != ARROW]
-    if graph.kind == "dag":
+    directed = [(edge.source, edge.target) for edge in given.edges if edge.mark == ARROW]
+    undirected = [(edge.source, edge.target) for edge in given.edges if edge.mark != ARROW]
+    if given.kind == "dag":
         result = base.DAG()
-        result.add_nodes_from(graph.names)
+        result.add_nodes_from(given.names)
         result.add_edges_from(directed)
     else:
         result = base.PDAG(directed_ebunch=directed, undirected_ebunch=undirected)
-        result.add_nodes_from(graph.names)
+        result.add_nodes_from(given.names)
     return result
 
 
-def to_pywhy(graph: CausalGraph) -> Any:
+def to_pywhy(graph: object) -> Any:
     """A pywhy-graphs ``CPDAG``; a DAG stays a NetworkX ``DiGraph``, as that package has it."""
-    if graph.kind == "dag":
-        return to_networkx(graph)
+    given = _given(graph)
+    if given.kind == "dag":
+        return to_networkx(given)
     result = optional_module("pywhy_graphs", "this export needs", "pywhy-graphs").CPDAG()
-    result.add_nodes_from(graph.names)
-    for source, mark, target in graph.edges():
+    result.add_nodes_from(given.names)
+    for source, mark, target in given.edges:
         result.add_edge(source, target, "directed" if mark == ARROW else "undirected")
     return result
+
+
+def _given(graph: object) -> CausalGraph:
+    """The graph to export, as anything that `as_graph` takes; which reads formats, and so this."""
+    from qwo.graph.coercion import as_graph
+
+    return as_graph(graph)

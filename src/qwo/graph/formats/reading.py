@@ -45,7 +45,7 @@ def read_graph(
     GraphError
         If it is not a DAG or a partially directed graph, with the cycle as a path.
     """
-    if isinstance(path_or_text, str) and not _is_file(path_or_text):
+    if isinstance(path_or_text, str) and not is_file(path_or_text):
         graph = _from_text(path_or_text, format)
     else:
         graph = _from_file(Path(path_or_text), format)
@@ -63,7 +63,8 @@ def parse_graph(data: str | bytes, format: str, source: str = "the text") -> Cau
         raise type(error)(f"{source}: {error}", error.columns) from error
 
 
-def _is_file(text: str) -> bool:
+def is_file(text: str) -> bool:
+    """Whether a text is the name of something that exists."""
     try:
         return Path(text).exists()
     except (OSError, ValueError):  # too long for a name, or with a null character

@@ -18,8 +18,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from qwo.graph.causal_graph import ARROW, LINE, CausalGraph
-from qwo.graph.formats.builder import BACK_ARROW, GraphBuilder, require_names
+from qwo.graph.causal_graph import CausalGraph
+from qwo.graph.formats.builder import GraphBuilder, require_names
+from qwo.graph.marks import ARROW, BACK_ARROW, LINE
 from qwo.text import shown
 
 _NODES = "Graph Nodes:"
@@ -79,7 +80,7 @@ def render(graph: CausalGraph) -> str:
     )
     edges = [
         f"{k}. {edge.source} {edge.mark} {edge.target}"
-        for k, edge in enumerate(graph.edges(), start=1)
+        for k, edge in enumerate(graph.edges, start=1)
     ]
     return "\n".join([_NODES, ";".join(graph.names), "", _EDGES, *edges, ""])
 

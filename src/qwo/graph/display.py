@@ -1,0 +1,91 @@
+"""How a graph shows itself: as lines of text, and in a notebook as a picture and a short table."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterable, Sequence
+from html import escape
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from qwo.errors import MissingPackageError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_LINES = 100
+"""Edges of a text beyond this are counted, not shown."""
+
+MOST_ROWS = 20
+"""Rows of a notebook's table beyond this are counted, not shown."""
+
+MOST_VARIABLES, MOST_EDGES = 60, 200
+"""Larger graphs have no picture in a notebook, where nobody could read it."""
+
+
+def plot(graph: object, **options: Any) -> Axes:
+    """`qwo.plot.plot_graph`, which is above this package and is imported only when it is wanted."""
+    from qwo.plot import plot_graph
+
+    return plot_graph(graph, **options)
+
+
+def edge_lines(edges: Sequence[tuple[str, str, str]]) -> list[str]:
+    """The edges as ``a --> b``, one a line; of very many the first, and how many more there are."""
+    lines = [" ".join(edge) for edge in edges[:MOST_LINES]]
+    hidden = len(edges) - len(lines)
+    return [*lines, f"… and {hidden:,} more edges; all are in .edges"] if hidden else lines
+
+
+def as_html(
+    headline: str,
+    graph: object,
+    size: tuple[int, int],
+    header: Sequence[str],
+    rows: Iterable[Sequence[object]],
+) -> str:
+    """What a notebook shows: a line, a picture if it can be read, and the first rows of a table.
+
+    Parameters
+    ----------
+    headline : str
+        What it is.
+    graph : object
+        What to draw.
+    size : (int, int)
+        How many variables and edges it has.
+    header, rows
+        The table, one row for each edge.
+    """
+    n_variables, n_edges = size
+    shown = n_variables <= MOST_VARIABLES and 0 < n_edges <= MOST_EDGES
+    parts = [f"<p>{escape(headline)}</p>", _picture(graph) if shown else ""]
+    cells = [_row("td", row) for row in islice(rows, MOST_ROWS)]
+    if cells:
+        body = f"<thead>{_row('th', header)}</thead><tbody>{''.join(cells)}</tbody>"
+        parts.append(f"<table>{body}</table>")
+    if n_edges > MOST_ROWS:
+        parts.append(f"<p>… and {n_edges - MOST_ROWS:,} more edges</p>")
+    return f"<div>{''.join(parts)}</div>"
+
+
+def _row(tag: str, cells: Sequence[object]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{escape(str(cell))}</{tag}>' for cell in cells)}</tr>"
+
+
+def _picture(graph: object) -> str:
+    """The picture as an image inside the page; nothing without matplotlib."""
+    try:
+        figure = plot(graph).get_figure(root=True)
+    except MissingPackageError:
+        return ""
+    if figure is None:
+        return ""
+    from matplotlib import pyplot as plt
+
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=100)
+    plt.close(figure)  # else a notebook would show it a second time
+    data = base64.b64encode(stream.getvalue()).decode("ascii")
+    return f'<img alt="the graph" src="data:image/png;base64,{data}">'

@@ -1,0 +1,127 @@
+"""The edges that a graph can have: how each is written, drawn, stored and read out.
+
+One place for formats, plots, report and comparison to learn them. DAGs have ``-->`` only, CPDAGs
+``---`` as well; the other marks are those of PAGs, in which a circle is an end of which the data
+do not say whether it is a tail or an arrowhead.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+ARROW = "-->"
+LINE = "---"
+BACK_ARROW = "<--"
+
+CIRCLE, HEAD, TAIL = 1, 2, 3
+"""What an edge has at one end, in pcalg's and Tetrad's codes; 0 is no edge."""
+
+
+class Mark(NamedTuple):
+    """A kind of edge between i and j.
+
+    Attributes
+    ----------
+    text : str
+        As formats write it between the names of i and j.
+    symbol : str
+        As people read it.
+    ends : (int, int)
+        What it has at i and at j.
+    codes : (int, int) or None
+        The entries (i, j) and (j, i) of the matrix; None for edges that only PAGs have.
+    dot : (str, str)
+        Graphviz's ``arrowtail`` and ``arrowhead``.
+    words : str
+        What stands between the names when it is read out.
+    meaning : str
+        What it says.
+    """
+
+    text: str
+    symbol: str
+    ends: tuple[int, int]
+    codes: tuple[int, int] | None
+    dot: tuple[str, str]
+    words: str
+    meaning: str
+
+
+MARKS = {
+    mark.text: mark
+    for mark in (
+        Mark(
+            ARROW,
+            "→",
+            (TAIL, HEAD),
+            (1, 0),
+            ("none", "normal"),
+            "directed to",
+            "The first is a direct cause of the second.",
+        ),
+        Mark(
+            LINE,
+            "—",
+            (TAIL, TAIL),
+            (2, 2),
+            ("none", "none"),
+            "undirected with",
+            "One is a direct cause of the other; the data do not say which.",
+        ),
+        Mark(
+            "<->",
+            "↔",
+            (HEAD, HEAD),
+            None,
+            ("normal", "normal"),
+            "shares a hidden cause with",
+            "Neither causes the other; something unmeasured causes both.",
+        ),
+        Mark(
+            "o->",
+            "o→",
+            (CIRCLE, HEAD),
+            None,
+            ("odot", "normal"),
+            "causes, or shares a hidden cause with,",
+            "The second does not cause the first.",
+        ),
+        Mark(
+            "o-o",
+            "o–o",
+            (CIRCLE, CIRCLE),
+            None,
+            ("odot", "odot"),
+            "linked with",
+            "The data say nothing of the direction, nor whether a hidden cause is behind it.",
+        ),
+        Mark(
+            "--o",
+            "–o",
+            (TAIL, CIRCLE),
+            None,
+            ("none", "odot"),
+            "not shown to be an effect of",
+            "The first is a cause of the second, or of a variable by which the data were chosen.",
+        ),
+    )
+}
+"""Mark by text."""
+
+
+def turned(text: str) -> str:
+    """The same edge as it is written from its other end: ``<--`` for ``-->``."""
+    return text[::-1].translate(_MIRROR)
+
+
+_MIRROR = str.maketrans("<>", "><")
+
+
+def edge_text(forth: int, back: int) -> str:
+    """The text of the edge from i to j whose entries (i, j) and (j, i) these are; "" for none."""
+    return _TEXTS[forth, back]
+
+
+_TEXTS = {(0, 0): "", (0, 1): BACK_ARROW} | {
+    mark.codes: text for text, mark in MARKS.items() if mark.codes is not None
+}
