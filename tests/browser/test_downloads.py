@@ -36,13 +36,13 @@ def test_csv_holds_coefficients_and_supports(report: Any) -> None:
             edge["type"],
             edge["target"],
         )
-        for key in ("coefficient", "standard_error", "p_value", "support", "forward"):
+        for key in ("coefficient", "standard_error", "p_value", "link", "arrow"):
             assert float(row[key]) == edge[key]
 
 
 def test_hidden_edges_are_left_out(report: Any) -> None:
-    report.slide("#least-support", 60)
-    kept = sum(edge["support"] >= 0.6 for edge in report.data()["edges"])
+    report.slide("#least-link", 60)
+    kept = sum(edge["link"] >= 0.6 for edge in report.data()["edges"])
     assert parse_graph(report.download("dot").decode(), "dot").n_edges == kept
     assert parse_graph(report.download("csv").decode(), "edges").n_edges == kept
     assert len(ET.fromstring(report.download("svg")).findall(f".//{SVG}path")) == kept

@@ -33,7 +33,7 @@ def test_bends_are_where_the_layout_puts_them(report: Any) -> None:
 
 @pytest.mark.parametrize(
     ("slider", "key", "scale", "value"),
-    [("#least-support", "support", 100, 60), ("#least-coefficient", "standardized", 1, 0.4)],
+    [("#least-link", "link", 100, 60), ("#least-coefficient", "standardized", 1, 0.4)],
 )
 def test_sliders_hide_edges(report: Any, slider: str, key: str, scale: float, value: float) -> None:
     edges = report.data()["edges"]
@@ -48,10 +48,10 @@ def test_sliders_hide_edges(report: Any, slider: str, key: str, scale: float, va
 
 
 def test_both_sliders_hide_together_and_isolated_variables_follow(report: Any) -> None:
-    report.slide("#least-support", 90)
+    report.slide("#least-link", 90)
     report.slide("#least-coefficient", 0.5)
     edges = report.data()["edges"]
-    kept = [e for e in edges if e["support"] >= 0.9 and abs(e["standardized"]) >= 0.5]
+    kept = [e for e in edges if e["link"] >= 0.9 and abs(e["standardized"]) >= 0.5]
     ends = {edge[end] for edge in kept for end in ("source", "target")}
     assert report.ids("node.absent") == set()
     report.page.check("#hide-isolated")
@@ -108,7 +108,7 @@ def test_a_click_on_an_edge_tells_all_about_it(report: Any) -> None:
     edge, text = edges[e], report.details()
     for key in ("coefficient", "standard_error", "standardized"):
         assert f"{edge[key]:.3f}" in text
-    for key in ("support", "forward", "backward", "undirected"):
+    for key in ("link", "arrow", "reverse", "undirected"):
         assert f"{100 * edge[key]:.0f} %" in text
     assert edge["source"] in text
     assert edge["target"] in text
@@ -183,9 +183,9 @@ def test_colours_show_sign_or_support(report: Any) -> None:
     assert len({colour for colour, sign in zip(colours, signs, strict=True) if sign}) == 1
     assert len(set(colours)) == len(set(signs)) == 2
     assert report.page.locator(".by-sign").first.is_visible()
-    report.page.select_option("#colour", "support")
+    report.page.select_option("#colour", "link")
     shades = report.graph("cy.edges().map(e => e.style('line-color'))")
-    assert len(set(shades)) == len({edge["support"] for edge in edges})
+    assert len(set(shades)) == len({edge["link"] for edge in edges})
     assert not report.page.locator(".by-sign").first.is_visible()
     assert report.page.locator(".by-support").is_visible()
 

@@ -68,12 +68,12 @@ def test_controls_follow_one_another_by_tab(report: Any) -> None:
 
 def test_sliders_move_by_keys(report: Any) -> None:
     page = report.page
-    page.locator("#least-support").focus()
+    page.locator("#least-link").focus()
     page.keyboard.press("ArrowRight")
-    assert page.locator("#least-support-value").inner_text() == "1 %"
+    assert page.locator("#least-link-value").inner_text() == "1 %"
     page.keyboard.press("End")
     edges = report.data()["edges"]
-    full = sum(edge["support"] >= 1 for edge in edges)
+    full = sum(edge["link"] >= 1 for edge in edges)
     assert page.locator("#shown").inner_text() == f"{full} of {len(edges)} edges shown"
 
 

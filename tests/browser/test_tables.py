@@ -53,13 +53,11 @@ def test_filter_keeps_rows_with_the_name(report: Any) -> None:
 
 def test_a_row_shows_its_edge_in_the_graph(report: Any) -> None:
     report.page.locator("[data-table=edges] th button", has_text="Support").click()
-    best = max(
-        range(len(report.data()["edges"])), key=lambda e: report.data()["edges"][e]["support"]
-    )
+    best = max(range(len(report.data()["edges"])), key=lambda e: report.data()["edges"][e]["link"])
     row = report.page.locator("[data-table=edges] tbody tr").first
     row.locator("button").click()
-    assert report.data()["edges"][best]["support"] == max(
-        report.data()["edges"][e]["support"] for e in report.ids("edge.selected")
+    assert report.data()["edges"][best]["link"] == max(
+        report.data()["edges"][e]["link"] for e in report.ids("edge.selected")
     )
     assert report.page.evaluate("document.activeElement.id") == "details"
 

@@ -229,7 +229,7 @@ def test_bootstrap_supports(data: Path) -> None:
     assert result.stdout.splitlines()[0] == "a  -->  b  100 %"
     with Path("result", "support.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    supports = {(row["first"], row["second"]): float(row["adjacent"]) for row in rows}
+    supports = {(row["first"], row["second"]): float(row["link"]) for row in rows}
     assert supports["a", "b"] == 1.0
     record = json.loads(Path("result", "result.json").read_text(encoding="utf-8"))
     assert record["bootstrap"]["n_resamples"] == 20

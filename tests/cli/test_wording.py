@@ -28,15 +28,7 @@ from qwo.cli.wording import count, in_options, table, wrapped_list
         ),
         ("n_resamples is 0; wanted 1", "--resamples is 0; wanted 1"),
         ("sample_fraction is 2; wanted", "--sample-fraction is 2; wanted"),
-        ("a larger sample_fraction", "a larger --sample-fraction"),
-        (
-            "with replace=False and sample_fraction=1 every",
-            "with --no-replace and --sample-fraction 1 every",
-        ),
-        (
-            "replace=False draws rows; leave replace out, or",
-            "--no-replace draws rows; leave it out, or",
-        ),
+        ("resampling='subsamples' draws", "--resampling subsamples draws"),
         (
             "tolerance ends a run; leave tolerance out, or run without shard",
             "--tolerance ends a run; leave it out, or run without --shard",

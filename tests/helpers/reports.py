@@ -40,8 +40,8 @@ HOSTILE_NAMES = (
 class Supports:
     names: tuple[str, ...]
     n_counted: int
-    adjacency_support: FloatArray
-    edge_support: FloatArray
+    link_support: FloatArray
+    arrow_support: FloatArray
 
 
 def discovery_of(dag: Adjacency, names: tuple[str, ...], **changes: Any) -> Discovery:
@@ -70,8 +70,8 @@ def supports_of(discovery: Discovery, seed: int = 0) -> Supports:
     joined = np.triu(discovery.dag + discovery.dag.T, 1) > 0
     others = np.triu(rng.random((n, n)) < min(1.0, 2 / n), 1)
     for i, j in np.argwhere(joined | others).tolist():
-        total = rng.integers(20, 100) if joined[i, j] else rng.integers(1, 20)
-        forward, backward, _ = rng.multinomial(total, (0.6, 0.1, 0.3))
+        total = rng.integers(20, 101) if joined[i, j] else rng.integers(1, 20)
+        forward, backward, _ = rng.multinomial(total, (0.9, 0.05, 0.05))
         if discovery.dag[j, i]:
             forward, backward = backward, forward
         adjacency[i, j] = adjacency[j, i] = total / 100

@@ -11,16 +11,22 @@ from qwo.graph import check_dag, to_cpdag
 from qwo.graph.dag import skeleton
 from qwo.moments import Moments
 from qwo.moments.covariance import sample_moments
+from qwo.resample import merge
 from qwo.resample.consensus import consensus, majority_marks
-from qwo.resample.merging import merge
-from qwo.resample.preparation import prepare
+from qwo.resample.draws import (
+    Prepared,
+    Scheme,
+    draw_scatter,
+    prepare,
+    square_root,
+    weighted_moments,
+)
 from qwo.resample.tally import half_width
-from qwo.resample.weighted import draw_weights, weighted_moments
-from qwo.resample.wishart import draw_scatter, square_root
 from tests.helpers.random_knowledge import random_knowledge
 from tests.oracles.random_models import random_dag
 
 SEEDS = st.integers(0, 2**32 - 1)
+RESAMPLINGS = ("halves", "subsamples", "replacement")
 
 
 def random_table(rng: np.random.Generator, n_rows: int, n: int) -> np.ndarray:
@@ -29,31 +35,49 @@ def random_table(rng: np.random.Generator, n_rows: int, n: int) -> np.ndarray:
     return (rng.normal(size=(n_rows, n)) @ mixing + offset) * scale
 
 
-@given(SEEDS, st.integers(12, 700), st.integers(2, 6), st.booleans())
-@settings(max_examples=40, deadline=None)
-def test_weights_give_the_moments_of_the_rows(
-    seed: int, n_rows: int, n: int, replace: bool
-) -> None:
-    rng = np.random.default_rng(seed)
-    values = random_table(rng, n_rows, n)
-    size = n_rows if replace else n_rows // 2
-    prepared = prepare(
-        values,
-        sample_fraction=size / n_rows,
-        replace=replace,
+def prepared_for(data: object, resampling: str, fraction: float | None = None) -> Prepared:
+    return prepare(
+        data,
+        resampling=resampling,
+        sample_fraction=fraction,
         estimator="plain",
         missing="raise",
     )
-    weights = draw_weights(np.random.default_rng(seed), n_rows, size, replace=replace)
+
+
+@given(SEEDS, st.integers(12, 700), st.integers(2, 6), st.sampled_from(RESAMPLINGS))
+@settings(max_examples=60, deadline=None)
+def test_weights_give_the_moments_of_the_rows(
+    seed: int, n_rows: int, n: int, resampling: str
+) -> None:
+    rng = np.random.default_rng(seed)
+    values = random_table(rng, n_rows, n)
+    prepared = prepared_for(values, resampling)
+    size = n_rows if resampling == "replacement" else prepared.size
+    assert abs(size - n_rows / 2) <= 0.5 or resampling == "replacement"
+    number = int(rng.integers(100))
+    weights = Scheme(resampling, n_rows, size).weights(seed, number)
     assert weights.sum() == size
-    assert replace or weights.max() == 1
+    assert resampling == "replacement" or weights.max() == 1
     assume(np.count_nonzero(weights) > n)
-    drawn = prepared.source.draw(np.random.default_rng(seed))
+    drawn = prepared.source.draw(seed, number)
     rows = sample_moments(np.repeat(values, weights, axis=0))
     assert drawn.n_samples == rows.n_samples == size
     np.testing.assert_allclose(drawn.correlation, rows.correlation, rtol=0, atol=1e-10)
     np.testing.assert_allclose(drawn.scales, rows.scales, rtol=1e-10)
     np.testing.assert_allclose(drawn.means, rows.means, rtol=0, atol=1e-10 * rows.scales.max())
+
+
+@given(SEEDS, st.integers(6, 300), st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None)
+def test_halves_complete_one_another(seed: int, n_rows: int, pair: int) -> None:
+    scheme = Scheme("halves", n_rows, n_rows // 2)
+    first, second = scheme.weights(seed, 2 * pair), scheme.weights(seed, 2 * pair + 1)
+    assert first.sum() == second.sum() == n_rows // 2
+    assert (first + second).max() == 1
+    assert (first + second == 0).sum() == n_rows % 2
+    assume(n_rows > 20)
+    assert (scheme.weights(seed, 2 * pair + 2) != first).any()
 
 
 @given(SEEDS, st.integers(2, 400))
@@ -143,12 +167,48 @@ def test_the_interval_of_a_share(total: int, data: st.DataObject) -> None:
     assert width == pytest.approx(half_width(total - count, total))
 
 
+@pytest.mark.parametrize(("count", "total"), [(0, 10), (3, 10), (50, 100), (81, 263), (1, 1)])
+def test_the_interval_is_wilsons(count: int, total: int) -> None:
+    # Its ends are the probabilities p with (share - p)² = z² p (1 - p) / total.
+    z, share = 1.959963984540054, count / total
+    ends = np.roots([1 + z**2 / total, -(2 * share + z**2 / total), share**2])
+    assert half_width(count, total) == pytest.approx(abs(ends[0] - ends[1]) / 2, rel=1e-12)
+
+
+def test_the_interval_of_a_published_example() -> None:
+    # Newcombe (1998), table I: 81 of 263 and 15 of 148, Wilson's score without continuity.
+    for count, total, low, high in ((81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605)):
+        assert half_width(count, total) == pytest.approx((high - low) / 2, abs=6e-5)
+
+
 def test_parametric_moments_are_near_those_they_come_from() -> None:
     moments = Moments.from_covariance([[4.0, 1.2], [1.2, 1.0]], n_samples=400)
-    prepared = prepare(
-        moments, sample_fraction=0.5, replace=True, estimator="plain", missing="raise"
-    )
-    drawn = [prepared.source.draw(np.random.default_rng(k)) for k in range(300)]
+    prepared = prepared_for(moments, "replacement", 0.5)
+    drawn = [prepared.source.draw(3, number) for number in range(300)]
     assert {one.n_samples for one in drawn} == {200.0}
     covariance = np.mean([one.covariance for one in drawn], axis=0)
     np.testing.assert_allclose(covariance, moments.covariance * 199 / 200, rtol=0.05)
+
+
+@pytest.mark.parametrize("n_rows", [40, 41])
+def test_halves_of_moments_are_distributed_as_halves_of_normal_rows(n_rows: int) -> None:
+    rng = np.random.default_rng(5)
+    values = rng.normal(size=(n_rows, 2)) @ np.array([[1.0, 0.8], [0.0, 1.0]])
+    moments = Moments.from_data(values)
+    sources = [prepared_for(data, "halves").source for data in (values, moments)]
+    rows, model = (
+        np.array([source.draw(1, number).covariance for number in range(1600)]).reshape(-1, 8)
+        for source in sources
+    )
+    np.testing.assert_allclose(model.mean(axis=0), rows.mean(axis=0), rtol=0.03)
+    # The halves of a cut together have what there is: one that has more leaves less to the other.
+    np.testing.assert_allclose(np.corrcoef(model.T), np.corrcoef(rows.T), atol=0.15)
+    assert np.corrcoef(model.T)[0, 4] < -0.85
+    np.testing.assert_allclose(model.std(axis=0), rows.std(axis=0), rtol=0.25)
+
+
+def test_halves_of_regularised_moments_of_few_rows_can_be_drawn() -> None:
+    values = np.random.default_rng(2).normal(size=(12, 20))
+    moments = Moments.from_data(values, covariance_estimator="oas")
+    source = prepared_for(moments, "halves").source
+    assert source.draw(0, 1).n_samples == 6

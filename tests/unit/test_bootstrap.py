@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import pickle
@@ -24,7 +25,8 @@ from qwo.errors import (
 )
 from qwo.moments.arrays import table_from_array
 from qwo.resample import Bootstrap, BootstrapProgress, bootstrap, merge
-from qwo.resample.replicates import Outcome
+from qwo.resample.support import coin_tosses
+from qwo.resample.tally import Outcome
 
 N_RESAMPLES = 40
 
@@ -55,11 +57,11 @@ def whole() -> Bootstrap:
 
 def test_shares_add_up(whole: Bootstrap) -> None:
     n = whole.n_variables
-    adjacency = whole.adjacency_support
+    adjacency = whole.link_support
     assert adjacency.shape == (n, n)
     assert (whole.n_counted, whole.n_done, whole.status) == (N_RESAMPLES, N_RESAMPLES, "complete")
     np.testing.assert_allclose(
-        adjacency, whole.edge_support + whole.edge_support.T + whole.undirected_support
+        adjacency, whole.arrow_support + whole.arrow_support.T + whole.undirected_support
     )
     np.testing.assert_array_equal(adjacency, adjacency.T)
     assert 0 < adjacency.max() <= 1
@@ -70,8 +72,9 @@ def test_shares_add_up(whole: Bootstrap) -> None:
 def test_replicates_are_searches_on_physical_resamples(whole: Bootstrap) -> None:
     data, counts = sample(), np.zeros((8, 8))
     for number in range(N_RESAMPLES):
-        rng = np.random.default_rng(np.random.SeedSequence(1, spawn_key=(number,)))
-        rows = rng.integers(len(data), size=len(data))
+        cut = np.random.default_rng(np.random.SeedSequence(1, spawn_key=(0, number // 2)))
+        rows = cut.permutation(len(data)).reshape(2, -1)[number % 2]
+        rng = np.random.default_rng(np.random.SeedSequence(1, spawn_key=(1, number)))
         counts += qwo.discover(data[rows], random_state=int(rng.integers(2**63))).cpdag == 1
     np.testing.assert_array_equal(whole.directed_counts, counts)
 
@@ -184,19 +187,20 @@ def test_parameters_may_be_numbers_of_numpy(tmp_path: Path) -> None:
 
 def test_the_table(whole: Bootstrap) -> None:
     records = whole.to_records()
-    assert [r.adjacent for r in records] == sorted((r.adjacent for r in records), reverse=True)
+    assert [r.link for r in records] == sorted((r.link for r in records), reverse=True)
     for record in records:
         i, j = whole.names.index(record.first), whole.names.index(record.second)
-        assert i < j
-        assert record.adjacent == whole.adjacency_support[i, j]
-        assert record.forward == whole.edge_support[i, j]
-        assert record.backward == whole.edge_support[j, i]
-        assert record.undirected == whole.undirected_support[i, j]
-        codes = {"-->": (1, 0), "<--": (0, 1), "---": (2, 2), "": (0, 0)}
+        assert i < j or record.reference == "-->"
+        assert record.link == whole.link_support[i, j]
+        assert record.arrow == whole.arrow_support[i, j]
+        assert record.reverse == whole.arrow_support[j, i]
+        assert record.undirected == pytest.approx(whole.undirected_support[i, j], abs=1e-12)
+        codes = {"-->": (1, 0), "---": (2, 2), "": (0, 0)}
         cpdag = whole.reference.cpdag
         assert (cpdag[i, j], cpdag[j, i]) == codes[record.reference]
+        assert record.coin_toss == bool(cpdag[i, j] == 1 and whole.coin_tosses[i, j])
     sure = whole.to_records(0.9)
-    assert len(sure) == whole.n_adjacent(0.9) < len(records)
+    assert len(sure) == whole.n_links(0.9) < len(records)
     frame = whole.to_frame()
     assert list(frame.columns) == list(records[0]._fields)
     assert len(frame) == len(records)
@@ -209,13 +213,41 @@ def test_it_reads_well(whole: Bootstrap) -> None:
     assert repr(whole).startswith("<Bootstrap: 8 variables ('X0', ")
     assert "40 of 40 replicates, complete" in repr(whole)
     lines = str(whole).splitlines()
-    assert lines[2].split() == ["adjacent", "-->", "<--", "---", "pair"]
-    assert lines[3].startswith("    100%")
+    assert lines[3].split() == ["link", "arrow", "reverse", "undirected", "pair"]
+    assert lines[4].startswith(" 100%")
+    assert lines[2] == "arrows: 6 of 6 of the graph of all data hold"
+
+
+def test_link_and_arrow_are_told_apart() -> None:
+    # As on real data: smoke --> race is smoke→race .53, race→smoke .41; sex --> s3 is .38 and .46.
+    arrows = np.zeros((6, 6))
+    for i, j, forth, back in ((0, 1, 0.53, 0.41), (2, 3, 0.38, 0.46), (4, 5, 0.52, 0.26)):
+        arrows[i, j], arrows[j, i] = forth, back
+    tosses = coin_tosses(arrows)
+    assert tosses[[0, 2], [1, 3]].all()
+    assert not tosses[4, 5]
+    arrows[4, 5] = 0.5
+    assert coin_tosses(arrows)[4, 5]
+
+
+def test_an_arrow_that_half_of_the_resamples_deny_is_marked(whole: Bootstrap) -> None:
+    i, j = np.argwhere(whole.reference.cpdag == 1)[0]
+    directed = whole.directed_counts.copy()
+    directed[i, j], directed[j, i] = 21, 19
+    shaken = dataclasses.replace(whole, directed_counts=directed)
+    record = next(
+        r for r in shaken.to_records() if (r.first, r.second) == (whole.names[i], whole.names[j])
+    )
+    assert (record.link, record.arrow, record.reverse) == (1.0, 0.525, 0.475)
+    assert record.coin_toss
+    assert f"{record.first} --> {record.second} ?" in str(shaken)
+    assert "5 of 6 of the graph of all data hold; the other 1 (?)" in str(shaken)
+    assert shaken.to_dict()["support"][0].keys() >= {"link", "arrow", "reverse", "coin_toss"}
 
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, "half"])
 def test_thresholds_are_shares(whole: Bootstrap, threshold: Any) -> None:
-    for method in (whole.consensus_dag, whole.consensus_cpdag, whole.n_adjacent, whole.to_records):
+    for method in (whole.consensus_dag, whole.consensus_cpdag, whole.n_links, whole.to_records):
         with pytest.raises(ArgumentError, match="threshold"):
             method(threshold)
 
@@ -224,7 +256,7 @@ def test_knowledge_is_kept_and_saved(tmp_path: Path) -> None:
     knowledge = qwo.Knowledge(tiers=[[0, 1, 2, 3], [4, 5, 6, 7]], required=[(0, 4)])
     found = run(knowledge=knowledge, n_resamples=20)
     assert not found.directed_counts[4:, :4].any()
-    assert found.edge_support[0, 4] == 1
+    assert found.arrow_support[0, 4] == 1
     resolved = knowledge.resolve(found.names)
     for threshold in (0.05, 0.5, 1.0):
         resolved.check_dag(found.consensus_dag(threshold))
@@ -238,11 +270,29 @@ def test_knowledge_is_kept_and_saved(tmp_path: Path) -> None:
 
 
 def test_subsamples() -> None:
-    found = run(replace=False, sample_fraction=0.5)
+    found = run(resampling="subsamples")
     assert found.params["resample_size"] == 150
     assert found.n_counted == N_RESAMPLES
+    assert run(resampling="subsamples", sample_fraction=0.8).params["resample_size"] == 240
+
+
+def test_halves_are_the_default_and_do_not_swell(whole: Bootstrap) -> None:
+    assert whole.params["resampling"] == "halves"
+    assert whole.params["resample_size"] == 150
+    assert_same(run(resampling="halves"), whole)
     # Half the data cannot have spurious edges by repetition: the graphs are sparser.
-    assert found.adjacency_support.sum() < run().adjacency_support.sum()
+    drawn = run(resampling="replacement")
+    assert drawn.params["resample_size"] == 300
+    assert whole.link_support.sum() < drawn.link_support.sum()
+
+
+def test_an_odd_number_of_rows_leaves_one_out() -> None:
+    assert bootstrap(sample()[:101], n_resamples=2, random_state=0).params["resample_size"] == 50
+
+
+def test_a_hundred_million_resamples_are_refused_at_once() -> None:
+    with pytest.raises(ArgumentError, match="n_resamples is 100000000; wanted"):
+        run(n_resamples=10**8)
 
 
 def test_moments_are_resampled_by_a_normal_model(whole: Bootstrap) -> None:
@@ -256,8 +306,8 @@ def test_moments_are_resampled_by_a_normal_model(whole: Bootstrap) -> None:
     oracle = qwo.Moments.from_covariance(moments.covariance, None)
     with pytest.raises(SampleSizeError, match="N = ∞"):
         bootstrap(oracle)
-    with pytest.raises(ArgumentError, match="Moments have none"):
-        bootstrap(moments, replace=False, sample_fraction=0.5)
+    drawn = bootstrap(moments, n_resamples=4, random_state=1, resampling="replacement")
+    assert (found.params["resample_size"], drawn.params["resample_size"]) == (150.0, 300.0)
 
 
 def test_more_variables_than_distinct_rows() -> None:
@@ -285,21 +335,23 @@ def nearly_constant() -> np.ndarray:
 
 
 def test_resamples_without_a_graph_are_counted_and_reported() -> None:
-    found = bootstrap(nearly_constant(), n_resamples=60, random_state=0)
+    options = {"n_resamples": 60, "random_state": 0, "resampling": "replacement"}
+    found = bootstrap(nearly_constant(), **options)
     assert 0 < found.n_degenerate < 20
     assert found.n_counted == 60 - found.n_degenerate
-    assert found.adjacency_support.max() <= 1
+    assert found.link_support.max() <= 1
     assert f"{found.n_degenerate} without a graph" in repr(found)
-    assert_same(
-        bootstrap(nearly_constant(), n_resamples=60, random_state=0, n_jobs=2),
-        found,
-    )
+    assert_same(bootstrap(nearly_constant(), n_jobs=2, **options), found)
 
 
 def test_too_many_resamples_without_a_graph() -> None:
     with pytest.raises(SampleSizeError, match=r"constant in the resample: 'X3'"):
         bootstrap(
-            nearly_constant(), n_resamples=20, random_state=0, replace=False, sample_fraction=0.2
+            nearly_constant(),
+            n_resamples=20,
+            random_state=0,
+            resampling="subsamples",
+            sample_fraction=0.2,
         )
 
 
@@ -321,10 +373,10 @@ def test_missing_values() -> None:
         dropped = bootstrap(data, n_resamples=10, random_state=0, missing="drop")
     kept = bootstrap(data[~np.isnan(data).any(axis=1)], n_resamples=10, random_state=0)
     np.testing.assert_array_equal(dropped.directed_counts, kept.directed_counts)
-    assert dropped.params["resample_size"] == 270
+    assert dropped.params["resample_size"] == 135
     with pytest.warns(qwo.DataWarning, match="missing"):
         filled = bootstrap(data, n_resamples=4, random_state=0, missing="em")
-    assert filled.params["resample_size"] == 300
+    assert filled.params["resample_size"] == 150
     assert filled.n_counted == 4
 
 
@@ -385,10 +437,14 @@ def test_a_progress_bar_is_shown_on_standard_error(capsys: pytest.CaptureFixture
     [
         ({"n_resamples": 0}, "n_resamples is 0"),
         ({"n_resamples": 1.5}, "n_resamples is 1.5; wanted a whole number"),
-        ({"sample_fraction": 0}, "sample_fraction is 0"),
-        ({"sample_fraction": 1.5}, "sample_fraction is 1.5"),
-        ({"sample_fraction": 0.005}, "3 rows at least"),
-        ({"replace": False}, "fraction below 1"),
+        ({"sample_fraction": 0.5}, "half of the rows is a half"),
+        ({"resampling": "replacement", "sample_fraction": 0}, "sample_fraction is 0"),
+        ({"resampling": "replacement", "sample_fraction": "a"}, "sample_fraction is 'a'"),
+        ({"resampling": "replacement", "sample_fraction": 1.5}, "sample_fraction is 1.5"),
+        ({"resampling": "replacement", "sample_fraction": 0.005}, "3 rows at"),
+        ({"resampling": "subsamples", "sample_fraction": 1}, "fraction below 1"),
+        ({"resampling": "thirds"}, "resampling is 'thirds'"),
+        ({"random_state": -1}, "random_state is -1"),
         ({"shard": (0, 3)}, "counted from 1"),
         ({"shard": (4, 3)}, "counted from 1"),
         ({"shard": 2}, "shard is 2"),

@@ -39,7 +39,7 @@ def expected(file: str, n_resamples: int) -> Bootstrap:
 def test_without_a_folder_the_table_is_printed(file: str) -> None:
     result = call("bootstrap", file, "-r", "10")
     assert result.stdout.startswith("<Bootstrap: 6 variables ('V0', ")
-    assert "adjacent   -->   <--   ---   pair" in result.stdout
+    assert " link  arrow  reverse  undirected  pair" in result.stdout
     assert "read data.csv" in result.stderr
     document = json.loads(call("bootstrap", file, "-r", "10", "--json", "-q").stdout)
     assert document["n_resamples"] == 10
@@ -52,8 +52,8 @@ def test_a_folder_has_everything(file: str) -> None:
     whole = expected(file, 20)
     with (folder / "support.csv").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
-    assert [(row["first"], row["second"], float(row["adjacent"])) for row in rows] == [
-        (record.first, record.second, record.adjacent) for record in whole.to_records()
+    assert [(row["first"], row["second"], float(row["link"])) for row in rows] == [
+        (record.first, record.second, record.link) for record in whole.to_records()
     ]
     graph = qwo.read_graph(folder / "cpdag.graphml")
     np.testing.assert_array_equal(graph.matrix, whole.consensus_cpdag(0.8))
@@ -134,7 +134,7 @@ def test_warnings_about_the_data_come_once(file: str) -> None:
         (["--threshold", "2", "-o", "x"], "--threshold is 2"),
         (["--resume", "--force", "-o", "x"], "give one of them"),
         (["--format", "word", "-o", "x"], "word"),
-        (["--no-replace"], "with --no-replace and --sample-fraction 1 every"),
+        (["--sample-fraction", "0.3"], "--sample-fraction is 0.3, but half of the rows is a half"),
     ],
 )
 def test_options_that_do_not_fit(file: str, options: list[str], message: str) -> None:

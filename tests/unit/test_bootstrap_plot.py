@@ -33,11 +33,11 @@ def test_bars_are_the_shares(found: Bootstrap) -> None:
     ax = plot_support(found, most=8)
     records = found.to_records()[:8]
     widths = [[bar.get_width() for bar in bars] for bars in ax.containers]
-    np.testing.assert_allclose(widths[0], [record.forward for record in records])
-    np.testing.assert_allclose(widths[1], [record.backward for record in records])
+    np.testing.assert_allclose(widths[0], [record.arrow for record in records])
+    np.testing.assert_allclose(widths[1], [record.reverse for record in records])
     np.testing.assert_allclose(widths[2], [record.undirected for record in records])
     ends = [bar.get_x() + bar.get_width() for bar in ax.containers[2]]
-    np.testing.assert_allclose(ends, [record.adjacent for record in records])
+    np.testing.assert_allclose(ends, [record.link for record in records])
     labels = [text.get_text() for text in ax.get_yticklabels()]
     assert len(labels) == len(records)
     assert all(len(label) < 35 for label in labels)

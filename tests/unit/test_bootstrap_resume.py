@@ -151,7 +151,7 @@ def test_other_data_and_options_are_refused(tmp_path: Path) -> None:
         (sample(), {"knowledge": qwo.Knowledge(forbidden=[(0, 1)])}, "or other knowledge"),
         (sample(), {"random_state": 6}, "random_state was 5 and is 6"),
         (sample(), {"penalty_discount": 3}, "penalty_discount was 2.0 and is 3.0"),
-        (sample(), {"sample_fraction": 0.5}, "sample_fraction was 1.0 and is 0.5"),
+        (sample(), {"resampling": "subsamples"}, "resampling was 'halves' and is 'subsamples'"),
         (sample(), {"start": "random"}, "start was None and is 'random'"),
         (sample(), {"replicate_time_limit": 9.0}, "replicate_time_limit was None and is 9.0"),
     ):

@@ -155,9 +155,28 @@ def test_notes_tell_what_to_worry_about(tmp_path: Path, small: dict[str, Any]) -
     assert "The data audit has 1 warning." in text
     assert "All 3 edges are undirected: the data cannot tell the direction." in text
     assert audit.findings[0].message in text
-    weak = sum(edge["support"] < 0.5 for edge in qwo.report.report_data(**small)["edges"])
+    weak = sum(edge["link"] < 0.5 for edge in qwo.report.report_data(**small)["edges"])
     assert weak > 0
-    assert f"{weak} edge" in page_of(tmp_path, **small)
+    assert f"{weak} link" in page_of(tmp_path, **small)
+
+
+def test_arrows_that_are_a_coin_toss_are_marked(tmp_path: Path, small: dict[str, Any]) -> None:
+    data = qwo.report.report_data(**small)
+    arrows = [edge for edge in data["edges"] if edge["type"] == "-->"]
+    tosses = [edge for edge in arrows if edge["coin_toss"]]
+    for edge in arrows:
+        holds = edge["arrow"] > 0.5 and edge["arrow"] >= 2 * edge["reverse"]
+        assert edge["coin_toss"] is not holds
+    assert 0 < len(tosses) < len(arrows)
+    assert not any(edge["coin_toss"] for edge in data["edges"] if edge["type"] == "---")
+    page = page_of(tmp_path, **small)
+    assert f"{len(tosses)} of {len(arrows)} arrows are little surer than a coin toss" in page
+    text = " ".join(Elements(page).text.split())
+    assert f"Arrows that hold {len(arrows) - len(tosses)} of {len(arrows)}" in text
+    assert page.count('class="head positive toss"') + page.count(
+        'class="head negative toss"'
+    ) == len(tosses)
+    assert page.count(">→?<") == 2 * len(tosses), "in the tables of edges and of pairs"
 
 
 def test_empty_graph(tmp_path: Path) -> None:

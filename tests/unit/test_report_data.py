@@ -37,27 +37,27 @@ def test_edges_carry_estimates_and_supports(small: dict[str, Any]) -> None:
         assert edge["type"] == ("-->" if discovery.cpdag[i, j] == 1 else "---")
         assert edge["coefficient"] == pytest.approx(model.coefficients[i, j])
         assert edge["standard_error"] == pytest.approx(model.standard_errors[i, j])
-        assert edge["support"] == bootstrap.adjacency_support[i, j]
-        assert edge["forward"] == bootstrap.edge_support[i, j]
-        assert edge["backward"] == bootstrap.edge_support[j, i]
-        shares = edge["forward"] + edge["backward"] + edge["undirected"]
-        assert shares == pytest.approx(edge["support"])
+        assert edge["link"] == bootstrap.link_support[i, j]
+        assert edge["arrow"] == bootstrap.arrow_support[i, j]
+        assert edge["reverse"] == bootstrap.arrow_support[j, i]
+        shares = edge["arrow"] + edge["reverse"] + edge["undirected"]
+        assert shares == pytest.approx(edge["link"])
 
 
 def test_pairs_are_listed_by_support_with_their_edge(small: dict[str, Any]) -> None:
     data = report_data(**small)
     pairs = data["bootstrap"]["pairs"]
-    assert [pair["support"] for pair in pairs] == sorted(
-        (pair["support"] for pair in pairs), reverse=True
+    assert [pair["link"] for pair in pairs] == sorted(
+        (pair["link"] for pair in pairs), reverse=True
     )
     known = {(edge["source"], edge["target"]): edge for edge in data["edges"]}
     listed = 0
     for pair in pairs:
-        ends = pair["source"], pair["target"]
+        ends = pair["first"], pair["second"]
         edge = known.get(ends) or known.get(ends[::-1])
-        assert pair["found"] == ("" if edge is None else edge["type"])
-        if pair["found"] == "-->":
-            assert pair["forward"] == known[ends]["forward"]
+        assert pair["reference"] == ("" if edge is None else edge["type"])
+        if pair["reference"] == "-->":
+            assert pair["arrow"] == known[ends]["arrow"]
         listed += edge is not None
     assert listed == len(data["edges"])
     assert data["bootstrap"]["n_pairs"] == len(pairs)
@@ -69,7 +69,7 @@ def test_a_real_bootstrap_is_taken() -> None:
     supports = bootstrap(data, n_resamples=10, random_state=1)
     record = report_data(found, bootstrap=supports)["bootstrap"]
     assert record["n_resamples"] == 10
-    assert record["pairs"][0]["support"] == supports.adjacency_support.max()
+    assert record["pairs"][0]["link"] == supports.link_support.max()
 
 
 def test_what_was_not_given_is_none(small: dict[str, Any]) -> None:

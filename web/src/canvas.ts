@@ -4,7 +4,7 @@ import cytoscape from "cytoscape";
 import type { Graph } from "./data";
 import { type Palette, shade } from "./theme";
 
-export type Colouring = "sign" | "support" | "plain";
+export type Colouring = "sign" | "link" | "arrow" | "plain";
 
 const MANY_NODES = 400;
 const MANY_EDGES = 800;
@@ -52,7 +52,11 @@ function edges(graph: Graph): cytoscape.ElementDefinition[] {
         weights: turns.map(([weight]) => weight),
         distances: turns.map(([, distance]) => distance),
       },
-      classes: `${directed ? "directed" : "undirected"} ${turns.length ? "bent" : ""}`,
+      classes: [
+        directed ? "directed" : "undirected",
+        turns.length ? "bent" : "",
+        graph.report.edges[e]!.coin_toss ? "toss" : "",
+      ].join(" "),
     };
   });
 }
@@ -77,8 +81,10 @@ export function paintEdges(
       let colour = palette.edge;
       if (colouring === "sign") {
         colour = (edge.standardized ?? 0) >= 0 ? palette.positive : palette.negative;
-      } else if (colouring === "support") {
-        colour = shade(palette.support, edge.support ?? 0);
+      } else if (colouring === "link") {
+        colour = shade(palette.support, edge.link ?? 0);
+      } else if (colouring === "arrow" && edge.type === "-->") {
+        colour = shade(palette.support, edge.arrow ?? 0);
       }
       cy.getElementById(`e${e}`).data("colour", colour);
     });
@@ -162,6 +168,7 @@ export function applyStyle(cy: cytoscape.Core, boxes: boolean, palette: Palette)
       },
     },
     { selector: "edge.directed", style: { "target-arrow-shape": "triangle" } },
+    { selector: "edge.toss", style: { "target-arrow-fill": "hollow" } },
     {
       selector: "edge.undirected",
       style: { "line-style": "dashed", "line-dash-pattern": [6, 4] },

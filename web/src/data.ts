@@ -9,10 +9,12 @@ export interface EdgeRecord {
   t?: number | null;
   p_value?: number | null;
   standardized?: number | null;
-  support?: number;
-  forward?: number;
-  backward?: number;
+  link?: number;
+  arrow?: number;
+  reverse?: number;
   undirected?: number;
+  // Whether the arrow is little surer than a coin toss.
+  coin_toss?: boolean;
 }
 
 export interface VariableRecord {

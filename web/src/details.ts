@@ -105,23 +105,27 @@ export function edgeDetails(graph: Graph, e: number, actions: Actions): Node[] {
       element(
         "div",
         { class: "bar-chart" },
-        meter("adjacent", edge.support!),
-        meter("→ as written", edge.forward!),
-        meter("← reversed", edge.backward!),
-        meter("— undirected", edge.undirected!),
+        meter("link", edge.link!),
+        meter("arrow →", edge.arrow!),
+        meter("reverse ←", edge.reverse!),
+        meter("undirected —", edge.undirected!),
       ),
     );
+    if (edge.coin_toss) {
+      const text = "The direction is little surer than a coin toss.";
+      parts.push(element("p", { class: "toss-note" }, text));
+    }
   }
   return parts;
 }
 
 function edgeButton(graph: Graph, e: number, actions: Actions): HTMLElement {
   const { source, target, directed } = graph.links[e]!;
-  const slope = graph.report.edges[e]!.standardized;
+  const { standardized: slope, coin_toss: toss } = graph.report.edges[e]!;
   return quietButton(
     () => actions.selectEdge(e),
     nameElement(graph.name(source)),
-    directed ? " → " : " — ",
+    directed ? (toss ? " →? " : " → ") : " — ",
     nameElement(graph.name(target)),
     slope == null ? "" : ` (${slope.toFixed(2)})`,
   );

@@ -31,7 +31,20 @@ function text(content: string, type: string): Blob {
   return new Blob([content], { type: `${type};charset=utf-8` });
 }
 
+// Without the marks of the selection, which fade everything else.
+const MARKS = ["selected", "sure", "possible", "lit", "dim", "named", "match"];
+
 async function png(cy: cytoscape.Core): Promise<Blob> {
+  const marked = MARKS.map((mark) => [mark, cy.elements(`.${mark}`)] as const);
+  cy.elements().removeClass(MARKS.join(" "));
+  try {
+    return await picture(cy);
+  } finally {
+    cy.batch(() => marked.forEach(([mark, elements]) => elements.addClass(mark)));
+  }
+}
+
+async function picture(cy: cytoscape.Core): Promise<Blob> {
   const { w, h } = cy.elements().not(".absent").boundingBox({ includeOverlays: false });
   return cy.png({
     output: "blob-promise",

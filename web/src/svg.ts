@@ -1,4 +1,4 @@
-// The graph as it is on the canvas, as a drawing in SVG.
+// The graph as it lies on the canvas, as a drawing in SVG: all that is shown, whatever is selected.
 
 import type cytoscape from "cytoscape";
 import type { Graph } from "./data";
@@ -29,19 +29,19 @@ export function svg(cy: cytoscape.Core, graph: Graph, palette: Palette): string 
       fill: palette.surface,
     }),
   );
-  cy.edges().not(".absent").forEach((edge) => root.append(edgeGroup(edge)));
+  cy.edges().not(".absent").forEach((edge) => root.append(edgeGroup(edge, palette)));
   cy.nodes().not(".absent").forEach((node) => {
     root.append(nodeGroup(node, graph, palette));
   });
   return `${new XMLSerializer().serializeToString(root)}\n`;
 }
 
-function edgeGroup(edge: cytoscape.EdgeSingular): SVGElement {
+function edgeGroup(edge: cytoscape.EdgeSingular, palette: Palette): SVGElement {
   const colour = edge.data("colour") as string;
   const width = edge.data("width") as number;
   const bends = edge.hasClass("bent") ? (edge.segmentPoints() ?? []) : [];
   const points = [edge.sourceEndpoint(), ...bends, edge.targetEndpoint()];
-  const group = make("g", { opacity: edge.hasClass("dim") ? 0.1 : 1 });
+  const group = make("g", {});
   const tip = points[points.length - 1]!;
   if (edge.hasClass("directed")) {
     const before = points[points.length - 2]!;
@@ -55,7 +55,11 @@ function edgeGroup(edge: cytoscape.EdgeSingular): SVGElement {
     ];
     points[points.length - 1] = towards(tip, before, 0.8 * length);
     group.append(
-      make("polygon", { points: corners.map(pair).join(" "), fill: colour }),
+      make("polygon", {
+        points: corners.map(pair).join(" "),
+        fill: edge.hasClass("toss") ? palette.surface : colour,
+        stroke: colour,
+      }),
     );
   }
   const line = make("path", {
@@ -93,12 +97,8 @@ function nodeGroup(node: cytoscape.NodeSingular, graph: Graph, palette: Palette)
   const v = Number(node.id().slice(1));
   const { x, y } = node.position();
   const [width, height] = [node.data("width") as number, node.data("height") as number];
-  const selected = node.hasClass("selected");
-  const look = {
-    fill: selected ? palette.accent : palette.node,
-    stroke: selected || node.hasClass("sure") || node.hasClass("possible") ? palette.accent : palette.outline,
-  };
-  const group = make("g", { opacity: node.hasClass("dim") ? 0.3 : 1 });
+  const look = { fill: palette.node, stroke: palette.outline };
+  const group = make("g", {});
   const title = make("title", {});
   title.textContent = printable(graph.name(v));
   const shape = boxes
@@ -115,7 +115,7 @@ function nodeGroup(node: cytoscape.NodeSingular, graph: Graph, palette: Palette)
       "text-anchor": "middle",
       "dominant-baseline": "central",
       "font-size": size,
-      fill: selected && boxes ? palette.accentInk : palette.ink,
+      fill: palette.ink,
     });
     text.textContent = printable(line);
     group.append(text);

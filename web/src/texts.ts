@@ -32,10 +32,11 @@ const FIELDS = [
   "t",
   "p_value",
   "standardized",
-  "support",
-  "forward",
-  "backward",
+  "link",
+  "arrow",
+  "reverse",
   "undirected",
+  "coin_toss",
 ] as const;
 
 // The edges, and a line of its own for each variable that has none.
@@ -52,7 +53,7 @@ export function csv(graph: Graph, shown: boolean[]): string {
   return [fields.join(","), ...rows, ...alone].join("\n") + "\n";
 }
 
-function csvCell(value: string | number | null | undefined): string {
+function csvCell(value: string | number | boolean | null | undefined): string {
   const text = value == null ? "" : String(value);
   return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

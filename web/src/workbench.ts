@@ -26,7 +26,8 @@ export class Workbench {
   private readonly details = byId("details");
   private readonly relation = byId<HTMLSelectElement>("relation");
   private readonly colour = optional<HTMLSelectElement>("colour");
-  private readonly support = optional<HTMLInputElement>("least-support");
+  private readonly link = optional<HTMLInputElement>("least-link");
+  private readonly arrow = optional<HTMLInputElement>("least-arrow");
   private readonly coefficient = optional<HTMLInputElement>("least-coefficient");
   private readonly hideIsolated = byId<HTMLInputElement>("hide-isolated");
 
@@ -49,7 +50,7 @@ export class Workbench {
     const colours = palette();
     paintEdges(this.cy, this.graph, this.colouring(), colours);
     applyStyle(this.cy, this.graph.report.layout.boxes, colours);
-    for (const key of document.querySelectorAll<HTMLElement>(".by-sign, .by-support")) {
+    for (const key of document.querySelectorAll<HTMLElement>(".by-sign, .by-link, .by-arrow")) {
       key.hidden = !key.classList.contains(`by-${this.colouring()}`);
     }
   }
@@ -100,7 +101,7 @@ export class Workbench {
   private colouring(): Colouring {
     if (this.colour) return this.colour.value as Colouring;
     if (this.graph.report.fit) return "sign";
-    return this.graph.report.bootstrap ? "support" : "plain";
+    return this.graph.report.bootstrap ? "link" : "plain";
   }
 
   private listen(): void {
@@ -133,8 +134,8 @@ export class Workbench {
       },
       { capture: true, passive: true },
     );
-    for (const slider of [this.support, this.coefficient]) {
-      slider?.addEventListener("input", () => this.filter());
+    for (const slider of this.sliders()) {
+      slider.addEventListener("input", () => this.filter());
     }
     if (this.coefficient) {
       const sizes = this.graph.report.edges.map((edge) => Math.abs(edge.standardized ?? 0));
@@ -149,9 +150,16 @@ export class Workbench {
     byId("reset").addEventListener("click", () => this.reset());
   }
 
+  private sliders(): HTMLInputElement[] {
+    return [this.link, this.arrow, this.coefficient].filter((slider) => slider !== null);
+  }
+
   private reset(): void {
-    for (const slider of [this.support, this.coefficient]) if (slider) slider.value = "0";
+    for (const slider of this.sliders()) slider.value = "0";
     this.hideIsolated.checked = false;
+    const find = byId<HTMLInputElement>("find");
+    find.value = "";
+    find.dispatchEvent(new Event("input"));
     this.selection = null;
     this.cy.batch(() => {
       this.graph.report.layout.nodes.forEach(([x, y], v) => {
@@ -164,13 +172,19 @@ export class Workbench {
 
   // Which edges pass the sliders, and which variables are left.
   private filter(): void {
-    const support = Number(this.support?.value ?? 0) / 100;
+    const least = (slider: HTMLInputElement | null) => Number(slider?.value ?? 0) / 100;
+    const [link, arrow] = [least(this.link), least(this.arrow)];
     const coefficient = Number(this.coefficient?.value ?? 0);
     this.shown = this.graph.report.edges.map(
       (edge) =>
-        (edge.support ?? 1) >= support && Math.abs(edge.standardized ?? Infinity) >= coefficient,
+        (edge.link ?? 1) >= link &&
+        // An edge without direction has no arrow to doubt.
+        (edge.type === "---" || (edge.arrow ?? 1) >= arrow) &&
+        Math.abs(edge.standardized ?? Infinity) >= coefficient,
     );
-    if (this.support) byId("least-support-value").textContent = `${this.support.value} %`;
+    for (const slider of [this.link, this.arrow]) {
+      if (slider) byId(`${slider.id}-value`).textContent = `${slider.value} %`;
+    }
     if (this.coefficient) {
       byId("least-coefficient-value").textContent = coefficient.toFixed(2);
     }

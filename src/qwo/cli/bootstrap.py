@@ -43,9 +43,10 @@ def bootstrap(
     [b]qwo bootstrap cells.csv -r 5000 -o part2 --shard 2/8[/b]
     [b]qwo merge part* -o sure[/b]                           the parts of several machines
 
-    Each pair has four shares: how often it is adjacent, and how often its edge points forward,
-    backward, or either way. Ctrl-C ends the run with what there is so far, and exit code 130.
-    The result is the same for any number of workers, parts and interruptions.
+    Each pair has four shares: how often the two are linked, and how often by an arrow, by its
+    reverse, or by an edge without direction. Resamples are complementary halves of the data.
+    Ctrl-C ends the run with what there is so far, and exit code 130. The result is the same for
+    any number of workers, parts and interruptions.
     """
     resampling.check(output.output)
     folder = BootstrapFolder.open(output, resume=resampling.resume)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -49,6 +49,16 @@ def learn(
             rich_help_panel="Search",
         ),
     ] = 0,
+    resampling: Annotated[
+        Literal["halves", "subsamples", "replacement"],
+        typer.Option(
+            "--resampling",
+            metavar="HOW",
+            help="What a resample is: one of the [b]halves[/b] of a random cut, half of the rows "
+            "each time anew ([b]subsamples[/b]), or rows drawn with [b]replacement[/b].",
+            rich_help_panel="Search",
+        ),
+    ] = "halves",
 ) -> None:
     """Learn the causal graph of the variables in a file.
 
@@ -84,7 +94,9 @@ def learn(
             write_outputs(output.benchpress, found, time.perf_counter() - started)
         wanted = 0 if found.status == "interrupted" else bootstrap
         try:
-            supports = _supports(data, knowledge, search, console, n_resamples=wanted)
+            supports = _supports(
+                data, knowledge, search, console, n_resamples=wanted, resampling=resampling
+            )
         except InputError as error:
             # The graph is there; that it could not be resampled is no reason to lose it.
             warn(f"no bootstrap: {in_options(str(error))}")
@@ -136,6 +148,7 @@ def _supports(
     console: Console,
     *,
     n_resamples: int,
+    resampling: str,
 ) -> Bootstrap | None:
     if not n_resamples:
         return None
@@ -146,6 +159,7 @@ def _supports(
         knowledge=knowledge,
         options=options,
         n_resamples=n_resamples,
+        resampling=resampling,
         console=console,
     )
 

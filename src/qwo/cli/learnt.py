@@ -14,7 +14,7 @@ from qwo.cli.wording import count, table, wrapped_list
 if TYPE_CHECKING:
     from qwo.discovery import Discovery
     from qwo.graph import CausalGraph, Knowledge
-    from qwo.resample import Bootstrap
+    from qwo.resample import Bootstrap, PairSupport
     from qwo.sem import LinearSem
 
 __all__ = ["Learnt", "command_line"]
@@ -75,12 +75,10 @@ class Learnt:
     def edge_list(self, most: int | None = None) -> str:
         """One edge a line, with its support if there was a bootstrap."""
         edges = self.found.edges[:most]
-        rows = [list(edge) for edge in edges]
-        if self.bootstrap is not None:
-            for row, (a, _, b) in zip(rows, edges, strict=True):
-                row.append(f"{100 * self._support(a, b):.0f} %")
+        supports = self._supports()
+        rows = [[*edge, _support_text(supports[edge])] if supports else [*edge] for edge in edges]
         hidden = len(self.found.edges) - len(rows)
-        shown = table(rows, right=int(self.bootstrap is not None))
+        shown = table(rows)
         return f"{shown}\n… {count(hidden, 'more edge')}" if hidden else shown
 
     def headline(self) -> str:
@@ -112,9 +110,7 @@ class Learnt:
                 f"{undirected} of {count(found.n_edges, 'edge')} could point either way: the data "
                 "fit both equally well. What you know can decide (--tiers, --require)"
             )
-        weak = self._weak_edges()
-        if weak:
-            yield f"found again in fewer than half of the resamples: {wrapped_list(weak, 6)}"
+        yield from self._support_notes()
         yield "taken for granted: linear relations, no hidden common causes, no feedback"
 
     def document(self) -> dict[str, Any]:
@@ -153,13 +149,37 @@ class Learnt:
             "versions": found.versions,
         }
 
-    def _support(self, first: str, second: str) -> float:
-        assert self.bootstrap is not None
-        names = self.found.names
-        return float(self.bootstrap.adjacency_support[names.index(first), names.index(second)])
+    def _supports(self) -> dict[tuple[str, str, str], PairSupport]:
+        """The supports of the edges found; nothing without a bootstrap."""
+        import numpy as np
 
-    def _weak_edges(self) -> list[str]:
+        from qwo.resample.support import pair_supports
+
         if self.bootstrap is None:
-            return []
-        supports = [(self._support(a, b), f"{a} {mark} {b}") for a, mark, b in self.found.edges]
-        return [f"{edge} ({100 * s:.0f} %)" for s, edge in sorted(supports) if s < WEAK_SUPPORT]
+            return {}
+        place = {name: k for k, name in enumerate(self.found.names)}
+        ends = np.array([(place[a], place[b]) for a, _, b in self.found.edges], dtype=np.intp)
+        pairs = pair_supports(self.bootstrap, self.found.cpdag, *ends.reshape(-1, 2).T)
+        return dict(zip(self.found.edges, pairs, strict=True))
+
+    def _support_notes(self) -> Iterator[str]:
+        supports = list(self._supports().values())
+        weak = sorted((pair.link, pair.edge) for pair in supports if pair.link < WEAK_SUPPORT)
+        if weak:
+            links = [f"{edge} ({100 * link:.0f} %)" for link, edge in weak]
+            yield f"links found again in fewer than half of the resamples: {wrapped_list(links, 6)}"
+        tosses = [pair for pair in supports if pair.coin_toss]
+        if tosses:
+            arrows = [
+                f"{pair.first} --> {pair.second} (arrow {100 * pair.arrow:.0f} %, reverse "
+                f"{100 * pair.reverse:.0f} %)"
+                for pair in tosses
+            ]
+            yield f"arrows little surer than a coin toss (?): {wrapped_list(arrows, 6)}"
+
+
+def _support_text(pair: PairSupport) -> str:
+    """Such as ``link 100 %, arrow 46 % ?``."""
+    mark = "arrow" if pair.reference == "-->" else "undirected"
+    share = 100 * getattr(pair, mark)
+    return f"link {100 * pair.link:3.0f} %, {mark} {share:.0f} %{' ?' * pair.coin_toss}"

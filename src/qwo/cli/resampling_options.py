@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -28,25 +28,26 @@ class ResamplingOptions:
             rich_help_panel=PANEL,
         ),
     ] = 100
+    resampling: Annotated[
+        Literal["halves", "subsamples", "replacement"],
+        typer.Option(
+            "--resampling",
+            metavar="HOW",
+            help="What a resample is: one of the [b]halves[/b] of a random cut, a fraction of the "
+            "rows each time anew ([b]subsamples[/b]), or rows drawn with [b]replacement[/b].",
+            rich_help_panel=PANEL,
+        ),
+    ] = "halves"
     sample_fraction: Annotated[
-        float,
+        float | None,
         typer.Option(
             "--sample-fraction",
             metavar="F",
-            help="Size of a resample as a fraction of the data.",
+            help="Size of a resample as a fraction of the data: 0.5 for subsamples and 1 for rows "
+            "drawn with replacement, if not given.",
             rich_help_panel=PANEL,
         ),
-    ] = 1.0
-    replace: Annotated[
-        bool,
-        typer.Option(
-            "--replace/--no-replace",
-            metavar="",
-            show_default=False,
-            help="Whether a row may be drawn twice. Without, take --sample-fraction 0.5 or so.",
-            rich_help_panel=PANEL,
-        ),
-    ] = True
+    ] = None
     tolerance: Annotated[
         float | None,
         typer.Option(
@@ -86,8 +87,8 @@ class ResamplingOptions:
         """The keyword arguments of `qwo.bootstrap`."""
         return {
             "n_resamples": self.resamples,
+            "resampling": self.resampling,
             "sample_fraction": self.sample_fraction,
-            "replace": self.replace,
             "tolerance": self.tolerance,
             "shard": self._shard(),
         }

@@ -81,11 +81,11 @@ def _write_figures(folder: Path, learnt: Learnt) -> None:
 
     target = folder / "figures"
     target.mkdir()
-    support = None if learnt.bootstrap is None else learnt.bootstrap.adjacency_support
     try:
         if learnt.found.n_variables <= MOST_DRAWN:
-            axes = plot.plot_graph(learnt.found, coefficients=learnt.model, support=support)
-            _save(axes, target / "graph")
+            model, supports = learnt.model, learnt.bootstrap
+            drawn = plot.plot_graph(learnt.found, coefficients=model, support=supports)
+            _save(drawn, target / "graph")
         _save(plot.plot_adjacency(learnt.found, coefficients=learnt.model), target / "matrix")
         if len(learnt.found.trace) > 1:
             _save(plot.plot_trace(learnt.found), target / "trace")

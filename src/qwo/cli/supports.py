@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from qwo.cli.console import Console, logger, warn
 from qwo.cli.reading import DataRead
@@ -19,6 +19,7 @@ def find_supports(
     knowledge: Knowledge | None,
     options: SearchFlags,
     n_resamples: int,
+    resampling: Any,
     console: Console,
 ) -> Bootstrap | None:
     """How sure each edge is; what there is so far after Ctrl-C, or None if that is nothing."""
@@ -31,6 +32,7 @@ def find_supports(
         result = bootstrap(
             data.rows,
             n_resamples=n_resamples,
+            resampling=resampling,
             knowledge=knowledge,
             covariance_estimator=data.reading.covariance_estimator,
             missing=data.reading.missing,

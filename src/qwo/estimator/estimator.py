@@ -22,7 +22,7 @@ from qwo.moments.frames import is_frame
 from qwo.moments.table_audit import MIN_SAMPLES
 from qwo.moments.tables import as_table
 from qwo.options import OPTIONS, SearchOptions, named_engine
-from qwo.resample.table_moments import table_moments
+from qwo.resample.draws import table_moments
 from qwo.sem import fit_sem
 from qwo.types import Adjacency
 

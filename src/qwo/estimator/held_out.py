@@ -12,7 +12,7 @@ from qwo.errors import ArgumentError
 from qwo.estimator.path_search import PathSettings, search_path
 from qwo.moments.arrays import Table
 from qwo.parallel import run_many
-from qwo.resample.table_moments import resampled_moments
+from qwo.resample.draws import resampled_moments
 from qwo.sem import fit_sem
 from qwo.types import FloatArray, Indices
 

@@ -25,8 +25,8 @@ from qwo.estimator.stability import smallest_stable
 from qwo.moments import Moments
 from qwo.moments.arrays import Table
 from qwo.options import named_engine
+from qwo.resample.draws import kept_rows, table_moments
 from qwo.resample.options import Rows
-from qwo.resample.table_moments import kept_rows, table_moments
 from qwo.text import records_frame
 from qwo.types import FloatArray
 

@@ -29,7 +29,7 @@ from qwo.estimator.path_search import PathSettings, search_once
 from qwo.moments import Moments
 from qwo.moments.arrays import Table
 from qwo.parallel import run_many
-from qwo.resample.table_moments import resampled_moments
+from qwo.resample.draws import resampled_moments
 from qwo.types import FloatArray
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from qwo.errors import ArgumentError, ColumnNameError, ShapeError, list_names
 from qwo.graph.causal_graph import CausalGraph
@@ -13,6 +14,9 @@ from qwo.types import FloatArray, Mask
 
 if TYPE_CHECKING:
     from matplotlib.typing import ColorType
+
+
+Number = TypeVar("Number", bound=np.generic)
 
 
 def check_choice(option: str, value: object, choices: Sequence[object]) -> None:
@@ -26,7 +30,7 @@ def coefficient_matrix(coefficients: Any, names: Sequence[str]) -> FloatArray:
     """The coefficients in the order of the names: the standardized ones of a fitted model."""
     if hasattr(coefficients, "standardized_coefficients"):
         matrix = np.asarray(coefficients.standardized_coefficients)
-        return _in_order("coefficients", matrix, coefficients.names, names)
+        return in_order("coefficients", matrix, coefficients.names, names)
     return edge_matrix("coefficients", coefficients, names)
 
 
@@ -50,12 +54,13 @@ def edge_matrix(option: str, given: Any, names: Sequence[str]) -> FloatArray:
         )
     if not np.isfinite(matrix).all():
         raise ArgumentError(f"{option} has entries that are not finite; give 0 where no edge is")
-    return _in_order(option, matrix, labels, names)
+    return in_order(option, matrix, labels, names)
 
 
-def _in_order(
-    option: str, matrix: FloatArray, labels: Sequence[str], names: Sequence[str]
-) -> FloatArray:
+def in_order(
+    option: str, matrix: npt.NDArray[Number], labels: Sequence[str], names: Sequence[str]
+) -> npt.NDArray[Number]:
+    """The matrix with rows and columns in the order of the names."""
     if tuple(labels) == tuple(names):
         return matrix
     unknown = [name for name in names if name not in set(labels)]

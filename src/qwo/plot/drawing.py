@@ -13,7 +13,7 @@ from qwo.plot.labels import PLAIN_TEXT
 from qwo.plot.layout import Layout
 from qwo.plot.layout.layers import Pairs
 from qwo.plot.looks import DASHES, SOLID, EdgeLook, Key, NodeLook
-from qwo.plot.palette import Palette
+from qwo.plot.palette import Palette, ground_of
 from qwo.types import FloatArray
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ FONT_SIZE = 10.0
 # In points, at the nominal size of the nodes.
 _HEAD_LENGTH = 6.0
 _HEAD_WIDTH = 4.6
+_RIM = 0.7
 # In points, at any size.
 _SMALLEST_DOT = 2.6
 _LEGEND_GAP = 5.0
@@ -49,7 +50,9 @@ def draw_edges(
     from matplotlib.collections import PathCollection, PolyCollection
     from matplotlib.path import Path
 
-    paths, heads, head_colours = [], [], []
+    paths, heads, fills, rims = [], [], [], []
+    ground = ground_of(ax)
+    hollow = np.zeros(len(edges), dtype=np.bool_) if look.hollow is None else look.hollow
     for k, curve in enumerate(edge_curves(layout, edges)):
         line = curve[::-1] if look.heads[k] < 0 else curve
         if look.heads[k]:
@@ -58,7 +61,8 @@ def draw_edges(
                 line, (_HEAD_LENGTH + thick) * layout.scale, (_HEAD_WIDTH + thick) * layout.scale
             )
             heads.append(_turned(head, direction))
-            head_colours.append(look.colours[k])
+            fills.append(ground if hollow[k] else look.colours[k])
+            rims.append(look.colours[k])
         codes = [Path.MOVETO] + [Path.CURVE4] * (len(line) - 1)
         paths.append(Path(_turned(line, direction), codes))
     ax.add_collection(
@@ -78,8 +82,10 @@ def draw_edges(
     ax.add_collection(
         PolyCollection(
             heads,
-            facecolors=head_colours,
-            linewidths=0,
+            facecolors=fills,
+            edgecolors=rims,
+            linewidths=_RIM * max(layout.scale, _THINNEST_LINES),
+            joinstyle="miter",
             alpha=opacity,
             zorder=2,
             gid="arrowheads",

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from qwo.errors import ArgumentError
-from qwo.plot.arguments import coefficient_matrix, support_matrix
+from qwo.plot.arguments import coefficient_matrix, in_order, support_matrix
 from qwo.plot.edges import EdgeSet
-from qwo.plot.looks import Key, key
+from qwo.plot.looks import Key, hollow_key, key
 from qwo.plot.palette import Palette
-from qwo.types import FloatArray
+from qwo.types import FloatArray, Mask
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,6 +31,8 @@ class EdgeValues:
     Attributes
     ----------
     coefficients, support : ndarray or None
+    tosses : ndarray of bool or None
+        Which arrows are little surer than a coin toss; known from a bootstrap.
     standardized : bool
         Whether the coefficients are known to be standardized.
     color_by : "sign", "support" or None
@@ -38,6 +40,7 @@ class EdgeValues:
 
     coefficients: FloatArray | None
     support: FloatArray | None
+    tosses: Mask | None
     standardized: bool
     color_by: Literal["sign", "support"] | None
 
@@ -51,9 +54,13 @@ class EdgeValues:
         color_by: ColorBy | None,
     ) -> EdgeValues:
         """The values of the edges in matrices over the variables, as the user gave them."""
-        slopes = shares = None
+        slopes = shares = tosses = None
         if coefficients is not None:
             slopes = _larger(coefficient_matrix(coefficients, names), edges)
+        if hasattr(support, "coin_tosses"):
+            unsure = in_order("support", support.coin_tosses, support.names, names)
+            tosses = unsure[edges.tails, edges.heads] & ~edges.undirected
+            support = in_order("support", support.link_support, support.names, names)
         if support is not None:
             shares = _larger(support_matrix(support, names), edges)
         if color_by == "auto":
@@ -62,7 +69,7 @@ class EdgeValues:
             option = "coefficients" if color_by == "sign" else "support"
             raise ArgumentError(f"color_by={color_by!r} needs {option}; give it as well")
         standardized = hasattr(coefficients, "standardized_coefficients")
-        return cls(slopes, shares, standardized, color_by)
+        return cls(slopes, shares, tosses, standardized, color_by)
 
     def colours(self, n_edges: int, palette: Palette) -> list[ColorType]:
         """The colour of each edge."""
@@ -80,10 +87,12 @@ class EdgeValues:
         return _width(np.abs(self.coefficients), self._largest)
 
     def keys(self, palette: Palette) -> list[Key]:
-        """Entries of a legend for the signs and the widths."""
-        if self.coefficients is None or not self.coefficients.size:
-            return []
+        """Entries of a legend for the signs, the widths and the heads."""
         keys = []
+        if self.tosses is not None and self.tosses.any():
+            keys.append(hollow_key("direction little surer than a coin toss", palette.edge))
+        if self.coefficients is None or not self.coefficients.size:
+            return keys
         if self.color_by == "sign":
             if (self.coefficients >= 0).any():
                 keys.append(key("positive", palette.positive, 1.8))
@@ -105,7 +114,8 @@ class EdgeValues:
 
         scale = ScalarMappable(Normalize(0, 1), palette.support_colours())
         bar = ax.figure.colorbar(scale, ax=ax, fraction=0.025, shrink=0.6, aspect=22, pad=0.02)
-        bar.set_label("support of the edge", color=palette.ink)
+        what = "link" if self.tosses is not None else "edge"
+        bar.set_label(f"support of the {what}", color=palette.ink)
         bar.outline.set_visible(False)
 
     @property

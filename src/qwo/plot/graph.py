@@ -48,9 +48,10 @@ def plot_graph(
     coefficients : LinearSem or n×n matrix, optional
         Entry (i, j) belongs to i → j. The wider an edge, the larger its coefficient in absolute
         value; those of a fitted model are standardized. A model given as ``graph`` brings its own.
-    support : n×n matrix, optional
-        Entry (i, j), between 0 and 1, says how sure i → j is. An undirected edge takes the larger
-        of its two entries.
+    support : Bootstrap or n×n matrix, optional
+        Of a bootstrap, the support of each link; arrows that are little surer than a coin toss get
+        hollow heads. Of a matrix, entry (i, j), between 0 and 1, says how sure i → j is. An
+        undirected edge takes the larger of its two entries.
     color_by : "auto", "sign", "support" or None
         What the colour of an edge shows: the sign of its coefficient, or its support. By default
         the support if it is given, else the sign if coefficients are given.
@@ -117,7 +118,8 @@ def _edge_look(
     if bright is not None:
         kept = bright[edges.tails] & bright[edges.heads]
         colours = [c if k else palette.faint for c, k in zip(colours, kept, strict=True)]
-    return EdgeLook(colours, values.widths(len(edges.tails)), edges.undirected, edges.head_ends())
+    widths = values.widths(len(edges.tails))
+    return EdgeLook(colours, widths, edges.undirected, edges.head_ends(), values.tosses)
 
 
 def _keys(edges: EdgeSet, values: EdgeValues, palette: Palette) -> list[Key]:

@@ -32,12 +32,15 @@ class EdgeLook:
     dashed : ndarray of bool
     heads : ndarray of int
         1 for an arrowhead at the lower end, -1 for one at the upper end, 0 for none.
+    hollow : ndarray of bool, optional
+        Which arrowheads are outlines only; none if not given.
     """
 
     colours: Sequence[ColorType]
     widths: FloatArray
     dashed: Mask
     heads: Indices
+    hollow: Mask | None = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,15 @@ class Looks(NamedTuple):
     nodes: NodeLook
     edges: EdgeLook
     legend: Sequence[Key]
+
+
+def hollow_key(label: str, colour: ColorType) -> Key:
+    """An entry for arrows with a hollow head."""
+    from matplotlib.lines import Line2D
+
+    head = Line2D([], [], color=colour, marker=">", markerfacecolor="none", markersize=5.5)
+    head.set_linestyle("none")
+    return Key(label, (head,))
 
 
 def key(label: str, colour: ColorType, *widths: float, dashed: bool = False) -> Key:

@@ -72,13 +72,16 @@ DARK = Palette(
 )
 
 
-def palette_for(ax: Axes) -> Palette:
-    """The palette that goes with what is behind the axes."""
+def ground_of(ax: Axes) -> tuple[float, float, float, float]:
+    """The colour behind the axes."""
     from matplotlib.colors import to_rgba
 
     ground = to_rgba(ax.get_facecolor())
-    if ground[3] == 0:
-        ground = to_rgba(ax.figure.get_facecolor())
-    red, green, blue, opacity = ground
+    return ground if ground[3] else to_rgba(ax.figure.get_facecolor())
+
+
+def palette_for(ax: Axes) -> Palette:
+    """The palette that goes with what is behind the axes."""
+    red, green, blue, opacity = ground_of(ax)
     luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
     return DARK if opacity > 0 and luminance < 0.4 else LIGHT

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _LONGEST_LABEL = 14
+_BETWEEN = {"-->": " → ", "---": " — ", "": ", "}
 
 
 def plot_support(
@@ -23,8 +24,9 @@ def plot_support(
 ) -> Axes:
     """A bar for each pair: the shares of resamples with either direction and with none.
 
-    The surest pairs come first. The names of pairs that are not adjacent in the graph of all data
-    are faint.
+    The surest links come first. Pairs are written as the graph of all data has them, with a
+    question mark at arrows that are little surer than a coin toss; those that are not adjacent in
+    it are faint.
 
     Parameters
     ----------
@@ -64,8 +66,8 @@ def _draw_bars(ax: Axes, records: Any, palette: Palette) -> None:
     places = np.arange(len(records))
     left = np.zeros(len(records))
     for label, field, colour in (
-        ("first → second", "forward", palette.positive),
-        ("first ← second", "backward", palette.negative),
+        ("first → second", "arrow", palette.positive),
+        ("first ← second", "reverse", palette.negative),
         ("direction not determined", "undirected", palette.bar),
     ):
         shares = np.array([getattr(record, field) for record in records])
@@ -75,7 +77,11 @@ def _draw_bars(ax: Axes, records: Any, palette: Palette) -> None:
 
 def _label_pairs(ax: Axes, names: Sequence[str], records: Any, palette: Palette) -> None:
     shown = dict(zip(names, label_texts(names, _LONGEST_LABEL), strict=True))
-    texts = [f"{shown[record.first]}, {shown[record.second]}" for record in records]
+    texts = [
+        f"{shown[record.first]}{_BETWEEN[record.reference]}{shown[record.second]}"
+        + " ?" * record.coin_toss
+        for record in records
+    ]
     ax.set_yticks(np.arange(len(records)), texts, fontsize=8.5, **PLAIN_TEXT)
     for text, record in zip(ax.get_yticklabels(), records, strict=True):
         text.set_color(palette.ink if record.reference else palette.outline)

@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from qwo.discovery import Discovery
 from qwo.errors import ArgumentError
 from qwo.moments.findings import Audit
+from qwo.resample.support import Supports
 from qwo.sem import LinearSem
-from qwo.types import FloatArray, Indices, Mask
-
-
-class Supports(Protocol):
-    """What a report takes from a bootstrap: how often each edge was found again."""
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The variables, in column order."""
-
-    @property
-    def n_counted(self) -> int:
-        """The number of resamples with a graph, which the shares refer to."""
-
-    @property
-    def adjacency_support(self) -> FloatArray:
-        """The share of resamples in which i and j are adjacent; symmetric."""
-
-    @property
-    def edge_support(self) -> FloatArray:
-        """The share of resamples in which i → j is directed."""
+from qwo.types import Indices, Mask
 
 
 @dataclass(frozen=True, eq=False)

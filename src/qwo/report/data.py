@@ -12,9 +12,10 @@ from qwo.discovery import Discovery
 from qwo.graph.compare import compare
 from qwo.graph.dag import adjacency_lists
 from qwo.moments.findings import Audit
-from qwo.report.contents import Contents, Supports
+from qwo.report.contents import Contents
 from qwo.report.drawing import Drawing, draw
 from qwo.report.edges import bootstrap_record, edge_records
+from qwo.resample.support import Supports
 from qwo.sem import LinearSem
 from qwo.text import plain
 

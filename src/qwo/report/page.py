@@ -20,11 +20,12 @@ from qwo.moments.findings import Audit
 from qwo.report import tables, wording
 from qwo.report.bundle import Bundle, find_bundle
 from qwo.report.chart import trace_chart
-from qwo.report.contents import Contents, Supports
+from qwo.report.contents import Contents
 from qwo.report.data import contents_data
 from qwo.report.drawing import draw
 from qwo.report.figures import figures as make_figures
 from qwo.report.picture import picture
+from qwo.resample.support import Supports
 from qwo.sem import LinearSem
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -55,7 +56,7 @@ def write_report(
     discovery : Discovery
         What `qwo.discover` returned.
     audit : Audit, optional
-        What `qwo.audit_data` said about the data.
+        What `qwo.moments.audit_data` said about the data.
     model : LinearSem, optional
         ``qwo.fit_sem(data, discovery.dag)``: coefficients, standard errors and fit.
     bootstrap : Bootstrap, optional
@@ -134,6 +135,7 @@ def _environment() -> jinja2.Environment:
     ):
         environment.filters[writer.__name__] = writer
     environment.globals["long_text"] = wording.LONG_TEXT
+    environment.globals["resamples"] = wording.RESAMPLES
     return environment
 
 

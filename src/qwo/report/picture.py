@@ -74,6 +74,7 @@ def _line(curve: FloatArray, edge: dict[str, Any], largest: float) -> Line:
     if edge["type"] == "-->":
         curve, corners = arrow(curve, _HEAD_LENGTH + width, _HEAD_WIDTH + width)
         head = _points(corners)
+        kind += " toss" if edge.get("coin_toss") else ""
     else:
         kind += " undirected"
     start, *rest = np.round(curve, 1).tolist()

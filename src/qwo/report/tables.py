@@ -12,6 +12,7 @@ from qwo.report import wording
 
 _MARKS = {text: mark.symbol for text, mark in MARKS.items()} | {"": "absent"}
 _MEANINGS = {text: mark.words for text, mark in MARKS.items()} | {"": "not in the graph"}
+_MARK_HELP = "→ directed; →? little surer than a coin toss; — the data cannot tell the direction"
 
 
 class Column(NamedTuple):
@@ -60,7 +61,7 @@ class Table:
 
 _ENDS = [
     Column("From", "source", "name"),
-    Column("Edge", "type", "mark", help="→ directed; — the data cannot tell the direction"),
+    Column("Edge", "type", "mark", help=_MARK_HELP),
     Column("To", "target", "name"),
 ]
 _ESTIMATES = [
@@ -70,10 +71,10 @@ _ESTIMATES = [
     Column("Standardized", "standardized", help="both variables in standard deviations"),
 ]
 _SUPPORTS = [
-    Column("Support", "support", write=wording.percent, help="resamples that join the two"),
-    Column("→", "forward", write=wording.percent, help="resamples that direct it as written"),
-    Column("←", "backward", write=wording.percent, help="resamples that direct it the other way"),
-    Column("—", "undirected", write=wording.percent, help="resamples that leave it undirected"),
+    Column("Link", "link", write=wording.percent, help="resamples that join the two"),
+    Column("Arrow", "arrow", write=wording.percent, help="resamples that direct it as written"),
+    Column("Reverse", "reverse", write=wording.percent, help="that direct it the other way"),
+    Column("Undirected", "undirected", write=wording.percent, help="that leave it undirected"),
 ]
 _VARIABLES = [
     Column("Variable", "name", "name"),
@@ -109,8 +110,11 @@ def support_table(data: dict[str, Any]) -> Table | None:
     """One row for each pair that a resample joined."""
     if data["bootstrap"] is None:
         return None
-    found = Column("In the graph", "found", "mark", help="→ directed; — undirected")
-    ends = [_ENDS[0], found, _ENDS[2]]
+    ends = [
+        Column("From", "first", "name"),
+        Column("In the graph", "reference", "mark", help=_MARK_HELP),
+        Column("To", "second", "name"),
+    ]
     pairs = data["bootstrap"]["pairs"]
     return _table("supports", "Pairs that resamples joined", [*ends, *_SUPPORTS], pairs)
 
@@ -122,13 +126,16 @@ def _table(
     records: Sequence[dict[str, Any]],
     target: str = "",
 ) -> Table:
-    rows = [[_cell(column, record[column.key]) for column in columns] for record in records]
+    rows = [[_cell(column, record) for column in columns] for record in records]
     return Table(key, caption, list(columns), rows, target)
 
 
-def _cell(column: Column, value: Any) -> Cell:
+def _cell(column: Column, record: dict[str, Any]) -> Cell:
+    value = record[column.key]
     if column.kind == "name":
         return Cell(value, "name")
     if column.kind == "mark":
-        return Cell(_MARKS[value], "mark", spoken=_MEANINGS[value])
+        toss = record.get("coin_toss", False)
+        spoken = f"{_MEANINGS[value]}, little surer than a coin toss:" if toss else _MEANINGS[value]
+        return Cell(_MARKS[value] + "?" * toss, "mark", spoken=spoken)
     return Cell(column.write(value), "number", value)

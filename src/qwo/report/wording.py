@@ -10,6 +10,15 @@ LONG_TEXT = 24
 """Texts of more characters take a line of their own."""
 
 
+RESAMPLES = {
+    None: "resamples of the data",
+    "halves": "halves of the data, two of each random cut",
+    "subsamples": "subsamples of the data",
+    "replacement": "resamples of the data, drawn with replacement",
+}
+"""What the rows of a resample are."""
+
+
 class Note(NamedTuple):
     """A remark at the head of the page; the anchor is where to read more."""
 
@@ -107,9 +116,22 @@ def _edge_notes(data: dict[str, Any]) -> list[Note]:
             subject = f"All {total} are" if n > 1 else "The only edge is"
         text = f"{subject} undirected: the data cannot tell the direction."
         result.append(Note("info", text, "edges"))
-    supports = [edge["support"] for edge in data["edges"] if edge.get("support") is not None]
-    weak = sum(support < 0.5 for support in supports)
+    return result + _support_notes(data)
+
+
+def _support_notes(data: dict[str, Any]) -> list[Note]:
+    result = []
+    tosses = [edge for edge in data["edges"] if edge.get("coin_toss")]
+    if tosses:
+        text = (
+            f"{len(tosses):,} of {count(data['summary']['n_directed'], 'arrow')} "
+            f"{'is' if len(tosses) == 1 else 'are'} little surer than a coin toss (marked →?, with "
+            "a hollow head): half of the resamples or fewer have the same arrow, or more than half "
+            "as many the reverse."
+        )
+        result.append(Note("warning", text, "edges"))
+    weak = sum(edge.get("link", 1.0) < 0.5 for edge in data["edges"])
     if weak:
-        text = f"{count(weak, 'edge')} came back in fewer than half of the resamples."
+        text = f"{count(weak, 'link')} came back in fewer than half of the resamples."
         result.append(Note("warning", text, "stability"))
     return result

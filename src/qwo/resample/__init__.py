@@ -1,8 +1,9 @@
 """How far a graph can be trusted: resamples of the data, and how often each edge is found."""
 
 from qwo.resample.bootstrap import bootstrap
-from qwo.resample.merging import merge
-from qwo.resample.progress import BootstrapProgress
-from qwo.resample.result import Bootstrap, PairSupport
+from qwo.resample.result import Bootstrap
+from qwo.resample.runner import BootstrapProgress
+from qwo.resample.store import merge
+from qwo.resample.support import PairSupport
 
 __all__ = ["Bootstrap", "BootstrapProgress", "PairSupport", "bootstrap", "merge"]

@@ -14,8 +14,9 @@ from qwo.discovery import Discovery
 from qwo.discovery.discover import discover_as
 from qwo.errors import SampleSizeError
 from qwo.options import SearchOptions, named_engine
-from qwo.resample.checkpoint import Checkpoint
+from qwo.resample.draws import Prepared, fingerprint_of, prepare
 from qwo.resample.options import (
+    Resampling,
     Rows,
     Shard,
     as_used,
@@ -23,12 +24,10 @@ from qwo.resample.options import (
     check_shard,
     check_tolerance,
 )
-from qwo.resample.preparation import Prepared, fingerprint_of, prepare
-from qwo.resample.progress import BootstrapCallback, watched
-from qwo.resample.replicates import Outcome, Problem
 from qwo.resample.result import Bootstrap, BootstrapStatus
-from qwo.resample.runner import Runner
-from qwo.resample.tally import Tally
+from qwo.resample.runner import BootstrapCallback, Problem, Runner, watched
+from qwo.resample.store import Checkpoint
+from qwo.resample.tally import Outcome, Tally
 
 
 @takes_options(
@@ -45,8 +44,8 @@ def bootstrap(
     data: Any,
     *,
     n_resamples: int = 100,
-    sample_fraction: float = 1.0,
-    replace: bool = True,
+    resampling: Resampling = "halves",
+    sample_fraction: float | None = None,
     tolerance: float | None = None,
     shard: Shard | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -63,14 +62,17 @@ def bootstrap(
     Parameters
     ----------
     data : array-like, data frame, str or path, Moments or Table
-        Samples in rows and variables in columns. From `Moments`, which have no rows, samples of a
-        normal distribution with these moments are drawn: the parametric bootstrap.
+        Samples in rows and variables in columns. From `Moments`, which have no rows, resamples are
+        drawn as if the rows were normal: the parametric bootstrap.
     n_resamples : int
         How many resamples are drawn.
-    sample_fraction : float
-        Size of a resample as a fraction of N.
-    replace : bool
-        Whether a row may be drawn more than once. Without, take a fraction such as 0.5.
+    resampling : {"halves", "subsamples", "replacement"}
+        Complementary halves: every second resample holds the rows that the one before it does not
+        (Shah and Samworth, 2013). Or a fraction of the rows, each time anew. Or rows drawn with
+        replacement, as in Efron's bootstrap.
+    sample_fraction : float, optional
+        Size of a resample as a fraction of N, for subsamples (if not given, 0.5) and for rows drawn
+        with replacement (1).
     tolerance : float, optional
         Stop after the first hundred, two hundred, … replicates for which no share is more uncertain
         than this: half the width of its 95 % interval. For 0.05, 400 replicates always suffice.
@@ -98,9 +100,8 @@ def bootstrap(
     -----
     The score takes N to be the size of the resample. Drawn with replacement, a resample of N rows
     has only about 0.63 N distinct ones, and correlations by chance have twice the variance there
-    that they have in the data: its graph has more edges than that of all data, mostly rare ones
-    that no threshold reaches. ``replace=False, sample_fraction=0.5`` has no such edges,
-    but finds weak ones less often, as half the data do.
+    that they have in the data: its graph has more edges than that of all data, mostly rare ones.
+    Halves have no such edges; weak ones they find less often, as half the data do.
 
     Examples
     --------
@@ -121,16 +122,16 @@ def bootstrap(
     rows = Rows.of(data, reading)
     prepared = prepare(
         rows.data,
+        resampling=resampling,
         sample_fraction=sample_fraction,
-        replace=replace,
         estimator=rows.covariance_estimator,
         missing=rows.missing,
     )
     reference = _reference(file, search, prepared)
     choices = {
         "n_resamples": check_resamples(n_resamples),
-        "sample_fraction": float(sample_fraction),
-        "replace": bool(replace),
+        "resampling": resampling,
+        "sample_fraction": None if sample_fraction is None else float(sample_fraction),
         "tolerance": tolerance,
         "shard": shard,
         "missing": rows.missing,
@@ -230,6 +231,5 @@ def _check_enough(result: Bootstrap, reason: str) -> None:
         why = f", such as this one: {reason}" if reason else ""
         raise SampleSizeError(
             f"{wrong} of {result.n_done} resamples have no graph{why}. What the others show would "
-            "not be typical; leave out columns that hardly vary, give more rows, or take a larger "
-            "sample_fraction"
+            "not be typical; leave out columns that hardly vary, or give more rows"
         )

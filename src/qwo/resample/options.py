@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
-from qwo.errors import ArgumentError
+import numpy as np
+
+from qwo.errors import ArgumentError, Cure
 from qwo.moments import Moments, as_moments, read_table
 from qwo.moments.arrays import Table
 from qwo.moments.audit import Missing
@@ -15,6 +17,9 @@ from qwo.moments.source import ReadArguments
 from qwo.options import SearchOptions, whole_number
 
 Shard = tuple[int, int]
+Resampling = Literal["halves", "subsamples", "replacement"]
+
+MOST_RESAMPLES = 1_000_000
 
 
 class Rows(NamedTuple):
@@ -62,29 +67,52 @@ def as_used(options: SearchOptions, params: Mapping[str, Any]) -> SearchOptions:
     return replace(options, **{name: params[name] for name in names})
 
 
-def check_size(n_samples: float, fraction: Any, *, drawn_back: bool) -> float:
-    """N of a resample; ``drawn_back`` says whether a row may be drawn again."""
-    if not isinstance(fraction, int | float) or not 0 < fraction <= 1:
-        raise ArgumentError(f"sample_fraction is {fraction!r}; wanted a number above 0, at most 1")
-    if fraction == 1 and not drawn_back:
-        raise ArgumentError(
-            "with replace=False and sample_fraction=1 every resample is the whole sample; wanted a "
-            "fraction below 1, such as 0.5"
-        )
-    size = fraction * n_samples
+def check_size(n_samples: float, resampling: Any, fraction: Any) -> float:
+    """N of a resample of N rows; a whole number where N is one."""
+    if resampling not in get_args(Resampling):
+        raise ArgumentError(f"resampling is {resampling!r}; wanted one of {get_args(Resampling)}")
+    if resampling == "halves":
+        if fraction is not None:
+            raise ArgumentError(
+                f"sample_fraction is {fraction!r}, but half of the rows is a half",
+                cures=[
+                    Cure("resampling", "subsamples", "draws any fraction of the rows, once each"),
+                    Cure("resampling", "replacement", "draws them with replacement"),
+                ],
+            )
+        size = n_samples // 2
+    else:
+        size = _size(n_samples, resampling, fraction)
     if size < 3:
         raise ArgumentError(
-            f"sample_fraction is {fraction:g}: resamples of {size:.3g} of {n_samples:g} rows have "
-            "no correlations; wanted 3 rows at least"
+            f"resamples of {size:.3g} of {n_samples:g} rows have no correlations; wanted 3 rows at "
+            "least"
         )
-    return float(size)
+    return size
+
+
+def _size(n_samples: float, resampling: Resampling, fraction: Any) -> float:
+    once = resampling == "subsamples"
+    share = (0.5 if once else 1.0) if fraction is None else fraction
+    if not isinstance(share, int | float | np.number) or not 0 < share <= 1:
+        raise ArgumentError(f"sample_fraction is {share!r}; wanted a number above 0, at most 1")
+    if share == 1 and once:
+        raise ArgumentError(
+            "sample_fraction is 1: every subsample is the whole sample; wanted a fraction below 1, "
+            "such as 0.5"
+        )
+    size = float(share) * n_samples
+    return float(round(size)) if float(n_samples).is_integer() else size
 
 
 def check_resamples(n_resamples: Any) -> int:
     """How many resamples there are to be."""
     number = whole_number("n_resamples", n_resamples)
-    if number < 1:
-        raise ArgumentError(f"n_resamples is {number}; wanted 1 at least, better 100")
+    if not 1 <= number <= MOST_RESAMPLES:
+        raise ArgumentError(
+            f"n_resamples is {number}; wanted 1 at least, better 100, and {MOST_RESAMPLES:,} at "
+            "most: no share is more uncertain than ± 0.001 then"
+        )
     return number
 
 

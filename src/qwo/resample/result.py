@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -17,10 +17,10 @@ from qwo.errors import ArgumentError, list_names
 from qwo.graph.cpdag import to_cpdag, to_mpdag
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.resample.consensus import consensus
-from qwo.resample.replicates import Outcome
-from qwo.resample.tally import Counts, Outcomes, Tally, count_graphs
+from qwo.resample.support import PairSupport, coin_tosses, pair_supports, ranked_pairs
+from qwo.resample.tally import Counts, Outcome, Outcomes, Tally, count_graphs
 from qwo.text import records_frame
-from qwo.types import Adjacency, FloatArray
+from qwo.types import Adjacency, FloatArray, Mask
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,32 +29,6 @@ BootstrapStatus = Literal["complete", "settled", "interrupted", "stopped", "inco
 
 SHOWN_THRESHOLDS = (0.95, 0.8, 0.5)
 SHOWN_PAIRS = 20
-
-
-class PairSupport(NamedTuple):
-    """How often two variables are adjacent, and how their edge is directed.
-
-    Attributes
-    ----------
-    first, second : str
-        The variables, in column order.
-    adjacent : float
-        The share of replicates with an edge between them: the sum of the following three.
-    forward, backward : float
-        The shares with first → second, and with second → first.
-    undirected : float
-        The share with an edge of which the resample does not tell the direction.
-    reference : str
-        Their edge in the graph of all data: ``"-->"``, ``"<--"``, ``"---"`` or ``""``.
-    """
-
-    first: str
-    second: str
-    adjacent: float
-    forward: float
-    backward: float
-    undirected: float
-    reference: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -137,13 +111,13 @@ class Bootstrap:
         return int((self.outcomes == Outcome.TIME_LIMIT).sum())
 
     @cached_property
-    def adjacency_support(self) -> FloatArray:
+    def link_support(self) -> FloatArray:
         """Symmetric n×n matrix: the share of replicates in which i and j are adjacent."""
         counts = self.directed_counts + self.directed_counts.T + self.undirected_counts
         return self._shares(counts)
 
     @cached_property
-    def edge_support(self) -> FloatArray:
+    def arrow_support(self) -> FloatArray:
         """n×n matrix: entry (i, j) is the share of replicates whose CPDAG has i → j."""
         return self._shares(self.directed_counts)
 
@@ -153,13 +127,22 @@ class Bootstrap:
         return self._shares(self.undirected_counts)
 
     @cached_property
+    def coin_tosses(self) -> Mask:
+        """n×n matrix: whether i → j, if the graph has it, is little surer than a coin toss.
+
+        It is, unless more than half of the replicates have i → j, and at least twice as many of
+        them as have j → i.
+        """
+        return coin_tosses(self.arrow_support)
+
+    @cached_property
     def margin(self) -> float:
         """Half the width of the 95 % interval (Wilson's) of the least certain share."""
         return Tally(self.directed_counts, self.undirected_counts, self.outcomes).margin()
 
-    def n_adjacent(self, threshold: float = 0.5) -> int:
+    def n_links(self, threshold: float = 0.5) -> int:
         """How many pairs are adjacent in at least this share of the replicates."""
-        reached = self.adjacency_support >= _share("threshold", threshold) - 1e-12
+        reached = self.link_support >= _share("threshold", threshold) - 1e-12
         return int(np.triu(reached, 1).sum())
 
     def consensus_dag(self, threshold: float = 0.5) -> Adjacency:
@@ -170,7 +153,7 @@ class Bootstrap:
         that is possible. Background knowledge is kept. Entry (i, j) is 1 for i → j.
         """
         _share("threshold", threshold)
-        return consensus(self.edge_support, self.undirected_support, threshold, self.knowledge)
+        return consensus(self.arrow_support, self.undirected_support, threshold, self.knowledge)
 
     def consensus_cpdag(self, threshold: float = 0.5) -> Adjacency:
         """The equivalence class of `consensus_dag`: 1 = i → j, 2 = undirected (both entries).
@@ -181,27 +164,17 @@ class Bootstrap:
         return to_cpdag(dag) if self.knowledge is None else to_mpdag(dag, self.knowledge)
 
     def to_records(self, threshold: float = 0.0) -> tuple[PairSupport, ...]:
-        """The pairs adjacent in at least this share of the replicates, the surest first.
+        """The pairs adjacent in at least this share of the replicates, the surest links first.
 
-        Pairs that are never adjacent, neither in a replicate nor in the graph of all data, are left
-        out.
+        An arrow of the graph of all data goes from ``first`` to ``second``. Pairs that are never
+        adjacent, neither in a replicate nor in the graph of all data, are left out.
         """
         _share("threshold", threshold)
-        adjacency, reference = self.adjacency_support, self.reference.cpdag
-        seen = (adjacency > 0) | (reference + reference.T > 0)
-        first, second = np.nonzero(np.triu(seen & (adjacency >= threshold - 1e-12), 1))
-        return tuple(
-            PairSupport(
-                self.names[first[k]],
-                self.names[second[k]],
-                float(adjacency[first[k], second[k]]),
-                float(self.edge_support[first[k], second[k]]),
-                float(self.edge_support[second[k], first[k]]),
-                float(self.undirected_support[first[k], second[k]]),
-                _mark(reference, first[k], second[k]),
-            )
-            for k in np.argsort(-adjacency[first, second], kind="stable")
-        )
+        reference = self.reference.cpdag
+        seen = (self.link_support > 0) | (reference + reference.T > 0)
+        wanted = seen & (self.link_support >= threshold - 1e-12)
+        pairs = ranked_pairs(self.link_support, reference, wanted)
+        return tuple(pair_supports(self, reference, *pairs))
 
     def to_frame(self, threshold: float = 0.0) -> pd.DataFrame:
         """`to_records` as a pandas data frame."""
@@ -251,18 +224,28 @@ class Bootstrap:
         )
 
     def __str__(self) -> str:
-        counts = ", ".join(f"{self.n_adjacent(s)} in {s:.0%}" for s in SHOWN_THRESHOLDS)
+        links = ", ".join(f"{self.n_links(s)} in {s:.0%}" for s in SHOWN_THRESHOLDS)
         records = self.to_records()
         hidden = len(records) - SHOWN_PAIRS
         return "\n".join(
             [
                 repr(self),
-                f"pairs adjacent: {counts} or more of the replicates",
-                "adjacent   -->   <--   ---   pair",
+                f"links: {links} or more of the resamples",
+                f"arrows: {self._arrows()}",
+                " link  arrow  reverse  undirected  pair",
                 *(_line(record) for record in records[:SHOWN_PAIRS]),
                 *([f"… {hidden} more pairs: to_frame() has them all"] if hidden > 0 else []),
             ]
         )
+
+    def _arrows(self) -> str:
+        """How many arrows of the graph of all data hold."""
+        arrows = self.reference.cpdag == 1
+        total, tosses = int(arrows.sum()), int((arrows & self.coin_tosses).sum())
+        if not total:
+            return "none in the graph of all data"
+        rest = f"; the other {tosses} (?) are little surer than a coin toss" if tosses else ""
+        return f"{total - tosses} of {total} of the graph of all data hold{rest}"
 
     def _shares(self, counts: Counts) -> FloatArray:
         shares = counts / max(self.n_counted, 1)
@@ -270,16 +253,10 @@ class Bootstrap:
         return shares
 
 
-def _mark(cpdag: Adjacency, i: np.intp, j: np.intp) -> str:
-    if cpdag[i, j] == 2:
-        return "---"
-    return "-->" if cpdag[i, j] else "<--" if cpdag[j, i] else ""
-
-
 def _line(record: PairSupport) -> str:
-    shares = (record.forward, record.backward, record.undirected)
-    cells = "".join(f"{share:6.0%}" for share in shares)
-    return f"{record.adjacent:8.0%}{cells}   {record.first}, {record.second}"
+    shares = zip((5, 6, 8, 11), record.shares.values(), strict=True)
+    cells = " ".join(f"{share:{width}.0%}" for width, share in shares)
+    return f"{cells}  {record.edge}"
 
 
 def _share(name: str, value: Any) -> float:

@@ -1,24 +1,28 @@
-"""Replicates run, counted and saved as they finish, until something ends the run."""
+"""Replicates: drawn, searched, counted and saved as they finish, until something ends the run."""
 
 from __future__ import annotations
 
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
-from dataclasses import dataclass, field
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
 from typing import Any, cast
 
 import numpy as np
 from threadpoolctl import threadpool_limits
+from tqdm import tqdm
 
+from qwo.discovery.discover import discover_as
+from qwo.errors import InputError
+from qwo.options import SearchOptions
 from qwo.parallel import run_many
-from qwo.resample.progress import BootstrapCallback, BootstrapProgress
-from qwo.resample.replicates import Batch, Outcome, Problem, run_batch
+from qwo.resample.draws import Source, search_seed
 from qwo.resample.result import BootstrapStatus
-from qwo.resample.tally import Tally
+from qwo.resample.tally import Batch, EdgeNumbers, Outcome, Tally
+from qwo.types import Adjacency
 
 CHECK_EVERY = 100
 """Replicates between two looks at whether the supports have settled."""
@@ -34,6 +38,123 @@ SAVE_SECONDS = 2.0
 
 SAVE_SHARE = 0.05
 """The share of the time that checkpoints may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class BootstrapProgress:
+    """Where a bootstrap stands.
+
+    Attributes
+    ----------
+    n_done : int
+        Replicates that have come to an end, those of an earlier run included.
+    n_wanted : int
+        Replicates that this run is to have in the end.
+    n_degenerate : int
+        Those of them without a graph.
+    seconds : float
+        Time since the start of the call.
+    """
+
+    n_done: int
+    n_wanted: int
+    n_degenerate: int
+    seconds: float
+
+
+BootstrapCallback = Callable[[BootstrapProgress], bool | None]
+
+
+@contextmanager
+def watched(callback: BootstrapCallback | None, *, shown: bool) -> Iterator[BootstrapCallback]:
+    """The user's callback, with a bar in front of it if one is to be shown."""
+
+    def ask(progress: BootstrapProgress) -> bool | None:
+        return callback(progress) if callback is not None else None
+
+    if not shown:
+        yield ask
+        return
+    with tqdm(unit=" replicates", desc="bootstrap") as bar:
+
+        def watch(progress: BootstrapProgress) -> bool | None:
+            bar.total = progress.n_wanted
+            bar.n = progress.n_done
+            bar.refresh()
+            return ask(progress)
+
+        yield watch
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """All that a replicate needs besides its number; sent to each worker once.
+
+    Attributes
+    ----------
+    source : Source
+        What draws resamples.
+    options : SearchOptions
+        The search.
+    seed : int
+        The seed of all replicates, of which each has independent streams.
+    """
+
+    source: Source
+    options: SearchOptions
+    seed: int
+
+    def replicate(self, number: int) -> tuple[Outcome, Adjacency | str] | None:
+        """The outcome of a replicate with its CPDAG, or with the reason why there is none.
+
+        None if the keyboard has interrupted the search.
+        """
+        try:
+            moments = self.source.draw(self.seed, number)
+            options = replace(self.options, random_state=search_seed(self.seed, number))
+            found = discover_as(moments, options)
+        except InputError as error:
+            # The options have passed on all data: it is the resample that does not suit them.
+            return Outcome.DEGENERATE, str(error)
+        if found.status == "interrupted":
+            return None
+        if found.status == "time limit":
+            return Outcome.TIME_LIMIT, found.cpdag
+        return Outcome.CONVERGED, found.cpdag
+
+
+def run_batch(problem: Problem, numbers: Sequence[int]) -> Batch:
+    """The outcomes and the edges of some replicates.
+
+    A worker gets the interrupt key as well as the process that it works for: nothing is raised
+    here, and what is finished counts.
+    """
+    finished: list[tuple[int, Outcome, Adjacency | str]] = []
+    interrupted = False
+    try:
+        for number in numbers:
+            replicate = problem.replicate(number)
+            if replicate is None:
+                interrupted = True
+                break
+            finished.append((number, *replicate))
+    except KeyboardInterrupt:
+        interrupted = True
+    graphs = [found for _, _, found in finished if not isinstance(found, str)]
+    return Batch(
+        numbers=[number for number, _, _ in finished],
+        outcomes=[int(outcome) for _, outcome, _ in finished],
+        directed=_places(graphs, 1),
+        undirected=_places(graphs, 2),
+        reason=next((found for _, _, found in finished if isinstance(found, str)), ""),
+        interrupted=interrupted,
+    )
+
+
+def _places(graphs: Sequence[Adjacency], code: int) -> EdgeNumbers:
+    """The flat places of a code in all graphs, one after the other."""
+    none = np.empty(0, dtype=np.int64)
+    return np.concatenate([none, *(np.flatnonzero(graph == code) for graph in graphs)])
 
 
 @dataclass(eq=False)

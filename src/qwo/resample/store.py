@@ -1,4 +1,7 @@
-"""Bootstraps in files: arrays and one JSON text in an .npz archive, and no pickles."""
+"""Bootstraps in files: what a run goes on from, and the shards of a run put together.
+
+A file holds arrays and one JSON text in an .npz archive, and no pickles.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,20 @@ import json
 import math
 import os
 import zipfile
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from qwo.discovery import Discovery
-from qwo.errors import FileFormatError, MissingFileError
+from qwo.errors import ArgumentError, FileFormatError, MergeError, MissingFileError
 from qwo.files import whole_file
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.resample.result import Bootstrap
+from qwo.resample.tally import Outcome
 
 FORMAT = "qwo bootstrap 1"
 """What the file is, and by which version of its format."""
@@ -130,3 +136,132 @@ def _build(header: dict[str, Any], arrays: Arrays) -> Bootstrap:
         fingerprint=str(header["fingerprint"]),
         knowledge=knowledge,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """A file of a bootstrap, and what it held at the start; without a path, nothing at all."""
+
+    path: Path | None
+    stored: Bootstrap | None
+
+    @classmethod
+    def at(cls, path: str | os.PathLike[str] | None) -> Self:
+        """The checkpoint at a path, which need not be there yet."""
+        if path is None:
+            return cls(None, None)
+        file = Path(path)
+        if file.is_dir() or not file.parent.is_dir():
+            raise ArgumentError(
+                f"checkpoint is {str(file)!r}; wanted a file in a folder that exists"
+            )
+        return cls(file, read_bootstrap(file) if file.exists() else None)
+
+    def resumed(self, begun: Bootstrap) -> Bootstrap:
+        """What was begun, with the replicates of the file if it has any."""
+        stored = self.stored
+        if stored is None:
+            return begun
+        self._check(stored, begun)
+        added = begun.n_resamples - stored.n_resamples
+        return replace(
+            begun,
+            directed_counts=stored.directed_counts,
+            undirected_counts=stored.undirected_counts,
+            outcomes=np.concatenate([stored.outcomes, np.zeros(added, dtype=np.int8)]),
+        )
+
+    def save(self, result: Bootstrap) -> None:
+        """Write the file anew."""
+        if self.path is not None:
+            write_bootstrap(result, self.path)
+
+    def _check(self, stored: Bootstrap, begun: Bootstrap) -> None:
+        cure = "give what it was begun with, or another file"
+        differing = [
+            f"{name} was {_shown(stored.params.get(name))} and is {_shown(value)}"
+            for name, value in begun.params.items()
+            if name not in ("n_resamples", "tolerance") and not _same(stored, begun, name)
+        ]
+        if differing:
+            raise FileFormatError(f"cannot go on from {self.path}: {', '.join(differing)}; {cure}")
+        if stored.fingerprint != begun.fingerprint:
+            raise FileFormatError(
+                f"cannot go on from {self.path}: it is of other data or other knowledge; {cure}"
+            )
+        if stored.n_resamples > begun.n_resamples:
+            raise FileFormatError(
+                f"cannot go on from {self.path}: it is of {stored.n_resamples} replicates, more "
+                f"than the {begun.n_resamples} asked for; ask for as many, or give another file"
+            )
+
+
+def _same(stored: Bootstrap, begun: Bootstrap, name: str) -> bool:
+    first, second = stored.params.get(name), begun.params[name]
+    return _shown(first) == _shown(second)
+
+
+def _shown(value: object) -> str:
+    """A parameter as in a message; what JSON has made a list is a tuple again."""
+    return repr(tuple(value) if isinstance(value, list) else value)
+
+
+def merge(parts: Iterable[Bootstrap | str | os.PathLike[str]]) -> Bootstrap:
+    """The bootstrap of which these are the shards: exactly that of a run without shards.
+
+    Parameters
+    ----------
+    parts : iterable of Bootstrap or path
+        Results of `bootstrap` with ``shard``, or the files that they were saved to, in any order.
+        Where shards are missing, the result has the status ``"incomplete"``.
+
+    Raises
+    ------
+    MergeError
+        If they are not of one run, or hold the same replicates.
+    """
+    loaded = [
+        (f"number {place}", part)
+        if isinstance(part, Bootstrap)
+        else (repr(os.fspath(part)), Bootstrap.load(part))
+        for place, part in enumerate(parts, start=1)
+    ]
+    if not loaded:
+        raise MergeError("there is nothing to merge; wanted the shards of a bootstrap")
+    (name, merged), *others = loaded
+    for other_name, other in others:
+        _check_shards(name, merged, other_name, other)
+        merged = replace(
+            merged,
+            directed_counts=merged.directed_counts + other.directed_counts,
+            undirected_counts=merged.undirected_counts + other.undirected_counts,
+            outcomes=merged.outcomes + other.outcomes,
+        )
+    complete = not (merged.outcomes == Outcome.PENDING).any()
+    params = {**merged.params, "shard": None}
+    return replace(merged, params=params, status="complete" if complete else "incomplete")
+
+
+def _check_shards(name: str, merged: Bootstrap, other_name: str, other: Bootstrap) -> None:
+    if merged.names != other.names or merged.fingerprint != other.fingerprint:
+        differing = [
+            f"{key} {merged.params.get(key)!r} and {value!r}"
+            for key, value in other.params.items()
+            if key != "shard" and merged.params.get(key) != value
+        ]
+        seen = f": {', '.join(differing)}" if differing else ", such as data or knowledge"
+        raise MergeError(
+            f"{name} and {other_name} are not shards of one run; they differ in what replicates "
+            f"depend on{seen}"
+        )
+    if len(merged.outcomes) != len(other.outcomes):
+        raise MergeError(
+            f"{name} is a shard of {len(merged.outcomes)} replicates, {other_name} of "
+            f"{len(other.outcomes)}; run them with the same n_resamples"
+        )
+    twice = np.flatnonzero((merged.outcomes != 0) & (other.outcomes != 0))
+    if twice.size:
+        raise MergeError(
+            f"{other_name} holds replicates that came before ({twice.size} of them, from number "
+            f"{twice[0]} on); give each shard once"
+        )

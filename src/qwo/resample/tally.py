@@ -4,19 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
-from qwo.resample.replicates import Batch, EdgeNumbers, Outcome
 from qwo.types import Adjacency
 
 Counts = npt.NDArray[np.int32]
 Outcomes = Adjacency
 
+EdgeNumbers = npt.NDArray[np.int64]
+
 Z_95 = 1.959963984540054
 """The 97.5 % point of the normal distribution."""
+
+
+class Outcome(IntEnum):
+    """What became of a replicate."""
+
+    PENDING = 0
+    CONVERGED = 1
+    TIME_LIMIT = 2
+    DEGENERATE = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Replicates that were run one after the other.
+
+    Attributes
+    ----------
+    numbers, outcomes : list of int
+        The replicates that came to an end, and how.
+    directed, undirected : ndarray of int
+        The places i·n + j of all entries 1 and of all entries 2 of their CPDAGs, one after the
+        other.
+    reason : str
+        Why one of them had no graph; empty if all had.
+    interrupted : bool
+        Whether the keyboard has ended the batch.
+    """
+
+    numbers: list[int]
+    outcomes: list[int]
+    directed: EdgeNumbers
+    undirected: EdgeNumbers
+    reason: str
+    interrupted: bool
 
 
 @dataclass(frozen=True, eq=False)

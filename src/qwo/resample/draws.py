@@ -1,0 +1,425 @@
+"""Moments of resamples: of rows, drawn in one of three ways, or under a normal model.
+
+Complementary halves (Shah and Samworth, 2013) are the default: a random permutation cuts the rows
+in two, and both halves are searched. A row is never there twice, unlike in a resample with
+replacement, where correlations by chance have twice the variance that the score expects.
+
+Each resample has a stream of random numbers of its own, so that who asks and when does not matter;
+the two halves of a cut share theirs. What no graph can be learnt from raises an `InputError`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import compress
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import solve_triangular
+from scipy.linalg.blas import dsyrk
+
+from qwo.errors import ConstantColumnError, SampleSizeError, list_names
+from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.moments import Moments, as_moments
+from qwo.moments.arrays import Table
+from qwo.moments.audit import Missing
+from qwo.moments.correlation_audit import inspect_correlation
+from qwo.moments.covariance import (
+    BLOCK_ENTRIES,
+    MIN_BLOCK_ROWS,
+    Sample,
+    estimator_name,
+    mirror_lower,
+    split_covariance,
+    standardized,
+)
+from qwo.moments.estimation import Estimate, estimate_moments
+from qwo.moments.findings import Audit
+from qwo.moments.tables import as_table
+from qwo.resample.options import Resampling, check_size
+from qwo.types import FloatArray, Indices
+
+Weights = npt.NDArray[np.int64]
+Method = Literal["rows", "parametric"]
+
+CONSTANT = 1e-13
+"""A spread below this fraction of the mean is what rounding leaves of a constant column."""
+
+BLOCK_ROWS = 4096
+
+FREE_PARAMS = ("n_resamples", "tolerance", "shard")
+"""Parameters that say which replicates are run; none of the replicates depends on them."""
+
+_DRAWS, _SEARCHES = 0, 1
+
+
+def search_seed(seed: int, number: int) -> int:
+    """The seed of the search on resample ``number``."""
+    return int(_stream(seed, _SEARCHES, number).integers(2**63))
+
+
+def _stream(seed: int, purpose: int, number: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(purpose, number)))
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """Which rows a resample holds, and how often.
+
+    Attributes
+    ----------
+    resampling : str
+        ``"halves"``: resamples 2k and 2k + 1 are the halves of one permutation; of an odd number of
+        rows, one is in neither. ``"subsamples"``: rows without replacement, each time anew.
+        ``"replacement"``: rows with replacement.
+    n_rows : int
+        Rows of the table.
+    size : int
+        Rows of a resample.
+    """
+
+    resampling: Resampling
+    n_rows: int
+    size: int
+
+    def weights(self, seed: int, number: int) -> Weights:
+        """How often each row is in resample ``number``."""
+        rng = self.stream(seed, number)
+        if self.resampling == "replacement":
+            rows = rng.integers(self.n_rows, size=self.size)
+            return np.bincount(rows, minlength=self.n_rows)
+        weights = np.zeros(self.n_rows, dtype=np.int64)
+        if self.resampling == "halves":
+            first = self.size * (number % 2)
+            weights[rng.permutation(self.n_rows)[first : first + self.size]] = 1
+        else:
+            weights[rng.choice(self.n_rows, self.size, replace=False, shuffle=False)] = 1
+        return weights
+
+    def stream(self, seed: int, number: int) -> np.random.Generator:
+        """Where the randomness of a resample comes from: the same for the halves of a cut."""
+        return _stream(seed, _DRAWS, number // 2 if self.resampling == "halves" else number)
+
+
+class Source(Protocol):
+    """What draws the moments of a resample."""
+
+    def draw(self, seed: int, number: int) -> Moments:
+        """The moments of resample ``number``."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedRows:
+    """Resamples of the rows of a table, as weights.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the columns.
+    scores : ndarray of shape (N, n), C-contiguous
+        The columns with mean 0 and standard deviation 1: all resamples read this one table.
+    means, scales : ndarray of shape (n,)
+        What takes scores back to the units of the data.
+    scheme : Scheme
+        How rows are drawn.
+    """
+
+    names: tuple[str, ...]
+    scores: FloatArray
+    means: FloatArray
+    scales: FloatArray
+    scheme: Scheme
+
+    def draw(self, seed: int, number: int) -> Moments:
+        """The plain moments of one resample."""
+        weights = self.scheme.weights(seed, number)
+        sample = weighted_moments(self.scores, weights)
+        if sample is None:
+            present = self.scores[weights > 0]
+            constant = list(compress(self.names, np.ptp(present, axis=0) == 0))
+            raise ConstantColumnError(
+                f"columns are constant in the resample: {list_names(constant)}", constant
+            )
+        _check(self.names, sample, int(np.count_nonzero(weights)))
+        means = self.means + self.scales * sample.means
+        scales = self.scales * sample.scales
+        return Moments(self.names, float(self.scheme.size), means, scales, sample.correlation)
+
+
+@dataclass(frozen=True, eq=False)
+class RefittedRows:
+    """Resamples of the rows of a table, for estimators that need the rows themselves."""
+
+    table: Table
+    scheme: Scheme
+    estimator: str | Any
+    missing: Missing
+
+    def draw(self, seed: int, number: int) -> Moments:
+        """The moments of one resample under the estimator."""
+        weights = self.scheme.weights(seed, number)
+        rows = np.repeat(np.arange(len(weights)), weights)
+        return resampled_moments(self.table, rows, self.estimator, self.missing)
+
+
+@dataclass(frozen=True, eq=False)
+class NormalModel:
+    """Resamples of which only the moments of all rows are known, under normality.
+
+    With replacement, and as subsamples, they are samples of the normal distribution with these
+    moments. Halves are what halves of N normal rows with exactly these moments are: their scatter
+    matrices F B Fᵀ have F Fᵀ that of all rows and a matrix B of the matrix-variate beta
+    distribution. Where there are fewer rows than variables and an estimator has made up for it,
+    no rows have these moments; halves are independent samples of half the size then.
+
+    Attributes
+    ----------
+    moments : Moments
+        The moments of all rows.
+    root : ndarray, n×r
+        A square root of their correlation matrix.
+    size : float
+        N of a sample.
+    scheme : Scheme
+        How the samples are drawn.
+    """
+
+    moments: Moments
+    root: FloatArray
+    size: float
+    scheme: Scheme
+
+    def draw(self, seed: int, number: int) -> Moments:
+        """The moments of one sample."""
+        scatter = self._scatter(self.scheme.stream(seed, number), number % 2)
+        spans, correlation = split_covariance(scatter)
+        scales = spans / math.sqrt(self.size) * self.moments.scales
+        sample = Sample(self.size, self.moments.means, scales, correlation)
+        _check(self.moments.names, sample, self.size)
+        return Moments(self.moments.names, self.size, sample.means, scales, correlation)
+
+    def _scatter(self, rng: np.random.Generator, half: int) -> FloatArray:
+        freedom, total = self.size - 1, self.moments.n_samples
+        if self.scheme.resampling != "halves":
+            return draw_scatter(rng, self.root, freedom)
+        if self.root.shape[1] > total - 1:
+            samples = [draw_scatter(rng, self.root, freedom) for _ in range(2)]
+            return samples[half]
+        # What is in neither half: how their means differ, and the row that an odd N leaves over.
+        rest = total - 1 - 2 * freedom
+        eye = np.eye(self.root.shape[1])
+        parts = [draw_scatter(rng, eye, part) for part in (freedom, freedom, rest)]
+        whole = np.linalg.cholesky(parts[0] + parts[1] + parts[2])
+        left = solve_triangular(whole, parts[half], lower=True)
+        beta = solve_triangular(whole, left.T, lower=True)
+        scatter: FloatArray = total * (self.root @ beta @ self.root.T)
+        return scatter
+
+
+def _check(names: Sequence[str], sample: Sample, distinct: float) -> None:
+    """Raise if columns are copies or combinations of others, unless for want of distinct rows.
+
+    A resample with replacement of N rows has the rank of its distinct rows, about 0.63 N: beyond so
+    many columns it is as singular as any sample with more columns than rows.
+    """
+    seen = inspect_correlation(names, replace(sample, n_samples=float(distinct)))
+    errors = tuple(finding for finding in seen if finding.severity == "error")
+    Audit(errors).raise_errors()
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """The moments of all data, and what draws resamples of them.
+
+    Attributes
+    ----------
+    moments : Moments
+        Of all data.
+    source : Source
+        What draws the moments of a resample.
+    method : str
+        ``"rows"`` or ``"parametric"``.
+    size : float
+        Rows, or N, of a resample.
+    digest : str
+        Of the data, bit by bit.
+    """
+
+    moments: Moments
+    source: Source
+    method: Method
+    size: float
+    digest: str
+
+
+def prepare(
+    data: Any,
+    *,
+    resampling: Resampling,
+    sample_fraction: float | None,
+    estimator: str | Any,
+    missing: Missing,
+) -> Prepared:
+    """Look at the data once, for all replicates."""
+    if isinstance(data, Moments):
+        moments = as_moments(data, covariance_estimator=estimator)
+        return _prepare_moments(moments, resampling, sample_fraction)
+    table = data if isinstance(data, Table) else as_table(data)
+    moments = table_moments(table, estimator, missing)
+    table = kept_rows(table, missing)
+    n_rows = len(table.values)
+    scheme = Scheme(resampling, n_rows, int(check_size(n_rows, resampling, sample_fraction)))
+    source = _source(table, moments, scheme, estimator, missing)
+    return Prepared(moments, source, "rows", scheme.size, digest_of(table.names, table.values))
+
+
+def _prepare_moments(
+    moments: Moments, resampling: Resampling, sample_fraction: float | None
+) -> Prepared:
+    if moments.is_oracle:
+        raise SampleSizeError(
+            "exact moments (N = ∞) have nothing to resample; give the number of samples, as in "
+            "Moments.from_covariance(matrix, n_samples=1000)"
+        )
+    size = check_size(moments.n_samples, resampling, sample_fraction)
+    scheme = Scheme(resampling, int(moments.n_samples), int(size))
+    source = NormalModel(moments, square_root(moments.correlation), size, scheme)
+    digest = digest_of((*moments.names, f"{moments.n_samples!r}"), moments.correlation)
+    return Prepared(moments, source, "parametric", size, digest)
+
+
+def _source(
+    table: Table, moments: Moments, scheme: Scheme, estimator: str | Any, missing: Missing
+) -> Source:
+    """Weights where moments can be had from them; the rows themselves for any other estimator."""
+    complete = bool(np.isfinite(table.values).all())
+    if estimator_name(estimator) != "plain" or not complete:
+        return RefittedRows(table, scheme, estimator, "raise" if complete else missing)
+    sample = Sample(moments.n_samples, moments.means, moments.scales, moments.correlation)
+    scores = np.ascontiguousarray(standardized(table.values, sample))
+    return WeightedRows(table.names, scores, moments.means, moments.scales, scheme)
+
+
+def table_moments(table: Table, estimator: str | Any, missing: Missing = "raise") -> Moments:
+    """The moments of all rows, once an audit has found no error; what is doubtful is warned of."""
+    estimate = estimate_moments(table, estimator, missing)
+    estimate.audit.enforce()
+    return _named(table, estimate)
+
+
+def resampled_moments(
+    table: Table, rows: Indices, estimator: str | Any, missing: Missing = "raise"
+) -> Moments:
+    """The moments of some of the rows.
+
+    Errors are raised, as where a column is constant in these rows. Warnings are not given: a part
+    is smaller than the whole by intention, and all else was said of the whole.
+    """
+    part = Table(table.names, table.values[rows], table.refused)
+    return _named(table, estimate_moments(part, estimator, missing))
+
+
+def kept_rows(table: Table, missing: Missing) -> Table:
+    """The table without the rows that are left out for their missing or infinite values."""
+    if missing != "drop":
+        return table
+    complete = np.isfinite(table.values).all(axis=1)
+    return table if complete.all() else Table(table.names, table.values[complete], table.refused)
+
+
+def _named(table: Table, estimate: Estimate) -> Moments:
+    return Moments.of_sample(table.names, estimate.sample, estimate.estimator)
+
+
+def weighted_moments(values: FloatArray, weights: Weights) -> Sample | None:
+    """Maximum-likelihood moments of rows that count several times, once or not at all.
+
+    The scatter matrix Σ wᵣ (xᵣ - m)(xᵣ - m)ᵀ is a sum of products of blocks whose rows are scaled
+    by √wᵣ. Only rows that are there are touched, in blocks that stay in the cache. The mean is
+    known beforehand, so that no digits are lost by taking it off afterwards.
+
+    Parameters
+    ----------
+    values : ndarray of shape (N, n), C-contiguous
+        The table; squares of its entries must be representable.
+    weights : ndarray of int, of length N
+        How often each row counts.
+
+    Returns
+    -------
+    Sample or None
+        With ``n_samples`` the sum of the weights; None if a column is constant.
+    """
+    rows = np.flatnonzero(weights)
+    counts = weights[rows].astype(np.float64)
+    total = float(counts.sum())
+    means = weights.astype(np.float64) @ values / total
+    roots = np.sqrt(counts)[:, None]
+    n_columns = values.shape[1]
+    step = max(BLOCK_ENTRIES // n_columns, MIN_BLOCK_ROWS)
+    buffer = np.empty((min(step, len(rows)), n_columns))
+    scatter = np.zeros((n_columns, n_columns), order="F")
+    for start in range(0, len(rows), step):
+        chosen = rows[start : start + step]
+        block = buffer[: len(chosen)]
+        # Without a mode, NumPy gathers into a second buffer in case an index should be wrong.
+        np.take(values, chosen, axis=0, out=block, mode="clip")
+        block -= means
+        block *= roots[start : start + step]
+        scatter = dsyrk(1.0, block.T, beta=1.0, c=scatter, lower=1, overwrite_c=1)
+    if (np.sqrt(np.diagonal(scatter) / total) <= CONSTANT * np.abs(means)).any():
+        return None
+    spans, correlation = split_covariance(mirror_lower(scatter))
+    return Sample(total, means, spans / np.sqrt(total), correlation)
+
+
+def square_root(correlation: FloatArray) -> FloatArray:
+    """A matrix F of as many columns as R has rank, with F Fᵀ = R, for a semidefinite R."""
+    values, vectors = np.linalg.eigh(correlation)
+    kept = values > len(values) * np.finfo(np.float64).eps * values[-1]
+    root: FloatArray = vectors[:, kept] * np.sqrt(values[kept])
+    return root
+
+
+def draw_scatter(rng: np.random.Generator, root: FloatArray, freedom: float) -> FloatArray:
+    """A Wishart matrix with scale F Fᵀ and so many degrees of freedom: of a normal sample.
+
+    Bartlett's decomposition: F A Aᵀ Fᵀ with A lower triangular, normal below the diagonal and χ on
+    it. With fewer degrees of freedom than variables, where it does not exist, the sum of as many
+    squares as there are whole degrees of freedom.
+    """
+    n = root.shape[1]
+    if freedom > n - 1:
+        triangle = np.tril(rng.standard_normal((n, n)), -1)
+        np.fill_diagonal(triangle, np.sqrt(rng.chisquare(freedom - np.arange(n))))
+        factor = root @ triangle
+    else:
+        factor = root @ rng.standard_normal((n, int(freedom)))
+    scatter: FloatArray = factor @ factor.T
+    return scatter
+
+
+def digest_of(texts: tuple[str, ...], values: FloatArray) -> str:
+    """A digest of texts and of an array, whatever its memory layout."""
+    digest = hashlib.sha256(json.dumps([texts, values.shape]).encode())
+    for start in range(0, len(values), BLOCK_ROWS):
+        digest.update(values[start : start + BLOCK_ROWS].tobytes())
+    return digest.hexdigest()
+
+
+def fingerprint_of(
+    digest: str, params: Mapping[str, Any], knowledge: ResolvedKnowledge | None
+) -> str:
+    """A digest of all that replicates depend on: data, parameters, knowledge."""
+    depends = {key: value for key, value in params.items() if key not in FREE_PARAMS}
+    result = hashlib.sha256(json.dumps([digest, depends], sort_keys=True).encode())
+    if knowledge is not None:
+        for matrix in (knowledge.forbidden, knowledge.required, knowledge.before):
+            result.update(np.packbits(matrix).tobytes())
+    return result.hexdigest()
