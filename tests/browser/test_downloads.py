@@ -58,6 +58,15 @@ def test_svg_draws_every_variable_and_edge(report: Any) -> None:
     assert len(root.findall(f".//{SVG}polygon")) == heads
 
 
+def test_pictures_are_not_faded_by_a_selection(report: Any) -> None:
+    whole = {kind: report.download(kind) for kind in ("svg", "png")}
+    report.press("[data-variable='4']")
+    assert report.ids("node.dim")
+    for kind, before in whole.items():
+        assert report.download(kind) == before
+    assert report.ids("node.selected") == {4}, "the selection is still there"
+
+
 def test_png_is_a_picture_of_some_size(report: Any) -> None:
     image = report.download("png")
     assert image.startswith(b"\x89PNG\r\n\x1a\n")

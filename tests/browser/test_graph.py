@@ -59,6 +59,39 @@ def test_both_sliders_hide_together_and_isolated_variables_follow(report: Any) -
     assert report.ids("node.absent") == {v for v, name in enumerate(names) if name not in ends}
 
 
+def test_the_arrow_slider_hides_doubtful_arrows_alone(report: Any) -> None:
+    edges = report.data()["edges"]
+    report.slide("#least-arrow", 50)
+    kept = {e for e, edge in enumerate(edges) if edge["type"] == "---" or edge["arrow"] >= 0.5}
+    assert 0 < len(kept) < len(edges)
+    assert report.ids("edge[id]") - report.ids("edge.absent") == kept
+
+
+def test_arrows_that_are_a_coin_toss_have_hollow_heads(report: Any) -> None:
+    edges = report.data()["edges"]
+    tosses = {e for e, edge in enumerate(edges) if edge["coin_toss"]}
+    assert tosses
+    assert report.ids("edge.toss") == tosses
+    assert report.ids("edge[id]") - tosses == {
+        int(e)
+        for e in report.graph(
+            "cy.edges().filter(e => e.style('target-arrow-fill') === 'filled')"
+            ".map(e => e.id().slice(1))"
+        )
+    }
+    report.press(f"[data-edge='{min(tosses)}']")
+    assert "little surer than a coin toss" in report.details()
+
+
+def test_reset_clears_the_search(report: Any) -> None:
+    report.page.fill("#find", "v1")
+    report.page.press("#find", "Enter")
+    report.page.click("#reset")
+    assert report.page.locator("#find").input_value() == ""
+    assert report.page.locator("#matches").inner_text() == ""
+    assert report.ids("node.match") == report.ids("node.selected") == set()
+
+
 def test_search_selects_by_name(report: Any) -> None:
     report.page.fill("#find", "v1")
     assert report.ids("node.match") == {1, 10, 11}
@@ -187,7 +220,12 @@ def test_colours_show_sign_or_support(report: Any) -> None:
     shades = report.graph("cy.edges().map(e => e.style('line-color'))")
     assert len(set(shades)) == len({edge["link"] for edge in edges})
     assert not report.page.locator(".by-sign").first.is_visible()
-    assert report.page.locator(".by-support").is_visible()
+    assert report.page.locator(".by-link").is_visible()
+    report.page.select_option("#colour", "arrow")
+    shades = report.graph("cy.edges('.directed').map(e => e.style('line-color'))")
+    arrows = {edge["arrow"] for edge in edges if edge["type"] == "-->"}
+    assert len(set(shades)) == len(arrows)
+    assert report.page.locator(".by-arrow").is_visible()
 
 
 def test_a_report_of_the_graph_alone_has_no_sliders(

@@ -56,12 +56,12 @@ def test_controls_follow_one_another_by_tab(report: Any) -> None:
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
     seen = []
-    for _ in range(22):
+    for _ in range(23):
         page.keyboard.press("Tab")
         seen.append(page.evaluate("document.activeElement.id"))
     wanted = [
         "zoom-in", "zoom-out", "fit-view", "reset", "canvas", "find", "relation",
-        "least-support", "least-coefficient", "colour", "hide-isolated",
+        "least-link", "least-arrow", "least-coefficient", "colour", "hide-isolated",
     ]  # fmt: skip
     assert [name for name in seen if name in wanted] == wanted
 

@@ -52,7 +52,7 @@ def test_filter_keeps_rows_with_the_name(report: Any) -> None:
 
 
 def test_a_row_shows_its_edge_in_the_graph(report: Any) -> None:
-    report.page.locator("[data-table=edges] th button", has_text="Support").click()
+    report.page.locator("[data-table=edges] th button", has_text="Link").click()
     best = max(range(len(report.data()["edges"])), key=lambda e: report.data()["edges"][e]["link"])
     row = report.page.locator("[data-table=edges] tbody tr").first
     row.locator("button").click()

@@ -226,7 +226,7 @@ def test_a_time_limit_is_kept_and_told(data: Path) -> None:
 def test_bootstrap_supports(data: Path) -> None:
     result = run("learn", data, "-b", 20, "-o", "result", "--no-figures")
     assert result.exit_code == 0, result.output
-    assert result.stdout.splitlines()[0] == "a  -->  b  100 %"
+    assert result.stdout.splitlines()[0] == "a  -->  b  link 100 %, arrow 100 %"
     with Path("result", "support.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     supports = {(row["first"], row["second"]): float(row["link"]) for row in rows}

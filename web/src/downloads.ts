@@ -15,8 +15,8 @@ export function startDownloads(
   shown: () => boolean[],
 ): void {
   const makers: Record<string, [string, () => Blob | Promise<Blob>]> = {
-    svg: ["graph.svg", () => text(svg(cy, graph, palette()), "image/svg+xml")],
-    png: ["graph.png", () => png(cy)],
+    svg: ["graph.svg", () => unmarked(cy, () => text(svg(cy, graph, palette()), "image/svg+xml"))],
+    png: ["graph.png", () => unmarked(cy, () => png(cy))],
     dot: ["graph.dot", () => text(dot(graph, shown()), "text/vnd.graphviz")],
     csv: ["graph.edges.csv", () => text(csv(graph, shown()), "text/csv")],
     json: ["report.json", () => text(embedded, "application/json")],
@@ -34,17 +34,17 @@ function text(content: string, type: string): Blob {
 // Without the marks of the selection, which fade everything else.
 const MARKS = ["selected", "sure", "possible", "lit", "dim", "named", "match"];
 
-async function png(cy: cytoscape.Core): Promise<Blob> {
+async function unmarked(cy: cytoscape.Core, make: () => Blob | Promise<Blob>): Promise<Blob> {
   const marked = MARKS.map((mark) => [mark, cy.elements(`.${mark}`)] as const);
   cy.elements().removeClass(MARKS.join(" "));
   try {
-    return await picture(cy);
+    return await make();
   } finally {
     cy.batch(() => marked.forEach(([mark, elements]) => elements.addClass(mark)));
   }
 }
 
-async function picture(cy: cytoscape.Core): Promise<Blob> {
+async function png(cy: cytoscape.Core): Promise<Blob> {
   const { w, h } = cy.elements().not(".absent").boundingBox({ includeOverlays: false });
   return cy.png({
     output: "blob-promise",
