@@ -41,6 +41,9 @@ TOO_LIKELY_TO_LEAVE = 0.2
 NEGLIGIBLE = 0.02
 """Probabilities: of a candidate, of one beyond the widest list, and of what may stay outside."""
 
+CERTAIN = 1 - 1e-6
+"""Candidates of a full list that are more probable may become core."""
+
 LOOSE_CORE = 1e-4
 """Core edges are freed if a graph without them is that probable, relative to one with them."""
 
@@ -104,6 +107,14 @@ class ParentLists:
         matrix = np.zeros((len(self.core), len(self.core)), dtype=np.bool_)
         for v, core in enumerate(self.core):
             matrix[core, v] = True
+        return matrix
+
+    def common_edges(self, masks: Masks) -> Mask:
+        """n×n: entry (i, j) says that all draws have i → j."""
+        matrix = self.core_mask
+        bits = np.bitwise_and.reduce(masks, axis=0).tolist()
+        for v, (mask, listed) in enumerate(zip(bits, self.candidates, strict=True)):
+            matrix[[u for b, u in enumerate(listed) if mask >> b & 1], v] = True
         return matrix
 
     def tables(
@@ -203,33 +214,44 @@ class _Growth:
     def round(self, threads: int) -> bool:
         """One round; whether the lists it had are good enough, and are kept."""
         tables = self.lists.tables(self._score, self._constraints, threads)
-        draws, inside = self._short_chains(tables)
+        draws, inside, sure = self._short_chains(tables)
         possible = np.ascontiguousarray(self._constraints.possible, dtype=np.uint8)
-        _, near = tables.ratios_outside(draws, possible)
+        near = tables.ratios_outside(draws, possible)[1]
         freed = self._loose(tables, draws)
-        if self._suffices(near) and not freed.any():
+        wanting, full = self._wanting(near)
+        promoted = sure & wanting & full & ~self._core
+        if not (wanting & ~full).any() and not freed.any() and not promoted.any():
             return True
         # What was promising a round ago is not forgotten at once: short chains are noisy.
         seen = np.where(self.lists.inside, inside, near)
         self._value = np.maximum(seen, 0.3 * self._value)
-        self._core &= ~freed
+        self._core = self._core & ~freed | promoted
         self._value[freed] = 1.0
         self._value[freed.T] = np.maximum(self._value[freed.T], 0.1)
         self.lists = self._pick()
         return False
 
-    def _short_chains(self, tables: _core.ScoreTables) -> tuple[Masks, FloatArray]:
+    def _short_chains(self, tables: _core.ScoreTables) -> tuple[Masks, FloatArray, Mask]:
+        """Draws of a short chain from each order; how likely edges are at most, and which certain.
+
+        Certain are those that every draw has, and that no chain would leave out.
+        """
         draws = []
         inside = np.zeros_like(self._value)
+        sure = np.ones_like(self._core)
         for k, order in enumerate(self._orders):
             chain = _core.GraphChain(tables, order, int(self._rng.integers(2**63)))
             chain.settle(10)
             chain.run(5)
             chain.forget_sums()
-            draws.append(chain.run(SHORT_CHAIN)[0][::2])
-            inside = np.maximum(inside, chain.edge_means())
-            self._orders[k] = chain.order()
-        return np.ascontiguousarray(np.concatenate(draws)), inside
+            masks = chain.run(SHORT_CHAIN)[0]
+            means = chain.edge_means()
+            draws.append(masks[::2])
+            inside = np.maximum(inside, means)
+            sure &= (means > CERTAIN) & self.lists.common_edges(masks)
+            last = self.lists.common_edges(masks[-1:])
+            self._orders[k] = random_extension(precedence(last, self._constraints), self._rng)
+        return np.ascontiguousarray(np.concatenate(draws)), inside, sure
 
     def _loose(self, tables: _core.ScoreTables, draws: Masks) -> Mask:
         hubs = self._core & ~self._constraints.required
@@ -237,13 +259,12 @@ class _Growth:
             return hubs
         return hubs & (tables.ratios_of_core(np.ascontiguousarray(draws[::4])) > LOOSE_CORE)
 
-    def _suffices(self, near: FloatArray) -> bool:
-        """Whether nothing likely is outside, or only where lists are full."""
+    def _wanting(self, near: FloatArray) -> tuple[Mask, Mask]:
+        """Which variables lack a likely candidate, and whose lists are too full to take it in."""
         sizes = np.array([len(listed) for listed in self.lists.candidates])
         largest = near.max(axis=0)
         full = (sizes >= self._widest) & (largest < TOO_LIKELY_TO_LEAVE)
-        full |= sizes >= self._widest + MOST_BEYOND
-        return bool(((largest < NEGLIGIBLE) | full).all())
+        return largest >= NEGLIGIBLE, full | (sizes >= self._widest + MOST_BEYOND)
 
     def _pick(self) -> ParentLists:
         free = self._constraints.possible & ~self._core & ~self._core.T

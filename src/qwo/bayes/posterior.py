@@ -38,8 +38,9 @@ from qwo.search.interrupts import keyboard_heard
 from qwo.types import Adjacency, FloatArray
 
 N_CHAINS = 4
-START_PENALTIES = (2.0, 1.0)
-"""Penalty discounts of the searches around whose DAGs the lists of candidates are grown."""
+START_RESTARTS = {2.0: None, 1.0: 0}
+"""Penalty discounts of the searches around whose DAGs the lists of candidates are grown, and their
+restarts: the second is there for what the first leaves out, and need not be the best."""
 
 WORTH_A_WARNING = 0.05
 """Probability of an edge outside the lists that users are told of."""
@@ -142,7 +143,7 @@ def posterior(
         constraints = Constraints.of(resolved, moments.n_variables)
         lists = complete_lists(constraints)
         needs_t = score == "bge" and t is None
-        penalties = START_PENALTIES if lists is None else START_PENALTIES[: int(needs_t)]
+        penalties = list(START_RESTARTS)[: 2 if lists is None else int(needs_t)]
         dags = _start_dags(
             moments,
             penalties,
@@ -273,7 +274,7 @@ def _family(
 
 def _start_dags(
     moments: Moments,
-    penalties: tuple[float, ...],
+    penalties: list[float],
     *,
     knowledge: Knowledge | str | Path | None,
     seed: int,
@@ -285,6 +286,7 @@ def _start_dags(
         discover(
             moments,
             penalty_discount=penalty,
+            restarts=START_RESTARTS[penalty],
             gamma=0.0 if moments.n_samples > moments.n_variables else 0.5,
             random_state=seed,
             n_jobs=threads,
