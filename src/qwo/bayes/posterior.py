@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from tqdm import tqdm
@@ -28,7 +28,7 @@ from qwo.errors import ArgumentError, DataWarning, SampleSizeError
 from qwo.graph.knowledge import Knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
-from qwo.moments.audit import Missing
+from qwo.moments.source import ReadArguments
 from qwo.options import whole_number
 from qwo.order.build import versions
 from qwo.parallel import count_workers
@@ -61,9 +61,8 @@ def posterior(
     n_jobs: int = 1,
     time_limit: float | None = None,
     random_state: int | None = None,
-    covariance_estimator: str | Any = "plain",
-    missing: Missing = "raise",
     progress: bool = False,
+    **reading: Unpack[ReadArguments],
 ) -> Posterior:
     """The posterior over DAGs of a linear Gaussian model: p(G | data) ∝ Π_v s(v, Pa_v) κ^edges.
 
@@ -96,10 +95,11 @@ def posterior(
         Seconds after which the draws so far are returned. Ctrl-C does the same.
     random_state : int, optional
         Seed. The same seed gives the same draws.
-    covariance_estimator, missing
-        As for `discover`.
     progress : bool
         Show a progress bar on standard error.
+    **reading
+        Columns to take or drop, transformations, missing values and how a text file is written, as
+        for `qwo.moments.source.ReadOptions`.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def posterior(
     control = Control(time_limit=time_limit)
     threads = count_workers(n_jobs)
     per_chain = _draws_per_chain(n_draws)
-    moments = as_moments(data, covariance_estimator=covariance_estimator, missing=missing)
+    moments = as_moments(data, **reading)
     _check_moments(moments)
     odds = _positive("edge_prior", edge_prior, 1 / (2 * (moments.n_variables - 1)))
     resolved = _resolve(knowledge, moments)

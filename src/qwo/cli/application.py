@@ -17,6 +17,7 @@ from qwo.cli.fit import fit
 from qwo.cli.info import info
 from qwo.cli.learn import learn
 from qwo.cli.option_groups import with_option_groups
+from qwo.cli.posterior import posterior
 from qwo.cli.reproduce import reproduce
 from qwo.cli.simulate import simulate
 
@@ -50,7 +51,7 @@ app = typer.Typer(
 )
 
 for panel, commands in {
-    LEARNING: (audit, learn, bootstrap, merge),
+    LEARNING: (audit, learn, posterior, bootstrap, merge),
     GRAPHS: (compare, fit, convert),
     TRYING: (simulate, bench, reproduce, info),
 }.items():

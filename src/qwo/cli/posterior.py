@@ -1,0 +1,213 @@
+"""``qwo posterior``: how probable each edge is, given the data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from qwo.cli.console import Console, shown_warnings, to_json
+from qwo.cli.csv_files import write_csv
+from qwo.cli.exit_codes import ExitCode
+from qwo.cli.folder import RECORD, check_folder, whole_folder, written_files
+from qwo.cli.invocation import command_line
+from qwo.cli.knowledge_options import KnowledgeOptions
+from qwo.cli.reading import DataFile, Reading, read_data
+from qwo.cli.reading_options import names_in
+from qwo.errors import ArgumentError
+from qwo.files import write_whole
+
+if TYPE_CHECKING:
+    from qwo.bayes import EffectPosterior, Posterior
+
+PANEL = "Posterior"
+
+
+def posterior(
+    file: DataFile,
+    *,
+    score: Annotated[
+        Literal["bge", "bic"],
+        typer.Option(
+            "--score",
+            help="Marginal likelihood (bge), or the BIC in its place.",
+            rich_help_panel=PANEL,
+        ),
+    ] = "bge",
+    t: Annotated[
+        float | None,
+        typer.Option(
+            "--prior-scale",
+            metavar="NUMBER",
+            help="t of BGe's prior matrix tI; chosen from the data if not given.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None,
+    penalty: Annotated[
+        float,
+        typer.Option(
+            "--penalty",
+            metavar="C",
+            help="For the BIC: a parent costs C/2 · log N.",
+            rich_help_panel=PANEL,
+        ),
+    ] = 1.0,
+    edge_prior: Annotated[
+        float | None,
+        typer.Option(
+            "--edge-prior",
+            metavar="ODDS",
+            help="Prior odds of an edge; 1/(2(n - 1)) if not given. 1: all DAGs alike.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None,
+    draws: Annotated[
+        int,
+        typer.Option(
+            "--draws", "-n", metavar="NUMBER", help="DAGs to draw.", rich_help_panel=PANEL
+        ),
+    ] = 2000,
+    effects: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--effect",
+            "-e",
+            metavar="CAUSE,EFFECT",
+            help="Also the effect of one variable on another. Repeatable.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            "--jobs", "-j", metavar="NUMBER", help="Threads; -1 for all.", rich_help_panel=PANEL
+        ),
+    ] = 1,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            "--time-limit",
+            metavar="SECONDS",
+            help="Stop then, with the draws so far.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None,
+    seed: Annotated[
+        int,
+        typer.Option(
+            "--seed", metavar="NUMBER", help="Same seed, same draws.", rich_help_panel=PANEL
+        ),
+    ] = 0,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FOLDER",
+            help="Write probabilities, graphs and draws here. Without: the surest pairs, to "
+            "standard output.",
+            rich_help_panel="Output",
+        ),
+    ] = None,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            metavar="",
+            help="Replace what qwo wrote into the folder before; other files stay.",
+            rich_help_panel="Output",
+        ),
+    ] = False,
+    reading: Reading,
+    known: KnowledgeOptions,
+    console: Console,
+) -> None:
+    """Draw graphs in proportion to their probability, to see how sure each edge is.
+
+    [b]qwo posterior cells.csv[/b]                    a table of probabilities
+    [b]qwo posterior cells.csv -t log -o sure[/b]     a folder
+    [b]qwo posterior cells.csv -e dose,outcome[/b]    and an effect, graph unsure
+    [b]qwo posterior cells.csv --tiers 'age,sex > dose > outcome'[/b]
+
+    Each pair has the probability of a link, and of either direction. Ctrl-C ends the run with the
+    draws so far, and exit code 130. Exit code 3 says that the chains disagree.
+    """
+    import qwo
+
+    pairs = [_pair(text) for text in effects or []]
+    if output is not None:
+        check_folder(output, force=force)
+    knowledge = known.build()
+    data = read_data(file, reading, console)
+    with shown_warnings([finding.message for finding in data.audit.warnings]) as warnings:
+        doubts = len(warnings)
+        found = qwo.posterior(
+            data.moments,
+            score=score,
+            t=t,
+            penalty_discount=penalty,
+            edge_prior=edge_prior,
+            knowledge=knowledge,
+            n_draws=draws,
+            n_jobs=jobs,
+            time_limit=time_limit,
+            random_state=seed,
+            progress=console.shows_progress,
+        )
+        asked = [found.effect(*pair) for pair in pairs]
+    document = {**found.to_dict(), "effects": [effect.to_dict() for effect in asked]}
+    if output is None or console.json or not console.quiet:
+        console.result("\n".join([str(found), *map(repr, asked)]), document)
+    if output is not None:
+        with whole_folder(output, force=force) as made:
+            _write(made, found, asked, document)
+        console.say(f"wrote {output}")
+    if found.status == "interrupted":
+        raise typer.Exit(ExitCode.INTERRUPTED)
+    if len(warnings) > doubts:
+        raise typer.Exit(ExitCode.ATTENTION)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    names = names_in([text]) or []
+    if len(names) != 2:
+        raise ArgumentError(
+            f"--effect is {text!r}; wanted a cause and an effect, as in --effect dose,outcome"
+        )
+    return names[0], names[1]
+
+
+def _write(
+    folder: Path,
+    found: Posterior,
+    effects: list[EffectPosterior],
+    document: dict[str, object],
+) -> None:
+    """Write everything into an empty folder, the record of it last."""
+    from qwo.bayes import PairProbability
+    from qwo.graph import write_graph
+
+    found.save(folder / "posterior.npz")
+    write_csv(folder / "probabilities.csv", PairProbability._fields, found.to_records())
+    for name, matrix in (
+        ("edge_probabilities", found.edge_probabilities),
+        ("path_probabilities", found.path_probabilities),
+    ):
+        rows = zip(found.names, matrix.tolist(), strict=True)
+        write_csv(folder / f"{name}.csv", ["", *found.names], ([v, *row] for v, row in rows))
+    for name, graph in (("cpdag", found.least_shd_graph), ("dag", found.median_graph)):
+        for form, suffix in (("json", "json"), ("adjacency", "csv"), ("dot", "dot")):
+            write_graph(graph, folder / f"{name}.{suffix}", form)
+    if effects:
+        tables = [effect.to_dict() for effect in effects]
+        write_csv(folder / "effects.csv", list(tables[0]), [list(row.values()) for row in tables])
+    text = "\n".join([found.summary(), *map(repr, effects)])
+    write_whole(folder / "summary.txt", text + "\n")
+    record = {
+        "kind": "posterior",
+        "command": command_line(),
+        **document,
+        "files": [*written_files(folder), RECORD],
+    }
+    write_whole(folder / RECORD, to_json(record) + "\n")

@@ -1,0 +1,98 @@
+"""``qwo posterior``: the table, the folder, effects, and how it ends."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import qwo
+from qwo.bayes import Posterior
+from qwo.cli import app
+from qwo.graph import read_graph
+
+NAMES = [f"V{k}" for k in range(6)]
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    data, _, _ = qwo.simulate("er", n_variables=6, n_samples=200, degree=2, random_state=2)
+    np.savetxt("data.csv", data, delimiter=",", header=",".join(NAMES), comments="")
+    return "data.csv"
+
+
+def call(*arguments: str, code: int = 0) -> Any:
+    result = CliRunner().invoke(app, ["posterior", *arguments])
+    assert result.exit_code == code, (result.exit_code, result.output, result.exception)
+    return result
+
+
+def test_without_a_folder_the_table_is_printed(file: str) -> None:
+    result = call(file, "-n", "200")
+    assert result.stdout.startswith("<Posterior: 6 variables ('V0', ")
+    assert "  link    -->   <--   pair" in result.stdout
+    document = json.loads(call(file, "-n", "200", "--json", "-q").stdout)
+    whole = qwo.posterior(file, n_draws=200, random_state=0)
+    assert document["variables"] == NAMES
+    assert document["pairs"][0]["link"] == whole.to_records()[0].link
+    assert document["params"]["t"] == whole.params["t"]
+
+
+def test_a_folder_has_everything(file: str) -> None:
+    call(file, "-n", "200", "-o", "sure", "-e", "V0,V5", "--effect", "V2,V3")
+    folder = Path("sure")
+    whole = qwo.posterior(file, n_draws=200, random_state=0)
+    with (folder / "probabilities.csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [(row["first"], row["second"], float(row["link"])) for row in rows] == [
+        (record.first, record.second, record.link) for record in whole.to_records()
+    ]
+    with (folder / "edge_probabilities.csv").open(encoding="utf-8", newline="") as stream:
+        table = list(csv.reader(stream))
+    assert table[0] == ["", *NAMES]
+    matrix = np.array([row[1:] for row in table[1:]], dtype=float)
+    np.testing.assert_array_equal(matrix, whole.edge_probabilities)
+    np.testing.assert_array_equal(
+        read_graph(folder / "cpdag.json").matrix, whole.least_shd_graph.matrix
+    )
+    np.testing.assert_array_equal(Posterior.load(folder / "posterior.npz").masks, whole.masks)
+    with (folder / "effects.csv").open(encoding="utf-8", newline="") as stream:
+        effects = list(csv.DictReader(stream))
+    assert [(row["cause"], row["effect"]) for row in effects] == [("V0", "V5"), ("V2", "V3")]
+    assert float(effects[0]["median"]) == whole.effect("V0", "V5").median
+    record = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    assert record["kind"] == "posterior"
+    assert sorted(record["files"]) == sorted(p.name for p in folder.iterdir())
+    assert "Effect of V2 on V3" in (folder / "summary.txt").read_text(encoding="utf-8")
+    call(file, "-n", "200", "-o", "sure", code=1)
+    call(file, "-n", "200", "-o", "sure", "--force")
+
+
+def test_options_reach_the_call(file: str) -> None:
+    options = "--score bic --penalty 2 --edge-prior 0.3 --seed 7 -j 2 --require V0,V1 --drop V5"
+    document = json.loads(call(file, "-n", "100", "--json", *options.split()).stdout)
+    params = document["params"]
+    assert (params["score"], params["penalty_discount"]) == ("bic", 2)
+    assert (params["edge_prior"], params["random_state"]) == (0.3, 7)
+    assert document["variables"] == NAMES[:5]
+    assert {"first": "V0", "second": "V1", "forward": 1.0}.items() <= document["pairs"][0].items()
+    scale = json.loads(call(file, "-n", "100", "--json", "--prior-scale", "0.5").stdout)
+    assert scale["params"]["t"] == 0.5
+
+
+def test_what_is_wrong_is_said(file: str) -> None:
+    assert "wanted a cause and an effect" in call(file, "-e", "V0", code=1).stderr
+    assert "V9" in call(file, "-n", "100", "-e", "V0,V9", code=1).stderr
+    assert "n_draws" in call(file, "-n", "1", code=1).stderr
+
+
+def test_doubts_have_an_exit_code_of_their_own(file: str) -> None:
+    result = call(file, "-n", "10000000", "--time-limit", "0", code=3)
+    assert "the chains disagree" in result.stderr
+    assert "16 DAGs" in result.stdout
