@@ -1,0 +1,152 @@
+"""What chance alone draws at a price, what is known of each edge, and the price taken."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from qwo.discovery.price import NullEdges, as_quantile, edge_evidence, first_price
+from qwo.graph import Knowledge
+from qwo.moments import Moments
+from qwo.order.bic import BicEngine
+from qwo.simulation import simulate
+from qwo.types import FloatArray
+
+
+def _prices(*values: float) -> FloatArray:
+    return np.array(values)
+
+
+def test_the_tail_is_that_of_a_partial_correlation_of_nothing() -> None:
+    n_samples, n_parents, draws = 30, 3, 20_000
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.standard_normal((n_samples, n_parents + 1)))[0]
+    basis = np.linalg.qr(np.column_stack([np.ones(n_samples), basis[:, :n_parents]]))[0]
+    x, y = (rng.standard_normal((n_samples, draws)) for _ in range(2))
+    x, y = (v - basis @ (basis.T @ v) for v in (x, y))
+    share = (x * y).sum(0) ** 2 / ((x * x).sum(0) * (y * y).sum(0))
+    strengths = -n_samples * np.log1p(-share)
+    null = NullEdges(n_samples, np.ones(4), 0.5)
+    for price in (1.0, 3.0, 6.0):
+        exact = null.tail(_prices(price), _prices(n_parents))[0]
+        assert np.mean(strengths > price) == pytest.approx(exact, rel=0.05)
+
+
+def test_chance_draws_fewer_edges_at_a_higher_price() -> None:
+    null = NullEdges(200.0, np.array([100.0, 300.0, 50.0]), 0.6)
+    expected = null.expected(np.linspace(0, 60, 400))
+    assert (np.diff(expected) < 0).all()
+    assert expected[0] == pytest.approx(450)
+
+
+def test_tests_that_are_one_give_one_chance_and_unlike_ones_two() -> None:
+    z = np.array([3.0])
+    assert NullEdges(100.0, np.ones(1), 1.0).ways(z)[0] == pytest.approx(1)
+    assert NullEdges(100.0, np.ones(1), 0.0).ways(z)[0] == pytest.approx(2, abs=0.01)
+    assert NullEdges(100.0, np.ones(1), 0.0, 0.0).ways(z)[0] == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("n", "n_samples"), [(30, 200), (40, 60)])
+def test_as_many_edges_are_found_among_independent_columns(n: int, n_samples: int) -> None:
+    found = expected = 0.0
+    for seed in range(15):
+        data = np.random.default_rng([n, seed]).standard_normal((n_samples, n))
+        moments = Moments.from_data(data)
+        engine = BicEngine(moments, penalty_discount=1.5)
+        price = 1.5 * math.log(n_samples)
+        expected += edge_evidence(moments, engine.dag(), engine.order, price).expected_false
+        found += engine.n_edges
+    assert found / expected == pytest.approx(1, abs=0.3)
+
+
+def _fitted(effect: tuple[float, float], n: int = 20, n_samples: int = 300) -> tuple:
+    data, _, _ = simulate(
+        "er", n_variables=n, n_samples=n_samples, degree=3, weights=effect, random_state=3
+    )
+    moments = Moments.from_data(data)
+    engine = BicEngine(moments)
+    return moments, engine, 2 * math.log(n_samples)
+
+
+def test_strengths_are_what_dropping_an_edge_costs() -> None:
+    moments, engine, price = _fitted((0.5, 2.0))
+    evidence = edge_evidence(moments, engine.dag(), engine.order, price)
+    assert len(evidence.strengths) == engine.n_edges
+    for cause, effect, strength in zip(
+        evidence.causes, evidence.effects, evidence.strengths, strict=True
+    ):
+        parents = engine.parents(int(effect))
+        with_it, without = (
+            _residual(moments.correlation, int(effect), kept)
+            for kept in (parents, parents[parents != cause])
+        )
+        assert strength == pytest.approx(300 * math.log(without / with_it), rel=1e-6, abs=1e-6)
+
+
+def _residual(correlation: FloatArray, child: int, parents: FloatArray) -> float:
+    cross = correlation[parents, child]
+    return float(1 - cross @ np.linalg.solve(correlation[np.ix_(parents, parents)], cross))
+
+
+def test_weak_edges_are_the_doubtful_ones() -> None:
+    data = np.random.default_rng(1).standard_normal((400, 60))
+    data[:, 1] += data[:, 0]
+    moments = Moments.from_data(data)
+    engine = BicEngine(moments, penalty_discount=1.0)
+    evidence = edge_evidence(moments, engine.dag(), engine.order, math.log(400))
+    rates = evidence.false_rates
+    assert ((rates >= 0) & (rates <= 1)).all()
+    strongest = evidence.strengths.argmax()
+    assert rates[strongest] < 1e-6
+    assert np.delete(rates, strongest).mean() > 0.7
+    assert rates.sum() == pytest.approx(engine.n_edges - 1, rel=0.3)
+
+
+def test_strong_effects_take_a_higher_price_than_none_that_is_needed() -> None:
+    moments, engine, price = _fitted((0.5, 2.0), n=60, n_samples=120)
+    evidence = edge_evidence(moments, engine.dag(), engine.order, price)
+    assert evidence.best_price(4.5 * math.log(120)) > 1.2 * price
+    few, engine, price = _fitted((0.5, 2.0), n=6, n_samples=2000)
+    evidence = edge_evidence(few, engine.dag(), engine.order, 2 * math.log(2000))
+    assert evidence.best_price(4.5 * math.log(2000)) == pytest.approx(2 * math.log(2000))
+
+
+def test_pairs_that_knowledge_keeps_apart_are_no_chance() -> None:
+    moments, engine, price = _fitted((0.5, 2.0))
+    half = [list(moments.names[:10]), list(moments.names[10:])]
+    known = Knowledge(
+        forbidden=[(a, b) for x, y in (half, half[::-1]) for a in x for b in y]
+    ).resolve(moments.names)
+    apart = BicEngine(moments, knowledge=known)
+    free = edge_evidence(moments, apart.dag(), apart.order, price)
+    kept = edge_evidence(moments, apart.dag(), apart.order, price, known)
+    assert free.null.n_pairs - kept.null.n_pairs == 100
+    tiers = Knowledge(tiers=half).resolve(moments.names)
+    in_tiers = BicEngine(moments, knowledge=tiers)
+    kept = edge_evidence(moments, in_tiers.dag(), in_tiers.order, price, tiers)
+    assert kept.null.n_pairs == 190 - in_tiers.n_edges
+    assert kept.null.open_share == pytest.approx(90 / 190)
+
+
+def test_no_edges_and_two_variables_have_evidence_too() -> None:
+    moments = Moments.from_data(np.random.default_rng(0).standard_normal((50, 2)))
+    empty = np.zeros((2, 2), np.int8)
+    evidence = edge_evidence(moments, empty, np.arange(2), 2 * math.log(50))
+    assert evidence.false_rates.shape == (0,)
+    assert evidence.expected_false == pytest.approx(0.006, rel=0.5)
+    assert evidence.best_price(4.5 * math.log(50)) >= 2 * math.log(50)
+
+
+def test_the_first_price_rises_where_chance_would_crowd_the_search() -> None:
+    least = 2 * math.log(100)
+    assert first_price(10, 100, least) == least
+    assert first_price(2, 100, least) == least
+    wide = first_price(2000, 100, least)
+    pairs = 2000 * 1999 / 2
+    assert NullEdges(100.0, np.array([pairs]), 1.0).expected(_prices(wide))[0] == pytest.approx(200)
+
+
+def test_quantiles_are_finite_for_what_chance_never_reaches() -> None:
+    assert np.isfinite(as_quantile(np.array([0.0, 1e-320, 1.0]))).all()
