@@ -15,6 +15,9 @@ from qwo.simulation import simulate
 from qwo.types import FloatArray
 
 
+Fitted = tuple[Moments, BicEngine, float]
+
+
 def _prices(*values: float) -> FloatArray:
     return np.array(values)
 
@@ -61,7 +64,7 @@ def test_as_many_edges_are_found_among_independent_columns(n: int, n_samples: in
     assert found / expected == pytest.approx(1, abs=0.3)
 
 
-def _fitted(effect: tuple[float, float], n: int = 20, n_samples: int = 300) -> tuple:
+def _fitted(effect: tuple[float, float], n: int = 20, n_samples: int = 300) -> Fitted:
     data, _, _ = simulate(
         "er", n_variables=n, n_samples=n_samples, degree=3, weights=effect, random_state=3
     )
@@ -114,7 +117,7 @@ def test_strong_effects_take_a_higher_price_than_none_that_is_needed() -> None:
 
 
 def test_pairs_that_knowledge_keeps_apart_are_no_chance() -> None:
-    moments, engine, price = _fitted((0.5, 2.0))
+    moments, _, price = _fitted((0.5, 2.0))
     half = [list(moments.names[:10]), list(moments.names[10:])]
     known = Knowledge(
         forbidden=[(a, b) for x, y in (half, half[::-1]) for a in x for b in y]

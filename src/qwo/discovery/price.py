@@ -19,7 +19,8 @@ chance, is the choice of a price.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import betainc, betaincinv, ndtr, ndtri
@@ -33,7 +34,7 @@ LEAST, MOST = 2.0, 4.5
 weak effects, and much lost on others; above 4.5 chance gives nothing any more."""
 
 FEWEST_SAMPLES = 20
-"""With fewer samples the strengths of the edges say too little, and the price is that of `LEAST`."""
+"""With fewer samples the strengths say too little, and the price is the least."""
 
 CROWDED = 0.1
 """False edges per variable that chance may give at the price of the first, short search: more would
@@ -75,8 +76,8 @@ class NullEdges:
         """The chance that -N log(1 - r²) of a pair without an edge is above a strength."""
         freedom = np.maximum(self.n_samples - n_parents - 2, 1)
         # The upper tail of Beta(1/2, f/2) is the lower one of Beta(f/2, 1/2).
-        chance: FloatArray = betainc(freedom / 2, 0.5, np.exp(-strengths / self.n_samples))
-        return chance
+        chance = betainc(freedom / 2, 0.5, np.exp(-strengths / self.n_samples))
+        return np.asarray(chance, dtype=np.float64)
 
     def quantile(self, prices: FloatArray) -> FloatArray:
         """The z of a price: chance exceeds both alike, on the average over all pairs."""
@@ -123,8 +124,6 @@ class Evidence:
         The edges, by effect.
     strengths : ndarray
         What each of them adds to twice the log-likelihood, given the other parents.
-    false_rates : ndarray
-        The chance that an edge of this strength is none: its local false discovery rate.
     """
 
     null: NullEdges
@@ -132,18 +131,14 @@ class Evidence:
     causes: Indices
     effects: Indices
     strengths: FloatArray
-    false_rates: FloatArray = field(init=False)
-    _real: tuple[FloatArray, FloatArray] = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        n_parents = np.bincount(self.effects)[self.effects] if len(self.effects) else self.effects
-        z = as_quantile(self.null.tail(self.strengths, n_parents.astype(np.float64)))
-        least = float(self.null.quantile(np.array([self.price]))[0])
-        means, weights = _real_effects(z, least, self.null)
+    @cached_property
+    def false_rates(self) -> FloatArray:
+        """The chance that an edge of this strength is none: its local false discovery rate."""
+        z, (means, weights) = self._quantiles, self._real_effects
         chance = self.null.density(z)
         real = _bell(z[:, None] - means) @ weights + PRIOR_DENSITY
-        object.__setattr__(self, "false_rates", chance / (chance + real))
-        object.__setattr__(self, "_real", (means, weights))
+        return chance / (chance + real)
 
     @property
     def expected_false(self) -> float:
@@ -151,7 +146,7 @@ class Evidence:
         return float(self.null.expected(np.array([self.price]))[0])
 
     def curve(self, prices: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """How many of the edges would bear each price, and how many false ones chance would give."""
+        """How many edges would bear each price, and how many false ones chance would give."""
         bear = (self.strengths[:, None] >= prices).sum(axis=0).astype(np.float64)
         return bear, self.null.expected(prices)
 
@@ -159,9 +154,33 @@ class Evidence:
         """The price from the present one up at which false edges and lost ones cost least."""
         prices = np.geomspace(self.price, max(self.price, highest), 64)
         z = self.null.quantile(prices)
-        means, weights = self._real
+        means, weights = self._real_effects
         lost = ndtr(z[:, None] - means) @ weights + PRIOR_DENSITY * z
         return float(prices[(FALSE_COSTS * self.null.expected(prices) + lost).argmin()])
+
+    @cached_property
+    def _quantiles(self) -> FloatArray:
+        """The strengths as normal quantiles."""
+        n_parents = np.bincount(self.effects, minlength=1)[self.effects].astype(np.float64)
+        return as_quantile(self.null.tail(self.strengths, n_parents))
+
+    @cached_property
+    def _real_effects(self) -> tuple[FloatArray, FloatArray]:
+        """Means μ, half a unit apart, and weights w of the real effects behind the quantiles.
+
+        Far above the price chance plays no part, and how strong an edge is no role.
+        """
+        z, least = self._quantiles, float(self.null.quantile(np.array([self.price]))[0])
+        reach = least + 12.0
+        means = np.arange(least - 1, reach + 1, 0.5)
+        seen = z[(z >= least) & (z <= reach)]
+        kernel = _bell(seen[:, None] - means)
+        visible = ndtr(means - least) - ndtr(means - reach)
+        known = self.null.density(seen) + PRIOR_DENSITY
+        weights = np.full(len(means), max(len(seen), 1) / len(means))
+        for _ in range(ROUNDS):
+            weights = weights * (kernel / (known + kernel @ weights)[:, None]).sum(axis=0) / visible
+        return means, weights
 
 
 def edge_evidence(
@@ -194,7 +213,8 @@ def edge_evidence(
     absent = np.maximum(before - n_parents, 0.0)
     # The tests of a pair are as alike as what its members leave unexplained.
     likeness = float(np.sqrt(np.clip(variances, 0, 1)).mean() ** 2)
-    null = NullEdges(n_samples, np.bincount(n_parents, absent), likeness, open_share)
+    pairs: FloatArray = np.bincount(n_parents, weights=absent).astype(np.float64)
+    null = NullEdges(n_samples, pairs, likeness, open_share)
     return Evidence(null, price, causes, effects, strengths)
 
 
@@ -221,23 +241,6 @@ def _candidates(order: Indices, knowledge: ResolvedKnowledge | None) -> tuple[Fl
     either = may | may.T
     before: FloatArray = (either & (place[:, None] < place)).sum(axis=0).astype(np.float64)
     return before, float((may & may.T).sum() / max(either.sum(), 1))
-
-
-def _real_effects(z: FloatArray, least: float, null: NullEdges) -> tuple[FloatArray, FloatArray]:
-    """Means μ, half a unit apart, and weights w of the real effects behind the quantiles z ≥ least.
-
-    Far above the least quantile chance plays no part, and how strong an edge is no role.
-    """
-    reach = least + 12.0
-    means = np.arange(least - 1, reach + 1, 0.5)
-    seen = z[(z >= least) & (z <= reach)]
-    kernel = _bell(seen[:, None] - means)
-    visible = ndtr(means - least) - ndtr(means - reach)
-    known = null.density(seen) + PRIOR_DENSITY
-    weights = np.full(len(means), max(len(seen), 1) / len(means))
-    for _ in range(ROUNDS):
-        weights = weights * (kernel / (known + kernel @ weights)[:, None]).sum(axis=0) / visible
-    return means, weights
 
 
 def _bell(z: FloatArray) -> FloatArray:
