@@ -12,8 +12,7 @@ from qwo.graph import Knowledge
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.simulation import simulate
-from qwo.types import FloatArray
-
+from qwo.types import FloatArray, Indices
 
 Fitted = tuple[Moments, BicEngine, float]
 
@@ -88,7 +87,7 @@ def test_strengths_are_what_dropping_an_edge_costs() -> None:
         assert strength == pytest.approx(300 * math.log(without / with_it), rel=1e-6, abs=1e-6)
 
 
-def _residual(correlation: FloatArray, child: int, parents: FloatArray) -> float:
+def _residual(correlation: FloatArray, child: int, parents: Indices) -> float:
     cross = correlation[parents, child]
     return float(1 - cross @ np.linalg.solve(correlation[np.ix_(parents, parents)], cross))
 
