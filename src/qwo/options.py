@@ -138,6 +138,11 @@ def _is_workers(value: Any) -> bool:
     return True
 
 
+PENALTY = Rule(
+    "a number above 0, or 'auto'",
+    lambda v: (isinstance(v, str) and v == "auto") or (is_number(v) and 0 < v < math.inf),
+    lambda v: v if isinstance(v, str) else float(v),
+)
 ABOVE_0 = Rule("a number above 0", lambda v: is_number(v) and 0 < v < math.inf, float)
 FROM_0 = Rule("a number from 0 up", lambda v: is_number(v) and 0 <= v < math.inf, float)
 SECONDS = Rule("a number of seconds from 0", lambda v: is_number(v) and v >= 0, float)
@@ -263,14 +268,18 @@ class SearchOptions:
     penalty_discount: Penalty = field(
         default=2.0,
         metadata=_option(
-            "float",
+            'float or "auto"',
             "c of the score 2·loglik - c·edges·log N: higher means fewer edges; 1 is the textbook "
-            "BIC.",
-            rule=ABOVE_0,
+            'BIC. ``"auto"`` chooses it from the data, between 2 and 4.5, where the false edges '
+            "that chance would give weigh as much as the true ones that a higher price would "
+            "lose; for exact moments, fewer than 20 samples and other engines than the exact BIC "
+            "it is 2.",
+            rule=PENALTY,
             flag=Flag(
                 ("--penalty", "-p"),
                 "C",
-                "Price of an edge, in units of log N: higher means fewer edges, 1 is the BIC.",
+                "Price of an edge, in units of log N: higher means fewer edges, 1 is the BIC, "
+                "[b]auto[/b] chooses it from the data.",
                 type=str,
             ),
         ),
@@ -294,8 +303,8 @@ class SearchOptions:
         metadata=_option(
             "float, optional",
             "The extended BIC adds 2·gamma·log n to the price of an edge. If not given, 0 for more "
-            "samples than variables, else 0.5 (with a warning): among that many candidates the "
-            "plain BIC draws many false edges.",
+            "samples than variables or a price chosen from the data, else 0.5 (with a warning): "
+            "among that many candidates the plain BIC draws many false edges.",
             rule=FROM_0,
             flag=Flag(
                 ("--gamma",),

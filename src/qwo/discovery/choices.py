@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qwo.device import to_host
+from qwo.discovery.price import FEWEST_SAMPLES, LEAST, MOST, edge_evidence, first_price
 from qwo.errors import ArgumentError, Cure, DataWarning
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
@@ -79,11 +80,15 @@ def choose(options: SearchOptions, moments: Moments) -> SearchOptions:
     restarts = options.restarts
     if restarts is None:
         restarts = 0 if search != "insertion" else _default_restarts(moments.n_variables)
+    penalty = options.penalty_discount
+    if penalty == "auto" and not _price_shows(engine, moments):
+        penalty = LEAST
     return replace(
         options,
         search=search,
         engine=engine,
-        gamma=_gamma(options.gamma, engine, moments),
+        penalty_discount=penalty,
+        gamma=_gamma(replace(options, engine=engine, penalty_discount=penalty), moments),
         restarts=restarts,
     )
 
@@ -123,11 +128,30 @@ def _default_restarts(n_variables: int) -> int:
     return max(LEAST_RESTARTS, RESTARTS_TIMES_VARIABLES // n_variables)
 
 
-def _gamma(gamma: float | None, engine: str | OrderEngine, moments: Moments) -> float:
-    """Gamma of the extended BIC: 0 while N > n, where the plain BIC is what everybody means."""
-    if gamma is not None:
-        return float(gamma)
-    if engine != "bic" or moments.n_samples > moments.n_variables:
+def _price_shows(engine: str | OrderEngine, moments: Moments) -> bool:
+    """Whether the data can show what an edge should cost; exact ones need no price."""
+    if engine != "bic" or moments.is_oracle:
+        return False
+    enough = moments.n_samples >= FEWEST_SAMPLES
+    if not enough:
+        warning = DataWarning(
+            f"{moments.n_samples:g} samples are too few to choose the price of an edge, so that it "
+            f"is {LEAST:g} log N",
+            cures=(Cure("penalty_discount", LEAST, "says so"),),
+        )
+        warnings.warn(warning, stacklevel=5)
+    return enough
+
+
+def _gamma(options: SearchOptions, moments: Moments) -> float:
+    """Gamma of the extended BIC: 0 while N > n, where the plain BIC is what everybody means.
+
+    A price that is chosen from the data knows how many candidates there are.
+    """
+    if options.gamma is not None:
+        return options.gamma
+    wide = moments.n_samples <= moments.n_variables
+    if options.engine != "bic" or options.penalty_discount == "auto" or not wide:
         return 0.0
     warning = DataWarning(
         f"{moments.n_variables} variables, but only {moments.n_samples:g} samples: among so many "
@@ -210,6 +234,44 @@ def make_engine(
     if choices.engine == "reference":
         return ReferenceEngine(moments, order=order, objective=objective, **test)
     return QwoEngine(moments, order=order, objective=objective, device=choices.device, **test)
+
+
+def choose_price(
+    choices: SearchOptions,
+    moments: Moments,
+    knowledge: ResolvedKnowledge | None,
+    order: Indices,
+    dense: DenseAlgebra,
+    *,
+    control: Control,
+) -> tuple[SearchOptions, tuple[OrderEngine, SearchOutcome] | None]:
+    """The options with a price for "auto"; and how far the search has come, if it was cut short.
+
+    One descent at a low price shows how strong edges are, and costs a fraction of a search: see
+    `qwo.discovery.price`. It draws from a source of its own, so that the search at the price found
+    is the one for which that price is given.
+    """
+    if choices.penalty_discount != "auto":
+        return choices, None
+    unit, n = math.log(moments.n_samples), moments.n_variables
+    extension = 2 * (choices.gamma or 0.0) * math.log(n)
+    low = first_price(n, moments.n_samples, LEAST * unit + extension)
+    choices = replace(choices, penalty_discount=(low - extension) / unit)
+    engine = make_engine(choices, moments, knowledge, order, dense)
+    assert isinstance(engine, BicEngine)
+    outcome = bic_insertion(
+        engine,
+        restarts=0,
+        tucks=False,
+        knowledge=knowledge,
+        control=control,
+        random_state=choices.random_state,
+    )
+    if outcome.status != "converged":
+        return choices, (engine, outcome)
+    evidence = edge_evidence(moments, engine.dag(), outcome.order, low, knowledge)
+    price = evidence.best_price(MOST * unit + extension)
+    return replace(choices, penalty_discount=round((price - extension) / unit, 2)), None
 
 
 def default_starts(choices: SearchOptions, n_variables: int) -> tuple[str, str | None]:

@@ -14,11 +14,13 @@ from qwo.blas import blas_threads_for
 from qwo.device import array_module, computing_with
 from qwo.discovery.choices import (
     choose,
+    choose_price,
     default_starts,
     dense_algebra,
     make_engine,
     make_search,
 )
+from qwo.discovery.price import Evidence, edge_evidence
 from qwo.discovery.result import Discovery
 from qwo.graph.cpdag import to_cpdag, to_mpdag
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
@@ -105,9 +107,15 @@ def discover_as(
             given = moments, resolved, rng, dense.precision
             first = _start(chosen.start, *given)
             rival = None if second is None else _start(second, *given)
-            built = make_engine(chosen, moments, resolved, first, dense)
-            del dense, given
-            outcome = make_search(chosen, resolved, threads, rival, client)(built, control, rng)
+            problem = moments, resolved, first, dense
+            by_data = chosen.penalty_discount == "auto"
+            chosen, cut_short = choose_price(chosen, *problem, control=control)
+            if cut_short is None:
+                built = make_engine(chosen, *problem)
+                del dense, given, problem
+                outcome = make_search(chosen, resolved, threads, rival, client)(built, control, rng)
+            else:
+                built, outcome = cut_short
     dag = _final_dag(built, moments, resolved, chosen.discount)
     return Discovery(
         cpdag=to_cpdag(dag) if resolved is None else to_mpdag(dag, resolved),
@@ -122,10 +130,12 @@ def discover_as(
         seconds=control.seconds,
         params={
             **chosen.described(),
+            "penalty_chosen": by_data,
             "n_samples": moments.n_samples,
             "covariance_estimator": moments.estimator,
         },
         versions=versions(),
+        evidence=_evidence(built, moments, dag, outcome.order, resolved),
     )
 
 
@@ -173,6 +183,19 @@ def _final_dag(
         dag = repaired.dag()
     knowledge.check_dag(dag)
     return dag
+
+
+def _evidence(
+    engine: OrderEngine,
+    moments: Moments,
+    dag: Adjacency,
+    order: Indices,
+    knowledge: ResolvedKnowledge | None,
+) -> Evidence | None:
+    """How strong the edges are, if they had to bear a price and there is something like chance."""
+    if moments.is_oracle or not isinstance(engine, BicEngine):
+        return None
+    return edge_evidence(moments, dag, order, engine.penalty, knowledge)
 
 
 def _score(engine: OrderEngine, moments: Moments, dag: Adjacency, penalty_discount: float) -> float:

@@ -19,8 +19,10 @@ chance, is the choice of a price.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.special import betainc, betaincinv, ndtr, ndtri
@@ -150,13 +152,30 @@ class Evidence:
         bear = (self.strengths[:, None] >= prices).sum(axis=0).astype(np.float64)
         return bear, self.null.expected(prices)
 
-    def best_price(self, highest: float) -> float:
-        """The price from the present one up at which false edges and lost ones cost least."""
-        prices = np.geomspace(self.price, max(self.price, highest), 64)
-        z = self.null.quantile(prices)
-        means, weights = self._real_effects
+    def losses(self, prices: FloatArray) -> FloatArray:
+        """What each price costs, in true edges: those it loses, and the false ones it lets in."""
+        z, (means, weights) = self.null.quantile(prices), self._real_effects
         lost = ndtr(z[:, None] - means) @ weights + PRIOR_DENSITY * z
-        return float(prices[(FALSE_COSTS * self.null.expected(prices) + lost).argmin()])
+        return FALSE_COSTS * self.null.expected(prices) + lost
+
+    def best_price(self, highest: float) -> float:
+        """The price of least loss from the present one up."""
+        prices = np.geomspace(self.price, max(self.price, highest), 64)
+        return float(prices[self.losses(prices).argmin()])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists, from which `from_dict` makes it again."""
+        null = {**vars(self.null), "pairs": self.null.pairs.tolist()}
+        edges = {name: getattr(self, name).tolist() for name in ("causes", "effects", "strengths")}
+        return {"null": null, "price": self.price, **edges}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Evidence:
+        """The evidence that `to_dict` has written down."""
+        null = {**plain["null"], "pairs": np.array(plain["null"]["pairs"], dtype=np.float64)}
+        causes, effects = (np.array(plain[name], dtype=np.intp) for name in ("causes", "effects"))
+        strengths = np.array(plain["strengths"], dtype=np.float64)
+        return cls(NullEdges(**null), float(plain["price"]), causes, effects, strengths)
 
     @cached_property
     def _quantiles(self) -> FloatArray:
@@ -204,7 +223,7 @@ def edge_evidence(
         children = np.flatnonzero(n_parents == size)
         edges = first[children, None] + np.arange(size)
         family = np.concatenate((causes[edges], children[:, None]), axis=1)
-        inverse = np.linalg.inv(correlation[family[:, :, None], family[:, None, :]])
+        inverse = _inverse(correlation[family[:, :, None], family[:, None, :]])
         diagonal = np.diagonal(inverse, axis1=1, axis2=2)
         share = inverse[:, -1, :-1] ** 2 / (diagonal[:, :-1] * diagonal[:, -1:])
         strengths[edges] = -n_samples * np.log1p(-np.clip(share, 0, 1 - 1e-12))
@@ -241,6 +260,13 @@ def _candidates(order: Indices, knowledge: ResolvedKnowledge | None) -> tuple[Fl
     either = may | may.T
     before: FloatArray = (either & (place[:, None] < place)).sum(axis=0).astype(np.float64)
     return before, float((may & may.T).sum() / max(either.sum(), 1))
+
+
+def _inverse(matrices: FloatArray) -> FloatArray:
+    try:
+        return np.asarray(np.linalg.inv(matrices), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.pinv(matrices, hermitian=True), dtype=np.float64)
 
 
 def _bell(z: FloatArray) -> FloatArray:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from qwo.discovery.price import Evidence
 from qwo.errors import list_names
 from qwo.graph.causal_graph import EDGE_HEADER, CausalGraph, Edge, edges_of
 from qwo.graph.display import as_html, edge_lines
 from qwo.graph.marks import MARKS
 from qwo.search.result import Status
 from qwo.text import records_frame
-from qwo.types import Adjacency, Indices
+from qwo.types import Adjacency, FloatArray, Indices
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,6 +55,9 @@ class Discovery:
         Every parameter as it was used, the seed included.
     versions : mapping
         Versions of the packages that took part, and how the compiled core was built.
+    evidence : Evidence or None
+        How strong the edges are, beside what chance alone gives at their price; None for exact
+        moments and for engines other than the exact BIC.
     """
 
     cpdag: Adjacency
@@ -64,6 +71,7 @@ class Discovery:
     seconds: float
     params: Mapping[str, Any]
     versions: Mapping[str, Any]
+    evidence: Evidence | None = None
 
     def __post_init__(self) -> None:
         for array in (self.cpdag, self.dag, self.order):
@@ -92,8 +100,46 @@ class Discovery:
         return tuple((a, mark, b) for a, mark, b in edges_of(self.names, self.cpdag))
 
     def to_frame(self) -> pd.DataFrame:
-        """The edges as a pandas data frame with the columns source, mark and target."""
-        return records_frame(Edge._fields, self.edges)
+        """The edges as a pandas data frame: source, mark, target, strength and false_rate.
+
+        The strength is what the edge adds to twice the log-likelihood, the false rate the chance
+        that an edge of its strength is none; NaN where they are not known.
+        """
+        columns = (*Edge._fields, "strength", "false_rate")
+        evidence = zip(self.edge_strengths.tolist(), self.edge_false_rates.tolist(), strict=True)
+        rows = [(*edge, *known) for edge, known in zip(self.edges, evidence, strict=True)]
+        return records_frame(columns, rows)
+
+    @property
+    def expected_false_edges(self) -> float:
+        """How many edges chance alone would give at this price: the false ones to expect.
+
+        0 for exact moments; NaN for engines other than the exact BIC.
+        """
+        if self.evidence is not None:
+            return self.evidence.expected_false
+        return 0.0 if math.isinf(self.params.get("n_samples", 0)) else math.nan
+
+    @property
+    def edge_strengths(self) -> FloatArray:
+        """What each of the `edges` adds to twice the log-likelihood; NaN where it is not known."""
+        return self._of_edges("strengths")
+
+    @property
+    def edge_false_rates(self) -> FloatArray:
+        """The chance that an edge of its strength is none, for each of the `edges`."""
+        return self._of_edges("false_rates")
+
+    def _of_edges(self, name: str) -> FloatArray:
+        if self.evidence is None:
+            return np.full(self.n_edges, math.nan)
+        pairs = np.sort([self.evidence.causes, self.evidence.effects], axis=0)
+        values = dict(
+            zip(zip(*pairs.tolist(), strict=True), getattr(self.evidence, name), strict=True)
+        )
+        places = {v: k for k, v in enumerate(self.names)}
+        ends = (sorted((places[a], places[b])) for a, _, b in self.edges)
+        return np.array([values[i, j] for i, j in ends], dtype=np.float64)
 
     def __repr__(self) -> str:
         directed = int((self.cpdag == 1).sum())

@@ -111,5 +111,7 @@ def _best_at(penalty: float, own: Discovery, found: Sequence[Discovery]) -> Disc
     best = _best([own, *found], penalty)
     if best is own:
         return own
-    params = {**best.params, "penalty_discount": penalty}
-    return replace(best, score=score_at(best, penalty), params=params)
+    params, evidence = {**best.params, "penalty_discount": penalty}, best.evidence
+    if evidence is not None:
+        evidence = replace(evidence, price=own.evidence.price) if own.evidence else None
+    return replace(best, score=score_at(best, penalty), params=params, evidence=evidence)

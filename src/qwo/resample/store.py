@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.discovery import Discovery
+from qwo.discovery.price import Evidence
 from qwo.errors import ArgumentError, FileFormatError, MergeError, MissingFileError
 from qwo.files import whole_file
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
@@ -61,6 +62,7 @@ def write_bootstrap(result: Bootstrap, path: str | os.PathLike[str]) -> None:
             "seconds": reference.seconds,
             "params": dict(reference.params),
             "versions": dict(reference.versions),
+            "evidence": None if reference.evidence is None else reference.evidence.to_dict(),
         },
     }
     text = json.dumps(header, ensure_ascii=False, allow_nan=False, default=_plain)
@@ -115,6 +117,7 @@ def _build(header: dict[str, Any], arrays: Arrays) -> Bootstrap:
     reference = dict(header["reference"])
     reference["trace"] = tuple((float(t), float(score)) for t, score in reference["trace"])
     reference["score"] = math.nan if reference["score"] is None else float(reference["score"])
+    evidence = reference.pop("evidence", None)
     knowledge = None
     if "knowledge_before" in arrays:
         matrices = [arrays[f"knowledge_{name}"].astype(np.bool_) for name in _KNOWLEDGE]
@@ -126,6 +129,7 @@ def _build(header: dict[str, Any], arrays: Arrays) -> Bootstrap:
             dag=arrays["reference_dag"].astype(np.int8),
             order=arrays["reference_order"].astype(np.intp),
             names=names,
+            evidence=None if evidence is None else Evidence.from_dict(evidence),
             **reference,
         ),
         directed_counts=arrays["directed_counts"].astype(np.int32),
