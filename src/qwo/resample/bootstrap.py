@@ -187,7 +187,8 @@ def _nothing_yet(
     resolved = options.resolved_knowledge(names)
     searched = options.expanded(len(names)).fingerprint()
     searched["replicate_time_limit"] = searched.pop("time_limit")
-    searched["penalty_discount"] = reference.params["penalty_discount"]
+    if searched["penalty_discount"] == "auto":
+        searched["penalty_discount"] = reference.params["penalty_discount"]
     params = choices | {
         "method": prepared.method,
         "n_samples": float(prepared.moments.n_samples),
