@@ -7,7 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from qwo.discovery.price import NullEdges, as_quantile, edge_evidence, first_price
+import qwo
+from qwo.discovery.price import Evidence, NullEdges, as_quantile, edge_evidence, price_range
+from qwo.errors import DataWarning
 from qwo.graph import Knowledge
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
@@ -141,14 +143,131 @@ def test_no_edges_and_two_variables_have_evidence_too() -> None:
     assert evidence.best_price(4.5 * math.log(50)) >= 2 * math.log(50)
 
 
-def test_the_first_price_rises_where_chance_would_crowd_the_search() -> None:
-    least = 2 * math.log(100)
-    assert first_price(10, 100, least) == least
-    assert first_price(2, 100, least) == least
-    wide = first_price(2000, 100, least)
-    pairs = 2000 * 1999 / 2
-    assert NullEdges(100.0, np.array([pairs]), 1.0).expected(_prices(wide))[0] == pytest.approx(200)
+def test_prices_rise_where_chance_would_crowd_the_search() -> None:
+    unit = math.log(100)
+    for n in (1, 2, 10):
+        assert price_range(n, 100, 0.0) == (2 * unit, 4.5 * unit)
+    assert price_range(10, 100, 3.0) == (2 * unit + 3, 4.5 * unit + 3)
+    null = NullEdges(100.0, np.array([3000 * 2999 / 2]), 1.0)
+    low, high = price_range(3000, 100, 0.0)
+    assert null.expected(_prices(low, high)) == pytest.approx([300, 0.01], rel=1e-6)
 
 
 def test_quantiles_are_finite_for_what_chance_never_reaches() -> None:
     assert np.isfinite(as_quantile(np.array([0.0, 1e-320, 1.0]))).all()
+
+
+def _wide_table() -> tuple[FloatArray, FloatArray]:
+    data, dag, _ = simulate("er", n_variables=100, n_samples=200, degree=4, random_state=1)
+    return data, qwo.to_cpdag(dag)
+
+
+def test_strong_effects_in_a_wide_table_have_fewer_false_edges() -> None:
+    data, truth = _wide_table()
+    habit = qwo.discover(data, penalty_discount=2.0, restarts=0, random_state=0)
+    auto = qwo.discover(data, penalty_discount="auto", restarts=0, random_state=0)
+    assert habit.expected_false_edges > 5
+    assert auto.expected_false_edges < 0.5
+    assert auto.params["penalty_chosen"]
+    assert not habit.params["penalty_chosen"]
+    errors = [qwo.compare(found.cpdag, truth).shd_cpdag for found in (habit, auto)]
+    assert errors[1] < errors[0] / 3
+
+
+def test_auto_is_the_search_at_the_price_found_for_any_number_of_threads() -> None:
+    data, _, _ = simulate("er", n_variables=30, n_samples=60, degree=3, random_state=2)
+    options = {"restarts": 40, "random_state": 3}
+    auto = qwo.discover(data, penalty_discount="auto", n_jobs=2, **options)
+    price = auto.params["penalty_discount"]
+    assert 2 < price < 4.5
+    given = qwo.discover(data, penalty_discount=price, **options)
+    assert (auto.dag == given.dag).all()
+    assert auto.score == given.score
+    assert auto.expected_false_edges == given.expected_false_edges
+
+
+def test_exact_moments_need_no_price() -> None:
+    model = qwo.simulation.random_model("er", n_variables=6, degree=2, random_state=0)
+    moments = Moments.from_covariance(model.covariance(), None)
+    found = qwo.discover(moments, penalty_discount="auto", random_state=0)
+    assert found.params["penalty_discount"] == 2
+    assert not found.params["penalty_chosen"]
+    assert found.expected_false_edges == 0
+    assert np.isnan(found.edge_false_rates).all()
+
+
+def test_other_engines_keep_the_habit() -> None:
+    data, _, _ = simulate("er", n_variables=5, n_samples=300, degree=2, random_state=0)
+    found = qwo.discover(data, penalty_discount="auto", engine="qwo", random_state=0)
+    assert found.params["penalty_discount"] == 2
+    assert math.isnan(found.expected_false_edges)
+    assert found.to_frame()["false_rate"].isna().all()
+
+
+@pytest.mark.filterwarnings("ignore::qwo.errors.DataWarning")
+def test_a_chosen_price_takes_the_place_of_the_extended_bic() -> None:
+    data, _, _ = simulate("er", n_variables=60, n_samples=40, degree=2, random_state=0)
+    auto = qwo.discover(data, penalty_discount="auto", restarts=0, random_state=0)
+    assert auto.params["gamma"] == 0
+    assert auto.params["penalty_discount"] > 2.5
+    both = qwo.discover(data, penalty_discount="auto", gamma=0.5, restarts=0, random_state=0)
+    assert both.params["gamma"] == 0.5
+    assert both.evidence is not None
+    wanted = both.params["penalty_discount"] * math.log(40) + math.log(60)
+    assert both.evidence.price == pytest.approx(wanted)
+
+
+def test_few_samples_keep_the_habit_and_say_so() -> None:
+    data, _, _ = simulate("er", n_variables=4, n_samples=15, degree=2, random_state=0)
+    with pytest.warns(DataWarning, match="15 samples are too few to choose the price"):
+        found = qwo.discover(data, penalty_discount="auto", random_state=0)
+    assert found.params["penalty_discount"] == 2
+    assert not found.params["penalty_chosen"]
+
+
+def test_the_effective_sample_size_counts() -> None:
+    data, _, _ = simulate("er", n_variables=12, n_samples=300, degree=3, random_state=0)
+    data[np.random.default_rng(0).random(data.shape) < 0.2] = np.nan
+    with pytest.warns(DataWarning):
+        found = qwo.discover(data, missing="em", penalty_discount="auto", random_state=0)
+    assert found.evidence is not None
+    assert found.evidence.null.n_samples == found.params["n_samples"] < 300
+
+
+def test_resamples_keep_the_price_of_all_data() -> None:
+    data, _, _ = simulate("er", n_variables=20, n_samples=60, degree=3, random_state=5)
+    options = {"n_resamples": 6, "restarts": 0, "random_state": 0}
+    auto = qwo.bootstrap(data, penalty_discount="auto", **options)
+    price = auto.reference.params["penalty_discount"]
+    assert auto.params["penalty_discount"] == price > 2
+    given = qwo.bootstrap(data, penalty_discount=price, **options)
+    assert (auto.directed_counts == given.directed_counts).all()
+    assert (auto.undirected_counts == given.undirected_counts).all()
+
+
+def test_a_search_that_is_stopped_while_it_chooses_has_a_graph() -> None:
+    data, _ = _wide_table()
+    stopped = qwo.discover(data, penalty_discount="auto", callback=lambda _: True)
+    assert stopped.status == "stopped"
+    late = qwo.discover(data, penalty_discount="auto", time_limit=0.0)
+    assert late.status == "time limit"
+    assert late.dag.shape == (100, 100)
+
+
+def test_lists_of_candidates_have_a_price_too() -> None:
+    rng = np.random.default_rng(0)
+    data = rng.standard_normal((80, 1010))
+    data[:, 500:1000] += 2 * data[:, :500]
+    with pytest.warns(DataWarning, match="only 80 samples"):
+        found = qwo.discover(data, penalty_discount="auto", restarts=0, random_state=0)
+    assert found.params["penalty_discount"] > 3
+    assert found.n_edges == pytest.approx(500, abs=3)
+    assert found.expected_false_edges < 1
+
+
+def test_evidence_survives_as_plain_numbers() -> None:
+    moments, engine, price = _fitted((0.5, 2.0))
+    evidence = edge_evidence(moments, engine.dag(), engine.order, price)
+    again = Evidence.from_dict(evidence.to_dict())
+    assert again.expected_false == evidence.expected_false
+    assert (again.false_rates == evidence.false_rates).all()

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qwo.device import to_host
-from qwo.discovery.price import FEWEST_SAMPLES, LEAST, MOST, edge_evidence, first_price
+from qwo.discovery.price import FEWEST_SAMPLES, LEAST, edge_evidence, price_range
 from qwo.errors import ArgumentError, Cure, DataWarning
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
@@ -255,7 +255,7 @@ def choose_price(
         return choices, None
     unit, n = math.log(moments.n_samples), moments.n_variables
     extension = 2 * (choices.gamma or 0.0) * math.log(n)
-    low = first_price(n, moments.n_samples, LEAST * unit + extension)
+    low, high = price_range(n, moments.n_samples, extension)
     choices = replace(choices, penalty_discount=(low - extension) / unit)
     engine = make_engine(choices, moments, knowledge, order, dense)
     assert isinstance(engine, BicEngine)
@@ -270,7 +270,7 @@ def choose_price(
     if outcome.status != "converged":
         return choices, (engine, outcome)
     evidence = edge_evidence(moments, engine.dag(), outcome.order, low, knowledge)
-    price = evidence.best_price(MOST * unit + extension)
+    price = evidence.best_price(high)
     return replace(choices, penalty_discount=round((price - extension) / unit, 2)), None
 
 

@@ -33,7 +33,7 @@ from qwo.types import Adjacency, FloatArray, Indices
 
 LEAST, MOST = 2.0, 4.5
 """Penalty discounts between which the price is chosen. Below 2 nothing was gained on graphs with
-weak effects, and much lost on others; above 4.5 chance gives nothing any more."""
+weak effects, and much lost on others; above 4.5 chance gives nothing, unless a table is wide."""
 
 FEWEST_SAMPLES = 20
 """With fewer samples the strengths say too little, and the price is the least."""
@@ -41,6 +41,9 @@ FEWEST_SAMPLES = 20
 CROWDED = 0.1
 """False edges per variable that chance may give at the price of the first, short search: more would
 stand in each other's way, and take long to find."""
+
+NOTHING = 0.01
+"""Expected false edges that a higher price need not spare any more."""
 
 FALSE_COSTS = 2.5
 """True edges that are as bad to lose as a false one is to draw: it turns arrows around it too."""
@@ -237,12 +240,20 @@ def edge_evidence(
     return Evidence(null, price, causes, effects, strengths)
 
 
-def first_price(n_variables: int, n_samples: float, least: float) -> float:
-    """The price of the short search: the least one, or more where chance would give too much."""
-    chance = 2 * CROWDED / max(n_variables - 1, 1)
-    if chance >= 1:
-        return least
-    return max(least, -n_samples * math.log(betaincinv((n_samples - 2) / 2, 0.5, chance)))
+def price_range(n_variables: int, n_samples: float, extension: float) -> tuple[float, float]:
+    """The price of the short search and the highest one, with what gamma adds to both.
+
+    That is `LEAST` and `MOST` times log N, or more where so many variables are so few samples that
+    chance would crowd the search at the one, and still give something at the other.
+    """
+    unit, most = math.log(n_samples), max(n_variables * (n_variables - 1) / 2, 1.0)
+
+    def price(false_edges: float) -> float:
+        chance = min(false_edges / most, 1.0)
+        return -n_samples * math.log(betaincinv((n_samples - 2) / 2, 0.5, chance))
+
+    low = max(LEAST * unit + extension, price(CROWDED * n_variables))
+    return low, max(MOST * unit + extension, price(NOTHING))
 
 
 def as_quantile(chance: FloatArray) -> FloatArray:
