@@ -106,21 +106,53 @@ void check_required(const Lists& required, const Lists& candidates, int n) {
     }
 }
 
-ParentSets make_parent_sets(const MatrixIn& correlation, double n_samples, double penalty,
-                            Whole max_parents, const std::optional<MaskIn>& may_cause,
+// The variances of the variables; none if all are 1.
+std::vector<double> diagonal_of(const MatrixIn& matrix, int n) {
+    std::vector<double> diagonal(static_cast<std::size_t>(n));
+    for (std::size_t v = 0; v < diagonal.size(); ++v)
+        diagonal[v] = matrix.data()[v * (diagonal.size() + 1)];
+    const bool plain =
+        std::all_of(diagonal.begin(), diagonal.end(), [](double x) { return x == 1.0; });
+    return plain ? std::vector<double>{} : diagonal;
+}
+
+// A set of moments as it comes from Python: correlation matrix, N, price of an edge, most parents.
+using MomentsIn = std::tuple<MatrixIn, double, double, Whole>;
+
+MomentSet moment_set(const MomentsIn& given, int n, bool whole) {
+    const auto& [matrix, n_samples, price, max_parents] = given;
+    if (checked_correlation(matrix) != n)
+        throw Refusal("ShapeError", "all sets of moments must have the same variables");
+    const Score score{checked_number("n_samples", n_samples, 1.0),
+                      checked_number("price", price, 0.0)};
+    MomentSet set(correlation_rows(matrix, whole), score,
+                  checked_index("max_parents", max_parents, n));
+    set.variances = diagonal_of(matrix, n);
+    return set;
+}
+
+ParentSets make_parent_sets(const std::vector<MomentsIn>& moments, const OrderIn& which,
+                            const std::optional<MaskIn>& may_cause,
                             const std::optional<MaskIn>& precedes, Lists required,
                             const std::string& kernel, const OrderIn& candidates,
                             const OrderIn& ends, bool all_at_first) {
-    const int n = checked_correlation(correlation);
+    if (moments.empty())
+        throw Refusal("ShapeError", "there must be one set of moments at least");
+    const int n = checked_correlation(std::get<0>(moments.front()));
     Lists lists;
     if (ends.shape(0) > 0)
         lists = checked_lists("candidate", candidates, ends, n);
     check_required(required, lists, n);
     auto problem = std::make_shared<BicProblem>();
-    problem->correlation = correlation_rows(correlation, lists.empty());
-    problem->n_samples = checked_number("n_samples", n_samples, 1.0);
-    problem->penalty = checked_number("penalty", penalty, 0.0);
-    problem->max_parents = checked_index("max_parents", max_parents, n);
+    for (const MomentsIn& given : moments)
+        problem->sets.push_back(moment_set(given, n, lists.empty()));
+    if (which.shape(0) != 0 && which.shape(0) != static_cast<std::size_t>(n))
+        throw Refusal("ShapeError", "which must name one set for each of the variables, or none");
+    for (std::size_t v = 0; v < which.shape(0); ++v) {
+        problem->which.push_back(
+            checked_index("set", Whole{which.data()[v]}, static_cast<int>(moments.size())));
+    }
+    problem->penalty = problem->sets.front().score.price;
     problem->constraints.may_cause = to_bytes("may_cause", may_cause, n);
     problem->constraints.precedes = to_bytes("precedes", precedes, n);
     problem->constraints.required = std::move(required);
@@ -265,13 +297,15 @@ nb::dict counts_of(const InsertionSearch& search) {
 
 void bind_parent_sets(nb::module_& m) {
     nb::class_<ParentSets>(m, "ParentSets", "Parent sets by grow-shrink for a moving order.")
-        .def_static("create", &make_parent_sets, nb::arg("correlation").noconvert(),
-                    nb::arg("n_samples"), nb::arg("penalty"), nb::arg("max_parents"),
-                    nb::arg("may_cause").none().noconvert(), nb::arg("precedes").none().noconvert(),
-                    nb::arg("required"), nb::arg("kernels"), nb::arg("candidates").noconvert(),
-                    nb::arg("ends").noconvert(), nb::arg("all_at_first"),
-                    "Candidates of variable v are candidates[ends[v - 1] : ends[v]]; all if there "
-                    "are no ends, and until narrow() if all are at first.")
+        .def_static(
+            "create", &make_parent_sets, nb::arg("moments").noconvert(),
+            nb::arg("which").noconvert(), nb::arg("may_cause").none().noconvert(),
+            nb::arg("precedes").none().noconvert(), nb::arg("required"), nb::arg("kernels"),
+            nb::arg("candidates").noconvert(), nb::arg("ends").noconvert(), nb::arg("all_at_first"),
+            "Moments: tuples of correlation matrix, N, price of an edge, most parents; which "
+            "of them each variable has, the first if it is empty. "
+            "Candidates of variable v are candidates[ends[v - 1] : ends[v]]; all if there "
+            "are no ends, and until narrow() if all are at first.")
         .def("copy", [](const ParentSets& self) { return ParentSets(self); })
         .def("reset", &reset, nb::arg("order").noconvert())
         .def(

@@ -12,6 +12,7 @@ ParentFit::ParentFit(const BicProblem& problem, const Columns& columns, int chil
 }
 
 void ParentFit::start(const BicProblem& problem, const Columns& columns, int child) {
+    moments_ = &problem.moments_of(child);
     columns_ = &columns;
     child_ = child;
     own_ = columns.find(child);
@@ -21,7 +22,7 @@ void ParentFit::start(const BicProblem& problem, const Columns& columns, int chi
     rows_.clear();
     lengths_.clear();
     set_width(columns.width());
-    const double* correlations = problem.correlation.row(child);
+    const double* correlations = moments_->correlation.row(child);
     const int size = columns.size();
     if (columns.all()) {
         std::copy_n(correlations, size, c_.data());
@@ -30,6 +31,11 @@ void ParentFit::start(const BicProblem& problem, const Columns& columns, int chi
             c_[static_cast<std::size_t>(i)] = correlations[columns.variable(i)];
     }
     std::fill_n(s_.data(), size, 1.0);
+    if (!moments_->variances.empty()) {
+        for (int i = 0; i < size; ++i)
+            s_[static_cast<std::size_t>(i)] =
+                moments_->variances[static_cast<std::size_t>(columns.variable(i))];
+    }
     std::fill(c_.data() + size, c_.data() + width_, 0.0);
     std::fill(s_.data() + size, s_.data() + width_, 0.0);
 }
@@ -52,10 +58,9 @@ void ParentFit::set_width(int width) {
         capacity_ += padded(1);
 }
 
-const double* ParentFit::correlations(const BicProblem& problem, const Kernels& kern,
-                                      FitWorkspace& work, int variable) const {
-    const double* row = problem.correlation.row(variable);
-    if (columns_->all() && problem.correlation.stride >= width_)
+const double* ParentFit::correlations(const Kernels& kern, FitWorkspace& work, int variable) const {
+    const double* row = moments_->correlation.row(variable);
+    if (columns_->all() && moments_->correlation.stride >= width_)
         return row;
     if (work.correlations.size() < static_cast<std::size_t>(width_))
         work.correlations = Array(static_cast<std::size_t>(width_));
@@ -70,6 +75,7 @@ const double* ParentFit::correlations(const BicProblem& problem, const Kernels& 
 }
 
 void ParentFit::copy_head(const ParentFit& other) {
+    moments_ = other.moments_;
     columns_ = other.columns_;
     child_ = other.child_;
     own_ = other.own_;
@@ -133,9 +139,8 @@ int ParentFit::index_of(int parent) const {
     return -1;
 }
 
-void ParentFit::update_cost(const BicProblem& problem) {
-    cost_ = problem.n_samples * std::log(std::max(residual_variance(), determined)) +
-            problem.penalty * static_cast<double>(parents_.size());
+void ParentFit::update_cost() {
+    cost_ = moments_->score.cost(std::max(residual_variance(), determined), parents_.size());
 }
 
 double ParentFit::gain_r2(int u) const {
@@ -146,9 +151,9 @@ double ParentFit::gain_r2(int u) const {
     return c_[i] * c_[i] / (s_[i] * std::max(residual_variance(), determined));
 }
 
-void ParentFit::wanted(double worth_adding, const std::uint8_t* allowed, bool full,
-                       std::uint64_t* words) const {
-    const double threshold = worth_adding * std::max(residual_variance(), determined);
+void ParentFit::wanted(const std::uint8_t* allowed, std::uint64_t* words) const {
+    const bool full = is_full();
+    const double threshold = moments_->worth_adding * std::max(residual_variance(), determined);
     const double* c = c_.data();
     const double* s = s_.data();
     const int size = columns_->size();
@@ -171,13 +176,11 @@ void ParentFit::wanted(double worth_adding, const std::uint8_t* allowed, bool fu
     words[own_ / 64] &= ~(std::uint64_t{1} << (own_ % 64));
 }
 
-void ParentFit::add(const BicProblem& problem, const Kernels& kern, FitWorkspace& work,
-                    int parent) {
-    add_column(problem, kern, work, columns_->find(parent));
+void ParentFit::add(const Kernels& kern, FitWorkspace& work, int parent) {
+    add_column(kern, work, columns_->find(parent));
 }
 
-void ParentFit::add_column(const BicProblem& problem, const Kernels& kern, FitWorkspace& work,
-                           int column) {
+void ParentFit::add_column(const Kernels& kern, FitWorkspace& work, int column) {
     assert(column >= 0);
     const int k = size();
     const int parent = columns_->variable(column);
@@ -186,8 +189,8 @@ void ParentFit::add_column(const BicProblem& problem, const Kernels& kern, FitWo
     for (int i = 0; i < k; ++i)
         work.z[static_cast<std::size_t>(i)] = row(i)[column];
     double* added = place_for(k);
-    kern.residual_row(width_, correlations(problem, kern, work, parent), k, rows_.data(),
-                      work.z.data(), added);
+    kern.residual_row(width_, correlations(kern, work, parent), k, rows_.data(), work.z.data(),
+                      added);
     const double scale = 1.0 / std::sqrt(std::max(added[column], determined));
     double* coefficients = added + width_;
     std::fill_n(coefficients, k, 0.0);
@@ -266,7 +269,7 @@ void ParentFit::add_required(const BicProblem& problem, const Kernels& kern, Fit
     if (problem.constraints.required.empty())
         return;
     for (int p : problem.constraints.required[static_cast<std::size_t>(child_)]) {
-        add(problem, kern, work, p);
+        add(kern, work, p);
     }
     n_required_ = size();
 }
@@ -307,24 +310,24 @@ void ParentFit::grow_shrink(const BicProblem& problem, const Kernels& kern, FitW
     }
     double lowest = std::numeric_limits<double>::infinity();
     for (;;) {
-        while (size() < problem.max_parents && residual_variance() > determined) {
+        while (!is_full() && residual_variance() > determined) {
             const int column =
                 kern.best_candidate(columns_->size(), c_.data(), s_.data(), place, limit, allowed,
-                                    determined, work.worth_adding * residual_variance());
+                                    determined, moments_->worth_adding * residual_variance());
             if (column < 0)
                 break;
-            add_column(problem, kern, work, column);
+            add_column(kern, work, column);
         }
         bool dropped = false;
         for (;;) {
             double loss = 0.0;
             const int j = weakest(kern, work, loss);
-            if (j < 0 || loss >= work.worth_keeping * residual_variance())
+            if (j < 0 || loss >= moments_->worth_keeping * residual_variance())
                 break;
             drop(kern, work, j);
             dropped = true;
         }
-        update_cost(problem);
+        update_cost();
         // Every step lowers the cost; where rounding has the last word, stop.
         if (!dropped || !(cost_ < lowest))
             return;
@@ -337,18 +340,18 @@ void ParentFit::refresh(const BicProblem& problem, const Kernels& kern, FitWorks
     const int n_required = n_required_;
     start(problem, *columns_, child_);
     for (int p : chosen)
-        add(problem, kern, work, p);
+        add(kern, work, p);
     n_required_ = n_required;
-    update_cost(problem);
+    update_cost();
 }
 
 void ParentFit::rebuild(const BicProblem& problem, const Kernels& kern, FitWorkspace& work,
                         const ParentFit& other, const Columns& columns) {
     start(problem, columns, other.child_);
     for (int p : other.parents_)
-        add(problem, kern, work, p);
+        add(kern, work, p);
     n_required_ = other.n_required_;
-    update_cost(problem);
+    update_cost();
 }
 
 } // namespace qwo

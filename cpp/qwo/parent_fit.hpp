@@ -15,52 +15,18 @@
 // precision however collinear the parents are.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "qwo/columns.hpp"
-#include "qwo/constraints.hpp"
 #include "qwo/kernels.hpp"
 #include "qwo/matrix.hpp"
+#include "qwo/problem.hpp"
 
 namespace qwo {
 
-// A symmetric matrix that someone else owns. Rows may be longer than n: what follows is zero then.
-struct CorrelationRows {
-    std::shared_ptr<const void> owner;
-    const double* values = nullptr;
-    int n = 0;
-    int stride = 0;
-
-    const double* row(int i) const {
-        return values + static_cast<std::size_t>(i) * static_cast<std::size_t>(stride);
-    }
-};
-
-// What all fits of one search share: data, score, constraints. Never changes.
-struct BicProblem {
-    CorrelationRows correlation;
-    double n_samples = 0.0;
-    double penalty = 0.0; // the price of one edge, c log N
-    int max_parents = 0;
-    Constraints constraints;
-
-    int n() const { return correlation.n; }
-    // An edge pays if the squared partial correlation exceeds the first, or, seen from the model
-    // with it, if dropping it raises the residual variance by more than this share. The margins
-    // keep rounding from adding and dropping the same edge for ever.
-    double worth_adding() const { return -std::expm1(-penalty / n_samples) * (1.0 + 1e-10); }
-    double worth_keeping() const { return std::expm1(penalty / n_samples) * (1.0 - 1e-10); }
-};
-
-// Scratch for the updates of fits, one for each thread, and what they would compute again and
-// again.
+// Scratch for the updates of fits, one for each thread.
 struct FitWorkspace {
-    explicit FitWorkspace(const BicProblem& problem)
-        : worth_adding(problem.worth_adding()), worth_keeping(problem.worth_keeping()) {}
-    double worth_adding, worth_keeping;
     std::vector<double> z, losses, precisions, turned;
     std::vector<std::int32_t> places;
     Array direction, correlations;
@@ -101,10 +67,12 @@ class ParentFit {
 
     // Bit i of `words` says whether the variable of column i would pay for itself as a parent, as
     // gain_r2 has it; none does if the fit is full.
-    void wanted(double worth_adding, const std::uint8_t* allowed, bool full,
-                std::uint64_t* words) const;
+    void wanted(const std::uint8_t* allowed, std::uint64_t* words) const;
+    // Whether u would pay for itself, as far as the moments say.
+    bool would_pay(int u) const { return gain_r2(u) > moments_->worth_adding; }
+    bool is_full() const { return size() >= moments_->max_parents; }
 
-    void add(const BicProblem& problem, const Kernels& kern, FitWorkspace& work, int parent);
+    void add(const Kernels& kern, FitWorkspace& work, int parent);
     void drop(const Kernels& kern, FitWorkspace& work, int index);
 
     // Puts in the parents that the constraints require, which are never dropped.
@@ -141,15 +109,15 @@ class ParentFit {
     void start(const BicProblem& problem, const Columns& columns, int child);
     void set_width(int width);
     // The correlations of a variable with those of the columns, zero from there to `width_`.
-    const double* correlations(const BicProblem& problem, const Kernels& kern, FitWorkspace& work,
-                               int variable) const;
-    void add_column(const BicProblem& problem, const Kernels& kern, FitWorkspace& work, int column);
+    const double* correlations(const Kernels& kern, FitWorkspace& work, int variable) const;
+    void add_column(const Kernels& kern, FitWorkspace& work, int column);
     void reserve(int size);
     void copy_head(const ParentFit& other);
-    void update_cost(const BicProblem& problem);
+    void update_cost();
     // The parent whose loss raises the residual variance least, and that loss; -1 if none may go.
     int weakest(const Kernels& kern, FitWorkspace& work, double& loss) const;
 
+    const MomentSet* moments_ = nullptr; // those of the child
     const Columns* columns_ = nullptr;
     int child_ = -1;
     int own_ = -1;       // the column of the child

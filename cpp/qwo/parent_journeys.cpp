@@ -9,7 +9,7 @@
 namespace qwo {
 
 bool ParentSets::wants(const ParentFit& fit, int candidate) const {
-    if (!(fit.gain_r2(candidate) > work_.worth_adding) || is_full(fit))
+    if (!fit.would_pay(candidate) || fit.is_full())
         return false;
     const std::uint8_t* allowed = problem_->constraints.allowed_parents(fit.child(), n());
     return allowed == nullptr || allowed[candidate] != 0;
@@ -31,7 +31,7 @@ void ParentSets::lose(ParentFit& fit, int candidate, int limit) {
 void ParentSets::gain(ParentFit& fit, int candidate, int limit) {
     if (!wants(fit, candidate))
         return;
-    fit.add(*problem_, *kernels_, work_, candidate);
+    fit.add(*kernels_, work_, candidate);
     fit.grow_shrink(*problem_, *kernels_, work_, place_.data(), limit);
 }
 

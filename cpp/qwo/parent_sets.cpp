@@ -27,7 +27,7 @@ std::shared_ptr<const Columns> columns_of(std::vector<std::int32_t> variables) {
 
 ParentSets::ParentSets(std::shared_ptr<const BicProblem> problem, const Kernels& kernels,
                        const std::vector<std::vector<std::int32_t>>& candidates, bool all_at_first)
-    : problem_(std::move(problem)), kernels_(&kernels), work_(*problem_),
+    : problem_(std::move(problem)), kernels_(&kernels),
       everyone_(std::make_shared<const Columns>(problem_->n())),
       place_(static_cast<std::size_t>(problem_->n()), after_all), wanted_by_(n(), n()),
       children_(n(), n()), indexed_parents_(static_cast<std::size_t>(n())),
@@ -53,12 +53,11 @@ void ParentSets::make_room_for_wishes() {
 }
 
 ParentSets::ParentSets(const ParentSets& other)
-    : problem_(other.problem_), kernels_(other.kernels_), work_(*problem_),
-      everyone_(other.everyone_), place_(other.place_), columns_(other.columns_),
-      later_(other.later_), walks_(other.walks_), fits_(other.fits_), cost_(other.cost_),
-      wants_(other.wants_), wanted_by_(other.wanted_by_), children_(other.children_),
-      indexed_parents_(other.indexed_parents_), checked_(other.checked_),
-      saved_in_(static_cast<std::size_t>(n()), 0) {
+    : problem_(other.problem_), kernels_(other.kernels_), everyone_(other.everyone_),
+      place_(other.place_), columns_(other.columns_), later_(other.later_), walks_(other.walks_),
+      fits_(other.fits_), cost_(other.cost_), wants_(other.wants_), wanted_by_(other.wanted_by_),
+      children_(other.children_), indexed_parents_(other.indexed_parents_),
+      checked_(other.checked_), saved_in_(static_cast<std::size_t>(n()), 0) {
     set_order(other.order_);
 }
 
@@ -110,7 +109,7 @@ void ParentSets::load(const ParentSetsState& state) {
         ParentFit& fit = begin_fit(v);
         const std::vector<int>& parents = state.parents[static_cast<std::size_t>(v)];
         for (std::size_t k = fit.parents().size(); k < parents.size(); ++k)
-            fit.add(*problem_, *kernels_, work_, parents[k]);
+            fit.add(*kernels_, work_, parents[k]);
         fit.refresh(*problem_, *kernels_, work_);
         index(v);
     }
@@ -242,7 +241,7 @@ void ParentSets::find_wanted(const ParentFit& fit, std::uint64_t* words) const {
     // Candidates are all allowed.
     const std::uint8_t* allowed =
         fit.columns().all() ? problem_->constraints.allowed_parents(fit.child(), n()) : nullptr;
-    fit.wanted(work_.worth_adding, allowed, is_full(fit), words);
+    fit.wanted(allowed, words);
 }
 
 void ParentSets::index(int u) {

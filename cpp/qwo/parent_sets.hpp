@@ -140,9 +140,6 @@ class ParentSets {
     void gain(ParentFit& fit, int candidate, int limit);
     bool wants(const ParentFit& fit, int candidate) const;
     bool wishes(int v, int candidate) const; // the same for the fit of v, from the bits
-    bool is_full(const ParentFit& fit) const {
-        return static_cast<int>(fit.parents().size()) >= problem_->max_parents;
-    }
     // The columns whose variables the fit would take as parents, as bits.
     void find_wanted(const ParentFit& fit, std::uint64_t* words) const;
 

@@ -23,6 +23,7 @@ from qwo.order.bic import BicEngine
 from qwo.order.local_score import LocalScoreEngine
 from qwo.order.qwo import QwoEngine
 from qwo.order.reference_engine import ReferenceEngine
+from qwo.order.score import BIC
 
 N = 6
 HUGE = 10**30
@@ -172,8 +173,10 @@ def _states(engine: BicEngine) -> Iterator[Call]:
 def _constructions() -> Iterator[Call]:
     data = moments()
     options: dict[str, list[Any]] = {
-        "penalty_discount": [0, -1, math.nan, math.inf, "x", None, [2]],
-        "gamma": [-1, math.nan, math.inf, "x", None],
+        "penalty_discount": [0, -1, math.nan, math.inf, "x", [2]],
+        "gamma": [-1, math.nan, math.inf, "x"],
+        "score": [3, "bic", BIC],
+        "moments_of": [[0], [1] * N, [-1] * N, 3, [0.5] * N, "x"],
         "max_parents": [-1, 1.5, math.nan, "x", [1]],
         "order": [[0], [0] * N, [N] * N, 3, "x", [None] * N],
         "kernels": ["mmx", 3, b""],
@@ -198,11 +201,10 @@ def _parent_sets() -> Iterator[Call]:
     correlation = np.ascontiguousarray(moments().correlation)
     none = np.empty(0, np.int64)
     mask = np.ones((N, N), np.uint8)
+    right = correlation, 60.0, 8.0, 3
     fit: dict[str, Any] = {
-        "correlation": correlation,
-        "n_samples": 60.0,
-        "penalty": 8.0,
-        "max_parents": 3,
+        "moments": [right],
+        "which": none,
         "may_cause": None,
         "precedes": None,
         "required": [],
@@ -211,11 +213,16 @@ def _parent_sets() -> Iterator[Call]:
         "ends": none,
         "all_at_first": False,
     }
+    matrices = [correlation[:3], np.empty((0, 0)), np.full((N, N), np.nan), mask, None]
     wrong: dict[str, list[Any]] = {
-        "correlation": [correlation[:3], np.empty((0, 0)), np.full((N, N), np.nan), mask, None],
-        "n_samples": [0.0, -1.0, math.nan, math.inf, "x"],
-        "penalty": [-1.0, math.nan, math.inf, None],
-        "max_parents": [-1, N, HUGE, 1.5, None],
+        "moments": [
+            *([(bad, *right[1:])] for bad in matrices),
+            *([(correlation, bad, 8.0, 3)] for bad in (0.0, -1.0, math.nan, math.inf, "x")),
+            *([(correlation, 60.0, bad, 3)] for bad in (-1.0, math.nan, math.inf, None)),
+            *([(correlation, 60.0, 8.0, bad)] for bad in (-1, N, HUGE, 1.5, None)),
+            *([], None, [right, (np.eye(3), 60.0, 8.0, 2)], [right[:2]]),
+        ],
+        "which": [np.zeros(2, np.int64), np.ones(N, np.int64), np.full(N, -1), mask, None],
         "may_cause": [mask[:2], mask.astype(float), 3],
         "precedes": [np.ones((2, 2), np.uint8), "x"],
         "required": [[[1]], [[N]] * N, [[-1]] * N, [[0]] * N, [[1, 1], *[[]] * (N - 1)], 3],

@@ -24,12 +24,16 @@ from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.order.build import check_kernels
 from qwo.order.protocol import Changes, EngineBase, as_integers, check_block, check_order
+from qwo.order.score import Score, score_from
 from qwo.types import Adjacency, FloatArray, Indices
 
 CompiledSearch = _core.InsertionSearch
 
 Flat = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 """Lists one after the other, and where each ends."""
+
+MomentSet = tuple[FloatArray, float, float, int]
+"""Correlation matrix, N, price of an edge, most parents."""
 
 BicState = tuple[npt.NDArray[np.int64], Flat, Flat, float]
 """What a `BicEngine` has come to, a few numbers per variable; see `BicEngine.state`."""
@@ -56,13 +60,15 @@ class BicEngine(EngineBase):
 
     Parameters
     ----------
-    moments : Moments
-        The data.
-    penalty_discount : float
-        c of the score 2·loglik - c·k·log N; 1 is the textbook BIC.
-    gamma : float
-        The extended BIC of Chen and Chen (2008) adds 2·gamma·log n to the price of an edge, which
-        makes up for the number of edges that could be there; 0 is the plain BIC.
+    moments : Moments or sequence of Moments
+        The data. Several are those of several sets of rows, of the same variables.
+    score : Score, optional
+        What an edge costs, as ``BIC(2)``, the default, says it.
+    penalty_discount, gamma : float, optional
+        Short forms of ``BIC(penalty_discount, gamma)``.
+    moments_of : sequence of int, optional
+        Which of several moments each variable is explained from, with their N in likelihood and
+        price: those of the rows in which nobody has set its value, say. The first if not given.
     knowledge : ResolvedKnowledge, optional
         Forbidden edges are never drawn, required ones always; moves must respect its precedence.
     max_parents : int, optional
@@ -82,10 +88,12 @@ class BicEngine(EngineBase):
 
     def __init__(
         self,
-        moments: Moments,
+        moments: Moments | Sequence[Moments],
         *,
-        penalty_discount: float = 2.0,
-        gamma: float = 0.0,
+        score: Score | None = None,
+        penalty_discount: float | None = None,
+        gamma: float | None = None,
+        moments_of: Sequence[int] | Indices | None = None,
         knowledge: ResolvedKnowledge | None = None,
         max_parents: int | None = None,
         order: Sequence[int] | Indices | None = None,
@@ -93,17 +101,13 @@ class BicEngine(EngineBase):
         candidates: Sequence[Indices] | None = None,
         all_at_first: bool = False,
     ) -> None:
-        if not isinstance(moments, Moments):
-            raise ArgumentError(f"moments must be qwo.Moments; got a {type(moments).__name__}")
-        if not (math.isfinite(penalty_discount) and penalty_discount > 0):
-            raise ArgumentError(f"penalty_discount must be above 0; got {penalty_discount}")
-        if not (math.isfinite(gamma) and gamma >= 0):
-            raise ArgumentError(f"gamma must not be negative; got {gamma}")
-        n = moments.n_variables
-        self.moments = moments
-        self.n_samples = ORACLE_SAMPLES if moments.is_oracle else float(moments.n_samples)
-        self.penalty = penalty_discount * math.log(self.n_samples) + 2 * gamma * math.log(n)
-        self.max_parents = min(n - 1, _most_parents(self.n_samples, max_parents))
+        self._sources = _as_sources(moments)
+        self.moments = self._sources[0]
+        self.score = score_from(score, penalty_discount, gamma)
+        n = self.moments.n_variables
+        self._which = _which(moments_of, n, len(self._sources))
+        self._problem = [_moment_set(own, self.score, max_parents) for own in self._sources]
+        _, self.n_samples, self.penalty, self.max_parents = self._problem[0]
         self._n = n
         self._knowledge = knowledge
         self._kernels = check_kernels(kernels)
@@ -118,10 +122,8 @@ class BicEngine(EngineBase):
         self, candidates: Sequence[Indices] | None, all_at_first: bool
     ) -> _core.ParentSets:
         return _core.ParentSets.create(
-            self.moments.correlation,
-            self.n_samples,
-            self.penalty,
-            self.max_parents,
+            self._problem,
+            self._which,
             *_constraints(self._knowledge),
             self._kernels,
             *_candidates(candidates, self._knowledge, self._n),
@@ -280,6 +282,40 @@ class BicEngine(EngineBase):
     def release(self, mark: int) -> None:
         """Keep the present state; the mark and all after it end."""
         self._sets.release(mark)
+
+
+def _as_sources(moments: Moments | Sequence[Moments]) -> tuple[Moments, ...]:
+    """One or several moments of the same variables."""
+    sources = (moments,) if isinstance(moments, Moments) else tuple(moments)
+    for own in sources:
+        if not isinstance(own, Moments):
+            raise ArgumentError(f"moments must be qwo.Moments; got a {type(own).__name__}")
+        if own.names != sources[0].names:
+            raise ArgumentError("several moments must be of the same variables, in the same order")
+    if not sources:
+        raise ArgumentError("there must be one set of moments at least")
+    return sources
+
+
+def _which(given: Sequence[int] | Indices | None, n: int, count: int) -> npt.NDArray[np.int64]:
+    """Which of several moments each variable has; empty for the first."""
+    if given is None:
+        return np.empty(0, np.int64)
+    which = as_integers(given)
+    if len(which) != n or not (which.min() >= 0 and which.max() < count):
+        raise ArgumentError(
+            f"moments_of must give one of 0 … {count - 1} for each of the {n} variables; "
+            f"got {which.tolist()[:8]}"
+        )
+    return which
+
+
+def _moment_set(moments: Moments, score: Score, max_parents: int | None) -> MomentSet:
+    """Moments as the core takes them: correlation matrix, N, price of an edge, most parents."""
+    n = moments.n_variables
+    size = ORACLE_SAMPLES if moments.is_oracle else float(moments.n_samples)
+    most = min(n - 1, _most_parents(size, max_parents))
+    return moments.correlation, size, score.price(n, size), most
 
 
 def _most_parents(n_samples: float, given: int | None) -> int:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from scipy.special import ndtri
 
 from qwo.errors import ArgumentError, SampleSizeError
 
 
+@runtime_checkable
 class EdgeTest(Protocol):
     """A rule that becomes a threshold on r² for a given problem."""
 
@@ -123,6 +124,7 @@ def edge_test(
     *,
     n_variables: int,
     n_samples: float | None,
+    test: EdgeTest | None = None,
 ) -> EdgeTest:
     """The edge test that the arguments ask for.
 
@@ -137,7 +139,11 @@ def edge_test(
     n_samples : float or None
         Number of samples N; infinite or None for an exact (oracle) covariance. The thresholds of
         both tests tend to zero as N grows, so that an oracle has only rounding to allow for.
+    test : EdgeTest, optional
+        A test as an object, which is taken as it is; the others are short forms of one.
     """
+    if test is not None:
+        return _given_test(test, penalty_discount, alpha)
     if penalty_discount is not None and alpha is not None:
         raise ArgumentError(
             f"penalty_discount = {penalty_discount} asks for the BIC rule and alpha = {alpha} for "
@@ -150,3 +156,16 @@ def edge_test(
         asked = FisherZ(paper_level(n_variables) if alpha is None else alpha)
     oracle = n_samples is None or math.isinf(n_samples)
     return AbsoluteTolerance() if oracle else asked
+
+
+def _given_test(test: EdgeTest, penalty_discount: float | None, alpha: float | None) -> EdgeTest:
+    if penalty_discount is not None or alpha is not None:
+        raise ArgumentError(
+            "a test was given, and penalty_discount or alpha besides, which are short forms of "
+            "one; give one of them"
+        )
+    if not isinstance(test, EdgeTest):
+        raise ArgumentError(
+            f"the test, a {type(test).__name__}, has no method threshold(n_variables, n_samples)"
+        )
+    return test

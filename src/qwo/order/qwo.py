@@ -18,7 +18,7 @@ from qwo.device import array_module
 from qwo.errors import ArgumentError, EngineError
 from qwo.moments import Moments
 from qwo.order.build import check_kernels
-from qwo.order.edge_test import edge_test
+from qwo.order.edge_test import EdgeTest, edge_test
 from qwo.order.linalg import inverse_cholesky as invert
 from qwo.order.objective import CappedLikelihood, ObjectiveName, objective_for
 from qwo.order.protocol import Changes, as_index, as_integers, check_order
@@ -55,8 +55,10 @@ class QwoEngine:
         Moments with a regular correlation matrix, or a covariance or correlation matrix.
     n_samples : float, optional
         N of a matrix given as an array; an exact one (N = ∞) if not given.
+    test : EdgeTest, optional
+        When a partial correlation is an edge, as ``FisherZ(0.01)`` or ``BicRule(2)`` say it.
     penalty_discount, alpha : float, optional
-        The edge test, as for `qwo.order.edge_test.edge_test`.
+        Short forms of a test, as for `qwo.order.edge_test.edge_test`.
     objective : {"likelihood", "edges"}
         The cost: the capped likelihood, or the number of edges of G^π. With N = ∞ both mean the
         number of edges.
@@ -82,6 +84,7 @@ class QwoEngine:
         moments: Moments | npt.ArrayLike,
         n_samples: float | None = None,
         *,
+        test: EdgeTest | None = None,
         penalty_discount: float | None = None,
         alpha: float | None = None,
         objective: ObjectiveName = "likelihood",
@@ -94,7 +97,7 @@ class QwoEngine:
         self._xp = array_module(device)
         self.moments = as_given_moments(moments, n_samples)
         n, size = self.moments.n_variables, self.moments.n_samples
-        rule = edge_test(penalty_discount, alpha, n_variables=n, n_samples=size)
+        rule = edge_test(penalty_discount, alpha, n_variables=n, n_samples=size, test=test)
         self.tau = rule.threshold(n, size)
         self.objective = objective_for(objective, size)
         self._n = n

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.moments import Moments
-from qwo.order.edge_test import edge_test
+from qwo.order.edge_test import EdgeTest, edge_test
 from qwo.order.objective import ObjectiveName, objective_for, squared_partial_correlations
 from qwo.order.protocol import EngineBase, as_index, check_block, check_mark, check_order
 from qwo.order.qwo import as_given_moments
@@ -41,7 +41,7 @@ class ReferenceEngine(EngineBase):
 
     Parameters
     ----------
-    moments, n_samples, penalty_discount, alpha, objective, order
+    moments, n_samples, test, penalty_discount, alpha, objective, order
         As for `qwo.order.qwo.QwoEngine`.
     """
 
@@ -52,6 +52,7 @@ class ReferenceEngine(EngineBase):
         moments: Moments | npt.ArrayLike,
         n_samples: float | None = None,
         *,
+        test: EdgeTest | None = None,
         penalty_discount: float | None = None,
         alpha: float | None = None,
         objective: ObjectiveName = "likelihood",
@@ -59,7 +60,7 @@ class ReferenceEngine(EngineBase):
     ) -> None:
         self.moments = as_given_moments(moments, n_samples)
         n, size = self.moments.n_variables, self.moments.n_samples
-        rule = edge_test(penalty_discount, alpha, n_variables=n, n_samples=size)
+        rule = edge_test(penalty_discount, alpha, n_variables=n, n_samples=size, test=test)
         self.tau = rule.threshold(n, size)
         self.objective = objective_for(objective, size)
         self._whitening = whitening_matrix(self.moments.correlation)
