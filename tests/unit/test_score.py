@@ -14,6 +14,8 @@ from qwo.order.edge_test import BicRule, FisherZ
 from qwo.order.qwo import QwoEngine
 from qwo.order.reference_engine import ReferenceEngine
 from qwo.order.score import BIC, worth_adding, worth_keeping
+from qwo.search import insertion, insertion_search_of
+from qwo.search.bic_insertion import bic_insertion
 from tests.helpers.bic_oracle import sample
 
 
@@ -61,6 +63,13 @@ def test_engines_take_edge_tests(engine: type[QwoEngine]) -> None:
     np.testing.assert_array_equal(
         engine(moments, test=BicRule(3)).dag(), engine(moments, penalty_discount=3).dag()
     )
+
+
+def test_engines_name_their_insertion_search() -> None:
+    moments = sample(3, 8, 100, 3.0)
+    assert insertion_search_of(BicEngine(moments)) is bic_insertion
+    for engine in (QwoEngine(moments), ReferenceEngine(moments)):
+        assert insertion_search_of(engine) is insertion
 
 
 def test_an_object_and_its_short_form_are_refused_together() -> None:

@@ -23,7 +23,15 @@ from qwo.order.linalg import precision_matrix
 from qwo.order.protocol import OrderEngine
 from qwo.order.qwo import QwoEngine
 from qwo.order.reference_engine import ReferenceEngine
-from qwo.search import Control, SearchOutcome, grasp, hill_climbing, insertion
+from qwo.parallel import count_workers
+from qwo.search import (
+    Control,
+    SearchOutcome,
+    grasp,
+    hill_climbing,
+    insertion,
+    insertion_search_of,
+)
 from qwo.search.bic_insertion import bic_insertion
 from qwo.types import FloatArray, Indices
 
@@ -233,7 +241,10 @@ def make_engine(
     objective = choices.objective or ("edges" if choices.search == "grasp" else "likelihood")
     if choices.engine == "reference":
         return ReferenceEngine(moments, order=order, objective=objective, **test)
-    return QwoEngine(moments, order=order, objective=objective, device=choices.device, **test)
+    threads = count_workers(choices.n_jobs)
+    return QwoEngine(
+        moments, order=order, objective=objective, threads=threads, device=choices.device, **test
+    )
 
 
 def choose_price(
@@ -298,10 +309,10 @@ def make_search(
             "control": control,
             "random_state": rng,
         }
-        if choices.search == "insertion" and isinstance(engine, BicEngine):
+        if choices.search == "insertion" and insertion_search_of(engine) is bic_insertion:
             n = engine.n_variables
             thorough = n <= THOROUGH_UP_TO
-            return bic_insertion(
+            return insertion_search_of(engine)(
                 engine,
                 restarts=restarts,
                 patience=5 * restarts if thorough else 0,
@@ -318,8 +329,6 @@ def make_search(
                 option="cluster",
             )
         if choices.search == "insertion":
-            if isinstance(engine, QwoEngine):
-                engine.threads = n_jobs
             return insertion(engine, perturbations=restarts, **shared)
         return _with_restarts(_once(choices), engine, restarts, shared)
 

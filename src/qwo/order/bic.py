@@ -86,6 +86,9 @@ class BicEngine(EngineBase):
         first descent: the parents that a variable needs while the order is rough may be on no list.
     """
 
+    insertion_search = "compiled"
+    """The search that knows this engine from inside, for `qwo.search.insertion_search_of`."""
+
     def __init__(
         self,
         moments: Moments | Sequence[Moments],
