@@ -114,7 +114,7 @@ def test_without_a_cuda_device_there_is_an_error_that_says_so(cupy: NumpyAsCupy)
 
 
 def test_other_devices_are_refused() -> None:
-    with pytest.raises(ArgumentError, match="'tpu'; wanted 'cpu' or 'gpu'"):
+    with pytest.raises(ArgumentError, match="'tpu'; wanted"):
         qwo.discover(np.eye(4), device="tpu")  # type: ignore[arg-type]
 
 
