@@ -108,6 +108,10 @@ class ArgumentError(InputError):
     """An option has a value outside its range or list of choices."""
 
 
+class ClusterError(ArgumentError):
+    """A Dask cluster does not answer, has no workers, or has gone."""
+
+
 class ShapeError(InputError):
     """A table, matrix or vector has the wrong number of dimensions, rows or columns."""
 

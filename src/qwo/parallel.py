@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 import operator
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from itertools import islice
+from threading import Thread
 from typing import Any, TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 
-from qwo.errors import ArgumentError
+from qwo.errors import ArgumentError, ClusterError
 from qwo.optional import optional_module
 
 Task = TypeVar("Task")
@@ -27,6 +30,12 @@ MOST_WORKERS = 4096
 
 POLL = 0.02
 """Seconds between two looks at whether to stop."""
+
+CONNECT_SECONDS = 10.0
+"""How long a scheduler has to answer, unless there is less time altogether."""
+
+WORKER_SECONDS = 30.0
+"""The same for the first worker of a cluster that has none yet."""
 
 MOST_LOSSES = 3
 """How often in a row a cluster may lose what all tasks share, with its last worker."""
@@ -109,17 +118,19 @@ def _on_cluster(
 ) -> Iterator[tuple[int, Result]]:
     """A window of tasks slides over them all, so that the scheduler never holds more."""
     with cluster_client(cluster) as client:
-        runs = _ClusterRuns(client, function, tasks)
-        waiting = iter(range(len(tasks)))
-        for k in islice(waiting, TASKS_PER_THREAD * max(1, sum(client.nthreads().values()))):
-            runs.start(k)
+        with _faults_named(client):
+            runs = _ClusterRuns(client, function, tasks)
+            waiting = iter(range(len(tasks)))
+            for k in islice(waiting, TASKS_PER_THREAD * max(1, sum(client.nthreads().values()))):
+                runs.start(k)
         try:
             while runs.wait(stop):
-                result = runs.take()
+                with _faults_named(client):
+                    result = runs.take()
+                    for k in islice(waiting, 0 if result is None else 1):
+                        runs.start(k)
                 if result is not None:
                     yield result
-                    for k in islice(waiting, 1):
-                        runs.start(k)
         finally:
             runs.cancel()
 
@@ -169,44 +180,121 @@ class _ClusterRuns:
         return result
 
     def cancel(self) -> None:
-        """Give up those that are left."""
-        self._client.cancel(list(self._futures.futures))
+        """Give up those that are left, unless the cluster has."""
+        with suppress(OSError, RuntimeError, CancelledError):
+            self._client.cancel(list(self._futures.futures))
 
     def _send(self) -> Any:
         """What all tasks share goes to the workers once, not with every task."""
+        return self._client.scatter(self._function, broadcast=True, hash=False)
+
+
+@contextmanager
+def cluster_client(cluster: Any, seconds: float | None = None) -> Iterator[Any]:
+    """A client of a Dask cluster: the one given, or one for this block alone to an address.
+
+    Parameters
+    ----------
+    cluster : dask.distributed.Client or str
+        The client, or the address of the scheduler.
+    seconds : float, optional
+        How long the cluster has to answer, if that is less than usual.
+
+    Raises
+    ------
+    ClusterError
+        If nobody answers, or if there are no workers.
+    """
+    limit = math.inf if seconds is None else seconds
+    distributed = _distributed()
+    if isinstance(cluster, distributed.Client):
+        if cluster.status != "running":
+            raise ClusterError(
+                f"cluster is a client that is {cluster.status}; wanted one that is connected",
+                option="cluster",
+            )
+        _await_worker(cluster, min(limit, WORKER_SECONDS))
+        yield cluster
+    elif isinstance(cluster, str) and cluster.strip():
+        with _connected(distributed, cluster, min(limit, CONNECT_SECONDS)) as client:
+            _await_worker(client, min(limit, WORKER_SECONDS))
+            yield client
+    else:
+        seen = repr(cluster) if isinstance(cluster, str) else f"a {type(cluster).__name__}"
+        raise ArgumentError(
+            f"cluster is {seen}; wanted a dask.distributed.Client or the address of a scheduler, "
+            "such as 'tcp://10.0.0.1:8786'",
+            option="cluster",
+        )
+
+
+def _connected(distributed: Any, address: str, seconds: float) -> Any:
+    """A client that no other code of this process takes for its own."""
+    try:
+        _look_up(address, seconds)
+        return distributed.Client(address, set_as_default=False, timeout=seconds)
+    except (OSError, ValueError, MemoryError) as error:
+        raise ClusterError(
+            f"cluster is {address!r}, where no scheduler of Dask answers "
+            f"({str(error) or f'silent for {seconds:g} s'}); wanted an address such as "
+            "'tcp://10.0.0.1:8786', as dask scheduler prints it",
+            option="cluster",
+        ) from error
+
+
+def _look_up(address: str, seconds: float) -> None:
+    """Shake hands with a scheduler; a client of Dask would wait for minutes if it is none.
+
+    In a thread of its own, as notebooks have an event loop running in theirs.
+    """
+    distributed = _distributed()
+
+    async def shake_hands() -> None:
+        options = distributed.Security().get_connection_args("client")
+        greeting = distributed.comm.connect(address, timeout=seconds, deserialize=False, **options)
+        comm = await asyncio.wait_for(greeting, seconds)
+        await comm.close()
+
+    failure: list[Exception] = []
+
+    def run() -> None:
         try:
-            return self._client.scatter(self._function, broadcast=True, hash=False)
+            asyncio.run(shake_hands())
+        except (OSError, ValueError, MemoryError) as error:
+            failure.append(error)
+
+    thread = Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds + 1)
+    if thread.is_alive() or failure:
+        raise failure[0] if failure else TimeoutError
+
+
+def _await_worker(client: Any, seconds: float) -> None:
+    """Wait for a worker; one task wakes clusters that grow with the work."""
+    with _faults_named(client):
+        if client.nthreads():
+            return
+        try:
+            client.submit(int, pure=False).result(timeout=max(seconds, 0.1))
         except TimeoutError as error:
-            raise ArgumentError(
-                f"the Dask cluster at {self._client.scheduler.address} has no workers; start some, "
-                "with dask worker and that address"
+            raise ClusterError(
+                f"the Dask cluster at {client.scheduler.address} has no workers; start some, with "
+                "dask worker and that address"
             ) from error
 
 
 @contextmanager
-def cluster_client(cluster: Any) -> Iterator[Any]:
-    """A client of a Dask cluster: the one given, or one for this block alone to an address."""
-    distributed = _distributed()
-    if isinstance(cluster, distributed.Client):
-        yield cluster
-    elif isinstance(cluster, str):
-        with _connected(distributed, cluster) as client:
-            yield client
-    else:
-        raise ArgumentError(
-            f"cluster is a {type(cluster).__name__}; wanted a dask.distributed.Client or the "
-            "address of a scheduler, such as 'tcp://10.0.0.1:8786'"
-        )
-
-
-def _connected(distributed: Any, address: str) -> Any:
-    """A client that no other code of this process takes for its own."""
+def _faults_named(client: Any) -> Iterator[None]:
+    """What Dask raises once the cluster or the client has gone, in words."""
     try:
-        return distributed.Client(address, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise ArgumentError(
-            f"no scheduler of a Dask cluster answers at {address!r} ({error}); wanted an address "
-            "such as 'tcp://10.0.0.1:8786', as dask scheduler prints it"
+        yield
+    except (OSError, RuntimeError, CancelledError) as error:
+        lost = isinstance(error, CancelledError) or "distributed" in type(error).__module__
+        if client.status == "running" and not lost:
+            raise
+        raise ClusterError(
+            f"the Dask cluster has gone ({type(error).__name__}: {error})"
         ) from error
 
 

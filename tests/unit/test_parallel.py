@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
+import socket
 import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 from typing import Any
 
 import numpy as np
 import pytest
 
 import qwo
-from qwo.errors import ArgumentError, InputError
+from qwo import parallel
+from qwo.errors import ArgumentError, ClusterError, InputError
 from qwo.parallel import cluster_client, count_workers, run_many
 from qwo.resample import bootstrap
 from tests.helpers.local_cluster import foreign_warnings, local_cluster
@@ -24,6 +27,11 @@ SQUARES = [(k, k * k) for k in range(20)]
 
 
 def square(number: int) -> int:
+    return number * number
+
+
+def slow_square(number: int) -> int:
+    time.sleep(0.05)
     return number * number
 
 
@@ -122,9 +130,44 @@ def test_an_address_where_nobody_answers() -> None:
     dask = pytest.importorskip("dask")
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "0.2s"}),
-        pytest.raises(ArgumentError, match="no scheduler of a Dask cluster answers at 'tcp://127"),
+        pytest.raises(ArgumentError, match="where no scheduler of Dask"),
     ):
         list(run_many(square, range(3), cluster="tcp://127.0.0.1:9"))
+
+
+@pytest.mark.parametrize("speaks", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n"])
+@foreign_warnings
+def test_an_address_where_something_else_listens_is_refused_in_time(speaks: bytes) -> None:
+    pytest.importorskip("distributed")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(speaks)
+                time.sleep(3)
+
+        Thread(target=answer, daemon=True).start()
+        data = np.random.default_rng(0).normal(size=(50, 4))
+        began = time.perf_counter()
+        with pytest.raises(ClusterError, match="where no scheduler of Dask answers"):
+            qwo.discover(data, cluster=f"tcp://127.0.0.1:{port}", time_limit=1.0)
+        assert time.perf_counter() - began < 60, "a client of Dask would wait for minutes"
+
+
+@pytest.mark.parametrize("address", ["", "  ", "x://y", "nowhere"])
+@foreign_warnings
+def test_an_address_that_is_none(address: str) -> None:
+    pytest.importorskip("distributed")
+    with pytest.raises(ArgumentError, match="cluster is"):
+        list(run_many(square, range(3), cluster=address))
+
+
+@pytest.mark.parametrize("wrong", [0, 1.5, "two", 10**30, math.nan])
+def test_numbers_of_workers_that_are_none(wrong: Any) -> None:
+    with pytest.raises(ArgumentError, match="n_jobs is"):
+        count_workers(wrong)
 
 
 @pytest.fixture(scope="module")
@@ -180,14 +223,38 @@ def test_what_the_last_worker_took_with_it_is_sent_again(tmp_path: Path) -> None
 
 
 @foreign_warnings
-def test_a_cluster_without_workers() -> None:
-    dask = pytest.importorskip("dask")
-    with (
-        dask.config.set({"distributed.comm.timeouts.connect": "0.2s"}),
-        local_cluster(n_workers=0) as empty,
-        pytest.raises(ArgumentError, match="has no workers"),
-    ):
-        list(run_many(square, range(3), cluster=empty.scheduler_address))
+def test_a_cluster_without_workers_is_refused_within_the_time_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(parallel, "WORKER_SECONDS", 0.5)
+    data = np.random.default_rng(0).normal(size=(50, 4))
+    with local_cluster(n_workers=0) as empty:
+        with pytest.raises(ClusterError, match="has no workers"):
+            list(run_many(square, range(3), cluster=empty.scheduler_address))
+        monkeypatch.setattr(parallel, "WORKER_SECONDS", 200.0)
+        with pytest.raises(ClusterError, match="has no workers"):
+            qwo.discover(data, cluster=empty.scheduler_address, time_limit=0.5)
+
+
+@foreign_warnings
+def test_a_client_that_is_closed_is_refused() -> None:
+    with local_cluster(n_workers=1) as made:
+        client = made.get_client()
+        client.close()
+        with pytest.raises(ClusterError, match="a client that is closed"):
+            list(run_many(square, range(3), cluster=client))
+
+
+@foreign_warnings
+def test_a_cluster_that_goes_in_the_middle_is_named() -> None:
+    with local_cluster(n_workers=1) as made:
+        client = made.get_client()
+        results = run_many(slow_square, range(200), cluster=client)
+        first = [next(results) for _ in range(3)]
+        client.close()
+        with pytest.raises(ClusterError, match="the Dask cluster has gone"):
+            list(results)
+        assert len(first) == 3
 
 
 @foreign_warnings

@@ -87,7 +87,7 @@ def discover_as(
 ) -> Discovery:
     """`discover` with its options as records."""
     threads, xp = count_workers(options.n_jobs), array_module(options.device)
-    with progress_bar(callback, shown=progress) as watch, _client(options.cluster) as client:
+    with progress_bar(callback, shown=progress) as watch, _client(options) as client:
         control = Control(time_limit=options.time_limit, callback=watch)
         with computing_with(xp):
             moments = as_moments(data, **(reading or {}))
@@ -157,9 +157,11 @@ def _start(
     )
 
 
-def _client(cluster: Any) -> AbstractContextManager[Any]:
+def _client(options: SearchOptions) -> AbstractContextManager[Any]:
     """A connection from the start, so that a wrong address costs no search."""
-    return nullcontext() if cluster is None else cluster_client(cluster)
+    if options.cluster is None:
+        return nullcontext()
+    return cluster_client(options.cluster, options.time_limit)
 
 
 def _final_dag(
