@@ -181,7 +181,7 @@ class _ClusterRuns:
 
     def cancel(self) -> None:
         """Give up those that are left, unless the cluster has."""
-        with suppress(OSError, RuntimeError, CancelledError):
+        with suppress(OSError, RuntimeError, AttributeError, CancelledError):
             self._client.cancel(list(self._futures.futures))
 
     def _send(self) -> Any:
@@ -289,7 +289,7 @@ def _faults_named(client: Any) -> Iterator[None]:
     """What Dask raises once the cluster or the client has gone, in words."""
     try:
         yield
-    except (OSError, RuntimeError, CancelledError) as error:
+    except (OSError, RuntimeError, AttributeError, CancelledError) as error:
         lost = isinstance(error, CancelledError) or "distributed" in type(error).__module__
         if client.status == "running" and not lost:
             raise

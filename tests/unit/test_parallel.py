@@ -20,7 +20,7 @@ import qwo
 from qwo import parallel
 from qwo.errors import ArgumentError, ClusterError, InputError
 from qwo.parallel import cluster_client, count_workers, run_many
-from qwo.resample import bootstrap
+from qwo.resample import BootstrapProgress, bootstrap
 from tests.helpers.local_cluster import foreign_warnings, local_cluster
 
 SQUARES = [(k, k * k) for k in range(20)]
@@ -276,3 +276,29 @@ def test_a_bootstrap_on_a_cluster_survives_a_worker(cluster: Any) -> None:
     assert there.status == "complete"
     np.testing.assert_array_equal(there.directed_counts, here.directed_counts)
     np.testing.assert_array_equal(there.undirected_counts, here.undirected_counts)
+
+
+@foreign_warnings
+def test_a_bootstrap_keeps_its_replicates_when_the_cluster_goes(tmp_path: Path) -> None:
+    data, _, _ = qwo.simulate("er", n_variables=12, n_samples=300, random_state=3)
+    file = tmp_path / "run.npz"
+    with local_cluster(n_workers=1) as made:
+        client = made.get_client()
+
+        def close_after_five(progress: BootstrapProgress) -> bool:
+            if progress.n_done >= 5:
+                client.close()
+            return False
+
+        with pytest.warns(qwo.DataWarning, match="what was counted until then is kept"):
+            found = bootstrap(
+                data,
+                n_resamples=2000,
+                random_state=3,
+                cluster=client,
+                callback=close_after_five,
+                checkpoint=file,
+            )
+    assert found.status == "incomplete"
+    assert 5 <= found.n_done < 2000
+    assert qwo.Bootstrap.load(file).n_done == found.n_done

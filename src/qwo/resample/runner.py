@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -16,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from qwo.discovery.discover import discover_as
-from qwo.errors import InputError
+from qwo.errors import ClusterError, DataWarning, InputError
 from qwo.options import SearchOptions
 from qwo.parallel import run_many
 from qwo.resample.draws import Source, search_seed
@@ -237,6 +238,13 @@ class Runner:
                     return "stopped"
         except KeyboardInterrupt:
             return "interrupted"
+        except ClusterError as error:
+            if not self.tally.outcomes.any():
+                raise
+            warnings.warn(
+                DataWarning(f"{error}; what was counted until then is kept"), stacklevel=2
+            )
+            return "incomplete"
         return "complete"
 
     def _settled(self, checked: int, tolerance: float) -> bool:
