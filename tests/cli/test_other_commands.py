@@ -137,7 +137,71 @@ def test_fit_takes_the_columns_of_the_graph(data: Path) -> None:
 
 def test_fit_says_which_coefficients_are_arbitrary(data: Path) -> None:
     run("learn", data, "-o", "found", "--no-report", "--no-figures")
-    assert "warning: 1 of 3 edges are undirected" in run("fit", data, "found").stderr
+    shown = run("fit", data, "found").stderr
+    assert "warning: 1 of 3 edges are undirected" in shown
+    assert "dag.json" in shown
+    assert "chosen arbitrarily" in run("fit", data, "found/cpdag.json").stderr
+
+
+def test_fit_of_a_folder_has_the_numbers_of_the_folder(data: Path) -> None:
+    """The DAG of the folder is fitted, not an arbitrary one of its class."""
+    run("learn", data, "-o", "found", "--no-report", "--no-figures")
+    dag = qwo.read_graph("found/dag.json")
+    turned = next(  # another member of the class, as if the search had ended there
+        qwo.CausalGraph(dag.names, member, "dag")
+        for member in qwo.enumerate_dags("found/cpdag.json")
+        if not np.array_equal(member, dag.matrix)
+    )
+    for member in (dag, turned):
+        qwo.write_graph(member, "found/dag.json")
+        edges = run_json("fit", data, "found")["edges"]
+        assert {(e["cause"], e["effect"]) for e in edges} == {(e[0], e[2]) for e in member.edges}
+
+
+def test_effect_over_a_class_lists_every_amount_with_its_interval(data: Path) -> None:
+    run("learn", data, "-o", "found", "--no-report", "--no-figures")
+    graph = qwo.read_graph("found/cpdag.json")
+    edge = next(edge for edge in graph.edges if edge.mark == "---")
+    told = run_json("effect", data, "found", edge.source, edge.target)
+    expected = qwo.ida(qwo.Moments.from_csv(data), graph, edge.source, edge.target)
+    assert [e["estimate"] for e in told["effects"]] == pytest.approx(expected.estimates)
+    assert told["interval"] == pytest.approx(expected.interval())
+    shown = run("effect", data, "found", edge.source, edge.target)
+    assert shown.exit_code == 0, shown.output
+    assert shown.stdout.startswith("The graph leaves open")
+    assert f"parents of {edge.source}" in shown.stdout
+
+
+def test_effect_in_a_dag_is_one_number_with_its_interval(data: Path) -> None:
+    Path("model.dot").write_text("digraph { a -> b; c -> b }")
+    moments = qwo.Moments.from_csv(data, columns=["a", "b", "c"])
+    effect = qwo.total_effect(qwo.fit_sem(moments, "model.dot"), "a", "b")
+    told = run_json("effect", data, "model.dot", "a", "b", "--level", "0.9")
+    assert [e["estimate"] for e in told["effects"]] == pytest.approx([effect.estimate])
+    assert told["interval"] == pytest.approx(effect.interval(0.9))
+    assert run("effect", data, "model.dot", "a", "b").stdout.startswith("With one unit more of a,")
+
+
+def test_effect_says_when_the_graph_has_no_path(data: Path) -> None:
+    Path("model.dot").write_text("digraph { a -> b; c }")
+    shown = run("effect", data, "model.dot", "b", "a")
+    assert shown.exit_code == 0, shown.output
+    assert "no directed path leads there" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("a", "nobody"), "no variable is called 'nobody'"),
+        (("a", "a"), "cause and effect are both 'a'"),
+        (("a", "b", "--level", "95"), "between 0 and 1"),
+    ],
+)
+def test_effect_refuses_what_it_cannot_answer(data: Path, arguments, words) -> None:
+    Path("model.dot").write_text("digraph { a -> b; c -> b }")
+    shown = run("effect", data, "model.dot", *arguments)
+    assert shown.exit_code == 1
+    assert words in shown.stderr
 
 
 def test_convert_there_and_back() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from qwo.errors import ColumnNameError, GraphError, MissingValuesError
-from qwo.graph import Knowledge, enumerate_dags, to_cpdag, to_dag, to_mpdag
+from qwo.graph import Knowledge, ancestor_matrix, enumerate_dags, to_cpdag, to_dag, to_mpdag
 from qwo.moments import Moments
 from qwo.sem import adjusted_effect, fit_sem, ida, ida_all, total_effects
 from qwo.simulation import simulate
@@ -92,7 +92,7 @@ def test_an_undirected_pair():
     assert possible[0].estimate == adjusted_effect(data, 0, 1).estimate
     assert math.isnan(possible[-1].p_value)
     assert [effect.estimate for effect in possible[::-1]] == possible.estimates[::-1].tolist()
-    assert str(possible).startswith("X0 → X1: ")
+    assert str(possible).startswith("X0 → X1, by the parents")
 
 
 def test_a_star_of_many_neighbours_takes_one_set_for_each():
@@ -150,3 +150,40 @@ def test_missing_values(missing):
     assert adjusted == adjusted_effect(moments, "X0", "X3", ["X1"])
     with pytest.raises(MissingValuesError):
         ida(data, to_cpdag(dag), "X0", "X3")
+
+
+def test_every_possible_effect_has_its_interval():
+    data, dag, _ = simulate("er", n_variables=6, n_samples=300, degree=3, random_state=5)
+    moments = Moments.from_data(data)
+    for name, possible in ida_all(moments, to_cpdag(dag), 0).items():
+        ends = [effect.interval() for effect in possible]
+        for parents, effect, (low, high) in zip(possible.parent_sets, possible, ends, strict=True):
+            if name in parents:
+                assert low == high == 0
+                continue
+            given = adjusted_effect(moments, 0, name, parents)
+            assert (low, high) == pytest.approx(given.interval())
+            assert f"[{low:.4g}, {high:.4g}]" in str(possible)
+            assert effect.df == given.df
+        assert possible.interval() == (min(e[0] for e in ends), max(e[1] for e in ends))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_directed_paths_of_possible_effects_against_all_members(seed):
+    rng = np.random.default_rng(seed)
+    dag = random_dag(rng, 6, 0.4)
+    graph = to_cpdag(dag)
+    if seed % 2:
+        edges = np.argwhere(dag)
+        required = edges[rng.random(len(edges)) < 0.3].tolist()
+        names = [f"X{k}" for k in range(6)]
+        graph = to_mpdag(dag, Knowledge(required=required).resolve(names))
+    moments = Moments.from_covariance(model_covariance(rng, dag), 100)
+    reach = {}
+    for member in enumerate_dags(graph):
+        parents = tuple(f"X{p}" for p in np.flatnonzero(member[:, 0]))
+        reach.setdefault(parents, set()).add(tuple(ancestor_matrix(member)[0].tolist()))
+    for k, (name, possible) in enumerate(ida_all(moments, graph, 0).items(), start=1):
+        assert name == f"X{k}"
+        for parents, directed in zip(possible.parent_sets, possible.directed, strict=True):
+            assert {row[k] for row in reach[parents]} == {bool(directed)}

@@ -9,13 +9,14 @@ import pytest
 from scipy.stats import norm
 from statsmodels.regression.linear_model import OLS
 
-from qwo.errors import ArgumentError, ColumnNameError, SampleSizeError
+from qwo.errors import ArgumentError, ColumnNameError, InputError, SampleSizeError
 from qwo.moments import Moments
 from qwo.sem import (
     Effect,
     adjusted_effect,
     direct_effect,
     fit_sem,
+    ida,
     total_effect,
     total_effects,
 )
@@ -54,12 +55,46 @@ def test_a_single_edge_is_its_own_total_effect(chain):
     assert (direct.df, total.df) == (78, math.inf)
 
 
-def test_no_path_means_no_effect_exactly(chain):
-    for effect in (total_effect(chain, 2, 0), direct_effect(chain, 0, 2)):
+def test_no_path_means_no_effect_and_says_why(chain):
+    for effect, reason in (
+        (total_effect(chain, 2, 0), "no directed path leads there in this DAG"),
+        (direct_effect(chain, 0, 2), "there is no such edge in this DAG"),
+    ):
         assert (effect.estimate, effect.standard_error) == (0, 0)
         assert math.isnan(effect.p_value)
         assert effect.interval() == (0, 0)
-        assert str(effect).endswith(": 0, exactly")
+        assert f": 0 ({reason}" in str(effect)
+
+
+def test_a_total_effect_says_that_other_dags_of_the_class_differ(chain):
+    assert "other DAGs of its class may have other effects" in total_effect(chain, 2, 0).note
+    assert "other DAGs of its class may have other effects" in total_effect(chain, 0, 2).note
+    collider = fit_sem(
+        Moments.from_covariance(np.eye(3) + 0.1, 50), [[0, 1, 0], [0] * 3, [0, 1, 0]]
+    )
+    assert total_effect(collider, 0, 1).note == ""
+
+
+def test_an_edge_that_the_data_want_and_the_graph_lacks_is_pointed_out(chain):
+    sparse = fit_sem(chain.moments, [[0, 1, 0], [0, 0, 0], [0, 0, 0]])
+    note = total_effect(sparse, 1, 2).note
+    assert "the data speak against that" in note
+    assert "an edge may be missing" in note
+    slope = adjusted_effect(chain.moments, 1, 2, [0]).estimate
+    assert f"changes by {slope:.4g}" in note
+    possible = ida(chain.moments, sparse.dag, 1, 2)
+    assert possible.directed.tolist() == [False]
+    assert "an edge may be missing" in str(possible)
+    assert possible[0].estimate == pytest.approx(slope)
+
+
+@pytest.mark.parametrize("wrong", [None, "model", [[0, 1], [0, 0]], 3])
+def test_what_is_no_model_is_refused(wrong):
+    for function in (total_effect, direct_effect):
+        with pytest.raises(InputError, match="wanted the model that fit_sem"):
+            function(wrong, 0, 1)
+    with pytest.raises(InputError, match="wanted the model that fit_sem"):
+        total_effects(wrong)
 
 
 def test_paths_add_up_in_the_diamond():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -12,6 +13,7 @@ from qwo.cli.bench import bench
 from qwo.cli.bootstrap import bootstrap, merge
 from qwo.cli.compare import compare
 from qwo.cli.convert import convert
+from qwo.cli.effect import effect
 from qwo.cli.failures import Commands
 from qwo.cli.fit import fit
 from qwo.cli.info import info
@@ -50,11 +52,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for panel, commands in {
+PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     LEARNING: (audit, learn, posterior, bootstrap, merge),
-    GRAPHS: (compare, fit, convert),
+    GRAPHS: (compare, fit, effect, convert),
     TRYING: (simulate, bench, reproduce, info),
-}.items():
+}
+for panel, commands in PANELS.items():
     for command in commands:
         app.command(rich_help_panel=panel, no_args_is_help=False)(with_option_groups(command))
 

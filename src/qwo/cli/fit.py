@@ -47,8 +47,9 @@ def fit(
     [b]qwo fit cells.csv model.dot[/b]
     [b]qwo fit cells.csv result -t log -o coefficients.csv[/b]
 
-    Columns that are not in the graph are left out. Where the graph has undirected edges, one DAG of
-    its class is fitted; all have the same likelihood.
+    Columns that are not in the graph are left out. Of a folder that qwo learn wrote, the DAG in
+    dag.json is fitted. Where a graph file has undirected edges, one DAG of its class is; all have
+    the same likelihood.
     """
     import qwo
     from qwo.sem import EdgeEstimate
@@ -56,15 +57,17 @@ def fit(
     if output is not None and output.exists() and not force:
         raise ArgumentError(f"{str(output)!r} is there already; add --force to replace it")
     given = graph_from(graph, graph_format)
+    member = graph_from(graph, graph_format, of_folder="dag") if graph.is_dir() else given
     if reading.columns is None:
         reading = replace(reading, columns=as_option(given.names))
     moments = read_data(file, reading, console).moments
-    dag = given.reordered(moments.names).to_dag()
+    dag = member.reordered(moments.names).to_dag()
     undirected = int((given.matrix == 2).sum()) // 2
     if undirected:
+        which = "chosen arbitrarily" if member is given else "which is in dag.json"
         warn(
             f"{undirected} of {given.n_edges} edges are undirected; their coefficients belong to "
-            "one DAG of the class, chosen arbitrarily"
+            f"one DAG of the class, {which}"
         )
     model = qwo.fit_sem(moments, dag.matrix)
     if output is not None:

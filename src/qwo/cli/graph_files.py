@@ -21,8 +21,11 @@ def format_names(incomplete: str) -> list[str]:
     return [name for name in FORMATS if name.startswith(incomplete)]
 
 
-def graph_from(path: Path, form: str | None = None) -> CausalGraph:
-    """The graph of a file, of a folder that ``qwo learn`` wrote, or of standard input (``-``)."""
+def graph_from(path: Path, form: str | None = None, *, of_folder: str = "cpdag") -> CausalGraph:
+    """The graph of a file, of a folder that ``qwo learn`` wrote, or of standard input (``-``).
+
+    Of a folder, the class; or, with ``of_folder="dag"``, the DAG that its numbers belong to.
+    """
     from qwo.graph import read_graph
     from qwo.graph.formats import find_format, parse_graph
     from qwo.graph.formats.registry import format_of_text
@@ -36,7 +39,9 @@ def graph_from(path: Path, form: str | None = None) -> CausalGraph:
             raise ArgumentError("the format of standard input is unknown; name it with --from")
         return parse_graph(data, chosen, "standard input")
     if path.is_dir():
-        inside = path / "cpdag.json"
+        inside = path / f"{of_folder}.json"
+        if not inside.is_file():
+            inside = path / "cpdag.json"
         if not inside.is_file():
             raise FileFormatError(
                 f"the folder {str(path)!r} has no cpdag.json; wanted a graph file, or a folder "

@@ -6,7 +6,7 @@ undirected (2 in both entries).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from qwo.graph.dag import (
     ancestor_matrix,
     check_codes,
     check_dag,
+    descendants,
     named_matrix,
     ordered_lists,
 )
@@ -162,3 +163,40 @@ def _leads_to(ends: set[int], x: int, c: int, near: Sequence[set[int]]) -> bool:
         seen |= new
         steps += new
     return False
+
+
+def descendants_given(graph: Adjacency, vertex: int, parents: Iterable[int]) -> Mask:
+    """The descendants of a vertex in all DAGs of the graph in which it has exactly these parents.
+
+    They are the same in all of them: once the edges at the vertex have their directions, Meek's
+    rules direct every shortest path that leads away from it. New arrows stay among the vertices
+    that undirected edges join to it.
+    """
+    arrows: Adjacency = (graph == 1).astype(np.int8)
+    joined = _undirected_component(graph, vertex)
+    if len(joined) > 1:
+        place = {v: k for k, v in enumerate(joined)}
+        inner = np.ix_(joined, joined)
+        branch = directed_at(graph[inner], place[vertex], {place[p] for p in parents if p in place})
+        arrows[inner] = meek_closure(branch) == 1
+    mask = np.zeros(len(graph), dtype=np.bool_)
+    mask[descendants(arrows, vertex)] = True
+    return mask
+
+
+def _undirected_component(graph: Adjacency, vertex: int) -> list[int]:
+    found, new = {vertex}, {vertex}
+    while new:
+        near = np.flatnonzero((graph[sorted(new)] == 2).any(axis=0)).tolist()
+        new = set(near) - found
+        found |= new
+    return sorted(found)
+
+
+def directed_at(graph: Adjacency, vertex: int, parents: set[int]) -> Adjacency:
+    """The graph with the undirected edges at a vertex from these parents and to all others."""
+    branch = graph.copy()
+    for u in np.flatnonzero(graph[vertex] == 2).tolist():
+        tail, head = (u, vertex) if u in parents else (vertex, u)
+        branch[tail, head], branch[head, tail] = 1, 0
+    return branch

@@ -16,13 +16,17 @@ from scipy.linalg import solve_triangular
 from scipy.special import stdtrit
 
 from qwo.errors import ArgumentError, ColumnNameError, list_names
-from qwo.graph.dag import topological_order
+from qwo.graph.cpdag import descendants_given, to_cpdag
+from qwo.graph.dag import descendants, topological_order
 from qwo.moments import Moments, as_moments
 from qwo.moments.source import ReadArguments
 from qwo.names import Variable, as_column, as_pair
 from qwo.sem.linear_sem import LinearSem
 from qwo.sem.regression import Regression, inverse_factor, partial_slopes, t_test
-from qwo.types import FloatArray
+from qwo.types import Adjacency, FloatArray
+
+DOUBT = 0.001
+"""p-values below this of an effect that the graph denies are worth a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,9 @@ class Effect:
         0, and where moments are exact (N = ∞); there is nothing to test then.
     df : float
         Degrees of freedom of Student's t distribution; infinite for the normal distribution.
+    note : str
+        What else is to be known: that the graph has no path, that the data speak against it, or
+        that other DAGs of its class have other effects.
     """
 
     cause: str
@@ -45,6 +52,7 @@ class Effect:
     estimate: float
     standard_error: float
     df: float = math.inf
+    note: str = ""
 
     @property
     def statistic(self) -> float:
@@ -67,11 +75,17 @@ class Effect:
         return self.estimate
 
     def __str__(self) -> str:
-        stated = f"{self.cause} → {self.effect}: {self.estimate:.4g}"
-        if self.standard_error == 0:
-            return f"{stated}, exactly"
-        low, high = self.interval()
-        return f"{stated}, 95 % [{low:.4g}, {high:.4g}], p = {self.p_value:.3g}"
+        return f"{self.cause} → {self.effect}: {self.sized()}"
+
+    def sized(self) -> str:
+        """The estimate with its interval, p-value and note, without the names."""
+        stated = f"{self.estimate:.4g}"
+        if self.standard_error > 0:
+            low, high = self.interval()
+            stated += f", 95 % [{low:.4g}, {high:.4g}], p = {self.p_value:.3g}"
+        elif not self.note:
+            stated += ", exactly"
+        return f"{stated} ({self.note})" if self.note else stated
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,9 +113,11 @@ class EffectMatrix:
 
 def direct_effect(sem: LinearSem, cause: Variable, effect: Variable) -> Effect:
     """The coefficient of the edge cause → effect; 0 with error 0 where there is no such edge."""
+    _check_model(sem)
     x, y = as_pair(sem.names, cause, effect)
     size, error = float(sem.coefficients[x, y]), float(sem.standard_errors[x, y])
-    return Effect(sem.names[x], sem.names[y], size, error, sem.equations[y].df)
+    note = "" if sem.dag[x, y] else "there is no such edge in this DAG"
+    return Effect(sem.names[x], sem.names[y], size, error, sem.equations[y].df, note)
 
 
 def total_effect(sem: LinearSem, cause: Variable, effect: Variable) -> Effect:
@@ -120,6 +136,7 @@ def total_effect(sem: LinearSem, cause: Variable, effect: Variable) -> Effect:
     cause, effect : str or int
         Variables by name or column number.
     """
+    _check_model(sem)
     x, y = as_pair(sem.names, cause, effect)
     equations = [sem.equations[j] for j in topological_order(sem.dag)]
     from_cause, to_effect = np.zeros(sem.n_variables), np.zeros(sem.n_variables)
@@ -135,11 +152,48 @@ def total_effect(sem: LinearSem, cause: Variable, effect: Variable) -> Effect:
     )
     unit = sem.moments.scales[y] / sem.moments.scales[x]
     estimate, error = from_cause[y] * unit, math.sqrt(variance) * unit
-    return Effect(sem.names[x], sem.names[y], float(estimate), float(error))
+    note = _total_note(sem, x, y)
+    return Effect(sem.names[x], sem.names[y], float(estimate), float(error), note=note)
+
+
+def _check_model(sem: object) -> None:
+    if not isinstance(sem, LinearSem):
+        raise ArgumentError(
+            f"sem is a {type(sem).__name__}; wanted the model that fit_sem(data, graph) gives"
+        )
+
+
+def _total_note(sem: LinearSem, x: int, y: int) -> str:
+    """What a total effect in one DAG leaves unsaid."""
+    notes = []
+    if not (descendants(sem.dag, x) == y).any():
+        notes.append("no directed path leads there in this DAG")
+        parents = sem.equations[x].predictors.tolist()
+        if y not in parents and not sem.moments.is_oracle:
+            given = partial_slopes(sem.moments, x, parents, np.array([y]))
+            slope, p = float(given.slopes[0]), t_test(given.slopes, given.errors, given.df).p_value
+            if p[0] < DOUBT:
+                notes.append(
+                    f"the data speak against that: given the parents of {sem.names[x]}, "
+                    f"{sem.names[y]} changes by {slope:.4g}; an edge may be missing"
+                )
+    if _others_differ(sem.dag, x, y):
+        notes.append("other DAGs of its class may have other effects, which qwo.ida lists")
+    return "; ".join(notes)
+
+
+def _others_differ(dag: Adjacency, x: int, y: int) -> bool:
+    """Whether the class has DAGs with other parents of x, and DAGs in which x causes y."""
+    cpdag = to_cpdag(dag)
+    if not (cpdag[x] == 2).any():
+        return False
+    definite = np.flatnonzero(cpdag[:, x] == 1).tolist()
+    return bool(descendants_given(cpdag, x, definite)[y])
 
 
 def total_effects(sem: LinearSem) -> EffectMatrix:
     """T = (I - B)⁻¹ with the standard errors of `total_effect`, for all pairs together."""
+    _check_model(sem)
     order = topological_order(sem.dag)
     ordered = np.ix_(order, order)
     # In causal order I - B is triangular with unit diagonal: substitution, no elimination.

@@ -14,16 +14,16 @@ import numpy as np
 
 from qwo.errors import GraphError
 from qwo.graph.coercion import as_graph
-from qwo.graph.cpdag import is_cpdag
+from qwo.graph.cpdag import descendants_given, directed_at, is_cpdag
 from qwo.graph.dag import v_structures
 from qwo.graph.extension import to_dag
 from qwo.graph.pdag import PartialDag
 from qwo.moments import Moments, as_moments
 from qwo.moments.source import ReadArguments
 from qwo.names import Variable, as_column, as_pair
-from qwo.sem.effects import Effect
-from qwo.sem.regression import partial_slopes
-from qwo.types import Adjacency, FloatArray, Indices
+from qwo.sem.effects import DOUBT, Effect
+from qwo.sem.regression import partial_slopes, t_test
+from qwo.types import Adjacency, FloatArray, Indices, Mask
 
 ParentSets = list[tuple[int, ...]]
 
@@ -46,6 +46,10 @@ class PossibleEffects(Sequence[Effect]):
         where the effect is itself among the parents.
     df : ndarray
         Residual degrees of freedom.
+    directed : ndarray of bool
+        Whether a directed path leads from the cause to the effect in the DAGs with that parent set.
+        Where none does, the graph says that the effect is 0: an estimate far from 0 speaks against
+        the graph, which may lack an edge.
     """
 
     cause: str
@@ -54,11 +58,17 @@ class PossibleEffects(Sequence[Effect]):
     estimates: FloatArray
     standard_errors: FloatArray
     df: FloatArray
+    directed: Mask
 
     @property
     def lower_bound(self) -> float:
         """The smallest size of the effect: 0 unless the cause matters in every DAG."""
         return float(np.abs(self.estimates).min())
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """From the lowest to the highest end of the intervals of all parent sets."""
+        low, high = zip(*(effect.interval(level) for effect in self), strict=True)
+        return min(low), max(high)
 
     def __len__(self) -> int:
         return len(self.estimates)
@@ -73,11 +83,27 @@ class PossibleEffects(Sequence[Effect]):
         if isinstance(index, slice):
             return tuple(self[k] for k in range(*index.indices(len(self))))
         size, error = float(self.estimates[index]), float(self.standard_errors[index])
-        return Effect(self.cause, self.effect, size, error, float(self.df[index]))
+        df, note = float(self.df[index]), ""
+        if not self.directed[index]:
+            note = _no_path_note(size, error, df)
+        return Effect(self.cause, self.effect, size, error, df, note)
 
     def __str__(self) -> str:
-        values = ", ".join(f"{value:.4g}" for value in np.sort(self.estimates))
-        return f"{self.cause} → {self.effect}: {values}"
+        lines = [f"{self.cause} → {self.effect}, by the parents that {self.cause} may have:"]
+        for parents, effect in zip(self.parent_sets, self, strict=True):
+            lines.append(f"  {', '.join(parents) or 'none'}: {effect.sized()}")
+        return "\n".join(lines)
+
+
+def _no_path_note(size: float, error: float, df: float) -> str:
+    """What an estimate says of a graph in which the effect must be 0."""
+    p = float(t_test(size, error, df).p_value)
+    if error == 0 or p >= DOUBT:
+        return "no directed path leads there in the graph, which says 0"
+    return (
+        "no directed path leads there in the graph, which says 0; the data speak against that: an "
+        "edge may be missing"
+    )
 
 
 def ida(
@@ -108,8 +134,8 @@ def ida(
     """
     moments = as_moments(data, **reading)
     x, y = as_pair(moments.names, cause, effect)
-    sets = parent_sets(as_graph(cpdag, moments.names).matrix, x, moments.names)
-    return _possible_effects(moments, x, sets, np.array([y]))[0]
+    matrix = as_graph(cpdag, moments.names).matrix
+    return _possible_effects(moments, matrix, x, np.array([y]))[0]
 
 
 def ida_all(
@@ -121,25 +147,29 @@ def ida_all(
     """
     moments = as_moments(data, **reading)
     x = as_column(moments.names, cause, "cause")
-    sets = parent_sets(as_graph(cpdag, moments.names).matrix, x, moments.names)
+    matrix = as_graph(cpdag, moments.names).matrix
     others = np.delete(np.arange(moments.n_variables), x)
-    return {found.effect: found for found in _possible_effects(moments, x, sets, others)}
+    return {found.effect: found for found in _possible_effects(moments, matrix, x, others)}
 
 
 def _possible_effects(
-    moments: Moments, cause: int, sets: ParentSets, targets: Indices
+    moments: Moments, graph: Adjacency, cause: int, targets: Indices
 ) -> list[PossibleEffects]:
+    sets = parent_sets(graph, cause, moments.names)
     found = [partial_slopes(moments, cause, parents, targets) for parents in sets]
     estimates = np.array([each.slopes for each in found])
     errors = np.array([each.errors for each in found])
     for row, parents in enumerate(sets):
         among = np.isin(targets, parents)
         estimates[row, among] = errors[row, among] = 0.0
+    directed = np.array([descendants_given(graph, cause, parents)[targets] for parents in sets])
     names = moments.names
     labels = tuple(tuple(names[p] for p in parents) for parents in sets)
     df = np.array([each.df for each in found])
     return [
-        PossibleEffects(names[cause], names[y], labels, estimates[:, k], errors[:, k], df)
+        PossibleEffects(
+            names[cause], names[y], labels, estimates[:, k], errors[:, k], df, directed[:, k]
+        )
         for k, y in enumerate(targets.tolist())
     ]
 
@@ -177,10 +207,7 @@ def _extends(
     colliders: list[tuple[int, int, int]],
 ) -> bool:
     """Whether a DAG of the graph's class gives the vertex exactly these parents."""
-    branch = graph.copy()
-    for u in np.flatnonzero(graph[vertex] == 2).tolist():
-        tail, head = (u, vertex) if u in parents else (vertex, u)
-        branch[tail, head], branch[head, tail] = 1, 0
+    branch = directed_at(graph, vertex, set(parents))
     try:
         return v_structures(to_dag(branch)) == colliders
     except GraphError:
