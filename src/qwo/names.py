@@ -24,6 +24,8 @@ def check_names(names: Iterable[str]) -> tuple[str, ...]:
     """The names of a graph's variables: at least one, each a string, none blank, none twice."""
     if isinstance(names, str):
         raise ColumnNameError(f"names is the single string {shown(names)}; wanted one per variable")
+    if not isinstance(names, Iterable):
+        raise ColumnNameError(f"names is {names!r}; wanted one for each variable")
     labels = tuple(names)
     if not labels:
         raise ColumnNameError("the graph has no variables; wanted at least one")

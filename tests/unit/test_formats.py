@@ -480,3 +480,21 @@ def test_formats_for_dags_cannot_hold_undirected_edges():
     graph = CausalGraph.from_matrix([[0, 2], [2, 0]], ["x", "y"])
     refused = {name for name in FORMATS if can_hold(name, graph)}
     assert refused == {"bnlearn", "lavaan"}
+
+
+@pytest.mark.parametrize("inside", ["node 3", "edge 3", "node [ id 1 ] edge 3", "node [ id [ ] ]"])
+def test_a_gml_file_with_a_number_in_the_place_of_a_node_is_refused(inside):
+    with pytest.raises(FileFormatError, match="not GML"):
+        parse_graph(f"graph [ directed 1 {inside} ]", "gml")
+
+
+@pytest.mark.parametrize("wrong", [None, 3, b"graph", ["a"], {"a": 1}])
+def test_what_is_no_path_or_format_is_refused(wrong):
+    with pytest.raises(InputError):
+        read_graph(wrong)
+    if wrong is not None:
+        with pytest.raises(InputError):
+            read_graph("digraph { a -> b }", wrong)
+    if not isinstance(wrong, bytes):
+        with pytest.raises(InputError):
+            parse_graph(wrong, "json")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from qwo.errors import GraphError
+from qwo.errors import GraphError, InputError
 from qwo.graph import enumerate_dags, meek_closure, to_cpdag
 from qwo.graph.sampling import class_size, sample_dag, sample_dags
 from tests.oracles.equivalence import all_dags
@@ -97,3 +97,20 @@ def test_graphs_without_any_dag():
         class_size(square)
     with pytest.raises(GraphError, match="no DAG has"):
         sample_dag(square, 0)
+
+
+@pytest.mark.parametrize("wrong", ["x", 1.5, -1, [3], bool])
+def test_limits_that_are_no_whole_numbers_are_refused(wrong):
+    graph = [[0, 2], [2, 0]]
+    with pytest.raises(InputError, match="limit"):
+        enumerate_dags(graph, limit=wrong)
+    with pytest.raises(InputError, match="limit"):
+        class_size(graph, limit=wrong)
+    with pytest.raises(InputError, match="n_samples"):
+        sample_dags(graph, wrong)
+    with pytest.raises(InputError, match="random_state"):
+        sample_dag(graph, "seed")
+
+
+def test_a_limit_beyond_every_class_is_no_limit():
+    assert len(list(enumerate_dags([[0, 2], [2, 0]], limit=10**30))) == 2

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from qwo.checks import is_choice
 from qwo.errors import ColumnNameError, GraphError, list_names
 from qwo.graph import display
 from qwo.graph.cpdag import as_cpdag
@@ -65,7 +66,7 @@ class CausalGraph:
     def __post_init__(self) -> None:
         names = check_names(self.names)
         matrix = check_pdag(self.matrix, names)
-        if self.kind not in ("dag", "cpdag"):
+        if not is_choice(self.kind, ("dag", "cpdag")):
             raise GraphError(f"kind is {self.kind!r}; wanted 'dag' or 'cpdag'")
         if self.kind == "dag" and (matrix == 2).any():
             raise GraphError(
@@ -89,7 +90,7 @@ class CausalGraph:
         """The graph of a matrix; without a kind, it is a DAG if it has no undirected edge."""
         checked = check_pdag(matrix)
         labels = check_names(names) if names is not None else default_names(len(checked))
-        return cls(labels, checked, kind or kind_of(checked), metadata or {})
+        return cls(labels, checked, kind_of(checked) if kind is None else kind, metadata or {})
 
     @property
     def n_variables(self) -> int:
@@ -116,31 +117,32 @@ class CausalGraph:
 
     def reordered(self, names: Sequence[str]) -> CausalGraph:
         """The same graph with its variables in another order."""
-        if tuple(names) == self.names:
+        wanted = check_names(names)
+        if wanted == self.names:
             return self
         place = {name: k for k, name in enumerate(self.names)}
-        strange = sorted(set(place) - set(names))
-        absent = [name for name in names if name not in place]
+        strange = sorted(set(place) - set(wanted))
+        absent = [name for name in wanted if name not in place]
         if strange:
             raise ColumnNameError(
                 f"the graph has {listed(strange)}, which is not among the variables wanted; they "
-                f"are {list_names(names)}",
+                f"are {list_names(wanted)}",
                 columns=strange,
             )
-        if absent or len(names) != len(self.names):
+        if absent:
             raise ColumnNameError(
                 f"the graph lacks {listed(absent)}; add it without edges, or leave it out of the "
                 "data",
                 columns=absent,
             )
-        order = [place[name] for name in names]
-        return CausalGraph(
-            tuple(names), self.matrix[np.ix_(order, order)], self.kind, self.metadata
-        )
+        order = [place[name] for name in wanted]
+        return CausalGraph(wanted, self.matrix[np.ix_(order, order)], self.kind, self.metadata)
 
     def renamed(self, new_names: Mapping[str, str]) -> CausalGraph:
         """The same graph with some of its variables called otherwise."""
-        unknown = sorted(set(new_names) - set(self.names))
+        if not isinstance(new_names, Mapping):
+            raise ColumnNameError(f"got {new_names!r}; wanted new names by old ones, as in a dict")
+        unknown = sorted({str(name) for name in new_names} - set(self.names))
         if unknown:
             raise ColumnNameError(f"there is no variable {listed(unknown)}", columns=unknown)
         names = tuple(new_names.get(name, name) for name in self.names)

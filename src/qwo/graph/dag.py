@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from qwo.errors import GraphError
+from qwo.errors import GraphError, OrderError
 from qwo.names import Variable, as_column, default_names
+from qwo.text import short
 from qwo.types import Adjacency, Indices, Mask
 
 Names = Sequence[str] | None
@@ -217,10 +218,19 @@ def find_cycle(parents: Sequence[Sequence[int]], placed: Sequence[int]) -> list[
 
 def is_topological(order: npt.ArrayLike, graph: Any) -> bool:
     """Whether every edge of the graph points forward in the order."""
-    sequence = np.asarray(order)
+    matrix = matrix_of(graph)
+    try:
+        sequence = np.asarray(order)
+        proper = np.array_equal(np.sort(sequence), np.arange(len(matrix)))
+    except (TypeError, ValueError):
+        proper = False
+    if not proper:
+        raise OrderError(
+            f"the order must have each of 0 to {len(matrix) - 1} once; got {short(repr(order))}"
+        )
     place = np.empty(len(sequence), dtype=np.intp)
-    place[sequence] = np.arange(len(sequence))
-    tails, heads = np.nonzero(matrix_of(graph))
+    place[sequence.astype(np.intp)] = np.arange(len(sequence))
+    tails, heads = np.nonzero(matrix)
     return bool(np.all(place[tails] < place[heads]))
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from qwo.checks import at_least
 from qwo.errors import GraphError, list_names
 from qwo.graph.dag import Names, label
 from qwo.graph.meek import meek_closure
@@ -24,7 +26,7 @@ def to_dag(pdag: Any, names: Names = None) -> Adjacency:
 
     Parameters
     ----------
-    pdag : array-like, n×n
+    pdag : matrix, or anything that `as_graph` takes
         A CPDAG or any other partially directed graph: 1 = i → j, 2 = undirected (both entries).
     names : sequence of str, optional
         Variable names, for messages only.
@@ -76,8 +78,9 @@ def enumerate_dags(pdag: Any, limit: int | None = None) -> Iterator[Adjacency]:
     GraphError
         At once, if there is no such DAG.
     """
+    most = None if limit is None else min(at_least("limit", limit, 0), sys.maxsize)
     to_dag(pdag)
-    return islice(_members(meek_closure(pdag)), limit)
+    return islice(_members(meek_closure(pdag)), most)
 
 
 def _members(closed: Adjacency) -> Iterator[Adjacency]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from qwo.checks import at_least, generator
 from qwo.errors import GraphError
 from qwo.graph.clique_picking import ChordalOrientations
 from qwo.graph.cpdag import is_cpdag
@@ -26,7 +27,7 @@ def class_size(graph: Any, *, limit: int = 100_000) -> int:
 
     Parameters
     ----------
-    graph : array-like, n×n
+    graph : matrix, or anything that `as_graph` takes
         A CPDAG: 1 = i → j, 2 = undirected. Of a graph with further arrows, such as background
         knowledge gives, the DAGs are counted one by one.
     limit : int
@@ -38,6 +39,7 @@ def class_size(graph: Any, *, limit: int = 100_000) -> int:
         If no DAG extends the graph, or if there are more than ``limit`` to count one by one.
     """
     matrix = check_pdag(graph)
+    limit = at_least("limit", limit, 0)
     if not is_cpdag(matrix):
         return len(_all_members(matrix, limit))
     orientations, components = _undirected_components(matrix)
@@ -60,7 +62,7 @@ def sample_dags(
 
     Parameters
     ----------
-    graph : array-like, n×n
+    graph : matrix, or anything that `as_graph` takes
         A CPDAG. From a graph with further arrows, such as background knowledge gives, DAGs are
         drawn from a list of them all.
     n_samples : int
@@ -70,7 +72,9 @@ def sample_dags(
     limit : int
         The longest such list.
     """
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
+    n_samples = at_least("n_samples", n_samples, 0)
+    limit = at_least("limit", limit, 0)
     matrix = check_pdag(graph)
     if not is_cpdag(matrix):
         members = _all_members(matrix, limit)

@@ -23,7 +23,7 @@ from qwo.moments.source import ReadArguments
 from qwo.names import Variable, as_column, as_pair
 from qwo.sem.linear_sem import LinearSem
 from qwo.sem.regression import Regression, inverse_factor, partial_slopes, t_test
-from qwo.types import Adjacency, FloatArray
+from qwo.types import FloatArray
 
 DOUBT = 0.001
 """p-values below this of an effect that the graph denies are worth a word."""
@@ -177,14 +177,14 @@ def _total_note(sem: LinearSem, x: int, y: int) -> str:
                     f"the data speak against that: given the parents of {sem.names[x]}, "
                     f"{sem.names[y]} changes by {slope:.4g}; an edge may be missing"
                 )
-    if _others_differ(sem.dag, x, y):
+    if _others_differ(sem, x, y):
         notes.append("other DAGs of its class may have other effects, which qwo.ida lists")
     return "; ".join(notes)
 
 
-def _others_differ(dag: Adjacency, x: int, y: int) -> bool:
+def _others_differ(sem: LinearSem, x: int, y: int) -> bool:
     """Whether the class has DAGs with other parents of x, and DAGs in which x causes y."""
-    cpdag = to_cpdag(dag)
+    cpdag = to_cpdag(sem.dag) if sem.known_class is None else sem.known_class
     if not (cpdag[x] == 2).any():
         return False
     definite = np.flatnonzero(cpdag[:, x] == 1).tolist()

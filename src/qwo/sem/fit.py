@@ -53,7 +53,8 @@ def fit_sem(data: Any, dag: Any, **reading: Unpack[ReadArguments]) -> LinearSem:
     moments = as_moments(data, **reading)
     matrix = check_dag(as_graph(dag, moments.names, kind="dag").matrix, moments.names).copy()
     matrix.setflags(write=False)
-    return LinearSem(moments, matrix, fit_equations(moments, matrix))
+    known = as_graph(dag, moments.names).matrix if hasattr(dag, "cpdag") else None
+    return LinearSem(moments, matrix, fit_equations(moments, matrix), known)
 
 
 def fit_equations(moments: Moments, dag: Adjacency) -> tuple[Regression, ...]:

@@ -91,11 +91,15 @@ class LinearSem:
         ``dag[i, j] = 1`` for i → j; read-only.
     equations : tuple of Regression
         The regression of each variable on its parents, in column order, on the correlation scale.
+    known_class : int8 ndarray of shape (n, n), optional
+        The equivalence class that the DAG was taken from, where a result said so: with background
+        knowledge it is narrower than that of the DAG alone.
     """
 
     moments: Moments
     dag: Adjacency
     equations: tuple[Regression, ...]
+    known_class: Adjacency | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
+from qwo.checks import at_least, check_size, generator
 from qwo.errors import ArgumentError, ShapeError
 from qwo.graph.dag import adjacency_lists, topological_order
-from qwo.simulation.arguments import at_least, generator
 from qwo.simulation.noise import noise_source
 from qwo.types import Adjacency, FloatArray
 
@@ -68,6 +68,7 @@ class LinearModel:
             Seed or source of randomness.
         """
         rows = at_least("n_samples", n_samples, 1)
+        check_size(f"a table of {rows} rows", 8 * rows * self.n_variables)
         data = noise_source(noise)(generator(random_state), (rows, self.n_variables))
         data *= np.sqrt(self.noise_variances)
         parents = adjacency_lists(self.dag).parents

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from qwo.checks import is_choice
 from qwo.errors import ArgumentError
 from qwo.types import FloatArray
 
@@ -15,10 +16,9 @@ Draw = Callable[[np.random.Generator, tuple[int, int]], FloatArray]
 
 def noise_source(kind: str) -> Draw:
     """The source of noise with mean 0 and variance 1."""
-    draw = _SHAPES.get(kind)
-    if draw is None:
+    if not is_choice(kind, _SHAPES):
         raise ArgumentError(f"noise is {kind!r}; wanted one of {', '.join(map(repr, _SHAPES))}")
-    return draw
+    return _SHAPES[kind]
 
 
 def _exponential(rng: np.random.Generator, shape: tuple[int, int]) -> FloatArray:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from qwo.checks import at_least, between, check_size
 from qwo.errors import ArgumentError, GraphError
 from qwo.graph.dag import check_dag
 from qwo.graph.formats.reading import is_file
 from qwo.graph.formats.registry import format_of_text
-from qwo.simulation.arguments import at_least, between
 from qwo.types import Adjacency, Indices
 
 Edges = tuple[Indices, Indices]
@@ -33,6 +33,7 @@ def random_dag(
             f"n_variables is missing: say how many variables the {kind!r} graph has"
         )
     n = at_least("n_variables", n_variables, 1)
+    check_size(f"the matrix of {n} variables", n * n)
     causes, effects = draw(n, between("degree", degree, 0, n - 1), rng)
     order = rng.permutation(n) if shuffle else np.arange(n)
     dag = np.zeros((n, n), dtype=np.int8)

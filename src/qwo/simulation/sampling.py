@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from qwo.checks import Range, generator, positive_range
 from qwo.errors import ArgumentError
-from qwo.simulation.arguments import Range, generator, positive_range
 from qwo.simulation.linear_model import LinearModel
 from qwo.simulation.random_graphs import given_dag, is_kind, random_dag
 from qwo.types import Adjacency, FloatArray

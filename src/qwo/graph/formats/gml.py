@@ -14,12 +14,14 @@ from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.formats.builder import malformed, require_names
 from qwo.graph.formats.objects import from_networkx, to_networkx
 
+_DAMAGES = (LookupError, ValueError, TypeError, RecursionError)
+
 
 def parse(text: str, source: str) -> CausalGraph:
     """The graph of a GML text."""
     try:
         graph = nx.parse_gml(text)
-    except (nx.NetworkXException, LookupError, ValueError, TypeError, RecursionError) as error:
+    except (nx.NetworkXException, AttributeError, *_DAMAGES) as error:
         raise malformed(source, f"not GML: {error}") from error
     return from_networkx(graph, source)
 

@@ -16,8 +16,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from qwo.checks import is_choice
 from qwo.errors import ArgumentError, GraphError
-from qwo.graph.dag import Names, label
+from qwo.graph.dag import Names, label, matrix_of
 from qwo.graph.pdag import check_pdag
 from qwo.types import Adjacency, Indices, Mask
 
@@ -46,7 +47,7 @@ def decode_matrix(matrix: npt.ArrayLike, code: str, names: Names = None) -> Adja
         If an entry has no meaning in that code, or means an edge that DAGs and CPDAGs do not have.
     """
     chosen = find_code(code)
-    given = np.asarray(matrix)
+    given = matrix_of(matrix) if isinstance(matrix, list | tuple) else np.asarray(matrix)
     if given.ndim != 2 or given.shape[0] != given.shape[1]:
         raise GraphError(f"the matrix of a graph must be square; got shape {given.shape}")
     if given.dtype.kind not in "biuf":
@@ -67,7 +68,7 @@ def decode_matrix(matrix: npt.ArrayLike, code: str, names: Names = None) -> Adja
 
 def find_code(code: str) -> Code:
     """The code of a name."""
-    if code not in CODES:
+    if not is_choice(code, CODES):
         raise ArgumentError(f"there is no matrix code {code!r}; choose one of {', '.join(CODES)}")
     return CODES[code]
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from qwo.errors import FileFormatError, InputError, MissingFileError
+from qwo.errors import ArgumentError, FileFormatError, InputError, MissingFileError
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.formats.registry import (
     decoded,
@@ -45,6 +45,10 @@ def read_graph(
     GraphError
         If it is not a DAG or a partially directed graph, with the cycle as a path.
     """
+    if not isinstance(path_or_text, str | os.PathLike):
+        raise ArgumentError(
+            f"got a {type(path_or_text).__name__}; wanted the path of a graph file, or its text"
+        )
     if isinstance(path_or_text, str) and not is_file(path_or_text):
         graph = _from_text(path_or_text, format)
     else:
@@ -55,6 +59,8 @@ def read_graph(
 def parse_graph(data: str | bytes, format: str, source: str = "the text") -> CausalGraph:  # noqa: A002
     """The graph in a text, or in the bytes of a file."""
     chosen = find_format(format)
+    if not isinstance(data, str | bytes):
+        raise ArgumentError(f"got a {type(data).__name__}; wanted the text or bytes of a graph")
     try:
         return chosen.read(data.encode("utf-8") if isinstance(data, str) else data, source)
     except InputError as error:
@@ -75,7 +81,7 @@ def _from_text(text: str, format: str | None) -> CausalGraph:  # noqa: A002
     recognised = format_of_text(text)
     if recognised is None and "\n" not in text:
         raise MissingFileError(f"there is no file {shown(text)} (looked from {Path.cwd()})")
-    chosen = format or recognised
+    chosen = recognised if format is None else format
     if chosen is None:
         raise unknown_format(text)
     return parse_graph(text, chosen)
@@ -87,7 +93,7 @@ def _from_file(path: Path, format: str | None) -> CausalGraph:  # noqa: A002
     if path.is_dir():
         raise FileFormatError(f"{path} is a folder; wanted a file with a graph")
     data = path.read_bytes()
-    return parse_graph(data, format or _format_of_file(path, data), str(path))
+    return parse_graph(data, _format_of_file(path, data) if format is None else format, str(path))
 
 
 def _format_of_file(path: Path, data: bytes) -> str:

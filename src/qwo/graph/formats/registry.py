@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from qwo.checks import is_choice
 from qwo.errors import ArgumentError, FileFormatError, GraphError
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.formats import (
@@ -118,7 +119,7 @@ FORMATS = {
 
 def find_format(name: str) -> Format:
     """The format of a name."""
-    if name not in FORMATS:
+    if not is_choice(name, FORMATS):
         raise ArgumentError(f"there is no graph format {name!r}; choose one of {_choices()}")
     return FORMATS[name]
 

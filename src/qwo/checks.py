@@ -1,9 +1,10 @@
-"""Checks of the arguments that say how to simulate."""
+"""Checks of plain arguments: whole numbers, numbers within bounds, seeds."""
 
 from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,10 @@ def generator(random_state: Any) -> np.random.Generator:
         ) from error
 
 
-def at_least(name: str, value: int, smallest: int) -> int:
+def at_least(name: str, value: object, smallest: int) -> int:
     """An integer argument within its range."""
     try:
-        number = operator.index(value)
+        number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise ArgumentError(f"{name} is {value!r}; wanted an integer") from None
     if number < smallest:
@@ -34,23 +35,36 @@ def at_least(name: str, value: int, smallest: int) -> int:
     return number
 
 
-def between(name: str, value: float, low: float, high: float) -> float:
+def between(name: str, value: object, low: float, high: float) -> float:
     """A number within its range."""
     try:
-        number = float(value)
-    except (TypeError, ValueError):
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not low <= number <= high:
         raise ArgumentError(f"{name} is {value!r}; wanted a number between {low} and {high}")
     return number
 
 
-def positive_range(name: str, limits: Range) -> Range:
+def positive_range(name: str, limits: Any) -> Range:
     """A pair 0 < low ≤ high of finite numbers."""
     try:
         low, high = (float(limit) for limit in limits)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentError(f"{name} is {limits!r}; wanted a pair (low, high)") from None
     if not 0 < low <= high < math.inf:
         raise ArgumentError(f"{name} is {limits!r}; wanted finite numbers with 0 < low <= high")
     return low, high
+
+
+def check_size(what: str, n_bytes: int, limit: int = 2**36) -> None:
+    """Refuse what could not be held in any usual memory, before it is asked for."""
+    if n_bytes > limit:
+        raise ArgumentError(
+            f"{what} would take {n_bytes / 2**30:,.0f} GB; the limit is {limit / 2**30:,.0f} GB"
+        )
+
+
+def is_choice(value: object, choices: Container[str]) -> bool:
+    """Whether a value is one of some names; what is no text, and cannot be looked up, is not."""
+    return isinstance(value, str) and value in choices
