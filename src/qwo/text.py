@@ -58,6 +58,14 @@ def listed(names: Iterable[str], limit: int = 5) -> str:
     return f"{text} and {hidden} more" if hidden > 0 else text
 
 
+def no_formula(name: str) -> str:
+    """A name that no spreadsheet takes for a formula: behind an apostrophe if it begins like one.
+
+    For tables that people open. Files that are read again hold names as they are.
+    """
+    return f"'{name}" if name.startswith(("=", "+", "-", "@", "\t", "\r")) else name
+
+
 def plain(value: Any) -> Plain:
     """The value as JSON has it: no types of NumPy, no tuples, null for what is not finite.
 

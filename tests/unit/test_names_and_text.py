@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import subprocess
@@ -11,9 +12,10 @@ import numpy as np
 import pytest
 
 import qwo
+from qwo.cli.csv_files import write_csv
 from qwo.errors import ColumnNameError, KnowledgeError
 from qwo.names import as_column, as_pair, check_names, default_names
-from qwo.text import count, listed, number, p_value, plain, short
+from qwo.text import count, listed, no_formula, number, p_value, plain, short
 
 
 def test_a_variable_by_name_or_number():
@@ -75,3 +77,15 @@ def test_the_package_lists_its_public_names_only():
     )
     assert "import_module" not in told.stdout
     assert dir(qwo) == sorted(qwo.__all__)
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+x", "-x", "@x", "\tx"])
+def test_names_that_a_spreadsheet_would_compute_are_protected(name, tmp_path):
+    assert no_formula(name) == f"'{name}"
+    assert no_formula(f"x{name}") == f"x{name}"
+    path = tmp_path / "table.csv"
+    for spreadsheet in (True, False):
+        write_csv(path, ("name", "value"), [(name, -1.5)], spreadsheet=spreadsheet)
+        with path.open(newline="", encoding="utf-8") as file:
+            row = list(csv.reader(file))[1]
+        assert row == [f"'{name}" if spreadsheet else name, "-1.5"]

@@ -45,12 +45,24 @@ export function csv(graph: Graph, shown: boolean[]): string {
   const fields = FIELDS.filter((_, k) => k < 3 || (k < 8 ? fit : bootstrap));
   const rows = edges
     .filter((_, e) => shown[e])
-    .map((edge) => fields.map((field) => csvCell(edge[field])).join(","));
+    .map((edge) =>
+      fields
+        .map((field) => csvCell(NAMES.has(field) ? noFormula(String(edge[field])) : edge[field]))
+        .join(","),
+    );
   const blanks = ",".repeat(fields.length - 1);
   const alone = graph.report.variables
     .filter((_, v) => graph.incident[v]!.every(({ link }) => !shown[link]))
-    .map(({ name }) => csvCell(name) + blanks);
+    .map(({ name }) => csvCell(noFormula(name)) + blanks);
   return [fields.join(","), ...rows, ...alone].join("\n") + "\n";
+}
+
+const NAMES: ReadonlySet<string> = new Set(["source", "target"]);
+
+// A spreadsheet would compute a name such as =1+1; behind an apostrophe it is a text. The table is
+// for people; the other downloads have the names as they are.
+function noFormula(name: string): string {
+  return /^[=+\-@\t\r]/.test(name) ? `'${name}` : name;
 }
 
 function csvCell(value: string | number | boolean | null | undefined): string {

@@ -41,6 +41,14 @@ def fit(
     force: Annotated[
         bool, typer.Option("--force", metavar="", help="Replace it if it is there.")
     ] = False,
+    spreadsheet: Annotated[
+        bool,
+        typer.Option(
+            "--spreadsheet",
+            metavar="",
+            help="Write names such as =1+1 so that no spreadsheet computes them.",
+        ),
+    ] = False,
 ) -> None:
     """Fit a linear model to a graph: coefficients, errors, fit.
 
@@ -71,7 +79,7 @@ def fit(
         )
     model = qwo.fit_sem(moments, dag.matrix)
     if output is not None:
-        write_csv(output, EdgeEstimate._fields, model.edges)
+        write_csv(output, EdgeEstimate._fields, model.edges, spreadsheet=spreadsheet)
         console.say(f"wrote {output}")
     console.result(
         str(model),

@@ -26,7 +26,7 @@ from collections.abc import Mapping
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.formats.builder import GraphBuilder, require_names
 from qwo.graph.formats.dot_grammar import Dialect, DotParser
-from qwo.graph.marks import ARROW, BACK_ARROW, LINE
+from qwo.graph.marks import ARROW, BACK_ARROW, LINE, MARKS, Mark
 
 _WORD = r"[^\W\d]\w*|-?(?:\.\d+|\d+(?:\.\d*)?)"
 _KEYWORDS = ("node", "edge", "graph")
@@ -57,6 +57,19 @@ _DIALECT = Dialect(
 )
 
 
+def _ends(mark: Mark) -> str:
+    """The attributes that draw a mark where an arrow is not enough."""
+    tail, head = mark.dot
+    if (tail, head) == ("none", "normal"):
+        return ""
+    if (tail, head) == ("none", "none"):
+        return " [dir=none]"
+    return f" [dir=both, arrowtail={tail}, arrowhead={head}]"
+
+
+_ENDS = {text: _ends(mark) for text, mark in MARKS.items()}
+
+
 def parse(text: str, source: str) -> CausalGraph:
     """The graph of a DOT text."""
     builder = GraphBuilder(source, two_arrows_are_undirected=True)
@@ -76,8 +89,7 @@ def render(graph: CausalGraph) -> str:
     written = {name: _written(name) for name in graph.names}
     lines = [f"  {name};" for name in written.values()]
     lines += [
-        f"  {written[edge.source]} -> {written[edge.target]}"
-        f"{'' if edge.mark == ARROW else ' [dir=none]'};"
+        f"  {written[edge.source]} -> {written[edge.target]}{_ENDS[edge.mark]};"
         for edge in graph.edges
     ]
     return "digraph {\n" + "\n".join(lines) + "\n}\n"
