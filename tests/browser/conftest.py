@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from qwo.report import write_report
-from qwo.report.bundle import find_bundle
+from qwo.report.page import find_bundle
 from tests.helpers.reports import HOSTILE_NAMES, example
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")

@@ -147,6 +147,23 @@ def test_learn_twice_into_one_folder(data: Path) -> None:
     assert not (FOLDER / "cpdag.dot").exists()
 
 
+@pytest.mark.parametrize("failing", ["qwo.plot.plot_graph", "qwo.report.write_report"])
+def test_a_failed_drawing_costs_no_result(
+    data: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ValueError("Buffer dtype mismatch, expected 'int' but got 'long'")
+
+    monkeypatch.setattr(failing, broken)
+    result = run("learn", data, "-o", FOLDER, "-b", 4)
+    assert result.exit_code == 0
+    what = "picture of the graph" if "plot" in failing else "report"
+    assert f"warning: no {what}: ValueError: Buffer dtype mismatch" in result.stderr
+    kept = {"cpdag.json", "dag.json", "support.csv", "coefficients.csv", "result.json"}
+    assert kept <= {path.name for path in FOLDER.iterdir()}
+    assert (FOLDER / "figures" / "matrix.png").is_file()
+
+
 def test_a_report_that_fails_costs_neither_the_folder_nor_the_graph(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,13 +69,23 @@ def test_shares_add_up(whole: Bootstrap) -> None:
     assert not adjacency.flags.writeable
 
 
-def test_replicates_are_searches_on_physical_resamples(whole: Bootstrap) -> None:
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [({}, {"start": "the order of all data", "restarts": 5}), ({"start": "r2"}, {"start": "r2"})],
+)
+def test_replicates_are_searches_on_physical_resamples(
+    given: dict[str, Any], used: dict[str, Any]
+) -> None:
+    whole = run(**given)
     data, counts = sample(), np.zeros((8, 8))
+    if used["start"] != "r2":
+        used = used | {"start": whole.reference.order.tolist()}
     for number in range(N_RESAMPLES):
         cut = np.random.default_rng(np.random.SeedSequence(1, spawn_key=(0, number // 2)))
         rows = cut.permutation(len(data)).reshape(2, -1)[number % 2]
         rng = np.random.default_rng(np.random.SeedSequence(1, spawn_key=(1, number)))
-        counts += qwo.discover(data[rows], random_state=int(rng.integers(2**63))).cpdag == 1
+        seed = int(rng.integers(2**63))
+        counts += qwo.discover(data[rows], random_state=seed, **used).cpdag == 1
     np.testing.assert_array_equal(whole.directed_counts, counts)
 
 
@@ -216,6 +226,14 @@ def test_it_reads_well(whole: Bootstrap) -> None:
     assert lines[3].split() == ["link", "arrow", "reverse", "undirected", "pair"]
     assert lines[4].startswith(" 100%")
     assert lines[2] == "arrows: 6 of 6 of the graph of all data hold"
+
+
+def test_a_notebook_shows_picture_and_table(whole: Bootstrap) -> None:
+    shown = whole._repr_html_()
+    assert "data:image/png;base64," in shown
+    assert "<th>link</th><th>arrow</th><th>reverse</th><th>undirected</th>" in shown
+    assert "<td>X2 --&gt; X0</td><td>100%</td><td>100%</td>" in shown
+    assert "arrows: 6 of 6 of the graph of all data hold" in shown
 
 
 def test_link_and_arrow_are_told_apart() -> None:

@@ -28,7 +28,7 @@ from qwo.plot import (
     plot_penalty_path,
     plot_trace,
 )
-from qwo.plot.palette import DARK, LIGHT
+from qwo.plot.style import DARK, LIGHT
 from tests.oracles.hostile_names import HOSTILE
 
 mpl.use("Agg")

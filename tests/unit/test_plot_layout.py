@@ -1,18 +1,21 @@
 from __future__ import annotations
 
 from itertools import combinations, product
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from scipy.optimize import milp
 
 import qwo
-from qwo.plot.curves import arrow, edge_curves
-from qwo.plot.labels import label_texts, readable, wrapped
-from qwo.plot.layout import Arrangement, Layout, arrange
-from qwo.plot.layout.crossings import count_crossings
-from qwo.plot.layout.layers import assign_layers
-from qwo.plot.layout.packing import packed
+from qwo.layout import Arrangement, Layout, arrange
+from qwo.layout.crossings import count_crossings
+from qwo.layout.curves import arrow, edge_curves
+from qwo.layout.labels import label_texts, readable, wrapped
+from qwo.layout.layered import packed
+from qwo.layout.layers import assign_layers
 from tests.oracles.hostile_names import HOSTILE
 from tests.oracles.random_models import random_dag
 
@@ -184,3 +187,28 @@ class TestLabels:
             assert len(set(texts)) == len(names)
             assert max(len(line) for text in texts for line in text.split("\n")) <= width + 6
             assert max(text.count("\n") for text in texts) < lines
+
+
+def test_the_solver_gets_indices_that_every_scipy_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Those of SciPy 1.13 and 1.14 refuse 64 bits.
+    given = []
+
+    def watched(*arguments: Any, constraints: Any, **options: Any) -> Any:
+        given.append(constraints.A)
+        return milp(*arguments, constraints=constraints, **options)
+
+    monkeypatch.setattr("qwo.layout.layers.milp", watched)
+    assign_layers(3, np.array([[0, 1], [1, 2], [0, 2]]))
+    assert [given[0].indices.dtype, given[0].indptr.dtype] == [np.int32, np.int32]
+
+
+@pytest.mark.parametrize("fault", ["raises", "gives up"])
+def test_a_solver_that_fails_costs_no_picture(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+    def failing(*_: Any, **__: Any) -> Any:
+        if fault == "raises":
+            raise ValueError("Buffer dtype mismatch, expected 'int' but got 'long'")
+        return SimpleNamespace(status=1, x=np.zeros(4))
+
+    monkeypatch.setattr("qwo.layout.layers.milp", failing)
+    edges = np.array([[0, 1], [1, 2], [0, 3]])
+    np.testing.assert_array_equal(assign_layers(4, edges), [0, 1, 2, 1])

@@ -20,8 +20,7 @@ import qwo.report.page
 from qwo.errors import ArgumentError, MissingPackageError
 from qwo.moments import audit_data
 from qwo.report import write_report
-from qwo.report.bundle import Bundle, find_bundle
-from qwo.report.page import embedded_json
+from qwo.report.page import Bundle, embedded_json, find_bundle
 from tests.helpers.reports import HOSTILE_NAMES, discovery_of, example
 
 FAKE = Bundle("document.title += 1;", "library 1.0\n<its> licence")

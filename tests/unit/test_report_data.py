@@ -11,9 +11,8 @@ import pytest
 
 import qwo
 from qwo.report import report_data
-from qwo.report.chart import trace_chart
-from qwo.report.contents import Contents
-from qwo.report.drawing import MOST_BOXES, draw
+from qwo.report.data import Contents
+from qwo.report.picture import MOST_BOXES, draw, trace_chart
 from qwo.report.tables import edges_table, support_table, variables_table
 from qwo.report.wording import percent, seconds, text_pairs
 from qwo.resample import bootstrap
@@ -134,7 +133,7 @@ def test_many_variables_are_dots() -> None:
 
 
 def test_pairs_beyond_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qwo.report.edges.MOST_PAIRS", 4)
+    monkeypatch.setattr("qwo.report.data.MOST_PAIRS", 4)
     n = 5
     full = Supports(tuple("abcde"), 10, np.ones((n, n)), np.zeros((n, n)))
     found = discovery_of(np.zeros((n, n), dtype=np.int8), full.names)

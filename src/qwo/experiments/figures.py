@@ -15,7 +15,7 @@ from qwo.experiments.aggregate import Cell, Cells
 from qwo.experiments.exponents import AXES
 from qwo.files import whole_file
 from qwo.optional import optional_module
-from qwo.plot.palette import LIGHT
+from qwo.plot.style import LIGHT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -44,6 +44,7 @@ def as_html(
     size: tuple[int, int],
     header: Sequence[str],
     rows: Iterable[Sequence[object]],
+    **drawing: Any,
 ) -> str:
     """What a notebook shows: a line, a picture if it can be read, and the first rows of a table.
 
@@ -57,10 +58,12 @@ def as_html(
         How many variables and edges it has.
     header, rows
         The table, one row for each edge.
+    **drawing
+        Options of the picture.
     """
     n_variables, n_edges = size
     shown = n_variables <= MOST_VARIABLES and 0 < n_edges <= MOST_EDGES
-    parts = [f"<p>{escape(headline)}</p>", _picture(graph) if shown else ""]
+    parts = [f"<p>{escape(headline)}</p>", _picture(graph, drawing) if shown else ""]
     cells = [_row("td", row) for row in islice(rows, MOST_ROWS)]
     if cells:
         body = f"<thead>{_row('th', header)}</thead><tbody>{''.join(cells)}</tbody>"
@@ -74,10 +77,10 @@ def _row(tag: str, cells: Sequence[object]) -> str:
     return f"<tr>{''.join(f'<{tag}>{escape(str(cell))}</{tag}>' for cell in cells)}</tr>"
 
 
-def _picture(graph: object) -> str:
+def _picture(graph: object, drawing: dict[str, Any]) -> str:
     """The picture as an image inside the page; nothing without matplotlib."""
     try:
-        figure = plot(graph).get_figure(root=True)
+        figure = plot(graph, **drawing).get_figure(root=True)
     except MissingPackageError:
         return ""
     if figure is None:

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from qwo.graph.coercion import as_graph
-from qwo.plot.arguments import check_choice, coefficient_matrix
-from qwo.plot.canvas import local_style, open_axes, size_in_points
-from qwo.plot.edges import causal_order
-from qwo.plot.labels import PLAIN_TEXT, label_texts
-from qwo.plot.palette import Palette, palette_for
+from qwo.layout.labels import PLAIN_TEXT, label_texts
+from qwo.plot.edges import causal_order, check_choice, coefficient_matrix
+from qwo.plot.style import Palette, local_style, open_axes, palette_for, size_in_points
 from qwo.types import Adjacency, FloatArray
 
 if TYPE_CHECKING:

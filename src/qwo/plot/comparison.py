@@ -8,13 +8,9 @@ import numpy as np
 
 from qwo.graph.coercion import as_graph, is_nameless
 from qwo.graph.cpdag import as_cpdag
-from qwo.plot.arguments import check_choice
-from qwo.plot.canvas import local_style
-from qwo.plot.drawing import Direction
-from qwo.plot.edges import EdgeSet, causal_order
-from qwo.plot.looks import EdgeLook, Key, Looks, NodeLook, key
-from qwo.plot.palette import Palette
-from qwo.plot.picture import draw_picture
+from qwo.plot.edges import EdgeSet, causal_order, check_choice
+from qwo.plot.picture import Direction, draw_picture
+from qwo.plot.style import EdgeLook, Key, Looks, NodeLook, Palette, key, local_style
 from qwo.types import Adjacency, Indices
 
 if TYPE_CHECKING:

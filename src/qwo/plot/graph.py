@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwo.graph.coercion import as_graph
-from qwo.plot.arguments import check_choice, node_fills, variable_mask
-from qwo.plot.canvas import local_style
-from qwo.plot.drawing import Direction
-from qwo.plot.edge_values import PLAIN_WIDTH, ColorBy, EdgeValues
-from qwo.plot.edges import EdgeSet, causal_order
-from qwo.plot.looks import EdgeLook, Key, Looks, NodeLook, key
-from qwo.plot.palette import Palette
-from qwo.plot.picture import draw_picture
+from qwo.plot.edges import (
+    PLAIN_WIDTH,
+    ColorBy,
+    EdgeSet,
+    EdgeValues,
+    causal_order,
+    check_choice,
+    node_fills,
+    variable_mask,
+)
+from qwo.plot.picture import Direction, draw_picture
+from qwo.plot.style import EdgeLook, Key, Looks, NodeLook, Palette, key, local_style
 from qwo.types import Mask
 
 if TYPE_CHECKING:

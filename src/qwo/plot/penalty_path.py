@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qwo.errors import ShapeError
-from qwo.plot.canvas import local_style, open_axes, size_in_points
-from qwo.plot.labels import PLAIN_TEXT, label_texts
-from qwo.plot.palette import Palette, palette_for
+from qwo.layout.labels import PLAIN_TEXT, label_texts
+from qwo.plot.style import Palette, local_style, open_axes, palette_for, size_in_points
 from qwo.types import FloatArray, Indices
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwo.errors import ArgumentError
-from qwo.plot.canvas import local_style, open_axes
-from qwo.plot.labels import PLAIN_TEXT, label_texts
-from qwo.plot.palette import Palette, palette_for
+from qwo.layout.labels import PLAIN_TEXT, label_texts
+from qwo.plot.style import Palette, local_style, open_axes, palette_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

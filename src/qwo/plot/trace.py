@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwo.errors import ArgumentError
-from qwo.plot.canvas import local_style, open_axes
-from qwo.plot.palette import palette_for
+from qwo.plot.style import local_style, open_axes, palette_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

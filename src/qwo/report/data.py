@@ -1,23 +1,130 @@
-"""Everything that a report shows, as plain JSON."""
+"""What a report is made of, and everything that it shows, as plain JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from qwo.discovery import Discovery
+from qwo.errors import ArgumentError
 from qwo.graph.compare import compare
 from qwo.graph.dag import adjacency_lists
+from qwo.graph.marks import ARROW, LINE
 from qwo.moments.findings import Audit
-from qwo.report.contents import Contents
-from qwo.report.drawing import Drawing, draw
-from qwo.report.edges import bootstrap_record, edge_records
-from qwo.resample.support import Supports
+from qwo.report.picture import Drawing, draw
+from qwo.resample.support import Supports, coin_tosses, pair_supports, ranked_pairs
 from qwo.sem import LinearSem
 from qwo.text import plain
+from qwo.types import Indices, Mask
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """A discovery and what is known beside it; None for what is not.
+
+    Attributes
+    ----------
+    discovery : Discovery
+    audit : Audit or None
+    model : LinearSem or None
+        Fitted to ``discovery.dag``.
+    bootstrap : Supports or None
+    truth : object or None
+        The true graph, as anything that `as_graph` takes.
+    command : str or None
+        What reproduces the result.
+    title : str or None
+    data_summary : mapping or None
+        What was read, as pairs of a heading and a value.
+    """
+
+    discovery: Discovery
+    audit: Audit | None = None
+    model: LinearSem | None = None
+    bootstrap: Supports | None = None
+    truth: object | None = None
+    command: str | None = None
+    title: str | None = None
+    data_summary: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        names = tuple(self.discovery.names)
+        for what, part in (("model", self.model), ("bootstrap", self.bootstrap)):
+            if part is not None and tuple(part.names) != names:
+                raise ArgumentError(
+                    f"the variables of the {what} are not those of the discovery, in the same "
+                    f"order; make both from the same data"
+                )
+        if self.model is not None and not np.array_equal(self.model.dag, self.discovery.dag):
+            raise ArgumentError(
+                "the model was fitted to another graph; fit it with "
+                "qwo.fit_sem(data, discovery.dag)"
+            )
+
+    @cached_property
+    def ends(self) -> tuple[Indices, Indices]:
+        """Cause and effect of every edge of the DAG, in row order: the order of all edge lists."""
+        tails, heads = np.nonzero(self.discovery.dag)
+        return tails, heads
+
+    @cached_property
+    def directed(self) -> Mask:
+        """For each edge whether the equivalence class determines its direction."""
+        return np.asarray(self.discovery.cpdag[self.ends] == 1)
+
+
+MOST_PAIRS = 2000
+"""Pairs of variables in the table of supports; those found most often are kept."""
+
+_ESTIMATES = ("coefficient", "standard_error", "t", "p_value", "standardized")
+
+
+def edge_records(contents: Contents) -> list[dict[str, Any]]:
+    """A record for each edge, in the order of `Contents.ends`.
+
+    An undirected edge has the ends, and so the coefficient, of the member of the class that
+    ``discovery.dag`` is.
+    """
+    names = contents.discovery.names
+    tails, heads = contents.ends
+    records: list[dict[str, Any]] = [
+        {"source": names[i], "target": names[j], "type": ARROW if arrow else LINE}
+        for i, j, arrow in zip(tails, heads, contents.directed, strict=True)
+    ]
+    if contents.model is not None:
+        found = {(edge.cause, edge.effect): edge for edge in contents.model.edges}
+        for record in records:
+            estimate = found[record["source"], record["target"]]
+            record.update({field: getattr(estimate, field) for field in _ESTIMATES})
+    if contents.bootstrap is not None:
+        supports = pair_supports(contents.bootstrap, contents.discovery.cpdag, tails, heads)
+        for record, pair in zip(records, supports, strict=True):
+            record.update(pair.shares, coin_toss=pair.coin_toss)
+    return records
+
+
+def bootstrap_record(contents: Contents) -> dict[str, Any] | None:
+    """The pairs that any resample joined, those joined most often first."""
+    bootstrap = contents.bootstrap
+    if bootstrap is None:
+        return None
+    cpdag = contents.discovery.cpdag
+    links = bootstrap.link_support
+    first, second = ranked_pairs(links, cpdag, links > 0)
+    pairs = pair_supports(bootstrap, cpdag, first[:MOST_PAIRS], second[:MOST_PAIRS])
+    tosses = coin_tosses(bootstrap.arrow_support) & (cpdag == 1)
+    return {
+        "n_resamples": int(bootstrap.n_counted),
+        "resampling": getattr(bootstrap, "params", {}).get("resampling"),
+        "n_coin_tosses": int(tosses.sum()),
+        "n_pairs": len(first),
+        "pairs": [pair._asdict() for pair in pairs],
+    }
+
 
 FORMAT = "qwo-report"
 VERSION = 1

@@ -12,7 +12,7 @@ from qwo.errors import MissingPackageError
 from qwo.graph.coercion import as_graph
 from qwo.optional import optional_module
 from qwo.plot import plot_adjacency, plot_comparison
-from qwo.report.contents import Contents
+from qwo.report.data import Contents
 
 _GROUNDS = {"light": "#ffffff", "dark": "#161b22"}
 _DARK_STYLE = {

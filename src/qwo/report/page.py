@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jinja2
 from markupsafe import Markup
@@ -18,15 +18,29 @@ from qwo.discovery import Discovery
 from qwo.files import write_whole
 from qwo.moments.findings import Audit
 from qwo.report import tables, wording
-from qwo.report.bundle import Bundle, find_bundle
-from qwo.report.chart import trace_chart
-from qwo.report.contents import Contents
-from qwo.report.data import contents_data
-from qwo.report.drawing import draw
+from qwo.report.data import Contents, contents_data
 from qwo.report.figures import figures as make_figures
-from qwo.report.picture import picture
+from qwo.report.picture import draw, picture, trace_chart
 from qwo.resample.support import Supports
 from qwo.sem import LinearSem
+
+_FOLDER = Path(__file__).parent / "_bundle"
+
+
+class Bundle(NamedTuple):
+    """The script, and the licences of the packages in it."""
+
+    script: str
+    licences: str
+
+
+def find_bundle(folder: Path = _FOLDER) -> Bundle | None:
+    """The bundle that npm made when the package was built; None without one."""
+    script, licences = folder / "report.js", folder / "LICENSES.txt"
+    if not (script.is_file() and licences.is_file()):
+        return None
+    return Bundle(script.read_text("utf-8"), licences.read_text("utf-8"))
+
 
 _TEMPLATES = Path(__file__).parent / "templates"
 # What could end or open an element, or a line of a script, within JSON.

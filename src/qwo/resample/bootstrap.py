@@ -140,7 +140,7 @@ def bootstrap(
     begun = file.resumed(_nothing_yet(prepared, search, reference, choices))
     with watched(callback, shown=progress) as watch:
         runner = Runner(
-            problem=Problem(prepared.source, as_used(search, reference.params), seed),
+            problem=Problem(prepared.source, as_used(search, reference), seed),
             tally=_tally(begun),
             save=lambda tally: file.save(_result(begun, tally, "incomplete")),
             watch=watch,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from qwo.discovery import Discovery
 from qwo.errors import ArgumentError, Cure
 from qwo.moments import Moments, as_moments, read_table
 from qwo.moments.arrays import Table
@@ -20,6 +20,12 @@ Shard = tuple[int, int]
 Resampling = Literal["halves", "subsamples", "replacement"]
 
 MOST_RESAMPLES = 1_000_000
+
+FEW_RESTARTS, FEW_VARIABLES = 5, 50
+"""Restarts of a search that starts from the order found on all data, below so many variables.
+
+From there on a search without restarts differs from one from scratch as much as two of the latter
+do; below, supports of links were 0.5 points of a hundred apart instead of 0.1."""
 
 
 class Rows(NamedTuple):
@@ -57,14 +63,23 @@ class Rows(NamedTuple):
         return cls(data, estimator, missing)
 
 
-def as_used(options: SearchOptions, params: Mapping[str, Any]) -> SearchOptions:
-    """The options with what was left open as the search on all data has filled it in.
+def as_used(options: SearchOptions, reference: Discovery) -> SearchOptions:
+    """The options of the replicates; what was left open is as the search on all data filled it in.
 
     On a resample the same would not always be filled in: gamma, for one, depends on whether there
-    are more samples than variables.
+    are more samples than variables. Where neither the start nor the restarts were given, an
+    insertion search starts from the order found on all data, with few restarts or none: the
+    supports are those of searches from scratch up to chance, for a fraction of the time
+    (``python -m benchmarks.calibration --starts``).
     """
+    params = reference.params
     names = ("search", "engine", "penalty_discount", "alpha", "gamma", "restarts", "objective")
-    return replace(options, **{name: params[name] for name in names})
+    used = replace(options, **{name: params[name] for name in names})
+    left_open = options.start is None and options.restarts is None and options.method is None
+    if left_open and params["search"] == "insertion":
+        restarts = FEW_RESTARTS if reference.n_variables < FEW_VARIABLES else 0
+        return replace(used, start=reference.order.tolist(), restarts=restarts)
+    return used
 
 
 def check_size(n_samples: float, resampling: Any, fraction: Any) -> float:

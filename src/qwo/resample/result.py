@@ -15,9 +15,10 @@ import numpy as np
 from qwo.discovery import Discovery
 from qwo.errors import ArgumentError, list_names
 from qwo.graph.cpdag import to_cpdag, to_mpdag
+from qwo.graph.display import as_html
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.resample.consensus import consensus
-from qwo.resample.support import PairSupport, coin_tosses, pair_supports, ranked_pairs
+from qwo.resample.support import SHARES, PairSupport, coin_tosses, pair_supports, ranked_pairs
 from qwo.resample.tally import Counts, Outcome, Outcomes, Tally, count_graphs
 from qwo.text import records_frame
 from qwo.types import Adjacency, FloatArray, Mask
@@ -237,6 +238,17 @@ class Bootstrap:
                 *([f"… {hidden} more pairs: to_frame() has them all"] if hidden > 0 else []),
             ]
         )
+
+    def _repr_html_(self) -> str:
+        records = self.to_records()
+        rows = [
+            (record.edge, *(f"{share:.0%}" for share in record.shares.values()))
+            for record in records
+        ]
+        size = self.n_variables, len(records)
+        header = ("pair", *SHARES)
+        headline = f"{repr(self)[1:-1]}; arrows: {self._arrows()}"
+        return as_html(headline, self.reference, size, header, rows, support=self)
 
     def _arrows(self) -> str:
         """How many arrows of the graph of all data hold."""

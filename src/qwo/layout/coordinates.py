@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 from scipy.sparse import csr_array
 
-from qwo.plot.layout.proper import Layers, ProperGraph
+from qwo.layout.layers import Layers, ProperGraph
 from qwo.types import FloatArray, Indices, Mask
 
 # What nodes and bends keep free around them, half of it on either side, in points.

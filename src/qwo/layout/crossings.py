@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from qwo.plot.layout.proper import Layers, ProperGraph
+from qwo.layout.layers import Layers, ProperGraph
 
 _SWEEPS = 24
 _PATIENCE = 4

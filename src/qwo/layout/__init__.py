@@ -1,5 +1,5 @@
 """Layered drawings of acyclic graphs, without matplotlib and without Graphviz."""
 
-from qwo.plot.layout.layered import Arrangement, Layout, arrange
+from qwo.layout.layered import Arrangement, Layout, arrange
 
 __all__ = ["Arrangement", "Layout", "arrange"]

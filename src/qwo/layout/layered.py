@@ -6,17 +6,16 @@ the second from layer to layer, downwards; the corner of the drawing is the orig
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from qwo.plot.layout.coordinates import relaxed_places
-from qwo.plot.layout.crossings import ordered_layers
-from qwo.plot.layout.layers import Pairs, assign_layers
-from qwo.plot.layout.packing import packed
-from qwo.plot.layout.proper import Layers, ProperGraph
+from qwo.layout.coordinates import relaxed_places
+from qwo.layout.crossings import ordered_layers
+from qwo.layout.layers import Layers, Pairs, ProperGraph, assign_layers
 from qwo.types import FloatArray
 
 # Between layers: at least, at most, and relative to how far across the longest edge runs.
@@ -172,3 +171,48 @@ def arrange(n_vertices: int, edges: Pairs) -> Arrangement:
     for point, k in enumerate(part.tolist()):
         members[k].append(point)
     return Arrangement(graph, tuple(ordered_layers(graph, points) for points in members))
+
+
+def packed(boxes: FloatArray, aspect: float, gap: float) -> tuple[FloatArray, tuple[float, float]]:
+    """The upper left corners of boxes that do not overlap, and the size of them all together.
+
+    Parameters
+    ----------
+    boxes : ndarray, k×2
+        Widths and heights.
+    aspect : float
+        The width to height wanted of the whole.
+    gap : float
+        The distance between boxes.
+    """
+    area = float(np.prod(boxes + gap, axis=1).sum())
+    width = max(float(boxes[:, 0].max()), np.sqrt(area * aspect))
+    by_height = np.lexsort((np.arange(len(boxes)), -boxes[:, 0], -boxes[:, 1]))
+    corners = np.zeros(boxes.shape)
+    shelves = _shelves(boxes[:, 0], by_height.tolist(), width, gap)
+    whole = max(_length(boxes[shelf, 0], gap) for shelf in shelves)
+    top = 0.0
+    for shelf in shelves:
+        lengths = boxes[shelf, 0]
+        left = (whole - _length(lengths, gap)) / 2
+        corners[shelf, 0] = left + np.cumsum(lengths + gap) - lengths - gap
+        corners[shelf, 1] = top
+        top += float(boxes[shelf, 1].max()) + gap
+    return corners, (whole, top - gap)
+
+
+def _shelves(widths: FloatArray, order: Sequence[int], width: float, gap: float) -> list[list[int]]:
+    """The boxes in order, a new shelf wherever the next one does not fit."""
+    shelves: list[list[int]] = [[]]
+    used = 0.0
+    for box in order:
+        if shelves[-1] and used + widths[box] > width + 1e-9:
+            shelves.append([])
+            used = 0.0
+        shelves[-1].append(box)
+        used += float(widths[box]) + gap
+    return shelves
+
+
+def _length(widths: FloatArray, gap: float) -> float:
+    return float(widths.sum() + gap * (len(widths) - 1))

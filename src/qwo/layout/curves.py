@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from qwo.plot.layout import Layout
-from qwo.plot.layout.layers import Pairs
+from qwo.layout import Layout
+from qwo.layout.layers import Pairs
 from qwo.types import FloatArray, Indices
 
 # In points, at the nominal size of the nodes. The channel is less than what the layout keeps free
