@@ -14,7 +14,9 @@
 
 #include "bindings.hpp"
 #include "checks.hpp"
+#include "qwo/class_step.hpp"
 #include "qwo/insertion_search.hpp"
+#include "qwo/shuffles.hpp"
 
 namespace qwo::bindings {
 
@@ -271,6 +273,8 @@ const char* phase_name(SearchPhase phase) {
         return "descent";
     case SearchPhase::tucks:
         return "tucks";
+    case SearchPhase::turns:
+        return "turns";
     case SearchPhase::sweep:
         return "sweep";
     case SearchPhase::renewal:
@@ -288,6 +292,8 @@ nb::dict counts_of(const InsertionSearch& search) {
     result["moves"] = counts.moves;
     result["tucks"] = counts.tucks;
     result["improving_tucks"] = counts.improving_tucks;
+    result["turns"] = counts.turns;
+    result["improving_turns"] = counts.improving_turns;
     result["sweeps"] = counts.sweeps;
     result["renewed"] = counts.renewed;
     return result;
@@ -357,6 +363,28 @@ void bind_parent_sets(nb::module_& m) {
                 return to_numpy<double>(changes);
             },
             nb::arg("variable"))
+        .def(
+            "reroot",
+            [](ParentSets& self, Whole variable) {
+                const int v = checked_variable(self, variable);
+                nb::gil_scoped_release release;
+                return reroot(self, v);
+            },
+            nb::arg("variable"),
+            "Go to the member of the class in which a variable is the root of its piece; whether "
+            "that was allowed.")
+        .def(
+            "cross",
+            [](ParentSets& self, const ParentSets& other, double least_gain) {
+                check_ready(self);
+                check_ready(other);
+                if (self.n() != other.n())
+                    throw Refusal("EngineError", "the engines have different variables");
+                nb::gil_scoped_release release;
+                return cross(self, other.dag(), least_gain);
+            },
+            nb::arg("other"), nb::arg("least_gain"),
+            "Take over the better pieces of another engine's DAG; whether there were any.")
         .def(
             "renew",
             [](ParentSets& self, Whole variable) {
@@ -433,15 +461,14 @@ void bind_parent_sets(nb::module_& m) {
             nb::arg("seconds"), "Run until done or for so many seconds; True when done.")
         .def(
             "begin_restart",
-            [](InsertionSearch& self, Whole variables, Whole distance) {
-                constexpr int most = INT_MAX / 4;
-                const int count = checked_index("variables", variables, most);
-                const int reach = checked_index("distance", distance, most);
+            [](InsertionSearch& self, Whole centre, Whole size) {
+                const int v = checked_variable(self.engine(), centre);
+                const int count = checked_index("size", size, INT_MAX);
                 check_search(self, false);
                 nb::gil_scoped_release release;
-                self.begin_restart(count, reach);
+                self.begin_restart(v, count);
             },
-            nb::arg("variables"), nb::arg("distance"))
+            nb::arg("centre"), nb::arg("size"))
         .def("end_restart",
              [](InsertionSearch& self) {
                  check_search(self, true);
@@ -451,6 +478,37 @@ void bind_parent_sets(nb::module_& m) {
         .def_prop_ro("phase", [](const InsertionSearch& s) { return phase_name(s.phase()); })
         .def_prop_ro("counts", &counts_of)
         .def_prop_ro("trace", &InsertionSearch::trace);
+
+    nb::class_<Shuffles>(m, "Shuffles", "Restarts one after the other, in small steps.")
+        .def(
+            "__init__",
+            [](Shuffles* self, ParentSets& engine, std::uint64_t seed, Whole length, Whole tries) {
+                check_unmarked(engine);
+                const int count = checked_index("length", length, INT_MAX);
+                const int most = checked_index("tries", tries, INT_MAX);
+                new (self) Shuffles(engine, seed, count, most);
+            },
+            nb::arg("engine"), nb::arg("seed"), nb::kw_only(), nb::arg("length"), nb::arg("tries"),
+            nb::keep_alive<1, 2>())
+        .def(
+            "run",
+            [](Shuffles& self, double seconds) {
+                check_search(self.search(), self.search().is_restarting());
+                nb::gil_scoped_release release;
+                return self.run(seconds);
+            },
+            nb::arg("seconds"), "Run until done or for so many seconds; True when done.")
+        .def(
+            "end",
+            [](Shuffles& self) {
+                check_search(self.search(), self.search().is_restarting());
+                nb::gil_scoped_release release;
+                self.end();
+            },
+            "End the restart under way, if there is one.")
+        .def_prop_ro("n_made", &Shuffles::made)
+        .def_prop_ro("n_near", &Shuffles::near)
+        .def_prop_ro("n_improved", &Shuffles::improved);
 }
 
 } // namespace qwo::bindings

@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "qwo/class_step.hpp"
+
 namespace qwo {
 
 namespace {
@@ -16,6 +18,8 @@ double seconds_now() {
 
 // A difference of costs below this share of an edge's penalty is taken for rounding.
 constexpr double noise_share = 1e-3;
+// A tuck after a restart that costs more than so many edges is taken back at once.
+constexpr double give_up_near_tuck = 2.0;
 constexpr double never = std::numeric_limits<double>::infinity();
 
 } // namespace
@@ -25,7 +29,8 @@ InsertionSearch::InsertionSearch(ParentSets& engine, std::uint64_t seed, SearchO
     : engine_(engine), random_(seed), options_(options),
       queued_(static_cast<std::size_t>(engine.n()), 0),
       changed_(static_cast<std::size_t>(engine.n()), settled ? 0 : 1), best_(engine.cost()),
-      noise_(noise_share * engine.problem().penalty) {
+      noise_(noise_share * engine.problem().penalty),
+      restarted_(static_cast<std::size_t>(engine.n()), 0) {
     trace_.emplace_back(0.0, best_);
     if (settled) {
         phase_ = SearchPhase::done;
@@ -49,18 +54,49 @@ bool InsertionSearch::run(double seconds) {
     return phase_ == SearchPhase::done;
 }
 
-void InsertionSearch::begin_restart(int variables, int distance) {
+void InsertionSearch::begin_restart(int centre, int size) {
     restarting_ = true;
+    phase_ = SearchPhase::descent;
     restart_mark_ = engine_.mark();
     cost_before_restart_ = engine_.cost();
-    for (int i = 0; i < variables; ++i) {
-        const int v = random_.below(engine_.n());
-        const int target = engine_.place(v) + random_.below(2 * distance + 1) - distance;
-        const auto [lowest, highest] = engine_.permitted(v);
-        engine_.move(v, std::clamp(target, lowest, highest));
-        queue_touched();
+    std::fill(restarted_.begin(), restarted_.end(), 0);
+    std::fill(changed_.begin(), changed_.end(), 0);
+    const std::vector<int> chosen = ball(centre, size);
+    std::vector<int> places;
+    for (int v : chosen)
+        places.push_back(engine_.place(v));
+    if (random_.below(2) == 0)
+        random_.shuffle(places);
+    else
+        std::sort(places.begin(), places.end());
+    std::vector<int> order = engine_.order();
+    for (std::size_t k = 0; k < chosen.size(); ++k)
+        order[static_cast<std::size_t>(places[k])] = chosen[k];
+    engine_.arrange(permitted_order(engine_, order));
+    for (int v : chosen)
+        touch(v);
+    queue_touched();
+}
+
+// Variables around one, nearest first, the neighbours of each in random order.
+std::vector<int> InsertionSearch::ball(int centre, int size) {
+    std::vector<int> found{centre};
+    std::vector<char> seen(static_cast<std::size_t>(engine_.n()), 0);
+    seen[static_cast<std::size_t>(centre)] = 1;
+    std::vector<int> near;
+    for (std::size_t k = 0; k < found.size(); ++k) {
+        near.clear();
+        engine_.list_neighbours(found[k], near);
+        random_.shuffle(near);
+        for (int u : near) {
+            if (static_cast<int>(found.size()) >= size)
+                return found;
+            if (!seen[static_cast<std::size_t>(u)])
+                found.push_back(u);
+            seen[static_cast<std::size_t>(u)] = 1;
+        }
     }
-    phase_ = SearchPhase::descent;
+    return found;
 }
 
 bool InsertionSearch::end_restart() {
@@ -68,15 +104,19 @@ bool InsertionSearch::end_restart() {
     phase_ = SearchPhase::done;
     if (engine_.cost() > cost_before_restart_ + noise_) {
         engine_.undo(restart_mark_);
-        // A restart that was cut off leaves work behind that the old state does not need.
-        queue_.clear();
-        edges_.clear();
-        std::fill(queued_.begin(), queued_.end(), 0);
-        std::fill(changed_.begin(), changed_.end(), 0);
+        forget_work();
         return false;
     }
     engine_.release(restart_mark_);
     return engine_.cost() < cost_before_restart_ - noise_;
+}
+
+// A restart that was cut off leaves work behind that the old state does not need.
+void InsertionSearch::forget_work() {
+    queue_.clear();
+    edges_.clear();
+    std::fill(queued_.begin(), queued_.end(), 0);
+    std::fill(changed_.begin(), changed_.end(), 0);
 }
 
 void InsertionSearch::step() {
@@ -86,6 +126,9 @@ void InsertionSearch::step() {
         break;
     case SearchPhase::tucks:
         step_tucks();
+        break;
+    case SearchPhase::turns:
+        step_turns();
         break;
     case SearchPhase::sweep:
         step_sweep();
@@ -101,20 +144,26 @@ void InsertionSearch::step() {
 
 void InsertionSearch::step_descent() {
     if (queue_.empty()) {
-        phase_ = options_.tucks ? SearchPhase::tucks : SearchPhase::sweep;
-        if (restarting_)
-            return;
-        if (!renewed_) {
-            engine_.narrow();
-            renew_before(phase_);
-        } else if (swept_ && engine_.cost() >= cost_before_sweep_ - noise_) {
-            // What the last renewal has touched stays where it was, and so would all the others.
-            renew_before(SearchPhase::done);
-        }
+        finish_descent();
         return;
     }
     const double give_up = restarting_ ? options_.give_up_repair : options_.give_up_descent;
     scan_and_move(next_queued(), give_up * engine_.problem().penalty);
+}
+
+void InsertionSearch::finish_descent() {
+    phase_ = options_.tucks ? SearchPhase::tucks : SearchPhase::sweep;
+    if (restarting_) {
+        const double lost = engine_.cost() - cost_before_restart_;
+        const bool nearly = lost > noise_ && lost < options_.near_miss * engine_.problem().penalty;
+        phase_ = nearly ? SearchPhase::tucks : SearchPhase::done;
+    } else if (!renewed_) {
+        engine_.narrow();
+        renew_before(phase_);
+    } else if (swept_ && engine_.cost() >= cost_before_sweep_ - noise_) {
+        // What the last renewal has touched stays where it was, and so would all the others.
+        renew_before(SearchPhase::done);
+    }
 }
 
 int InsertionSearch::next_queued() {
@@ -147,47 +196,103 @@ void InsertionSearch::repair() {
 }
 
 void InsertionSearch::step_tucks() {
-    if (edges_.empty()) {
-        for (int y = 0; y < engine_.n(); ++y) {
-            if (!changed_[static_cast<std::size_t>(y)])
-                continue;
-            changed_[static_cast<std::size_t>(y)] = 0;
-            for (int x : engine_.fit(y).parents())
-                edges_.emplace_back(x, y);
-        }
-        if (edges_.empty()) {
-            phase_ = SearchPhase::sweep;
-            return;
-        }
-        random_.shuffle(edges_);
+    if (edges_.empty() && !collect_edges()) {
+        phase_ = restarting_ ? SearchPhase::done : SearchPhase::turns;
+        return;
     }
     const auto [x, y] = edges_.back();
     edges_.pop_back();
     if (engine_.fit(y).index_of(x) < 0)
         return;
-
-    const double before = engine_.cost();
-    const std::vector<char> changed_before = changed_;
-    const std::size_t mark = engine_.mark();
     ++counts_.tucks;
+    const double before = engine_.cost();
+    const std::size_t mark = engine_.mark();
     tuck(x, y);
-    if (engine_.cost() > before + options_.give_up_tuck * engine_.problem().penalty) {
+    const double give_up = restarting_ ? give_up_near_tuck : options_.give_up_tuck;
+    if (keep_or_undo(mark, before, give_up, true))
+        ++counts_.improving_tucks;
+}
+
+// The edges of what has changed, in random order; whether there are any.
+bool InsertionSearch::collect_edges() {
+    for (int y = 0; y < engine_.n(); ++y) {
+        if (!changed_[static_cast<std::size_t>(y)])
+            continue;
+        changed_[static_cast<std::size_t>(y)] = 0;
+        for (int x : engine_.fit(y).parents())
+            edges_.emplace_back(x, y);
+    }
+    random_.shuffle(edges_);
+    return !edges_.empty();
+}
+
+bool InsertionSearch::keep_or_undo(std::size_t mark, double before, double give_up, bool equals) {
+    if (engine_.cost() > before + give_up * engine_.problem().penalty) {
         engine_.take_touched();
         engine_.undo(mark);
-        return;
+        return false;
     }
+    const std::vector<char> changed_before = changed_;
     queue_touched();
     repair();
-    if (engine_.cost() > before + noise_) {
+    const bool better = engine_.cost() < before - noise_;
+    if (better || (equals && engine_.cost() <= before + noise_))
+        engine_.release(mark);
+    else
         engine_.undo(mark);
+    if (!better)
         changed_ = changed_before;
+    return better;
+}
+
+void InsertionSearch::step_turns() {
+    if (!turns_listed_)
+        list_turns();
+    if (turns_.empty()) {
+        phase_ = turns_improved_ ? SearchPhase::tucks : SearchPhase::sweep;
+        turns_listed_ = turns_improved_ = false;
         return;
     }
-    engine_.release(mark);
-    if (engine_.cost() < before - noise_) {
-        ++counts_.improving_tucks;
-    } else {
-        changed_ = changed_before;
+    const auto [x, y] = turns_.back();
+    turns_.pop_back();
+    turn(x, y);
+}
+
+// The compelled edges from variables that have a parent in their undirected piece: where there is
+// none, the tuck has done what the turn would do.
+void InsertionSearch::list_turns() {
+    turns_listed_ = true;
+    member_ = engine_.dag();
+    compelled_ = compelled_edges(member_);
+    turns_.clear();
+    for (int y = 0; y < engine_.n(); ++y) {
+        const std::vector<int>& parents = member_.parents[static_cast<std::size_t>(y)];
+        for (std::size_t k = 0; k < parents.size(); ++k) {
+            const std::vector<char>& above = compelled_[static_cast<std::size_t>(parents[k])];
+            if (compelled_[static_cast<std::size_t>(y)][k] &&
+                std::find(above.begin(), above.end(), 0) != above.end())
+                turns_.emplace_back(parents[k], y);
+        }
+    }
+    random_.shuffle(turns_);
+}
+
+void InsertionSearch::turn(int x, int y) {
+    OrderedDag rooted;
+    if (!member_with_root(member_, compelled_, x, rules_of(engine_), rooted))
+        return;
+    ++counts_.turns;
+    const double before = engine_.cost();
+    const std::size_t mark = engine_.mark();
+    engine_.take(rooted);
+    // What the step alone has touched is as good as it was.
+    if (engine_.cost() >= before - noise_)
+        engine_.take_touched();
+    tuck(x, y);
+    if (keep_or_undo(mark, before, options_.give_up_tuck, false)) {
+        ++counts_.improving_turns;
+        turns_improved_ = true;
+        list_turns();
     }
 }
 
@@ -215,7 +320,7 @@ void InsertionSearch::tuck(int x, int y) {
 }
 
 void InsertionSearch::step_sweep() {
-    if (!options_.sweep || restarting_) {
+    if (!options_.sweep) {
         phase_ = SearchPhase::done;
         return;
     }
@@ -276,10 +381,14 @@ void InsertionSearch::queue(int v) {
 }
 
 void InsertionSearch::queue_touched() {
-    for (int v : engine_.take_touched()) {
-        queue(v);
-        changed_[static_cast<std::size_t>(v)] = 1;
-    }
+    for (int v : engine_.take_touched())
+        touch(v);
+}
+
+void InsertionSearch::touch(int v) {
+    queue(v);
+    changed_[static_cast<std::size_t>(v)] = 1;
+    restarted_[static_cast<std::size_t>(v)] = 1;
 }
 
 void InsertionSearch::record() {

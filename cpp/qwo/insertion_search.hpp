@@ -6,13 +6,18 @@
 //   tucks    every edge x -> y of a variable that changed is tucked (y and its ancestors after x
 //            move before x), what that touched descends, and the result is kept if it is not worse.
 //            Equal results are kept too: they wander through the equivalence class.
+//   turns    every compelled edge x -> y of the equivalence class is tucked in that member of the
+//            class in which x is the root of its undirected piece, and so on. The step to the
+//            member is free, and reverses in one go what stands in the way of turning the edge.
 //   sweep    every variable is scanned once over all its places, without giving up.
 //   renewal  every variable looks for candidates that it has missed; what that touched descends.
 //            There is one after the first descent, when lists of candidates come in if all were
 //            candidates till then, and in the end until it finds nothing.
 // The insertion neighbourhood is that of BOSS (Andrews et al. 2023) and FLOP (Rios et al.); the
-// tuck is GRaSP's (Lam, Andrews and Ramsey 2022); perturb-and-repair is iterated local search. The
-// result is a function of the start and the seed alone: run() may be cut into slices at will.
+// tuck is GRaSP's (Lam, Andrews and Ramsey 2022), the turn is to it what the turning operator of
+// GES (Hauser and Buehlmann 2012) is to the reversal of an edge; perturb-and-repair is iterated
+// local search. The result is a function of the start and the seed alone: run() may be cut into
+// slices at will.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +31,15 @@
 
 namespace qwo {
 
-enum class SearchPhase { descent, tucks, sweep, renewal, done };
+enum class SearchPhase { descent, tucks, turns, sweep, renewal, done };
 
 struct SearchCounts {
     std::int64_t scans = 0;
     std::int64_t moves = 0;
     std::int64_t tucks = 0;
     std::int64_t improving_tucks = 0;
+    std::int64_t turns = 0;
+    std::int64_t improving_turns = 0;
     std::int64_t sweeps = 0;
     std::int64_t renewed = 0;
 };
@@ -44,8 +51,11 @@ struct SearchOptions {
     double give_up_repair = 2.0;
     // A tuck that costs more than this before it is repaired is taken back at once.
     double give_up_tuck = std::numeric_limits<double>::infinity();
-    bool tucks = true;
+    bool tucks = true; // and turns
     bool sweep = true;
+    // A restart that ends worse by less than this, in edge penalties, tucks the edges of what it
+    // has touched before it is given up.
+    double near_miss = 0.0;
 };
 
 class InsertionSearch {
@@ -61,14 +71,18 @@ class InsertionSearch {
     // done.
     bool run(double seconds);
 
-    // A restart, to be followed by run() until done and end_restart(): moves `variables` random
-    // variables by up to `distance` places and queues what that touched. No sweep follows.
-    void begin_restart(int variables, int distance);
+    // A restart, to be followed by run() until done and end_restart(): `size` variables, those
+    // nearest to one in the present skeleton, exchange their places, and what that touches
+    // descends. They come in random order, or from the centre outwards. No sweep follows.
+    void begin_restart(int centre, int size);
     // Keeps the result if it is not worse, else returns to where the restart began; true if better.
     bool end_restart();
 
     const ParentSets& engine() const { return engine_; }
     bool is_restarting() const { return restarting_; }
+    double cost_before_restart() const { return cost_before_restart_; }
+    // By variable, whether the last restart has touched it.
+    const std::vector<char>& restarted() const { return restarted_; }
     SearchPhase phase() const { return phase_; }
     const SearchCounts& counts() const { return counts_; }
     // (seconds of run() so far, cost) each time the cost fell below all earlier values.
@@ -77,7 +91,15 @@ class InsertionSearch {
   private:
     void step();
     void step_descent();
+    void finish_descent();
     void step_tucks();
+    bool collect_edges();
+    void step_turns();
+    void list_turns();
+    void turn(int x, int y);
+    // Repairs what was touched since a mark; keeps it if that is better, or as good where equals
+    // are welcome, and returns to the mark if not. Whether it is better.
+    bool keep_or_undo(std::size_t mark, double before, double give_up, bool equals);
     void step_sweep();
     void scan_and_move(int v, double give_up);
     void repair();
@@ -85,6 +107,9 @@ class InsertionSearch {
     void tuck(int x, int y);
     void queue(int v);
     void queue_touched();
+    void touch(int v);
+    std::vector<int> ball(int centre, int size);
+    void forget_work();
     void record();
     void finish_sweep();
     void renew_before(SearchPhase next);
@@ -96,14 +121,20 @@ class InsertionSearch {
     SearchPhase phase_ = SearchPhase::descent;
     std::deque<int> queue_;
     std::vector<char> queued_;
-    std::vector<char> changed_;              // variables whose edges are to be tucked
-    std::vector<std::pair<int, int>> edges_; // the tucks of this round still to try
+    std::vector<char> changed_;                // variables whose edges are to be tucked
+    std::vector<std::pair<int, int>> edges_;   // the tucks of this round still to try
+    OrderedDag member_;                        // that the turns are listed for,
+    std::vector<std::vector<char>> compelled_; // its labels,
+    std::vector<std::pair<int, int>> turns_;   // and those still to try
+    bool turns_listed_ = false;
+    bool turns_improved_ = false;
     std::vector<int> sweep_;
     SearchPhase after_renewal_ = SearchPhase::done;
     int next_renewed_ = 0;
     bool renewed_ = false; // since the first descent
     bool swept_ = false;   // the last sweep has improved nothing
     bool restarting_ = false;
+    std::vector<char> restarted_;
     std::size_t restart_mark_ = 0;
     double cost_before_restart_ = 0.0;
     double cost_before_sweep_ = 0.0;

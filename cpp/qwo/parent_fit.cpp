@@ -337,9 +337,14 @@ void ParentFit::grow_shrink(const BicProblem& problem, const Kernels& kern, FitW
 
 void ParentFit::refresh(const BicProblem& problem, const Kernels& kern, FitWorkspace& work) {
     const std::vector<int> chosen = parents_;
+    take(problem, kern, work, chosen);
+}
+
+void ParentFit::take(const BicProblem& problem, const Kernels& kern, FitWorkspace& work,
+                     const std::vector<int>& parents) {
     const int n_required = n_required_;
     start(problem, *columns_, child_);
-    for (int p : chosen)
+    for (int p : parents)
         add(kern, work, p);
     n_required_ = n_required;
     update_cost();

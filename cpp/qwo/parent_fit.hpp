@@ -86,6 +86,11 @@ class ParentFit {
     // Recomputes everything but the choice of parents from the correlation matrix.
     void refresh(const BicProblem& problem, const Kernels& kern, FitWorkspace& work);
 
+    // The same with other parents, which are in the columns and among which the required ones come
+    // first.
+    void take(const BicProblem& problem, const Kernels& kern, FitWorkspace& work,
+              const std::vector<int>& parents);
+
     // The regression of another fit of the same child, over other columns, computed anew. They must
     // include its parents.
     void rebuild(const BicProblem& problem, const Kernels& kern, FitWorkspace& work,

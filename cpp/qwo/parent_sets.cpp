@@ -285,6 +285,77 @@ std::pair<int, int> ParentSets::permitted(int v) const {
     return {lowest, highest};
 }
 
+OrderedDag ParentSets::dag() const {
+    return {order_, state().parents};
+}
+
+bool ParentSets::may_have(int child, int parent) const {
+    const std::uint8_t* allowed = problem_->constraints.allowed_parents(child, n());
+    return fit(child).columns().find(parent) >= 0 && (allowed == nullptr || allowed[parent] != 0);
+}
+
+double ParentSets::cost_with(int v, const std::vector<int>& parents) {
+    const auto may = [&](int u) { return may_have(v, u); };
+    if (!std::all_of(parents.begin(), parents.end(), may))
+        return std::numeric_limits<double>::infinity();
+    other_.borrow(fit(v));
+    other_.take(*problem_, *kernels_, work_, parents);
+    return other_.cost();
+}
+
+void ParentSets::arrange(const std::vector<int>& order) {
+    const auto same = std::mismatch(order.begin(), order.end(), order_.begin()).first;
+    const auto first = static_cast<std::size_t>(same - order.begin());
+    std::size_t end = order.size();
+    while (end > first && order[end - 1] == order_[end - 1])
+        --end;
+    set_order(order);
+    for (std::size_t k = first; k < end; ++k)
+        refit(order[k], false);
+}
+
+void ParentSets::take(const OrderedDag& dag) {
+    set_order(dag.order);
+    std::vector<int> old_parents, new_parents;
+    for (int v = 0; v < n(); ++v) {
+        ParentFit& fit = fits_[static_cast<std::size_t>(v)];
+        const std::vector<int>& parents = dag.parents[static_cast<std::size_t>(v)];
+        old_parents = fit.parents();
+        new_parents = parents;
+        std::sort(old_parents.begin(), old_parents.end());
+        std::sort(new_parents.begin(), new_parents.end());
+        const bool changes = old_parents != new_parents;
+        if (changes) {
+            save(v);
+            touch(fit);
+            cost_ -= fit.cost();
+            fit.take(*problem_, *kernels_, work_, parents);
+            cost_ += fit.cost();
+        }
+        refit(v, changes);
+    }
+}
+
+void ParentSets::refit(int v, bool has_changed) {
+    ParentFit& fit = fits_[static_cast<std::size_t>(v)];
+    const auto precedes = [&](int u) { return place(u) < place(v); };
+    bool wishes = has_changed;
+    for_each_bit(wants_.row(v), wants_.words(),
+                 [&](int column) { wishes = wishes || precedes(fit.columns().variable(column)); });
+    if (!wishes && std::all_of(fit.parents().begin(), fit.parents().end(), precedes))
+        return;
+    save(v);
+    touch(fit);
+    cost_ -= fit.cost();
+    for (int k = static_cast<int>(fit.parents().size()) - 1; k >= 0; --k) {
+        if (!precedes(fit.parents()[static_cast<std::size_t>(k)]))
+            fit.drop(*kernels_, work_, k);
+    }
+    fit.grow_shrink(*problem_, *kernels_, work_, place_.data(), place(v));
+    settle(fit);
+    cost_ += fit.cost();
+}
+
 void ParentSets::settle(ParentFit& fit) {
     fit.refresh(*problem_, *kernels_, work_);
     touch(fit);

@@ -22,6 +22,7 @@
 
 #include "qwo/bit_matrix.hpp"
 #include "qwo/columns.hpp"
+#include "qwo/equivalence.hpp"
 #include "qwo/parent_fit.hpp"
 
 namespace qwo {
@@ -78,6 +79,20 @@ class ParentSets {
     std::pair<int, int> permitted(int v) const;
 
     void move(int v, int place);
+
+    // Goes to another order at once. Every fit gives up the parents that stand after it now, then
+    // grows and shrinks in its new prefix.
+    void arrange(const std::vector<int>& order);
+    // The same from given parents, each of which must be a candidate and stand before its child.
+    // The cost is theirs, or lower where a fit has grown or shrunk.
+    void take(const OrderedDag& dag);
+    OrderedDag dag() const;
+
+    // Whether the constraints and the lists of candidates let a variable have a parent.
+    bool may_have(int child, int parent) const;
+    // The cost of a variable with other parents; infinite if one of them is no candidate.
+    double cost_with(int v, const std::vector<int>& parents);
+    void list_neighbours(int v, std::vector<int>& found) const; // parents and children
 
     // The change of the total cost for every place of v; infinite outside the permitted places.
     void scan(int v, double* changes);
@@ -156,7 +171,8 @@ class ParentSets {
     bool widen(int v); // a step of renew()
     void find_missed(const ParentFit& fit, std::vector<std::int32_t>& missed);
     void find_neighbours(const ParentFit& fit, std::vector<std::int32_t>& found) const;
-    void list_neighbours(int v, std::vector<int>& found) const; // parents and children
+    // Brings the fit of v up to date with its prefix, where that or its parents have changed.
+    void refit(int v, bool has_changed);
 
     std::shared_ptr<const BicProblem> problem_;
     const Kernels* kernels_;

@@ -319,9 +319,10 @@ class SearchOptions:
         default=None,
         metadata=_option(
             "int, optional",
-            "How often the order found is perturbed and repaired (insertion; if not given 20, or "
-            "500/n for fewer than 25 variables; up to 200 variables, more follow where it helps), "
-            "or the search is repeated from a random order (the others; 0 if not given).",
+            "How often the order found is perturbed and repaired (insertion; 20 if not given; up "
+            "to 200 variables more follow where that helps, and up to 500 the search starts from "
+            "further orders, too; 0 for the search from the first order alone), or the search is "
+            "repeated from a random order (the others; 0 if not given).",
             rule=WHOLE_FROM_0,
             flag=Flag(("--restarts",), "R", "More find better graphs, at length.", type=int),
         ),
@@ -397,8 +398,7 @@ class SearchOptions:
         default=None,
         metadata=_option(
             "str or sequence, optional",
-            'Order to start from: ``"r2"`` (default; for 201 to 400 variables '
-            '``"markov-boundary"`` as well, and the better result wins), ``"markov-boundary"`` '
+            'Order to start from: ``"r2"`` (default), ``"markov-boundary"`` '
             '(default of GRaSP and hill climbing, as in the paper), ``"conditional-variance"``, '
             '``"reverse-conditional-variance"``, ``"random"``, or all variables by name or number.',
             flag=Flag(

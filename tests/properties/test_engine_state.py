@@ -91,8 +91,8 @@ def test_an_engine_takes_up_what_a_copy_has_come_to(
     bic_insertion(engine, restarts=0, random_state=seed)
     copy = engine.copy()
     search = copy.compiled_search(seed, tucks=False, settled=True)
-    for _ in range(5):
-        search.begin_restart(4, SIZE // 2)
+    for v in range(5):
+        search.begin_restart(v, 8)
         while not search.run(1.0):
             pass
         search.end_restart()

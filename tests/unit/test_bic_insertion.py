@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from unittest.mock import Mock
-
 import numpy as np
 import pytest
 
@@ -15,11 +13,11 @@ from qwo.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.search import Control, Progress
 from qwo.search import bic_insertion as module
-from qwo.search.bic_insertion import QUIET, _Chain, bic_insertion
+from qwo.search.bic_insertion import bic_insertion
 from qwo.search.result import SearchOutcome
 from qwo.sem.score import score_graph
 from qwo.simulation import Simulation, simulate
-from qwo.types import Indices
+from tests.helpers.thin_data import band_data
 
 
 def drawn(seed: int, n: int = 20, n_samples: int = 2000, degree: float = 4.0) -> Simulation:
@@ -151,87 +149,61 @@ def test_a_start_against_the_knowledge_is_refused() -> None:
         bic_insertion(BicEngine(moments), knowledge=knowledge)
 
 
-@pytest.mark.parametrize(("patient", "expected"), [(False, 3), (True, 2 + 4 + 3)])
-def test_a_patient_chain_counts_anew_after_a_success(patient, expected):
-    yes, no = True, False
-    engine = Mock(cost=0.0, penalty=1.0)
-    search = engine.compiled_search.return_value
-    search.end_restart.side_effect = [no, yes, no, yes, no, yes, no, no, no, yes]
-    chain = _Chain(engine, 0, 3, patient=patient)
-    chain.run(1, 1, lambda: False)
-    assert search.begin_restart.call_count == expected
-    assert chain.improved
-
-
-def scripted_engine(costs):
-    """An engine at cost 10 whose restarts end at these costs and are taken back."""
-    engine, ends = Mock(cost=10.0, penalty=1.0), iter(costs)
-
-    def run(seconds):
-        assert seconds > 0
-        engine.cost = next(ends)
-        return True
-
-    def end():
-        engine.cost = 10.0
-        return False
-
-    search = engine.compiled_search.return_value
-    search.run, search.end_restart = run, end
-    return engine
-
-
-@pytest.mark.parametrize(("costs", "expected"), [([10.0] * 20, QUIET), ([15.0] + [10.0] * 19, 20)])
-def test_a_chain_ends_if_nothing_moves(costs, expected):
-    chain = _Chain(scripted_engine(costs), 0, 20)
-    chain.run(1, 1, lambda: False)
-    assert chain.search.begin_restart.call_count == expected
-
-
-def test_restarts_that_end_near_are_counted():
-    chain = _Chain(scripted_engine([10.0, 10.4, 10.6, 10.2, 15.0]), 0, 5)
-    chain.run(1, 1, lambda: False)
-    assert chain.n_near == 2
-    assert not chain.improved
-
-
 @pytest.mark.parametrize("near", [True, False])
-def test_near_misses_call_for_patience(near, monkeypatch):
+def test_near_misses_call_for_more_restarts(near, monkeypatch):
     """On data where no restart improves anything."""
-    monkeypatch.setattr(module, "NEAR", (-np.inf, np.inf) if near else (np.inf, np.inf))
+    monkeypatch.setattr(module, "RUGGED", 0.0 if near else np.inf)
     insisted = []
-    monkeypatch.setattr(module._Run, "insist", lambda *given: bool(insisted.append(given[2:])))
-    _, outcome = run(restarts=4, patience=7, thrown=3)
+    monkeypatch.setattr(module._Run, "insist", lambda *given: bool(insisted.append(given[1:])))
+    _, outcome = run(restarts=4, tries=7)
     assert outcome.status == "converged"
-    assert insisted == ([(3, 7)] if near else [])
+    assert insisted == ([(7,)] if near else [])
 
 
-@pytest.mark.parametrize("wrong", [{"restarts": -1}, {"patience": -1}, {"thrown": 0}, {"reach": 0}])
+@pytest.mark.parametrize("wrong", [{"restarts": -1}, {"starts": -1}, {"tries": -1}])
 def test_wrong_parameters_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(ArgumentError, match="at least"):
         run(**wrong)
 
 
-def test_of_two_starts_the_better_end_counts() -> None:
-    """From any rival the result is no worse than without, and one rival at least improves on it."""
-    moments = Moments.from_data(drawn(3, n=40, n_samples=100, degree=8.0).data)
-    start, *rivals = np.random.default_rng(0).permuted(np.tile(np.arange(40), (6, 1)), axis=1)
-
-    def cost(rival: Indices | None) -> float:
-        engine = BicEngine(moments, order=start)
-        outcome = bic_insertion(engine, restarts=0, tucks=False, rival=rival, random_state=1)
-        assert outcome.cost == engine.cost == pytest.approx(outcome.trace[-1][1], rel=1e-12)
+def test_more_starts_never_end_worse() -> None:
+    """And on data with many optima one at least ends better."""
+    moments, _ = band_data(40, 3, 0, low=0.2, high=0.5)
+    engine = BicEngine(moments)
+    alone = bic_insertion(engine, restarts=0, random_state=1).cost
+    costs = []
+    for seed in range(4):
+        engine = BicEngine(moments)
+        outcome = bic_insertion(engine, restarts=1, starts=4, tries=0, random_state=seed)
+        assert outcome.cost == engine.cost == pytest.approx(outcome.trace[-1][1], rel=1e-9)
         assert [c for _, c in outcome.trace] == sorted((c for _, c in outcome.trace), reverse=True)
-        return outcome.cost
-
-    alone, rivalled = cost(None), [cost(rival) for rival in rivals]
-    assert max(rivalled) <= alone
-    assert min(rivalled) < alone - 1.0
+        costs.append(outcome.cost)
+    assert min(costs) < alone - 1.0
 
 
-def test_no_rival_once_the_time_is_up() -> None:
+def test_no_further_start_once_the_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = BicEngine(Moments.from_data(drawn(0).data))
     before = engine.order
-    outcome = bic_insertion(engine, rival=before[::-1].copy(), control=Control(time_limit=0.0))
+    monkeypatch.delattr(module._Run, "_join")
+    outcome = bic_insertion(engine, starts=4, control=Control(time_limit=0.0))
     assert outcome.status == "time limit"
     np.testing.assert_array_equal(engine.order, before)
+
+
+@pytest.mark.parametrize("cheaper", ["tree", "given"])
+def test_many_variables_begin_at_the_cheaper_order(
+    cheaper: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moments = Moments.from_data(drawn(1).data)
+    good = BicEngine(moments)
+    bic_insertion(good, restarts=0, random_state=0)
+    tree, given = good.order, good.order[::-1].copy()
+    if cheaper == "given":
+        tree, given = given, tree
+    for name in ("THOROUGH_UP_TO", "FEW_STARTS_UP_TO"):
+        monkeypatch.setattr(module, name, 10)
+    monkeypatch.setattr(module, "tree_order", lambda *_: tree)
+    begun: list[list[int]] = []
+    monkeypatch.setattr(module._Run, "settle", lambda run: begun.append(run._engine.order.tolist()))
+    bic_insertion(BicEngine(moments, order=given), restarts=1, random_state=0)
+    assert begun[0] == good.order.tolist()

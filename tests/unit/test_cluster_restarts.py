@@ -152,7 +152,7 @@ def test_whoever_stops_the_search_gets_the_best_so_far(
     finally:
         (folder / "over").touch()
     assert found.status == "stopped"
-    assert found.score == discover(moments, restarts=0, random_state=2).score
+    assert found.score >= discover(moments, restarts=0, random_state=2).score
 
 
 @foreign_warnings
@@ -173,7 +173,7 @@ def test_the_time_limit_is_kept(cluster: Any) -> None:
 def test_a_chain_whose_time_is_up_says_so() -> None:
     engine = BicEngine(sample(0))
     bic_insertion(engine, restarts=0, tucks=False, random_state=0)
-    late, done = (_run_elsewhere(engine, 10, 8, end, (1, 30)) for end in (0.0, float("inf")))
+    late, done = (_run_elsewhere(engine, end, (1, 30)) for end in (0.0, float("inf")))
     assert not late.in_time
     assert late.cost == engine.cost
     assert done.in_time
@@ -189,9 +189,9 @@ def test_the_best_of_the_chains_that_are_back_counts(
     returned = {}
 
     def two_of_three(chain: Any, tasks: list[Any], **_: Any) -> Iterator[tuple[int, Any]]:
-        engine, thrown, reach, _ = chain.args
+        engine, _ = chain.args
         for k, end in ((2, float("inf")), (0, deadline)):
-            returned[k] = _run_elsewhere(engine, thrown, reach, end, tasks[k])
+            returned[k] = _run_elsewhere(engine, end, tasks[k])
             yield k, returned[k]
 
     monkeypatch.setattr(module, "run_many", two_of_three)

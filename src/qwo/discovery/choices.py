@@ -38,19 +38,8 @@ from qwo.types import FloatArray, Indices
 DENSE = ("qwo", "reference")
 """The engines that regress on all predecessors."""
 
-LEAST_RESTARTS = 20
-RESTARTS_TIMES_VARIABLES = 500
+RESTARTS = 20
 WIDE_GAMMA = 0.5
-TWO_STARTS = range(201, 401)
-"""Numbers of variables for which the default search starts twice. Twenty restarts throw 200 places:
-up to there they reach every variable. Beyond 400 a second search would cost more than it finds."""
-
-THOROUGH_UP_TO = 200
-"""Up to so many variables restarts throw 20 of them instead of 10 and, where they have improved the
-order or nearly so, go on: five times as many as were asked for must improve nothing in a row. On
-190 data sets of 20 to 200 variables that leaves 12 % short of the best score known instead of 22 %,
-for a third more time. With 300 and 500 variables it found nothing."""
-
 ALL_CANDIDATES_UP_TO = 1000
 """Up to so many variables each may become a parent of every other; beyond, there are lists of
 candidates (see `qwo.order.candidates`), without which memory would not suffice for 10,000."""
@@ -87,7 +76,7 @@ def choose(options: SearchOptions, moments: Moments) -> SearchOptions:
     _refuse_foreign(options, search, engine)
     restarts = options.restarts
     if restarts is None:
-        restarts = 0 if search != "insertion" else _default_restarts(moments.n_variables)
+        restarts = 0 if search != "insertion" else RESTARTS
     penalty = options.penalty_discount
     if penalty == "auto" and not _price_shows(engine, moments):
         penalty = LEAST
@@ -129,11 +118,6 @@ def _refuse_foreign(options: SearchOptions, search: str, engine: str | OrderEngi
                 cures=(Cure(option, value, "has it"),),
                 option=name,
             )
-
-
-def _default_restarts(n_variables: int) -> int:
-    """Small problems are searched more thoroughly: it costs milliseconds."""
-    return max(LEAST_RESTARTS, RESTARTS_TIMES_VARIABLES // n_variables)
 
 
 def _price_shows(engine: str | OrderEngine, moments: Moments) -> bool:
@@ -285,19 +269,15 @@ def choose_price(
     return replace(choices, penalty_discount=round((price - extension) / unit, 2)), None
 
 
-def default_starts(choices: SearchOptions, n_variables: int) -> tuple[str, str | None]:
-    """The order to start from if none is given, and the one for a second search, if any."""
-    if choices.search != "insertion":
-        return "markov-boundary", None
-    twice = choices.engine == "bic" and bool(choices.restarts) and n_variables in TWO_STARTS
-    return "r2", "markov-boundary" if twice else None
+def default_start(choices: SearchOptions) -> str:
+    """The order to start from if none is given."""
+    return "r2" if choices.search == "insertion" else "markov-boundary"
 
 
 def make_search(
     choices: SearchOptions,
     knowledge: ResolvedKnowledge | None,
     n_jobs: int,
-    rival: Indices | None,
     cluster: Any = None,
 ) -> Search:
     """The search as a function of engine, control and randomness."""
@@ -310,17 +290,8 @@ def make_search(
             "random_state": rng,
         }
         if choices.search == "insertion" and insertion_search_of(engine) is bic_insertion:
-            n = engine.n_variables
-            thorough = n <= THOROUGH_UP_TO
             return insertion_search_of(engine)(
-                engine,
-                restarts=restarts,
-                patience=5 * restarts if thorough else 0,
-                thrown=min(20, n) if thorough else 10,
-                rival=rival,
-                n_jobs=n_jobs,
-                cluster=cluster,
-                **shared,
+                engine, restarts=restarts, n_jobs=n_jobs, cluster=cluster, **shared
             )
         if cluster is not None:
             raise ArgumentError(

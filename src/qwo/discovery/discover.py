@@ -15,7 +15,7 @@ from qwo.device import array_module, computing_with
 from qwo.discovery.choices import (
     choose,
     choose_price,
-    default_starts,
+    default_start,
     dense_algebra,
     make_engine,
     make_search,
@@ -97,23 +97,20 @@ def discover_as(
             seed = int(np.random.SeedSequence().generate_state(1)[0])
             chosen = replace(chosen, random_state=seed)
         rng = np.random.default_rng(chosen.random_state)
-        second = None
         if chosen.start is None:
-            start, second = default_starts(chosen, moments.n_variables)
-            chosen = replace(chosen, start=start)
+            chosen = replace(chosen, start=default_start(chosen))
         # Threads of BLAS have only the factorisations to work on, a third to a half of n³ each.
         with blas_threads_for(moments.n_variables**3 / 2), keyboard_heard(control):
             dense = dense_algebra(chosen, moments, xp)
             given = moments, resolved, rng, dense.precision
             first = _start(chosen.start, *given)
-            rival = None if second is None else _start(second, *given)
             problem = moments, resolved, first, dense
             by_data = chosen.penalty_discount == "auto"
             chosen, cut_short = choose_price(chosen, *problem, control=control)
             if cut_short is None:
                 built = make_engine(chosen, *problem)
                 del dense, given, problem
-                outcome = make_search(chosen, resolved, threads, rival, client)(built, control, rng)
+                outcome = make_search(chosen, resolved, threads, client)(built, control, rng)
             else:
                 built, outcome = cut_short
     dag = _final_dag(built, moments, resolved, chosen.discount)

@@ -28,6 +28,7 @@ from qwo.order.score import Score, score_from
 from qwo.types import Adjacency, FloatArray, Indices
 
 CompiledSearch = _core.InsertionSearch
+CompiledRestarts = _core.Shuffles
 
 Flat = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 """Lists one after the other, and where each ends."""
@@ -168,15 +169,43 @@ class BicEngine(EngineBase):
         self._sets.load(*state)
         return self._sets.cost
 
-    def compiled_search(self, seed: int, *, tucks: bool, settled: bool = False) -> CompiledSearch:
+    def compiled_search(
+        self, seed: int, *, tucks: bool, sweep: bool = True, settled: bool = False
+    ) -> CompiledSearch:
         """The insertion search of the core on this engine, to be run in slices.
 
         A settled engine is one that a search has left: there is nothing to do but restarts.
         """
         give_up_tuck = math.inf if self._n <= EVERY_TUCK_BELOW else COSTLY_TUCK
         return _core.InsertionSearch(
-            self._sets, seed, tucks=tucks, settled=settled, give_up_tuck=give_up_tuck
+            self._sets, seed, tucks=tucks, sweep=sweep, settled=settled, give_up_tuck=give_up_tuck
         )
+
+    def compiled_restarts(self, seed: int, *, length: int = 0, tries: int = 0) -> CompiledRestarts:
+        """Restarts of the core on this engine, which a search has left, to be run in slices.
+
+        So many in all, each around a random variable; or so many around each variable since
+        something has last changed there.
+        """
+        return _core.Shuffles(self._sets, seed, length=length, tries=tries)
+
+    def reroot(self, variable: int) -> bool:
+        """Go to the member of the equivalence class that has a variable as a root of its piece.
+
+        Compelled edges stay; the edges of the undirected piece that the variable is in turn away
+        from it. The cost stays what it is, up to rounding, or falls where a variable finds better
+        parents among those before it now. False, and nothing happens, if the knowledge or the
+        candidates forbid it.
+        """
+        return self._sets.reroot(variable)
+
+    def cross(self, other: BicEngine, least_gain: float) -> bool:
+        """Take over those connected pieces of another engine's DAG that are better.
+
+        Each must lower the cost by more than so much, and leave the graph acyclic. Whether there
+        was any. The engines must have the same data, price and knowledge.
+        """
+        return self._sets.cross(other._sets, least_gain)
 
     @property
     def n_variables(self) -> int:

@@ -1,8 +1,9 @@
 """Insertion search on the exact BIC engine, run inside the compiled core.
 
-What `qwo.search.insertion` does with any engine, and more: edges are tucked and repaired until no
-tuck helps. The core runs in slices; between them this module keeps the time limit, the callback and
-the keyboard, none of which changes the result of a search that is left to finish.
+What `qwo.search.insertion` does with any engine, and more: edges are tucked and turned until that
+does not help, from several starts, and connected pieces of the order are shuffled. The core runs in
+slices; between them this module keeps the time limit, the callback and the keyboard, none of which
+changes the result of a search that is left to finish.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from functools import partial
+from functools import cached_property, partial
 from threading import Event
 from typing import Any, NamedTuple
 
@@ -22,25 +23,44 @@ from qwo.order.bic import BicEngine, BicState
 from qwo.parallel import run_many
 from qwo.search.control import Control, Progress, Stopped
 from qwo.search.result import SearchOutcome, Status
-from qwo.types import Indices
+from qwo.search.start import Tree, spanning_tree, tree_order
+from qwo.types import FloatArray, Indices
 
 SLICE = 0.02
 """Seconds that the core runs before it is asked whether to go on."""
 
-NEAR = 0.001, 0.5
-"""A restart that ends so many edges' prices above where it began has nearly found as good an order:
-less is rounding, more a failure."""
+THOROUGH_UP_TO, FEW_STARTS_UP_TO = 200, 500
+"""Up to so many variables the search begins up to twelve times, up to so many three times. Beyond,
+it begins once, from whichever order costs less as it stands."""
 
-RUGGED = 0.15
-"""Share of restarts that end near from which on there are many optima, and the best is worth more
-restarts. On random graphs with strong effects hardly any do, on published networks a fifth."""
+MOST_STARTS, FEW_STARTS = 12, 3
 
-QUIET = 6
-"""If so many restarts all lead back to where they began, so will the rest of the chain."""
+ENOUGH = 3
+"""If so many starts have led to the best score, that is that. One is enough on graphs of many
+colliders, on which many starts agree: there an order from the spanning tree is far from the best."""
 
-DENSE = 3
-"""Edges per variable from which on variables are not thrown over all places: it takes much longer
-than in sparse graphs, and found nothing."""
+FAR = 2.0
+"""In edges' prices for each variable, that the order as it stands costs more than the best known."""
+
+FRUITLESS = 5
+"""So many starts in a row without success end them, too."""
+
+ROUNDS = 2
+"""Where starts do not agree, starts and restarts are made once more."""
+
+TRIES = 2
+"""Restarts around each variable, if there is reason for more."""
+
+RUGGED = 0.1
+"""Share of restarts that end worse by less than half the price of an edge from which on there are
+many optima, and the best is worth more restarts."""
+
+DENSE = 3.5
+"""Edges per variable from which on there are no further starts and no more restarts than asked for:
+they take much longer than in sparse graphs, and find nothing."""
+
+NOISE = 1e-3
+"""Share of an edge's price below which two costs are equal."""
 
 RESTARTS_PER_CHAIN = 20
 MOST_CHAINS = 8
@@ -56,41 +76,38 @@ def bic_insertion(
     engine: BicEngine,
     *,
     restarts: int = 20,
-    patience: int = 0,
-    thrown: int = 10,
-    reach: int | None = None,
+    starts: int | None = None,
+    tries: int | None = None,
     tucks: bool = True,
-    rival: Indices | None = None,
     knowledge: ResolvedKnowledge | None = None,
     control: Control | None = None,
     n_jobs: int = 1,
     cluster: Any = None,
     random_state: Any = None,
 ) -> SearchOutcome:
-    """The order that no insertion and no repaired tuck improves, perturbed and repaired.
+    """The order that no insertion, tuck or turn improves, from several starts, shaken and repaired.
 
     Parameters
     ----------
     engine : BicEngine
         At the order to start from; left at the order found.
     restarts : int
-        How often the order found is perturbed and repaired by insertions. They run in chains of
-        twenty or more, at most eight, each from the order found first; a chain whose first six
-        lead back to it ends there. The best chain wins, and if it has improved the order, the whole
-        search is run once more from there.
-    patience : int
-        If restarts have improved the order, or three of twenty have ended with one that is worse by
-        less than half the price of an edge, more follow, which throw variables over all places,
-        until so many in a row have improved nothing. Not in dense graphs.
-    thrown : int
-        How many variables a perturbation moves.
-    reach : int, optional
-        Over how many places at most; a quarter of all, but at least ten, if not given.
+        How often a connected piece of the order found is shuffled and repaired by insertions, in
+        each of at most two rounds. They run in chains of twenty or more, at most eight, each from
+        the order found first; a chain whose first six lead back to it ends there. The best chain
+        wins. Where none are wanted, nothing but the search from the given order is made.
+    starts : int, optional
+        The most further orders to start from: breadth first through the maximum spanning tree of
+        the correlations, from random roots. Better pieces of what they lead to are taken over. They
+        end when three have led to the best score. If not given, 12 up to 200 variables, 3 up to
+        500; beyond, the search starts from one such order if it costs less as it stands.
+    tries : int, optional
+        If restarts have improved the order, or one in ten has ended with one that is worse by less
+        than half the price of an edge, more follow, until so many around each variable have failed
+        since something has changed there; 2 up to 200 variables and none beyond if not given.
     tucks : bool
-        Whether edges are tucked; without, the search ends at the first order that no insertion
-        improves.
-    rival : sequence of int, optional
-        A second order to start from; what it leads to is taken up if it is better, before restarts.
+        Whether edges are tucked and turned; without, the search ends at the first order that no
+        insertion improves.
     knowledge : ResolvedKnowledge, optional
         The one that the engine has; orders that it forbids are never visited.
     control : Control, optional
@@ -103,38 +120,45 @@ def bic_insertion(
     random_state : None, int or Generator
         Seed or source of randomness.
     """
-    _check(restarts=restarts, patience=patience, thrown=thrown, reach=reach)
+    n = engine.n_variables
+    most = _default_starts(n) if starts is None else starts
+    each = TRIES * (n <= THOROUGH_UP_TO) if tries is None else tries
+    _check(restarts=restarts, starts=most, tries=each)
     if knowledge is not None and not knowledge.allows_order(engine.order):
         raise KnowledgeError(
             "the start order contradicts the knowledge; take knowledge.topological_start(order)"
         )
-    n = engine.n_variables
-    farthest = min(max(n // 4, 10), n) if reach is None else reach
     rng = np.random.default_rng(random_state)
-    run = _Run(engine, control or Control())
-    run.settle(int(rng.integers(2**63)), tucks=tucks)
-    if rival is not None:
-        run.challenge(rival, int(rng.integers(2**63)), tucks=tucks)
-    lengths = _chain_lengths(restarts)
-    seeds = [int(seed) for seed in rng.integers(2**63, size=len(lengths) + 2)]
-    if cluster is not None and len(lengths) > 1:
-        improved = run.restart_elsewhere(lengths, seeds, thrown, farthest, cluster)
-    else:
-        improved = run.restart(lengths, seeds, thrown, farthest, n_jobs)
-    if improved or run.n_near >= RUGGED * restarts:
-        improved |= run.insist(seeds[-2], thrown, patience)
-    if improved:
-        run.settle(seeds[-1], tucks=tucks)
+    run = _Run(engine, control or Control(), rng, tucks=tucks)
+    if not restarts:
+        run.settle()
+        return run.outcome()
+    orders = _TreeOrders(engine.moments.correlation, knowledge, rng)
+    if starts is None and n > FEW_STARTS_UP_TO:
+        run.begin_at_better(orders())
+    run.settle()
+    for _ in range(ROUNDS):
+        agreed = run.start_again(orders, most)
+        improved = run.restart(_chain_lengths(restarts), n_jobs, cluster)
+        if improved or run.n_near >= RUGGED * restarts:
+            improved |= run.insist(each)
+        if improved:
+            run.settle()
+        if agreed or not run.goes_on or not run.is_sparse:
+            break
     return run.outcome()
 
 
-def _check(*, restarts: int, patience: int, thrown: int, reach: int | None) -> None:
-    least_values = {"restarts": (restarts, 0), "patience": (patience, 0), "thrown": (thrown, 1)}
-    if reach is not None:
-        least_values["reach"] = reach, 1
-    for name, (value, least) in least_values.items():
-        if value < least:
-            raise ArgumentError(f"{name} must be at least {least}; got {value}")
+def _default_starts(n_variables: int) -> int:
+    if n_variables <= THOROUGH_UP_TO:
+        return MOST_STARTS
+    return FEW_STARTS if n_variables <= FEW_STARTS_UP_TO else 0
+
+
+def _check(**counts: int) -> None:
+    for name, value in counts.items():
+        if value < 0:
+            raise ArgumentError(f"{name} must be at least 0; got {value}")
 
 
 def _chain_lengths(restarts: int) -> list[int]:
@@ -143,36 +167,49 @@ def _chain_lengths(restarts: int) -> list[int]:
     return [restarts // chains + (k < restarts % chains) for k in range(chains)] if chains else []
 
 
+class _TreeOrders:
+    """Orders from random roots of the spanning tree, as the knowledge allows them."""
+
+    def __init__(
+        self, correlation: FloatArray, knowledge: ResolvedKnowledge | None, rng: np.random.Generator
+    ) -> None:
+        self._correlation = correlation
+        self._knowledge = knowledge
+        self._rng = rng
+
+    @cached_property
+    def _tree(self) -> Tree:
+        return spanning_tree(self._correlation)
+
+    def __call__(self) -> Indices:
+        order = tree_order(self._tree, int(self._rng.integers(len(self._tree))))
+        return order if self._knowledge is None else self._knowledge.topological_start(order)
+
+
 class _Chain:
     """Restarts one after the other on one engine."""
 
-    def __init__(self, engine: BicEngine, seed: int, length: int, *, patient: bool = False) -> None:
+    def __init__(self, engine: BicEngine, seed: int, *, length: int = 0, tries: int = 0) -> None:
         self.engine = engine
-        self.search = engine.compiled_search(seed, tucks=False, settled=True)
-        self.length = length
-        self.patient = patient
-        self.improved = False
-        self.n_near = 0
+        self._restarts = engine.compiled_restarts(seed, length=length, tries=tries)
 
-    def run(self, thrown: int, reach: int, asked_to_stop: Asked) -> None:
-        """As many as its length says; a patient one starts to count again after a success."""
-        left, made, led_back = self.length, 0, 0
-        while left and not asked_to_stop():
-            before = self.engine.cost
-            self.search.begin_restart(thrown, reach)
-            try:
-                while not self.search.run(SLICE) and not asked_to_stop():
-                    pass
-            finally:
-                edges_lost = (self.engine.cost - before) / self.engine.penalty
-                better = self.search.end_restart()
-            made += 1
-            led_back += abs(edges_lost) <= NEAR[0]
-            self.n_near += NEAR[0] < edges_lost < NEAR[1]
-            self.improved |= better
-            left = self.length if better and self.patient else left - 1
-            if led_back == made == QUIET and not self.patient:
-                return
+    def run(self, asked_to_stop: Asked) -> None:
+        """Until they are done, or someone asks to stop; the engine is no worse afterwards."""
+        try:
+            while not asked_to_stop() and not self._restarts.run(SLICE):
+                pass
+        finally:
+            self._restarts.end()
+
+    @property
+    def improved(self) -> bool:
+        """Whether one of them has improved the order."""
+        return self._restarts.n_improved > 0
+
+    @property
+    def n_near(self) -> int:
+        """How many have ended a little worse than they began."""
+        return self._restarts.n_near
 
 
 class _Returned(NamedTuple):
@@ -185,12 +222,11 @@ class _Returned(NamedTuple):
     in_time: bool
 
 
-def _run_elsewhere(
-    engine: BicEngine, thrown: int, reach: int, deadline: float, task: tuple[int, int]
-) -> _Returned:
+def _run_elsewhere(engine: BicEngine, deadline: float, task: tuple[int, int]) -> _Returned:
     """A chain in another process, until a time of the day; the task is its seed and length."""
-    chain = _Chain(engine.copy(), *task)
-    chain.run(thrown, reach, lambda: time.time() >= deadline)
+    seed, length = task
+    chain = _Chain(engine.copy(), seed, length=length)
+    chain.run(lambda: time.time() >= deadline)
     state, cost, in_time = chain.engine.state(), chain.engine.cost, time.time() < deadline
     return _Returned(state, cost, chain.improved, chain.n_near, in_time)
 
@@ -198,20 +234,45 @@ def _run_elsewhere(
 class _Run:
     """One search: what the engine has come to, and why it ended."""
 
-    def __init__(self, engine: BicEngine, control: Control) -> None:
+    def __init__(
+        self, engine: BicEngine, control: Control, rng: np.random.Generator, *, tucks: bool
+    ) -> None:
         self._engine = engine
         self._control = control
+        self._rng = rng
+        self._tucks = tucks
         self._status: Status = "converged"
         self._round = 0
         self._trace = [(control.seconds, engine.cost)]
         self._moves = 0
         self._scans = 0
+        self._noise = NOISE * engine.penalty
         self.n_near = 0
-        """How many restarts have ended near where they began."""
+        """How many of the last restarts have ended near where they began."""
 
-    def settle(self, seed: int, *, tucks: bool) -> None:
-        """Descent, tucks and sweeps to the first local optimum."""
-        search = self._engine.compiled_search(seed, tucks=tucks)
+    @property
+    def goes_on(self) -> bool:
+        """Whether nobody has stopped the search."""
+        return self._status == "converged"
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether more starts and restarts are worth their time."""
+        return self._engine.n_edges <= DENSE * self._engine.n_variables
+
+    def begin_at_better(self, order: Indices) -> None:
+        """Begin at another order if it costs less as it stands."""
+        other = self._engine.copy()
+        if other.reset(order) < self._engine.cost:
+            self._engine.adopt(other)
+        self._note_cost()
+
+    def settle(self) -> None:
+        """Descent, tucks, turns and sweeps to the first local optimum."""
+        self._settle(self._engine)
+
+    def _settle(self, engine: BicEngine, *, sweep: bool = True) -> None:
+        search = engine.compiled_search(self._seed(), tucks=self._tucks, sweep=sweep)
         offset, best = self._control.seconds, self._trace[-1][1]
         while not self._asked_to_stop():
             if search.run(min(SLICE, self._control.remaining)):
@@ -220,69 +281,101 @@ class _Run:
         self._moves += search.counts["moves"]
         self._scans += search.counts["scans"]
 
-    def challenge(self, rival: Indices, seed: int, *, tucks: bool) -> None:
-        """The same from another order; the engine goes over to what is found there if better."""
-        if self._status != "converged":
-            return
-        champion = self._engine.copy()
-        self._engine.reset(rival)
-        self.settle(seed, tucks=tucks)
-        if champion.cost < self._engine.cost:
-            self._engine.adopt(champion)
+    def start_again(self, orders: Callable[[], Indices], most: int) -> bool:
+        """The same from other orders; whether enough of them have led to the best score.
 
-    def restart(
-        self, lengths: list[int], seeds: list[int], thrown: int, reach: int, jobs: int
-    ) -> bool:
+        The engine keeps the best, with every better piece of the others.
+        """
+        agreed = fruitless = 0
+        enough = ENOUGH
+        for _ in range(most if self.is_sparse else 0):
+            if not self.goes_on or fruitless == FRUITLESS or agreed >= enough:
+                break
+            before = self._engine.cost
+            challenger = self._engine.copy()
+            if (
+                challenger.reset(orders()) - before
+                > FAR * challenger.penalty * challenger.n_variables
+            ):
+                enough = 1
+            self._settle(challenger, sweep=False)
+            if abs(challenger.cost - before) <= self._noise:
+                agreed, fruitless = agreed + 1, fruitless + 1
+                continue
+            self._join(challenger)
+            better = self._engine.cost < before - self._noise
+            agreed, fruitless = (0, 0) if better else (agreed, fruitless + 1)
+        return agreed >= enough
+
+    def _join(self, challenger: BicEngine) -> None:
+        """Go over to what is better, and take from the other what is better there."""
+        if challenger.cost < self._engine.cost:
+            beaten = self._engine.copy()
+            self._engine.adopt(challenger)
+            challenger = beaten
+        if self.goes_on and self._engine.cross(challenger, self._noise):
+            self._settle(self._engine, sweep=False)
+        self._note_cost()
+
+    def restart(self, lengths: list[int], jobs: int, cluster: Any) -> bool:
         """Chains of restarts; whether they have improved the order and may be followed up."""
-        if not lengths or self._status != "converged":
+        if not self.goes_on:
             return False
-        # A single chain may work on the engine itself: end_restart leaves it no worse.
-        base = self._engine
-        engines = [base] if len(lengths) == 1 else [base.copy() for _ in lengths]
-        chains = [
-            _Chain(engine, seed, length)
-            for engine, seed, length in zip(engines, seeds, lengths, strict=False)
-        ]
-        if len(chains) == 1:
-            chains[0].run(thrown, reach, self._asked_to_stop)
+        seeds = [self._seed() for _ in lengths]
+        if len(lengths) == 1:
+            # A single chain may work on the engine itself: it leaves it no worse.
+            best = self._only_chain(_Chain(self._engine, seeds[0], length=lengths[0]))
+        elif cluster is None:
+            best = self._best_of_chains(lengths, seeds, jobs)
         else:
-            self._share(chains, thrown, reach, jobs)
-        self.n_near += sum(chain.n_near for chain in chains)
+            best = self._best_elsewhere(lengths, seeds, cluster)
+        self._note_cost()
+        return best and self.goes_on
+
+    def _only_chain(self, chain: _Chain) -> bool:
+        chain.run(self._asked_to_stop)
+        self.n_near = chain.n_near
+        return chain.improved
+
+    def _best_of_chains(self, lengths: list[int], seeds: list[int], jobs: int) -> bool:
+        chains = [
+            _Chain(self._engine.copy(), seed, length=length)
+            for seed, length in zip(seeds, lengths, strict=True)
+        ]
+        if jobs == 1:
+            for chain in chains:
+                chain.run(self._asked_to_stop)
+        else:
+            self._share(chains, jobs)
+        self.n_near = sum(chain.n_near for chain in chains)
         best = min(chains, key=lambda chain: chain.engine.cost)
         self._engine.adopt(best.engine)
-        self._note_cost()
-        return best.improved and self._status == "converged"
+        return best.improved
 
-    def restart_elsewhere(
-        self, lengths: list[int], seeds: list[int], thrown: int, reach: int, cluster: Any
-    ) -> bool:
+    def _best_elsewhere(self, lengths: list[int], seeds: list[int], cluster: Any) -> bool:
         """The same on a cluster, which gets the engine once, and its state from each chain."""
-        if self._status != "converged":
-            return False
         left = self._control.remaining
         deadline = time.time() + max(left - WAY_BACK, left / 2)
-        chain = partial(_run_elsewhere, self._engine, thrown, reach, deadline)
-        tasks = list(zip(seeds, lengths, strict=False))
+        chain = partial(_run_elsewhere, self._engine, deadline)
+        tasks = list(zip(seeds, lengths, strict=True))
         returned = dict(run_many(chain, tasks, cluster=cluster, stop=self._asked_to_stop))
         if not returned:
             return False
-        self.n_near += sum(chain.n_near for chain in returned.values())
+        self.n_near = sum(chain.n_near for chain in returned.values())
         # Of equals the first, as among the chains that run here.
         _, best = min(returned.items(), key=lambda chain: (chain[1].cost, chain[0]))
         self._engine.load(best.state)
-        self._note_cost()
         if not all(chain.in_time for chain in returned.values()) and not self._asked_to_stop():
             self._status = "time limit"
-        return best.improved and self._status == "converged"
+        return best.improved
 
-    def insist(self, seed: int, thrown: int, patience: int) -> bool:
-        """Restarts over all places until so many in a row have failed; whether one has not."""
-        if self._engine.n_edges > DENSE * self._engine.n_variables:
+    def insist(self, tries: int) -> bool:
+        """Restarts around every variable until so many have failed there; whether one has not."""
+        if not (self.goes_on and self.is_sparse):
             return False
-        chain = _Chain(self._engine, seed, patience, patient=True)
-        chain.run(thrown, self._engine.n_variables, self._asked_to_stop)
+        improved = self._only_chain(_Chain(self._engine, self._seed(), tries=tries))
         self._note_cost()
-        return chain.improved
+        return improved
 
     def outcome(self) -> SearchOutcome:
         """What was found."""
@@ -295,14 +388,17 @@ class _Run:
             n_evaluations=self._scans * self._engine.n_variables,
         )
 
+    def _seed(self) -> int:
+        return int(self._rng.integers(2**63))
+
     def _note_cost(self) -> None:
         if self._engine.cost < self._trace[-1][1]:
             self._trace.append((self._control.seconds, self._engine.cost))
 
-    def _share(self, chains: list[_Chain], thrown: int, reach: int, jobs: int) -> None:
+    def _share(self, chains: list[_Chain], jobs: int) -> None:
         halt = Event()
-        with ThreadPoolExecutor(max(1, min(jobs, len(chains)))) as pool:
-            pending = {pool.submit(chain.run, thrown, reach, halt.is_set) for chain in chains}
+        with ThreadPoolExecutor(min(jobs, len(chains))) as pool:
+            pending = {pool.submit(chain.run, halt.is_set) for chain in chains}
             try:
                 while pending and not self._asked_to_stop():
                     done, pending = wait(pending, timeout=SLICE)

@@ -115,6 +115,38 @@ def r2_order(
     return np.argsort(np.diag(_known(precision, correlation, n_samples)), kind="stable")
 
 
+Tree = list[list[int]]
+
+
+def spanning_tree(correlation: FloatArray) -> Tree:
+    """The neighbours of each variable in the maximum spanning tree of |r|, by Prim's algorithm."""
+    strength = np.abs(correlation)
+    n = len(strength)
+    tree: Tree = [[] for _ in range(n)]
+    outside = np.arange(1, n)
+    best, nearest = strength[0, 1:], np.zeros(n - 1, dtype=np.intp)
+    while outside.size:
+        k = int(np.argmax(best))
+        v, u = int(outside[k]), int(nearest[k])
+        tree[u].append(v)
+        tree[v].append(u)
+        outside, best, nearest = (np.delete(kept, k) for kept in (outside, best, nearest))
+        closer = strength[v, outside] > best
+        best = np.where(closer, strength[v, outside], best)
+        nearest = np.where(closer, v, nearest)
+    return tree
+
+
+def tree_order(tree: Tree, root: int) -> Indices:
+    """The variables of a tree from a root outwards, breadth first."""
+    order, seen = [root], {root}
+    for v in order:
+        near = [u for u in tree[v] if u not in seen]
+        order += near
+        seen.update(near)
+    return np.array(order, dtype=np.intp)
+
+
 def given_order(
     given: Sequence[int | str] | Indices, n_variables: int, names: Sequence[str] | None
 ) -> Indices:

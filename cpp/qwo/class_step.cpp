@@ -1,0 +1,156 @@
+#include "qwo/class_step.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace qwo {
+
+namespace {
+
+std::size_t at(int v) {
+    return static_cast<std::size_t>(v);
+}
+
+bool are_same(std::vector<int> a, std::vector<int> b) {
+    std::sort(a.begin(), a.end());
+    std::sort(b.begin(), b.end());
+    return a == b;
+}
+
+// Variables whose parents differ in two DAGs, by connected piece, with what the second one gains.
+struct Piece {
+    double gain = 0.0;
+    std::vector<int> variables;
+};
+
+class Differences {
+  public:
+    Differences(ParentSets& sets, const OrderedDag& present, const OrderedDag& other)
+        : sets_(sets), other_(other), differs_(present.order.size(), 0),
+          near_(present.order.size()) {
+        for (int v = 0; v < sets.n(); ++v)
+            differs_[at(v)] = !are_same(present.parents[at(v)], other.parents[at(v)]);
+        for (int v = 0; v < sets.n(); ++v) {
+            if (!differs_[at(v)])
+                continue;
+            connect(v, present.parents[at(v)]);
+            connect(v, other.parents[at(v)]);
+        }
+    }
+
+    std::vector<Piece> find() {
+        std::vector<Piece> found;
+        for (int v = 0; v < sets_.n(); ++v) {
+            if (differs_[at(v)])
+                found.push_back(grow(v));
+        }
+        std::sort(found.begin(), found.end(),
+                  [](const Piece& a, const Piece& b) { return a.gain > b.gain; });
+        return found;
+    }
+
+  private:
+    void connect(int v, const std::vector<int>& parents) {
+        for (int u : parents) {
+            if (differs_[at(u)]) {
+                near_[at(u)].push_back(v);
+                near_[at(v)].push_back(u);
+            }
+        }
+    }
+
+    Piece grow(int v) {
+        Piece piece;
+        piece.variables.push_back(v);
+        differs_[at(v)] = 0;
+        for (std::size_t k = 0; k < piece.variables.size(); ++k) {
+            const int u = piece.variables[k];
+            piece.gain += sets_.fit(u).cost() - sets_.cost_with(u, other_.parents[at(u)]);
+            for (int w : near_[at(u)]) {
+                if (differs_[at(w)]) {
+                    differs_[at(w)] = 0;
+                    piece.variables.push_back(w);
+                }
+            }
+        }
+        return piece;
+    }
+
+    ParentSets& sets_;
+    const OrderedDag& other_;
+    std::vector<char> differs_;
+    std::vector<std::vector<int>> near_;
+};
+
+} // namespace
+
+MemberRules rules_of(const ParentSets& sets) {
+    MemberRules rules;
+    const Constraints& constraints = sets.problem().constraints;
+    if (!sets.fit(0).columns().all() || !constraints.may_cause.empty() ||
+        !constraints.required.empty()) {
+        rules.may_turn = [&sets, &constraints](int child, int parent) {
+            if (!constraints.required.empty()) {
+                const std::vector<int>& required = constraints.required[at(parent)];
+                if (std::find(required.begin(), required.end(), child) != required.end())
+                    return false;
+            }
+            return sets.may_have(child, parent);
+        };
+    }
+    if (!constraints.precedes.empty())
+        rules.precedes = &constraints.precedes;
+    return rules;
+}
+
+std::vector<int> permitted_order(const ParentSets& sets, const std::vector<int>& order) {
+    if (sets.problem().constraints.precedes.empty())
+        return order;
+    std::vector<int> places(order.size());
+    for (std::size_t k = 0; k < order.size(); ++k)
+        places[at(order[k])] = static_cast<int>(k);
+    std::vector<int> permitted;
+    sort_topologically(std::vector<std::vector<int>>(order.size()), places, rules_of(sets),
+                       permitted);
+    return permitted;
+}
+
+bool reroot(ParentSets& sets, int root) {
+    const OrderedDag present = sets.dag();
+    OrderedDag member;
+    if (!member_with_root(present, compelled_edges(present), root, rules_of(sets), member))
+        return false;
+    sets.take(member);
+    return true;
+}
+
+bool cross(ParentSets& sets, const OrderedDag& other, double least_gain) {
+    const MemberRules rules = rules_of(sets);
+    std::vector<int> places(static_cast<std::size_t>(sets.n()));
+    for (int v = 0; v < sets.n(); ++v)
+        places[at(v)] = sets.place(v);
+    OrderedDag aligned;
+    if (!nearest_member(other, places, rules, aligned))
+        return false;
+    OrderedDag mixture = sets.dag();
+    bool found = false;
+    for (const Piece& piece : Differences(sets, mixture, aligned).find()) {
+        if (!(piece.gain > least_gain))
+            break;
+        std::vector<std::vector<int>> parents = mixture.parents;
+        for (int v : piece.variables)
+            parents[at(v)] = aligned.parents[at(v)];
+        std::vector<int> order;
+        if (!sort_topologically(parents, places, rules, order))
+            continue;
+        mixture = {std::move(order), std::move(parents)};
+        found = true;
+    }
+    if (found)
+        sets.take(mixture);
+    return found;
+}
+
+} // namespace qwo

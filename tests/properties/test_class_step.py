@@ -1,0 +1,176 @@
+"""Steps within the equivalence class, crossover and shuffles: what they keep, and exact returns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qwo.graph.cpdag import to_cpdag
+from qwo.graph.dag import is_topological
+from qwo.moments import Moments
+from qwo.order.bic import BicEngine
+from qwo.search.bic_insertion import bic_insertion
+from qwo.simulation import simulate
+from tests.helpers.random_knowledge import random_knowledge
+
+SIZE = 14
+SEEDS = st.integers(0, 10_000)
+FEW = settings(max_examples=60, deadline=None)
+
+
+def settled(seed: int, *, known: bool = False, listed: bool = False, start: int = 0) -> BicEngine:
+    """An engine that a search without restarts has left; other starts lead to other optima."""
+    rng = np.random.default_rng([seed, start])
+    drawn = simulate("er", n_variables=SIZE, n_samples=120, degree=3, random_state=seed)
+    knowledge = random_knowledge(np.random.default_rng(seed), SIZE) if known else None
+    order = rng.permutation(SIZE)
+    candidates = None
+    if listed:
+        others = [np.delete(np.arange(SIZE), v) for v in range(SIZE)]
+        candidates = [np.sort(rng.choice(own, 5, replace=False)) for own in others]
+    engine = BicEngine(
+        Moments.from_data(drawn.data),
+        knowledge=knowledge,
+        order=order if knowledge is None else knowledge.topological_start(order),
+        candidates=candidates,
+    )
+    bic_insertion(engine, restarts=0, tucks=False, knowledge=knowledge, random_state=seed)
+    return engine
+
+
+def assert_sound(engine: BicEngine, seed: int, *, known: bool) -> None:
+    """The order fits the DAG, the cost is that of the parents, the knowledge is kept."""
+    dag, order = engine.dag(), engine.order
+    assert is_topological(order, dag)
+    variances = engine.residual_variances()
+    cost = engine.n_samples * np.log(variances).sum() + engine.penalty * dag.sum()
+    assert engine.cost == pytest.approx(cost, rel=1e-9)
+    if known:
+        knowledge = random_knowledge(np.random.default_rng(seed), SIZE)
+        assert knowledge.allows_order(order)
+        knowledge.check_dag(dag)
+
+
+@FEW
+@given(seed=SEEDS, known=st.booleans(), listed=st.booleans(), v=st.integers(0, SIZE - 1))
+def test_a_step_within_the_class_costs_nothing(
+    *, seed: int, known: bool, listed: bool, v: int
+) -> None:
+    engine = settled(seed, known=known, listed=listed)
+    before, cost, order = engine.dag(), engine.cost, engine.order
+    if not engine.reroot(v):
+        assert known or listed
+        np.testing.assert_array_equal(engine.order, order)
+        np.testing.assert_array_equal(engine.dag(), before)
+        return
+    assert_sound(engine, seed, known=known)
+    assert engine.cost <= cost + 1e-8 * abs(cost)
+    if engine.cost > cost - 1e-6:
+        cpdag = to_cpdag(before)
+        np.testing.assert_array_equal(to_cpdag(engine.dag()), cpdag)
+        # All that is left of the parents are compelled ones.
+        assert set(engine.parents(v)) == set(np.flatnonzero(cpdag[:, v] == 1))
+
+
+@FEW
+@given(seed=SEEDS, known=st.booleans(), listed=st.booleans(), v=st.integers(0, SIZE - 1))
+def test_a_step_within_the_class_is_undone_exactly(
+    *, seed: int, known: bool, listed: bool, v: int
+) -> None:
+    engine = settled(seed, known=known, listed=listed)
+    twin = engine.copy()
+    mark = engine.mark()
+    engine.reroot(v)
+    engine.undo(mark)
+    assert engine.cost == twin.cost
+    assert engine.order.tolist() == twin.order.tolist()
+    np.testing.assert_array_equal(engine.coefficients(), twin.coefficients())
+    for u in range(SIZE):
+        np.testing.assert_array_equal(engine.scan(u), twin.scan(u))
+
+
+@FEW
+@given(seed=SEEDS, known=st.booleans(), listed=st.booleans())
+def test_crossover_never_ends_worse_than_either(*, seed: int, known: bool, listed: bool) -> None:
+    first, second = (settled(seed, known=known, listed=listed, start=k) for k in (0, 1))
+    if second.cost < first.cost:
+        first, second = second, first
+    before = first.cost
+    crossed = first.cross(second, 1e-3)
+    assert first.cost <= before - 1e-3 if crossed else first.cost == before
+    assert_sound(first, seed, known=known)
+
+
+def test_crossover_joins_what_each_has_best() -> None:
+    """Two unconnected halves, each laid out well by one engine only."""
+    rng = np.random.default_rng(0)
+    data = np.column_stack([_collider(rng), _collider(rng)])
+    moments = Moments.from_data(data)
+    good, bad = [0, 1, 2], [2, 1, 0]
+    first = BicEngine(moments, order=[*good, *(3 + v for v in bad)])
+    second = BicEngine(moments, order=[*bad, *(3 + v for v in good)])
+    best = BicEngine(moments, order=[*good, *(3 + v for v in good)])
+    assert first.cost > best.cost + 1.0
+    assert first.cross(second, 1e-3)
+    assert first.cost == pytest.approx(best.cost)
+
+
+def _collider(rng: np.random.Generator) -> np.ndarray:
+    cause = rng.normal(size=(500, 2))
+    return np.column_stack([cause, cause.sum(axis=1) + rng.normal(size=500)])
+
+
+@FEW
+@given(seed=SEEDS, known=st.booleans(), listed=st.booleans(), size=st.integers(0, SIZE))
+def test_a_restart_that_fails_is_undone_exactly(
+    *, seed: int, known: bool, listed: bool, size: int
+) -> None:
+    engine = settled(seed, known=known, listed=listed)
+    twin = engine.copy()
+    search = engine.compiled_search(seed, tucks=False, settled=True)
+    search.begin_restart(seed % SIZE, size)
+    assert_sound(engine, seed, known=known)
+    while not search.run(1e-9):
+        pass
+    better = search.end_restart()
+    assert_sound(engine, seed, known=known)
+    assert engine.cost <= twin.cost + 1e-2
+    if better or engine.order.tolist() != twin.order.tolist():
+        return
+    assert engine.cost == pytest.approx(twin.cost, abs=1e-9)
+    np.testing.assert_allclose(engine.coefficients(), twin.coefficients(), atol=1e-12)
+
+
+@FEW
+@given(seed=SEEDS, known=st.booleans(), tries=st.integers(1, 3))
+def test_restarts_around_every_variable_end_and_never_worsen(
+    *, seed: int, known: bool, tries: int
+) -> None:
+    engine = settled(seed, known=known)
+    before = engine.cost
+    restarts = engine.compiled_restarts(seed, tries=tries)
+    while not restarts.run(0.01):
+        pass
+    assert restarts.n_made >= tries * SIZE
+    assert engine.cost <= before + 1e-2 * restarts.n_made
+    assert (engine.cost < before - 1e-2) == (restarts.n_improved > 0)
+    assert_sound(engine, seed, known=known)
+
+
+def test_restarts_that_all_lead_back_end_early() -> None:
+    """Without any edge, whatever is shuffled comes to the same."""
+    engine = BicEngine(Moments.from_covariance(np.eye(8), 100))
+    restarts = engine.compiled_restarts(0, length=20)
+    assert restarts.run(60.0)
+    assert restarts.n_made == 6
+    assert (restarts.n_near, restarts.n_improved) == (0, 0)
+
+
+def test_a_restart_that_is_left_ends() -> None:
+    engine = settled(1)
+    restarts = engine.compiled_restarts(0, length=5)
+    restarts.run(0.0)
+    restarts.end()
+    assert engine.mark() == 0

@@ -1,0 +1,82 @@
+"""The default search on long and thin graphs, where moves of single variables do not suffice."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import qwo
+from qwo.graph.cpdag import to_cpdag
+from qwo.moments import Moments
+from qwo.order.bic import BicEngine
+from qwo.search.start import spanning_tree, tree_order
+from tests.helpers.thin_data import band_data
+
+
+@pytest.mark.parametrize(("n", "width"), [(50, 1), (50, 2), (50, 3), (100, 1), (100, 2)])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_score_is_no_worse_than_that_of_the_truth(n: int, width: int, seed: int) -> None:
+    moments, dag = band_data(n, width, seed)
+    found = qwo.discover(moments, random_state=seed)
+    assert found.score >= qwo.score_graph(moments, dag).score - 1e-6
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_threads_do_not_change_the_graph(seed: int) -> None:
+    moments, _ = band_data(40, 3, seed, n_samples=300)
+    options = {"random_state": seed, "restarts": 60}
+    here, there = (qwo.discover(moments, n_jobs=jobs, **options) for jobs in (1, 3))
+    assert here.score == there.score
+    np.testing.assert_array_equal(here.order, there.order)
+    np.testing.assert_array_equal(here.dag, there.dag)
+
+
+@pytest.mark.parametrize("n", [30, 100, 200])
+def test_the_class_of_a_path_is_found_from_its_exact_covariance(n: int) -> None:
+    """An exact covariance of 100 variables once gave 117 edges."""
+    rng = np.random.default_rng(n)
+    strengths = rng.uniform(0.3, 0.9, n - 1)
+    logs = np.concatenate([[0.0], np.cumsum(np.log(strengths))])
+    correlation = np.exp(-np.abs(logs[:, None] - logs[None, :]))
+    shuffled = rng.permutation(n)
+    moments = Moments.from_covariance(correlation[np.ix_(shuffled, shuffled)], np.inf)
+    dag = np.eye(n, k=1, dtype=np.int8)[np.ix_(shuffled, shuffled)]
+    found = qwo.discover(moments, random_state=0)
+    np.testing.assert_array_equal(found.cpdag, to_cpdag(dag))
+
+
+def test_the_spanning_tree_of_a_path_is_the_path() -> None:
+    moments, dag = band_data(40, 1, 0)
+    tree = spanning_tree(moments.correlation)
+    assert [sorted(near) for near in tree] == [np.flatnonzero(row).tolist() for row in dag + dag.T]
+
+
+def test_a_tree_order_goes_outwards_from_its_root() -> None:
+    tree = [[1, 3], [0, 2], [1], [0]]
+    assert tree_order(tree, 0).tolist() == [0, 1, 3, 2]
+    assert tree_order(tree, 2).tolist() == [2, 1, 0, 3]
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_few_variables_have_a_tree(n: int) -> None:
+    assert sorted(tree_order(spanning_tree(np.eye(n)), 0)) == list(range(n))
+
+
+def test_an_engine_that_starts_in_two_directions_is_turned_by_one_edge() -> None:
+    """Two halves of a path laid towards each other: insertions and tucks alone leave a collider."""
+    moments, dag = band_data(20, 1, 3, low=0.5, high=0.6)
+    path = [int(v) for v in _along(dag)]
+    order = [*path[:10], *path[:9:-1]]
+    engine = BicEngine(moments, order=order)
+    search = engine.compiled_search(0, tucks=True)
+    assert search.run(60.0)
+    straight = BicEngine(moments, order=path)
+    assert engine.cost <= straight.cost + 1e-6
+
+
+def _along(dag: np.ndarray) -> list[int]:
+    """The variables of a path from its root on."""
+    path = [int(np.flatnonzero(dag.sum(axis=0) == 0)[0])]
+    while (step := np.flatnonzero(dag[path[-1]])).size:
+        path.append(int(step[0]))
+    return path
