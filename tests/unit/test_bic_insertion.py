@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
@@ -12,12 +14,14 @@ from qwo.graph.knowledge import Knowledge
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.search import Control, Progress
-from qwo.search import bic_insertion as module
 from qwo.search.bic_insertion import bic_insertion
 from qwo.search.result import SearchOutcome
 from qwo.sem.score import score_graph
 from qwo.simulation import Simulation, simulate
 from tests.helpers.thin_data import band_data
+
+module = import_module("qwo.search.bic_insertion")
+"""The package shows the function under this name."""
 
 
 def drawn(seed: int, n: int = 20, n_samples: int = 2000, degree: float = 4.0) -> Simulation:

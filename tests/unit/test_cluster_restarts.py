@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,12 @@ from qwo.moments import Moments
 from qwo.order import candidates
 from qwo.order.bic import BicEngine
 from qwo.search import Progress
-from qwo.search import bic_insertion as module
 from qwo.search.bic_insertion import _run_elsewhere, bic_insertion
 from tests.cli.running import run
 from tests.helpers.local_cluster import foreign_warnings, local_cluster
+
+module = import_module("qwo.search.bic_insertion")
+"""The package shows the function under this name."""
 
 FOLDER = "QWO_TEST_FOLDER"
 

@@ -36,11 +36,12 @@ it begins once, from whichever order costs less as it stands."""
 MOST_STARTS, FEW_STARTS = 12, 3
 
 ENOUGH = 3
-"""If so many starts have led to the best score, that is that. One is enough on graphs of many
-colliders, on which many starts agree: there an order from the spanning tree is far from the best."""
+"""If so many starts have led to the best score, that is that. One is enough on graphs unlike trees,
+on which most starts agree."""
 
 FAR = 2.0
-"""In edges' prices for each variable, that the order as it stands costs more than the best known."""
+"""A graph is unlike a tree if an order from the spanning tree, as it stands, costs so many edges a
+variable more than the best order known."""
 
 FRUITLESS = 5
 """So many starts in a row without success end them, too."""
