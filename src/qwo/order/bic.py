@@ -113,7 +113,7 @@ class BicEngine(EngineBase):
         self._problem = [_moment_set(own, self.score, max_parents) for own in self._sources]
         _, self.n_samples, self.penalty, self.max_parents = self._problem[0]
         self._n = n
-        self._knowledge = knowledge
+        self.knowledge = knowledge
         self._kernels = check_kernels(kernels)
         self._has_lists = candidates is not None
         self._sets = self._make_sets(candidates, all_at_first and self._has_lists)
@@ -128,9 +128,9 @@ class BicEngine(EngineBase):
         return _core.ParentSets.create(
             self._problem,
             self._which,
-            *_constraints(self._knowledge),
+            *_constraints(self.knowledge),
             self._kernels,
-            *_candidates(candidates, self._knowledge, self._n),
+            *_candidates(candidates, self.knowledge, self._n),
             all_at_first,
         )
 
@@ -240,7 +240,7 @@ class BicEngine(EngineBase):
         order = self.order
         start, variables = check_block(order, start, block)
         order[start : start + len(variables)] = variables
-        if self._knowledge is not None and not self._knowledge.allows_order(order):
+        if self.knowledge is not None and not self.knowledge.allows_order(order):
             raise KnowledgeError(f"the knowledge forbids the order {order.tolist()[:8]} …")
         for k, variable in enumerate(variables.tolist(), start):
             self._sets.move(variable, k)

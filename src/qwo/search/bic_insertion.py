@@ -110,7 +110,7 @@ def bic_insertion(
         Whether edges are tucked and turned; without, the search ends at the first order that no
         insertion improves.
     knowledge : ResolvedKnowledge, optional
-        The one that the engine has; orders that it forbids are never visited.
+        That of the engine if not given; orders that it forbids are never visited.
     control : Control, optional
         Time limit and callback.
     n_jobs : int
@@ -125,6 +125,7 @@ def bic_insertion(
     most = _default_starts(n) if starts is None else starts
     each = TRIES * (n <= THOROUGH_UP_TO) if tries is None else tries
     _check(restarts=restarts, starts=most, tries=each)
+    knowledge = engine.knowledge if knowledge is None else knowledge
     if knowledge is not None and not knowledge.allows_order(engine.order):
         raise KnowledgeError(
             "the start order contradicts the knowledge; take knowledge.topological_start(order)"
