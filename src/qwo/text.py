@@ -39,6 +39,13 @@ def p_value(value: float | None) -> str:
     return "<0.001" if value is not None and value < 0.001 else fixed(value, 3)
 
 
+def about(value: float) -> str:
+    """A number that is only roughly known, as in ``about 0.4``, ``about 12`` or ``under 0.1``."""
+    if value < 0.1:
+        return "under 0.1"
+    return f"about {value:.1f}" if value < 9.95 else f"about {value:,.0f}"
+
+
 def short(text: str, limit: int = 60) -> str:
     """A text on one line, cut if it is very long."""
     line = " ".join(text.split())

@@ -4,6 +4,9 @@ export interface EdgeRecord {
   source: string;
   target: string;
   type: "-->" | "---";
+  // What it adds to twice the log-likelihood, and the chance that an edge of its strength is none.
+  strength?: number;
+  false_rate?: number;
   coefficient?: number | null;
   standard_error?: number | null;
   t?: number | null;
@@ -40,6 +43,7 @@ export interface Report {
     nodes: [x: number, y: number, width: number, height: number][];
     bends: Point[][];
   };
+  price: object | null;
   fit: object | null;
   bootstrap: { n_resamples: number } | null;
 }

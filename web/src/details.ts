@@ -83,6 +83,14 @@ export function edgeDetails(graph: Graph, e: number, actions: Actions): Node[] {
         : "The data cannot tell the direction.",
     ),
   ];
+  if (edge.strength !== undefined) {
+    parts.push(
+      pairs([
+        ["Strength", number(edge.strength)],
+        ["Chance that it is false", percent(edge.false_rate!)],
+      ]),
+    );
+  }
   if (graph.report.fit) {
     parts.push(
       pairs([

@@ -27,6 +27,8 @@ const FIELDS = [
   "source",
   "target",
   "type",
+  "strength",
+  "false_rate",
   "coefficient",
   "standard_error",
   "t",
@@ -41,8 +43,8 @@ const FIELDS = [
 
 // The edges, and a line of its own for each variable that has none.
 export function csv(graph: Graph, shown: boolean[]): string {
-  const { edges, fit, bootstrap } = graph.report;
-  const fields = FIELDS.filter((_, k) => k < 3 || (k < 8 ? fit : bootstrap));
+  const { edges, price, fit, bootstrap } = graph.report;
+  const fields = FIELDS.filter((_, k) => k < 3 || (k < 5 ? price : k < 10 ? fit : bootstrap));
   const rows = edges
     .filter((_, e) => shown[e])
     .map((edge) =>

@@ -28,6 +28,7 @@ export class Workbench {
   private readonly colour = optional<HTMLSelectElement>("colour");
   private readonly link = optional<HTMLInputElement>("least-link");
   private readonly arrow = optional<HTMLInputElement>("least-arrow");
+  private readonly mostFalse = optional<HTMLInputElement>("most-false");
   private readonly coefficient = optional<HTMLInputElement>("least-coefficient");
   private readonly hideIsolated = byId<HTMLInputElement>("hide-isolated");
 
@@ -151,11 +152,11 @@ export class Workbench {
   }
 
   private sliders(): HTMLInputElement[] {
-    return [this.link, this.arrow, this.coefficient].filter((slider) => slider !== null);
+    return [this.link, this.arrow, this.mostFalse, this.coefficient].filter((slider) => slider !== null);
   }
 
   private reset(): void {
-    for (const slider of this.sliders()) slider.value = "0";
+    for (const slider of this.sliders()) slider.value = slider.defaultValue;
     this.hideIsolated.checked = false;
     const find = byId<HTMLInputElement>("find");
     find.value = "";
@@ -174,15 +175,17 @@ export class Workbench {
   private filter(): void {
     const least = (slider: HTMLInputElement | null) => Number(slider?.value ?? 0) / 100;
     const [link, arrow] = [least(this.link), least(this.arrow)];
+    const mostFalse = Number(this.mostFalse?.value ?? 100) / 100;
     const coefficient = Number(this.coefficient?.value ?? 0);
     this.shown = this.graph.report.edges.map(
       (edge) =>
         (edge.link ?? 1) >= link &&
         // An edge without direction has no arrow to doubt.
         (edge.type === "---" || (edge.arrow ?? 1) >= arrow) &&
+        (edge.false_rate ?? 0) <= mostFalse &&
         Math.abs(edge.standardized ?? Infinity) >= coefficient,
     );
-    for (const slider of [this.link, this.arrow]) {
+    for (const slider of [this.link, this.arrow, this.mostFalse]) {
       if (slider) byId(`${slider.id}-value`).textContent = `${slider.value} %`;
     }
     if (this.coefficient) {

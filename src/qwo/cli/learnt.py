@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from qwo.cli.invocation import command_line
 from qwo.cli.reading import DataRead
 from qwo.cli.wording import count, table, wrapped_list
+from qwo.text import about
 
 if TYPE_CHECKING:
     from qwo.discovery import Discovery
@@ -86,12 +87,18 @@ class Learnt:
         found = self.found
         directed = sum(mark == "-->" for _, mark, _ in found.edges)
         parts = [
-            count(found.n_edges, "edge"),
+            count(found.n_edges, "edge") + self._chance(),
             f"{directed} directed and {found.n_edges - directed} undirected",
             "" if self.data.moments.is_oracle else f"score {found.score:.2f}",
             f"{found.status} after {found.seconds:.2f} s",
         ]
         return f"found {', '.join(part for part in parts if part)}"
+
+    def _chance(self) -> str:
+        """How many of the edges chance alone would give."""
+        if self.found.evidence is None or not self.found.n_edges:
+            return ""
+        return f" (chance alone would give {about(self.found.expected_false_edges)})"
 
     def notes(self) -> Iterator[str]:
         """What to think of before the graph is believed."""
@@ -137,6 +144,9 @@ class Learnt:
             "status": "interrupted" if self.interrupted else found.status,
             "seconds": found.seconds,
             "edges": [list(edge) for edge in found.edges],
+            "expected_false_edges": found.expected_false_edges,
+            "edge_strengths": found.edge_strengths,
+            "edge_false_rates": found.edge_false_rates,
             "dag_edges": [list(edge) for edge in self.dag().edges],
             "order": [found.names[v] for v in found.order],
             "coefficients": None

@@ -231,6 +231,24 @@ def make_engine(
     )
 
 
+class PriceChoice(NamedTuple):
+    """The options with a price, and what the search for it has found.
+
+    Attributes
+    ----------
+    options : SearchOptions
+        The penalty is a number.
+    weaker : ndarray
+        Strengths of the edges that are not worth the price.
+    cut_short : tuple or None
+        How far the search had come when it was stopped.
+    """
+
+    options: SearchOptions
+    weaker: FloatArray
+    cut_short: tuple[OrderEngine, SearchOutcome] | None = None
+
+
 def choose_price(
     choices: SearchOptions,
     moments: Moments,
@@ -239,15 +257,15 @@ def choose_price(
     dense: DenseAlgebra,
     *,
     control: Control,
-) -> tuple[SearchOptions, tuple[OrderEngine, SearchOutcome] | None]:
-    """The options with a price for "auto"; and how far the search has come, if it was cut short.
+) -> PriceChoice:
+    """The options with a price for "auto".
 
     One descent at a low price shows how strong edges are, and costs a fraction of a search: see
     `qwo.discovery.price`. It draws from a source of its own, so that the search at the price found
     is the one for which that price is given.
     """
     if choices.penalty_discount != "auto":
-        return choices, None
+        return PriceChoice(choices, np.empty(0))
     unit, n = math.log(moments.n_samples), moments.n_variables
     extension = 2 * (choices.gamma or 0.0) * math.log(n)
     low, high = price_range(n, moments.n_samples, extension)
@@ -263,10 +281,11 @@ def choose_price(
         random_state=choices.random_state,
     )
     if outcome.status != "converged":
-        return choices, (engine, outcome)
+        return PriceChoice(choices, np.empty(0), (engine, outcome))
     evidence = edge_evidence(moments, engine.dag(), outcome.order, low, knowledge)
     price = evidence.best_price(high)
-    return replace(choices, penalty_discount=round((price - extension) / unit, 2)), None
+    choices = replace(choices, penalty_discount=round((price - extension) / unit, 2))
+    return PriceChoice(choices, evidence.strengths[evidence.strengths < price])
 
 
 def default_start(choices: SearchOptions) -> str:

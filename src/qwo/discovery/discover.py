@@ -106,7 +106,7 @@ def discover_as(
             first = _start(chosen.start, *given)
             problem = moments, resolved, first, dense
             by_data = chosen.penalty_discount == "auto"
-            chosen, cut_short = choose_price(chosen, *problem, control=control)
+            chosen, weaker, cut_short = choose_price(chosen, *problem, control=control)
             if cut_short is None:
                 built = make_engine(chosen, *problem)
                 del dense, given, problem
@@ -132,7 +132,7 @@ def discover_as(
             "covariance_estimator": moments.estimator,
         },
         versions=versions(),
-        evidence=_evidence(built, moments, dag, outcome.order, resolved),
+        evidence=_evidence(built, dag, moments, resolved, weaker),
     )
 
 
@@ -186,15 +186,16 @@ def _final_dag(
 
 def _evidence(
     engine: OrderEngine,
-    moments: Moments,
     dag: Adjacency,
-    order: Indices,
+    moments: Moments,
     knowledge: ResolvedKnowledge | None,
+    weaker: FloatArray,
 ) -> Evidence | None:
     """How strong the edges are, if they had to bear a price and there is something like chance."""
     if moments.is_oracle or not isinstance(engine, BicEngine):
         return None
-    return edge_evidence(moments, dag, order, engine.penalty, knowledge)
+    evidence = edge_evidence(moments, dag, engine.order, engine.penalty, knowledge)
+    return replace(evidence, weaker=weaker)
 
 
 def _score(engine: OrderEngine, moments: Moments, dag: Adjacency, penalty_discount: float) -> float:

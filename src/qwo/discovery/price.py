@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -129,6 +129,8 @@ class Evidence:
         The edges, by effect.
     strengths : ndarray
         What each of them adds to twice the log-likelihood, given the other parents.
+    weaker : ndarray
+        Strengths of edges that the search for a price has met, and which were not worth it.
     """
 
     null: NullEdges
@@ -136,6 +138,7 @@ class Evidence:
     causes: Indices
     effects: Indices
     strengths: FloatArray
+    weaker: FloatArray = field(default_factory=lambda: np.empty(0))
 
     @cached_property
     def false_rates(self) -> FloatArray:
@@ -152,7 +155,8 @@ class Evidence:
 
     def curve(self, prices: FloatArray) -> tuple[FloatArray, FloatArray]:
         """How many edges would bear each price, and how many false ones chance would give."""
-        bear = (self.strengths[:, None] >= prices).sum(axis=0).astype(np.float64)
+        known = np.concatenate((self.strengths, self.weaker))
+        bear = (known[:, None] >= prices).sum(axis=0).astype(np.float64)
         return bear, self.null.expected(prices)
 
     def losses(self, prices: FloatArray) -> FloatArray:
@@ -169,16 +173,17 @@ class Evidence:
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, from which `from_dict` makes it again."""
         null = {**vars(self.null), "pairs": self.null.pairs.tolist()}
-        edges = {name: getattr(self, name).tolist() for name in ("causes", "effects", "strengths")}
-        return {"null": null, "price": self.price, **edges}
+        names = ("causes", "effects", "strengths", "weaker")
+        arrays = {name: getattr(self, name).tolist() for name in names}
+        return {"null": null, "price": self.price, **arrays}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Evidence:
         """The evidence that `to_dict` has written down."""
         null = {**plain["null"], "pairs": np.array(plain["null"]["pairs"], dtype=np.float64)}
         causes, effects = (np.array(plain[name], dtype=np.intp) for name in ("causes", "effects"))
-        strengths = np.array(plain["strengths"], dtype=np.float64)
-        return cls(NullEdges(**null), float(plain["price"]), causes, effects, strengths)
+        strengths, weaker = (np.array(plain[name], float) for name in ("strengths", "weaker"))
+        return cls(NullEdges(**null), float(plain["price"]), causes, effects, strengths, weaker)
 
     @cached_property
     def _quantiles(self) -> FloatArray:

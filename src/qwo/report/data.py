@@ -95,6 +95,13 @@ def edge_records(contents: Contents) -> list[dict[str, Any]]:
         {"source": names[i], "target": names[j], "type": ARROW if arrow else LINE}
         for i, j, arrow in zip(tails, heads, contents.directed, strict=True)
     ]
+    evidence = contents.discovery.evidence
+    if evidence is not None:
+        # The evidence has them by effect, the report by cause.
+        by_cause = np.lexsort((evidence.effects, evidence.causes))
+        for record, k in zip(records, by_cause, strict=True):
+            record["strength"] = evidence.strengths[k]
+            record["false_rate"] = evidence.false_rates[k]
     if contents.model is not None:
         found = {(edge.cause, edge.effect): edge for edge in contents.model.edges}
         for record in records:
@@ -168,6 +175,7 @@ def contents_data(contents: Contents, drawing: Drawing) -> dict[str, Any]:
             "layout": _layout(drawing),
             "fit": None if contents.model is None else asdict(contents.model.fit),
             "bootstrap": bootstrap_record(contents),
+            "price": _price(discovery),
             "comparison": _comparison(contents),
             "trace": _thinned(discovery.trace),
             "params": discovery.params,
@@ -189,6 +197,23 @@ def _summary(contents: Contents) -> dict[str, Any]:
         "score": discovery.score,
         "status": discovery.status,
         "seconds": discovery.seconds,
+    }
+
+
+def _price(discovery: Discovery) -> dict[str, Any] | None:
+    """The price of an edge in units of log N, and what other prices would give."""
+    evidence = discovery.evidence
+    if evidence is None:
+        return None
+    unit = np.log(evidence.null.n_samples)
+    low = min([evidence.price, *evidence.weaker])
+    prices = np.linspace(low, max(1.5 * evidence.price, 4 * unit), 121)
+    edges, false = evidence.curve(prices)
+    return {
+        "taken": evidence.price / unit,
+        "chosen": bool(discovery.params.get("penalty_chosen", False)),
+        "expected_false": discovery.expected_false_edges,
+        "curve": np.column_stack([prices / unit, edges, false]),
     }
 
 

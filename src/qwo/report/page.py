@@ -20,7 +20,7 @@ from qwo.moments.findings import Audit
 from qwo.report import tables, wording
 from qwo.report.data import Contents, contents_data
 from qwo.report.figures import figures as make_figures
-from qwo.report.picture import draw, picture, trace_chart
+from qwo.report.picture import draw, picture, price_chart, trace_chart
 from qwo.resample.support import Supports
 from qwo.sem import LinearSem
 
@@ -118,6 +118,7 @@ def _render(contents: Contents, *, figures: bool, interactive: bool) -> str:
             },
             picture=picture(drawing, data),
             chart=trace_chart(data),
+            prices=price_chart(data),
             figures=make_figures(contents) if figures else [],
             interactive=bundle is not None,
             without_bundle=interactive and bundle is None,
@@ -139,6 +140,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     for writer in (
+        text.about,
         text.number,
         text.p_value,
         wording.percent,

@@ -14,7 +14,7 @@ from qwo.layout import Layout, arrange
 from qwo.layout.curves import arrow, edge_curves
 from qwo.layout.labels import label_texts
 from qwo.layout.layers import Pairs
-from qwo.text import count
+from qwo.text import about, count
 from qwo.types import Adjacency, FloatArray
 
 MOST_BOXES = 150
@@ -200,6 +200,8 @@ def _points(points: FloatArray) -> str:
 _WIDTH, _HEIGHT = 720.0, 240.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 76.0, 14.0, 14.0, 40.0
 _MOST_DOTS = 60
+_LEAST_SHOWN = 0.01
+"""False edges below which a curve is not followed."""
 
 
 class Tick(NamedTuple):
@@ -210,7 +212,7 @@ class Tick(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """A step curve between two axes."""
+    """A step curve between two axes, perhaps with a second one, and a place to look at."""
 
     width: float
     height: float
@@ -221,6 +223,8 @@ class Chart(NamedTuple):
     y_ticks: list[Tick]
     x_title: str
     summary: str
+    second: str = ""
+    mark: float | None = None
 
 
 class _Scale(NamedTuple):
@@ -262,6 +266,41 @@ def trace_chart(data: dict[str, Any]) -> Chart | None:
         x_title=f"time ({unit})",
         summary=f"The score rose from {scores[0]:.6g} to {scores[-1]:.6g} in "
         f"{count(len(trace) - 1, 'improvement')}.",
+    )
+
+
+def price_chart(data: dict[str, Any]) -> Chart | None:
+    """Edges that would bear a price, and false ones to expect at it; both axes are logarithmic."""
+    price = data["price"]
+    if price is None:
+        return None
+    lowest = _LEAST_SHOWN
+    costs, *counts = zip(*price["curve"], strict=True)
+    highest = max(10.0, *counts[0], *counts[1])
+    x = _Scale(costs[0], costs[-1], _LEFT, _WIDTH - _RIGHT)
+    y = _Scale(math.log10(lowest), math.log10(highest), _HEIGHT - _BOTTOM, _TOP)
+    edges, false = (
+        "M"
+        + "L".join(
+            f"{x(c)} {y(math.log10(max(v, lowest)))}" for c, v in zip(costs, values, strict=True)
+        )
+        for values in counts
+    )
+    powers = range(round(math.log10(lowest)), math.floor(math.log10(highest)) + 1)
+    return Chart(
+        width=_WIDTH,
+        height=_HEIGHT,
+        plot=(_LEFT, _TOP, _WIDTH - _RIGHT, _HEIGHT - _BOTTOM),
+        path=edges,
+        dots=[],
+        x_ticks=[Tick(x(t), _text(t)) for t in _ticks(costs[0], costs[-1], 7)],
+        y_ticks=[Tick(y(power), _text(10.0**power)) for power in powers],
+        x_title="price of an edge (log N)",
+        summary=f"At the price taken, {price['taken']:.3g} log N, "
+        f"{count(data['summary']['n_edges'], 'edge')}, of which chance alone would give "
+        f"{about(price['expected_false'])}.",
+        second=false,
+        mark=x(price["taken"]),
     )
 
 

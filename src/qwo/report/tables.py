@@ -70,6 +70,15 @@ _ESTIMATES = [
     Column("p", "p_value", write=text.p_value),
     Column("Standardized", "standardized", help="both variables in standard deviations"),
 ]
+_EVIDENCE = [
+    Column("Strength", "strength", help="what it adds to twice the log-likelihood"),
+    Column(
+        "False",
+        "false_rate",
+        write=wording.percent,
+        help="chance that an edge of this strength is none",
+    ),
+]
 _SUPPORTS = [
     Column("Link", "link", write=wording.percent, help="resamples that join the two"),
     Column("Arrow", "arrow", write=wording.percent, help="resamples that direct it as written"),
@@ -93,6 +102,8 @@ _EQUATIONS = [
 def edges_table(data: dict[str, Any]) -> Table:
     """One row for each edge."""
     columns = list(_ENDS)
+    if data["price"] is not None:
+        columns += _EVIDENCE
     if data["fit"] is not None:
         columns += _ESTIMATES
     if data["bootstrap"] is not None:
