@@ -271,3 +271,29 @@ def test_evidence_survives_as_plain_numbers() -> None:
     again = Evidence.from_dict(evidence.to_dict())
     assert again.expected_false == evidence.expected_false
     assert (again.false_rates == evidence.false_rates).all()
+
+
+def test_a_path_is_judged_as_a_single_search_is() -> None:
+    data, _, _ = simulate("er", n_variables=30, n_samples=60, degree=3, random_state=2)
+    path = qwo.penalty_path(data, [1, 2, 2.5, 3, 3.5, 4, 8], restarts=0, random_state=0)
+    choice = path.choose("auto")
+    single = qwo.discover(data, penalty_discount="auto", restarts=0, random_state=0)
+    assert choice.penalty == pytest.approx(single.params["penalty_discount"], abs=0.5)
+    assert choice.discovery.params["penalty_discount"] == choice.penalty
+    assert np.isinf(choice.values[-1])
+    other = qwo.penalty_path(data, [2, 4], engine="qwo", search="grasp", random_state=0)
+    with pytest.raises(qwo.InputError, match="the exact BIC alone has"):
+        other.choose("auto")
+
+
+def test_the_curve_shows_what_the_search_for_a_price_has_met() -> None:
+    data, _ = _wide_table()
+    found = qwo.discover(data, penalty_discount="auto", restarts=0, random_state=0)
+    evidence = found.evidence
+    assert evidence is not None
+    assert len(evidence.weaker) > 3
+    assert (evidence.weaker < evidence.price + 0.1).all()
+    edges, false = evidence.curve(_prices(2 * math.log(200), evidence.price))
+    assert edges[0] > edges[1]
+    assert edges[1] == found.n_edges
+    assert false[1] == found.expected_false_edges

@@ -12,11 +12,11 @@ import pytest
 import qwo
 from qwo.report import report_data
 from qwo.report.data import Contents
-from qwo.report.picture import MOST_BOXES, draw, trace_chart
+from qwo.report.picture import MOST_BOXES, draw, price_chart, trace_chart
 from qwo.report.tables import edges_table, support_table, variables_table
 from qwo.report.wording import percent, seconds, text_pairs
 from qwo.resample import bootstrap
-from qwo.text import count, number, p_value, plain
+from qwo.text import about, count, number, p_value, plain
 from tests.helpers.reports import Supports, discovery_of, example
 
 
@@ -207,3 +207,47 @@ def test_contents_order_edges_by_row(small: dict[str, Any]) -> None:
     tails, heads = contents.ends
     assert np.array_equal(np.lexsort((heads, tails)), np.arange(len(tails)))
     assert contents.directed.sum() == (small["discovery"].cpdag == 1).sum()
+
+
+def test_edges_carry_their_strength_and_the_chance_that_they_are_false() -> None:
+    data, _, _ = qwo.simulate("er", n_variables=20, n_samples=60, degree=3, random_state=1)
+    found = qwo.discover(data, penalty_discount="auto", restarts=0, random_state=0)
+    shown = report_data(found)
+    known = {
+        frozenset((row.source, row.target)): (row.strength, row.false_rate)
+        for row in found.to_frame().itertuples()
+    }
+    for edge in shown["edges"]:
+        ends = frozenset((edge["source"], edge["target"]))
+        assert (edge["strength"], edge["false_rate"]) == pytest.approx(known[ends])
+    price = shown["price"]
+    assert price["chosen"]
+    assert price["taken"] == pytest.approx(found.params["penalty_discount"])
+    curve = np.array(price["curve"])
+    assert (np.diff(curve[:, 1:], axis=0) <= 0).all()
+    assert edges_table(shown).columns[4].key == "false_rate"
+    chart = price_chart(shown)
+    assert chart is not None
+    assert chart.mark is not None
+    left, _, right, _ = chart.plot
+    assert left <= chart.mark <= right
+    assert "chance alone would give about 0.1" in chart.summary
+
+
+def test_a_report_without_a_price_has_no_chart_of_it(small: dict[str, Any]) -> None:
+    data = report_data(**small)
+    assert data["price"] is None
+    assert price_chart(data) is None
+    assert "false_rate" not in [column.key for column in edges_table(data).columns]
+
+
+def test_what_is_roughly_known_is_said_roughly() -> None:
+    assert [about(x) for x in (0.0, 0.09, 0.44, 3.04, 9.94, 12.3, 1234.0)] == [
+        "under 0.1",
+        "under 0.1",
+        "about 0.4",
+        "about 3.0",
+        "about 9.9",
+        "about 12",
+        "about 1,234",
+    ]

@@ -8,7 +8,7 @@ from typing import Literal
 from qwo.discovery import Discovery
 from qwo.types import FloatArray
 
-Method = Literal["held-out", "stars", "bic"]
+Method = Literal["auto", "held-out", "stars", "bic"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -17,7 +17,7 @@ class PenaltyChoice:
 
     Attributes
     ----------
-    method : {"held-out", "stars", "bic"}
+    method : {"auto", "held-out", "stars", "bic"}
         How it was chosen.
     penalty : float
         The penalty_discount chosen.
@@ -26,7 +26,8 @@ class PenaltyChoice:
     penalties, values : ndarray
         All penalties, the largest first, and the criterion for each: the mean log-likelihood of a
         held-out row (higher is better), the instability (at most beta is wanted; NaN where it was
-        not needed any more), or the BIC less that of the graph without edges (lower is better).
+        not needed any more), the BIC less that of the graph without edges, or what the penalty
+        loses and lets in, in true edges (lower is better).
     """
 
     method: Method

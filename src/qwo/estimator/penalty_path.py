@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from qwo.arguments import PathArguments, options_given, takes_options
 from qwo.discovery import Discovery
+from qwo.discovery.price import LEAST
 from qwo.errors import ArgumentError, InputError, SampleSizeError
 from qwo.estimator.held_out import most_predictive
 from qwo.estimator.path_search import (
@@ -132,12 +133,14 @@ class PenaltyPath:
 
         Parameters
         ----------
-        method : {"held-out", "stars", "bic"}
-            ``"held-out"``: the highest log-likelihood of rows that took no part in learning the
-            graph and its equations, by cross-validation. ``"stars"``: the smallest penalty at which
-            adjacencies hardly change between subsamples of size 10√N (Liu, Roeder and Wasserman,
-            2010); it errs towards too many edges. ``"bic"``: the textbook BIC, which is in general
-            that of the penalty nearest 1; it costs nothing.
+        method : {"auto", "held-out", "stars", "bic"}
+            ``"auto"``: as `qwo.discover` chooses, but among those of the path from 2 up: where true
+            edges lost and false ones let in cost least. ``"held-out"``: the highest log-likelihood
+            of rows that took no part in learning the graph and its equations, by cross-validation.
+            ``"stars"``: the smallest penalty at which adjacencies hardly change between subsamples
+            of size 10√N (Liu, Roeder and Wasserman, 2010); it errs towards too many edges.
+            ``"bic"``: the textbook BIC, which is in general that of the penalty nearest 1; it costs
+            nothing.
         n_folds : int
             Folds of the cross-validation.
         n_subsamples : int
@@ -162,6 +165,8 @@ class PenaltyPath:
             raise ArgumentError(f"method is {method!r}; wanted one of {get_args(Method)}")
         if method == "bic":
             index, values = _lowest_bic(self.discoveries)
+        elif method == "auto":
+            index, values = _least_loss(self.discoveries)
         else:
             seed = self.settings.options.random_state if random_state is None else random_state
             common: dict[str, Any] = {
@@ -269,6 +274,25 @@ def penalty_path(
 def _lowest_bic(discoveries: Sequence[Discovery]) -> tuple[int, FloatArray]:
     """The place of the graph of lowest BIC, the largest penalty of several, and the BICs."""
     values = np.array([-objective_at(one, 1.0) for one in discoveries])
+    return int(values.argmin()), values
+
+
+def _least_loss(discoveries: Sequence[Discovery]) -> tuple[int, FloatArray]:
+    """The place of the penalty that loses least, and the losses.
+
+    They are judged by the edges that the least penalty from 2 up has found; all below lose more.
+    """
+    if any(one.evidence is None for one in discoveries):
+        raise ArgumentError(
+            "choose('auto') needs the strengths of the edges, which the exact BIC alone has; call "
+            "penalty_path with engine='bic', or choose('held-out')"
+        )
+    prices = np.array([one.evidence.price for one in discoveries if one.evidence is not None])
+    fair = [k for k, one in enumerate(discoveries) if one.params["penalty_discount"] >= LEAST]
+    judge = discoveries[fair[-1] if fair else 0].evidence
+    assert judge is not None
+    values = judge.losses(prices)
+    values[[k for k in range(len(values)) if fair and k not in fair]] = np.inf
     return int(values.argmin()), values
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from qwo.discovery import Discovery
+from qwo.discovery.price import price_range
 from qwo.errors import ArgumentError
 from qwo.graph.compare import compare
 from qwo.graph.dag import adjacency_lists
@@ -205,13 +207,16 @@ def _price(discovery: Discovery) -> dict[str, Any] | None:
     evidence = discovery.evidence
     if evidence is None:
         return None
-    unit = np.log(evidence.null.n_samples)
-    low = min([evidence.price, *evidence.weaker])
+    size, chosen = evidence.null.n_samples, bool(discovery.params.get("penalty_chosen"))
+    unit, low = math.log(size), evidence.price
+    if chosen:
+        extension = 2 * discovery.params["gamma"] * math.log(discovery.n_variables)
+        low = min(low, price_range(discovery.n_variables, size, extension)[0])
     prices = np.linspace(low, max(1.5 * evidence.price, 4 * unit), 121)
     edges, false = evidence.curve(prices)
     return {
         "taken": evidence.price / unit,
-        "chosen": bool(discovery.params.get("penalty_chosen", False)),
+        "chosen": chosen,
         "expected_false": discovery.expected_false_edges,
         "curve": np.column_stack([prices / unit, edges, false]),
     }
