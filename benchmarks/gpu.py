@@ -26,7 +26,7 @@ import numpy as np
 import qwo
 from qwo.device import array_module, computing_with, to_host
 from qwo.graph.distances import skeleton_f1
-from qwo.simulation.random_graphs import random_dag
+from qwo.simulation.random_models import random_dag
 from qwo.types import Adjacency
 
 SAMPLES_PER_VARIABLE = 5

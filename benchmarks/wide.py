@@ -32,7 +32,7 @@ from qwo.discovery import choices
 from qwo.graph.dag import adjacency_lists, topological_order
 from qwo.moments import Moments
 from qwo.order.qwo import QwoEngine
-from qwo.simulation.sampling import random_model
+from qwo.simulation.random_models import random_model
 from qwo.types import Adjacency
 
 SEARCHED = (500, 1000, 2000, 5000, 10_000)

@@ -14,7 +14,6 @@ from scipy.sparse import csr_array
 from qwo.errors import ColumnNameError, FileFormatError, GraphError, MissingPackageError
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.coercion import as_graph
-from qwo.graph.exchange import write_graph
 from qwo.graph.formats import (
     encode_matrix,
     to_causal_learn,
@@ -22,6 +21,7 @@ from qwo.graph.formats import (
     to_pandas,
     to_pgmpy,
     to_pywhy,
+    write_graph,
 )
 
 NAMES = ("A", "B", "C")

@@ -18,15 +18,16 @@ from qwo.errors import (
     MissingFileError,
 )
 from qwo.graph.causal_graph import CausalGraph
-from qwo.graph.exchange import convert, write_graph
 from qwo.graph.formats import (
     CODES,
     FORMATS,
     can_hold,
+    convert,
     decode_matrix,
     encode_matrix,
     parse_graph,
     read_graph,
+    write_graph,
 )
 from qwo.graph.formats.registry import format_of_name, format_of_text
 from tests.oracles.hostile_names import BLANK

@@ -14,7 +14,7 @@ from qwo.moments import Moments
 from qwo.order import candidates
 from qwo.order.bic import BicEngine
 from qwo.simulation import simulate
-from qwo.simulation.sampling import random_model
+from qwo.simulation.random_models import random_model
 from qwo.types import FloatArray, Indices
 
 

@@ -34,9 +34,9 @@ from qwo.graph.distances import (
     shd,
     skeleton_f1,
 )
-from qwo.graph.exchange import convert, write_graph
 from qwo.graph.extension import enumerate_dags, to_dag
 from qwo.graph.formats import (
+    convert,
     decode_matrix,
     encode_matrix,
     parse_graph,
@@ -46,10 +46,10 @@ from qwo.graph.formats import (
     to_pandas,
     to_pgmpy,
     to_pywhy,
+    write_graph,
 )
 from qwo.graph.knowledge import Knowledge, ResolvedKnowledge
-from qwo.graph.meek import meek_closure
-from qwo.graph.pdag import check_pdag
+from qwo.graph.pdag import check_pdag, meek_closure
 from qwo.graph.sampling import class_size, sample_dag, sample_dags
 from qwo.graph.separation import d_connected, d_separated
 

@@ -4,20 +4,27 @@ The criterion is complete: I. Shpitser, T. VanderWeele and J. Robins, On the val
 adjustment, UAI 2010; in the form of E. Perković et al., JMLR 18 (2018). A set is valid for the
 effect of x on y if it holds no forbidden vertex (one on a causal path behind x, or a descendant of
 one) and separates x from y once the first edges of the causal paths are taken out.
+
+The distances by which graphs differ in them are those of the optional package gadjid.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import networkx as nx
 import numpy as np
 
 from qwo.errors import ArgumentError, GraphError
+from qwo.graph.causal_graph import CausalGraph
+from qwo.graph.cpdag import is_cpdag
 from qwo.graph.dag import Names, ancestor_matrix, check_dag, named_matrix, parents, vertex
 from qwo.graph.separation import d_separated
 from qwo.names import Variable
+from qwo.optional import optional_module
 from qwo.types import Adjacency, Indices, Mask
 
 
@@ -130,3 +137,59 @@ def _pair(dag: Adjacency, names: Names, cause: Variable, effect: Variable) -> tu
     if x == y:
         raise GraphError("cause and effect must be two different variables")
     return x, y
+
+
+@dataclass(frozen=True)
+class AdjustmentDistance:
+    """The causal effects that an estimated graph gets wrong, as shares of all n (n - 1).
+
+    For each ordered pair of variables the estimate says how to identify the effect of one on the
+    other, or that there is none; the share is of those for which this is wrong in the truth. The
+    three differ in the adjustment set: all ancestors, the parents, or the optimal set.
+    L. Henckel, T. Würtzen and S. Weichwald, UAI 2024.
+    """
+
+    ancestor: float
+    parent: float
+    oset: float
+
+
+def adjustment_distance(
+    estimated: CausalGraph, truth: CausalGraph, wanted: bool | None = None
+) -> AdjustmentDistance | None:
+    """The distances between two graphs over the same variables, as they are given.
+
+    Parameters
+    ----------
+    estimated, truth : CausalGraph
+        DAGs or CPDAGs; gadjid does not check that a graph with undirected edges is a CPDAG.
+    wanted : bool, optional
+        True asks for an error where there is no answer; False for none; by default there is one if
+        gadjid is installed and the graphs are fit.
+    """
+    if wanted is False or (wanted is None and find_spec("gadjid") is None):
+        return None
+    gadjid, obstacle = _gadjid(), _obstacle(estimated, truth)
+    if obstacle and wanted:
+        raise GraphError(f"there is no adjustment distance: {obstacle}; pass aid=False")
+    if obstacle:
+        return None
+    arguments = (truth.matrix, estimated.matrix, "from row to column")
+    return AdjustmentDistance(
+        ancestor=gadjid.ancestor_aid(*arguments)[0],
+        parent=gadjid.parent_aid(*arguments)[0],
+        oset=gadjid.oset_aid(*arguments)[0],
+    )
+
+
+def _obstacle(estimated: CausalGraph, truth: CausalGraph) -> str | None:
+    if truth.n_variables < 2:
+        return "the graphs have a single variable"
+    for title, graph in (("estimated graph", estimated), ("true graph", truth)):
+        if graph.kind == "cpdag" and not is_cpdag(graph.matrix):
+            return f"the {title} is not the CPDAG of any DAG"
+    return None
+
+
+def _gadjid() -> Any:
+    return optional_module("gadjid", "the adjustment distance needs", "qwo[aid]")

@@ -19,7 +19,7 @@ from qwo.graph.dag import matrix_of
 from qwo.graph.formats.builder import GraphBuilder
 from qwo.graph.formats.matrix_codes import decode_matrix
 from qwo.graph.formats.objects import from_networkx
-from qwo.graph.formats.reading import read_graph
+from qwo.graph.formats.registry import read_graph
 from qwo.graph.marks import ARROW, LINE
 from qwo.text import listed, shown
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from qwo.graph.adjustment_distance import AdjustmentDistance, adjustment_distance
+from qwo.graph.adjustment import AdjustmentDistance, adjustment_distance
 from qwo.graph.causal_graph import CausalGraph, Edge
 from qwo.graph.coercion import same_variables
 from qwo.graph.cpdag import as_cpdag

@@ -23,8 +23,7 @@ from qwo.graph.dag import (
 )
 from qwo.graph.extension import to_dag
 from qwo.graph.knowledge import ResolvedKnowledge
-from qwo.graph.meek import meek_closure
-from qwo.graph.pdag import PartialDag, check_pdag
+from qwo.graph.pdag import PartialDag, check_pdag, meek_closure
 from qwo.types import Adjacency, Mask
 
 

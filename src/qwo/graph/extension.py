@@ -12,8 +12,7 @@ import numpy as np
 from qwo.checks import at_least
 from qwo.errors import GraphError, list_names
 from qwo.graph.dag import Names, label
-from qwo.graph.meek import meek_closure
-from qwo.graph.pdag import PartialDag, check_pdag
+from qwo.graph.pdag import PartialDag, check_pdag, meek_closure
 from qwo.types import Adjacency
 
 

@@ -11,8 +11,7 @@ import numpy as np
 from qwo.graph.causal_graph import EDGE_HEADER
 from qwo.graph.display import as_html
 from qwo.moments import Moments
-from qwo.sem.fit_indices import ModelFit, model_fit
-from qwo.sem.likelihood import row_log_likelihood, rows_in_order
+from qwo.sem.fit_indices import ModelFit, model_fit, row_log_likelihood, rows_in_order
 from qwo.sem.regression import Regression, t_test
 from qwo.sem.summary import summary
 from qwo.simulation import LinearModel, implied_covariance

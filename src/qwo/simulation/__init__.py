@@ -5,6 +5,6 @@ variable for each position, so that the order of the columns says nothing about 
 """
 
 from qwo.simulation.linear_model import LinearModel, implied_covariance
-from qwo.simulation.sampling import Simulation, random_model, simulate
+from qwo.simulation.random_models import Simulation, random_model, simulate
 
 __all__ = ["LinearModel", "Simulation", "implied_covariance", "random_model", "simulate"]

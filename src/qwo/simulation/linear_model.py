@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
-from qwo.checks import at_least, check_size, generator
+from qwo.checks import at_least, check_size, generator, is_choice
 from qwo.errors import ArgumentError, ShapeError
 from qwo.graph.dag import adjacency_lists, topological_order
-from qwo.simulation.noise import noise_source
 from qwo.types import Adjacency, FloatArray
 
 BLOCK_ROWS = 4096
@@ -113,3 +114,41 @@ def implied_covariance(coefficients: npt.ArrayLike, noise_variances: npt.ArrayLi
     covariance = np.empty_like(matrix)
     covariance[np.ix_(order, order)] = effects @ effects.T
     return covariance
+
+
+Draw = Callable[[np.random.Generator, tuple[int, int]], FloatArray]
+
+
+def noise_source(kind: str) -> Draw:
+    """The source of noise with mean 0 and variance 1."""
+    if not is_choice(kind, _SHAPES):
+        raise ArgumentError(f"noise is {kind!r}; wanted one of {', '.join(map(repr, _SHAPES))}")
+    return _SHAPES[kind]
+
+
+def _exponential(rng: np.random.Generator, shape: tuple[int, int]) -> FloatArray:
+    draws = rng.standard_exponential(shape)
+    draws -= 1.0
+    return draws
+
+
+def _gumbel(rng: np.random.Generator, shape: tuple[int, int]) -> FloatArray:
+    draws = rng.gumbel(size=shape)
+    draws -= np.euler_gamma
+    draws *= math.sqrt(6) / math.pi
+    return draws
+
+
+def _uniform(rng: np.random.Generator, shape: tuple[int, int]) -> FloatArray:
+    draws = rng.random(shape)
+    draws -= 0.5
+    draws *= math.sqrt(12)
+    return draws
+
+
+_SHAPES: dict[str, Draw] = {
+    "gaussian": lambda rng, shape: rng.standard_normal(shape),
+    "exponential": _exponential,
+    "gumbel": _gumbel,
+    "uniform": _uniform,
+}

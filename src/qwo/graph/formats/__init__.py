@@ -15,14 +15,24 @@ from qwo.graph.formats.objects import (
     to_pgmpy,
     to_pywhy,
 )
-from qwo.graph.formats.reading import parse_graph, read_graph
-from qwo.graph.formats.registry import FORMATS, Format, can_hold, find_format, format_of_name
+from qwo.graph.formats.registry import (
+    FORMATS,
+    Format,
+    can_hold,
+    convert,
+    find_format,
+    format_of_name,
+    parse_graph,
+    read_graph,
+    write_graph,
+)
 
 __all__ = [
     "CODES",
     "FORMATS",
     "Format",
     "can_hold",
+    "convert",
     "decode_matrix",
     "encode_matrix",
     "find_format",
@@ -35,4 +45,5 @@ __all__ = [
     "to_pandas",
     "to_pgmpy",
     "to_pywhy",
+    "write_graph",
 ]

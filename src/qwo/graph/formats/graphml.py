@@ -1,6 +1,7 @@
-"""GraphML through NetworkX: directed, with an undirected edge as two arrows.
+"""GraphML and GML through NetworkX: directed, with an undirected edge as two arrows.
 
-A node's id is the name of the variable. XML cannot hold control characters.
+In GraphML a node's id is the name of the variable; XML cannot hold control characters. In GML its
+label is; NetworkX reads the labels ``[]`` and ``()`` as an empty list and tuple.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from qwo.graph.formats.objects import from_networkx, to_networkx
 _UNFIT = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def parse(text: str, source: str) -> CausalGraph:
+def parse_graphml(text: str, source: str) -> CausalGraph:
     """The graph of a GraphML text."""
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise malformed(
@@ -36,7 +37,7 @@ def parse(text: str, source: str) -> CausalGraph:
     return from_networkx(graph, source)
 
 
-def render(graph: CausalGraph) -> str:
+def render_graphml(graph: CausalGraph) -> str:
     """The GraphML text of a graph."""
     require_names(
         graph.names, lambda name: not _UNFIT.search(name), "GraphML", "no control characters"
@@ -46,6 +47,31 @@ def render(graph: CausalGraph) -> str:
     return stream.getvalue().decode("utf-8") + "\n"
 
 
-def recognises(text: str) -> bool:
+def recognises_graphml(text: str) -> bool:
     """Whether the text is XML."""
     return text.lstrip().startswith(("<?xml", "<graphml"))
+
+
+_DAMAGES = (LookupError, ValueError, TypeError, RecursionError)
+
+
+def parse_gml(text: str, source: str) -> CausalGraph:
+    """The graph of a GML text."""
+    try:
+        graph = nx.parse_gml(text)
+    except (nx.NetworkXException, AttributeError, *_DAMAGES) as error:
+        raise malformed(source, f"not GML: {error}") from error
+    return from_networkx(graph, source)
+
+
+def render_gml(graph: CausalGraph) -> str:
+    """The GML text of a graph."""
+    require_names(
+        graph.names, lambda name: name not in ("[]", "()"), "GML", "no empty brackets as a name"
+    )
+    return "\n".join(nx.generate_gml(to_networkx(graph))) + "\n"
+
+
+def recognises_gml(text: str) -> bool:
+    """Whether the text opens a GML graph."""
+    return re.match(r"\s*(?:(?:#|Creator|Version)[^\n]*\n\s*)*graph\s*\[", text) is not None

@@ -1,27 +1,18 @@
-"""The formats by name, and the one that a file or a text is in."""
+"""The formats by name, and graphs read from and written to files and texts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from qwo.checks import is_choice
-from qwo.errors import ArgumentError, FileFormatError, GraphError
+from qwo.errors import ArgumentError, FileFormatError, GraphError, InputError, MissingFileError
+from qwo.files import write_whole
 from qwo.graph.causal_graph import CausalGraph
-from qwo.graph.formats import (
-    adjacency,
-    bnlearn,
-    dagitty,
-    dot,
-    edge_list,
-    gml,
-    graphml,
-    json_graph,
-    lavaan,
-    parquet,
-    tetrad,
-)
+from qwo.graph.formats import dot, graphml, json_graph, r_packages, tables, tetrad
 from qwo.graph.formats.builder import malformed
 from qwo.text import shown
 
@@ -80,7 +71,7 @@ def decoded(data: bytes, source: str) -> str:
 
 def _matrix_format(code: str, *suffixes: str) -> Format:
     return _text_format(
-        partial(adjacency.parse, code=code), partial(adjacency.render, code=code), *suffixes
+        partial(tables.parse_matrix, code=code), partial(tables.render_matrix, code=code), *suffixes
     )
 
 
@@ -89,30 +80,46 @@ FORMATS = {
         json_graph.parse, json_graph.render, ".json", recognises=json_graph.recognises
     ),
     "graphml": _text_format(
-        graphml.parse, graphml.render, ".graphml", ".xml", recognises=graphml.recognises
+        graphml.parse_graphml,
+        graphml.render_graphml,
+        ".graphml",
+        ".xml",
+        recognises=graphml.recognises_graphml,
     ),
-    "gml": _text_format(gml.parse, gml.render, ".gml", recognises=gml.recognises),
+    "gml": _text_format(
+        graphml.parse_gml, graphml.render_gml, ".gml", recognises=graphml.recognises_gml
+    ),
     "dagitty": _text_format(
-        dagitty.parse, dagitty.render, ".dagitty", recognises=dagitty.recognises
+        r_packages.parse_dagitty,
+        r_packages.render_dagitty,
+        ".dagitty",
+        recognises=r_packages.recognises_dagitty,
     ),
     "dot": _text_format(dot.parse, dot.render, ".dot", ".gv", recognises=dot.recognises),
     "tetrad": _text_format(
         tetrad.parse, tetrad.render, ".tetrad", ".txt", recognises=tetrad.recognises
     ),
     "bnlearn": _text_format(
-        bnlearn.parse, bnlearn.render, ".bnlearn", recognises=bnlearn.recognises
+        r_packages.parse_bnlearn,
+        r_packages.render_bnlearn,
+        ".bnlearn",
+        recognises=r_packages.recognises_bnlearn,
     ),
     "lavaan": _text_format(
-        lavaan.parse, lavaan.render, ".lavaan", ".lav", recognises=lavaan.recognises
+        r_packages.parse_lavaan,
+        r_packages.render_lavaan,
+        ".lavaan",
+        ".lav",
+        recognises=r_packages.recognises_lavaan,
     ),
     "edges": _text_format(
-        edge_list.parse, edge_list.render, ".edges.csv", recognises=edge_list.recognises
+        tables.parse_edges, tables.render_edges, ".edges.csv", recognises=tables.recognises_edges
     ),
     "pcalg": _matrix_format("pcalg", ".pcalg.csv"),
     "causal-learn": _matrix_format("causal-learn", ".causal-learn.csv"),
     "zero-one": _matrix_format("zero-one", ".zero-one.csv"),
     "adjacency": _matrix_format("qwo", ".csv"),
-    "parquet": Format(parquet.parse, parquet.render, (".parquet", ".pq")),
+    "parquet": Format(tables.parse_parquet, tables.render_parquet, (".parquet", ".pq")),
 }
 """Format by name."""
 
@@ -156,3 +163,147 @@ def unknown_format(source: str) -> FileFormatError:
 
 def _choices() -> str:
     return ", ".join(FORMATS)
+
+
+def read_graph(
+    path_or_text: str | os.PathLike[str],
+    format: str | None = None,  # noqa: A002 - what users would call it
+    names: Sequence[str] | None = None,
+) -> CausalGraph:
+    """The graph in a file, or in a text that is given itself.
+
+    Parameters
+    ----------
+    path_or_text : path or str
+        A path; or a string, which is the name of a file if there is one of this name, and a graph
+        if it looks like one.
+    format : str, optional
+        One of `qwo.graph.formats.FORMATS`. Told by the text itself if it can be, and by the ending
+        of the file name otherwise: matrices in the codes of other tools must be named.
+    names : sequence of str, optional
+        The order in which the variables are wanted.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such file.
+    FileFormatError
+        If the text is not what the format asks for; the message says in which line.
+    GraphError
+        If it is not a DAG or a partially directed graph, with the cycle as a path.
+    """
+    if not isinstance(path_or_text, str | os.PathLike):
+        raise ArgumentError(
+            f"got a {type(path_or_text).__name__}; wanted the path of a graph file, or its text"
+        )
+    if isinstance(path_or_text, str) and not is_file(path_or_text):
+        graph = _from_text(path_or_text, format)
+    else:
+        graph = _from_file(Path(path_or_text), format)
+    return graph if names is None else graph.reordered(names)
+
+
+def parse_graph(data: str | bytes, format: str, source: str = "the text") -> CausalGraph:  # noqa: A002
+    """The graph in a text, or in the bytes of a file."""
+    chosen = find_format(format)
+    if not isinstance(data, str | bytes):
+        raise ArgumentError(f"got a {type(data).__name__}; wanted the text or bytes of a graph")
+    try:
+        return chosen.read(data.encode("utf-8") if isinstance(data, str) else data, source)
+    except InputError as error:
+        if str(error).startswith(source):
+            raise
+        raise type(error)(f"{source}: {error}", error.columns) from error
+
+
+def is_file(text: str) -> bool:
+    """Whether a text is the name of something that exists."""
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):  # too long for a name, or with a null character
+        return False
+
+
+def _from_text(text: str, format: str | None) -> CausalGraph:  # noqa: A002
+    recognised = format_of_text(text)
+    if recognised is None and "\n" not in text:
+        raise MissingFileError(f"there is no file {shown(text)} (looked from {Path.cwd()})")
+    chosen = recognised if format is None else format
+    if chosen is None:
+        raise unknown_format(text)
+    return parse_graph(text, chosen)
+
+
+def _from_file(path: Path, format: str | None) -> CausalGraph:  # noqa: A002
+    if not path.exists():
+        raise MissingFileError(f"there is no file {shown(str(path))} (looked from {Path.cwd()})")
+    if path.is_dir():
+        raise FileFormatError(f"{path} is a folder; wanted a file with a graph")
+    data = path.read_bytes()
+    return parse_graph(data, _format_of_file(path, data) if format is None else format, str(path))
+
+
+def _format_of_file(path: Path, data: bytes) -> str:
+    """What the text shows where the ending of the name says little, else what the ending says."""
+    named = format_of_name(path.name)
+    if named is not None and named[1] not in (".csv", ".txt", ".xml"):
+        return named[0]
+    recognised = format_of_text(decoded(data, str(path)))
+    if recognised is not None:
+        return recognised
+    if named is None:
+        raise unknown_format(str(path))
+    return named[0]
+
+
+def write_graph(
+    graph: object,
+    path: str | os.PathLike[str],
+    format: str | None = None,  # noqa: A002 - what users would call it
+    names: Sequence[str] | None = None,
+) -> None:
+    """Write a graph to a file, whole or not at all.
+
+    Parameters
+    ----------
+    graph : object
+        Anything that `as_graph` takes.
+    path : path
+        The file; one that is there is replaced once the new one is complete.
+    format : str, optional
+        One of `qwo.graph.formats.FORMATS`; told by the ending of the file name otherwise.
+    names : sequence of str, optional
+        As for `as_graph`.
+    """
+    # What makes a graph of anything reads files, and so lies above this module.
+    from qwo.graph.coercion import as_graph
+
+    chosen = format or _named_format(path)
+    data = find_format(chosen).write(as_graph(graph, names))
+    _write(Path(os.path.realpath(path)), data)
+
+
+def convert(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    source_format: str | None = None,
+    target_format: str | None = None,
+) -> CausalGraph:
+    """Write the graph of one file to another, in another format; returns the graph."""
+    graph = read_graph(source, source_format)
+    write_graph(graph, target, target_format)
+    return graph
+
+
+def _named_format(path: str | os.PathLike[str]) -> str:
+    named = format_of_name(Path(path).name)
+    if named is None:
+        raise unknown_format(str(path))
+    return named[0]
+
+
+def _write(path: Path, data: bytes) -> None:
+    if path.is_dir() or not path.parent.is_dir():
+        raise ArgumentError(f"cannot write to {str(path)!r}; wanted a file in a folder that exists")
+    write_whole(path, data)

@@ -1,6 +1,12 @@
-"""lavaan's model syntax: the linear structural equations of a DAG.
+r"""Formats of packages for R: bnlearn's model strings, DAGitty's language, lavaan's model syntax.
 
-::
+bnlearn: ``[A][B|A][C|A:B]``, every variable with its parents; DAGs only.
+
+DAGitty: ``dag { A -> B }``, or ``pdag { A -> B B -- C }`` with undirected edges. What a file says
+about positions, exposures, outcomes and latent variables is skipped; every node is a variable. In
+its strings ``\"`` is a quote and any other backslash stands for itself.
+
+lavaan: the linear structural equations of a DAG::
 
     A ~~ A
     B ~~ B
@@ -20,13 +26,117 @@ do not; variances and intercepts are skipped; anything else is refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.dag import adjacency_lists
 from qwo.graph.formats.builder import GraphBuilder, require_dag, require_names
-from qwo.graph.marks import ARROW
+from qwo.graph.formats.dot_grammar import Dialect, DotParser
+from qwo.graph.marks import ARROW, BACK_ARROW, LINE
 from qwo.text import shown
+
+_MODEL_NAME = r"[^\[\]|:\r\n]+"
+_MODEL_NODE = re.compile(rf"\[({_MODEL_NAME})(?:\|({_MODEL_NAME}(?::{_MODEL_NAME})*))?\]")
+
+
+def parse_bnlearn(text: str, source: str) -> CausalGraph:
+    """The graph of a model string, with its variables in the order of the brackets."""
+    string = text.strip()
+    builder = GraphBuilder(source)
+    nodes, at = [], 0
+    while match := _MODEL_NODE.match(string, at):
+        nodes.append((match[1], match[2].split(":") if match[2] else []))
+        builder.add_new_variable(match[1])
+        at = match.end()
+    if at < len(string) or not nodes:
+        builder.refuse(
+            f"wanted a model string such as [A][B|A][C|A:B]; got {shown(string[at:])} at "
+            f"character {at + 1}"
+        )
+    for child, parents in nodes:
+        for parent in parents:
+            if parent not in builder:
+                builder.refuse(f"{shown(parent)}, a parent of {shown(child)}, has no brackets")
+            builder.add_edge(parent, ARROW, child)
+    return builder.build("dag")
+
+
+def render_bnlearn(graph: CausalGraph) -> str:
+    """The model string of a DAG."""
+    require_dag(graph, "bnlearn's model string")
+    require_names(
+        graph.names,
+        lambda name: re.fullmatch(_MODEL_NAME, name),
+        "bnlearn's model string",
+        "no brackets, bars, colons or line breaks",
+    )
+    nodes = []
+    for name, parents in zip(graph.names, adjacency_lists(graph.matrix).parents, strict=True):
+        given = ":".join(graph.names[parent] for parent in parents)
+        nodes.append(f"[{name}|{given}]" if parents else f"[{name}]")
+    return "".join(nodes) + "\n"
+
+
+def recognises_bnlearn(text: str) -> bool:
+    """Whether the text is a model string."""
+    return re.fullmatch(rf"\s*(?:{_MODEL_NODE.pattern})+\s*", text) is not None
+
+
+_MARKS = {"->": ARROW, "<-": BACK_ARROW, "--": LINE}
+_UNFIT = re.compile(r'[\0-\x1f\x7f]|\\(?="|\Z)')
+
+
+def _mark(arrow: str, _attributes: Mapping[str, str]) -> str:
+    return _MARKS.get(arrow, f"a DAG or CPDAG has the edges ->, <- and -- only; got {arrow}")
+
+
+_DIALECT = Dialect(
+    types=("dag", "pdag", "digraph", "graph"),
+    keywords=(),
+    word=r"[0-9A-Za-z_.]+",
+    string=r'"(?:[^"\\]|\\"|\\(?!"))*"',
+    mark=_mark,
+)
+
+
+def parse_dagitty(text: str, source: str) -> CausalGraph:
+    """The graph of a DAGitty text."""
+    builder = GraphBuilder(source)
+    kind = DotParser(text, _DIALECT, builder).parse()
+    return builder.build("dag" if kind == "dag" else "cpdag" if kind == "pdag" else None)
+
+
+def render_dagitty(graph: CausalGraph) -> str:
+    """The DAGitty text of a graph."""
+    require_names(
+        graph.names,
+        lambda name: not _UNFIT.search(name),
+        "DAGitty",
+        "no line breaks or other control characters, and no backslash at the end or before a quote",
+    )
+    written = {name: _written(name) for name in graph.names}
+    lines = [
+        *written.values(),
+        *(
+            f"{written[edge.source]} {'->' if edge.mark == ARROW else '--'} {written[edge.target]}"
+            for edge in graph.edges
+        ),
+    ]
+    opening = "dag" if graph.kind == "dag" else "pdag"
+    return f"{opening} {{\n" + "\n".join(lines) + "\n}\n"
+
+
+def _written(name: str) -> str:
+    if re.fullmatch(r"[0-9A-Za-z_.]+", name):
+        return name
+    escaped = name.replace('"', r"\"")
+    return f'"{escaped}"'
+
+
+def recognises_dagitty(text: str) -> bool:
+    """Whether the text opens a DAGitty graph."""
+    return re.match(r'\s*(?:dag|pdag)\s*(?:[\w.]+|"[^"]*")?\s*\{', text, re.IGNORECASE) is not None
+
 
 _RESERVED = {
     *("if", "else", "repeat", "while", "function", "for", "in", "next", "break", "TRUE", "FALSE"),
@@ -37,7 +147,7 @@ _VARIABLE = re.compile(r"(?:[^\W\d_]|\.(?!\d))[\w.]*")
 _FORMULA = re.compile(r"([^~=<>|:]+)(~~|~|=~|<~|:=|==|<|>|\|)(.*)", re.DOTALL)
 
 
-def parse(text: str, source: str) -> CausalGraph:
+def parse_lavaan(text: str, source: str) -> CausalGraph:
     """The graph of the regressions in a model."""
     builder = GraphBuilder(source)
     for number, formula in _formulas(text):
@@ -104,7 +214,7 @@ def _is_zero(modifier: str) -> bool:
     return re.fullmatch(r"[+-]?0*\.?0*", modifier) is not None and "0" in modifier
 
 
-def render(graph: CausalGraph) -> str:
+def render_lavaan(graph: CausalGraph) -> str:
     """The model of a DAG."""
     require_dag(graph, "lavaan's syntax")
     require_names(
@@ -120,7 +230,7 @@ def render(graph: CausalGraph) -> str:
     return "\n".join(lines) + "\n"
 
 
-def recognises(text: str) -> bool:
+def recognises_lavaan(text: str) -> bool:
     """Whether the first formula has a tilde behind a name."""
     name = rf"\s*{_VARIABLE.pattern}\s*"
     return re.match(rf"(?:\s*[#!][^\n]*\n)*{name}(?:\+{name})*~", text) is not None
