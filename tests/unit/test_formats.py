@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -386,10 +386,10 @@ def test_files_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
     with pytest.raises(FileFormatError):
         write_graph(CausalGraph.from_matrix([[0]], ["a b"]), path, "tetrad")
 
-    def fail(_descriptor):
+    def fail(*_arguments):
         raise OSError("disk full")
 
-    monkeypatch.setattr(os, "fsync", fail)
+    monkeypatch.setattr(Path, "write_bytes", fail)
     with pytest.raises(OSError, match="disk full"):
         write_graph(CPDAG, path)
     assert path.read_bytes() == before
