@@ -33,7 +33,7 @@ from benchmarks.timing import print_table
 from qwo.datasets import load_gaussian_network
 from qwo.graph.dag import topological_order
 from qwo.simulation import LinearModel
-from qwo.simulation.random_graphs import random_dag
+from qwo.simulation.random_models import random_dag
 
 RESULTS = Path(__file__).parent / "results"
 EFFECTS = {"strong": (0.5, 2.0), "weak": (0.2, 0.6), "mixed": (0.1, 1.2), "middling": (0.5, 1.5)}
