@@ -35,6 +35,7 @@ def test_help_names_every_command_in_a_group() -> None:
         assert re.search(rf"│ {command}\s", shown.stdout), command
     assert "From data to a graph" in shown.stdout
     assert "Exit codes" in shown.stdout
+    assert "<bool>" not in shown.stdout
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -43,6 +44,7 @@ def test_every_command_explains_itself(command: str) -> None:
         shown = run(command, option)
         assert shown.exit_code == 0
         assert "Usage: qwo" in shown.stdout
+        assert "<bool>" not in shown.stdout
 
 
 def test_no_command_shows_help() -> None:

@@ -14,7 +14,7 @@ from qwo.cli.bootstrap import bootstrap, merge
 from qwo.cli.compare import compare
 from qwo.cli.convert import convert
 from qwo.cli.effect import effect
-from qwo.cli.failures import Commands
+from qwo.cli.failures import Command, Commands
 from qwo.cli.fit import fit
 from qwo.cli.info import info
 from qwo.cli.learn import learn
@@ -59,7 +59,9 @@ PANELS: dict[str, tuple[Callable[..., None], ...]] = {
 }
 for panel, commands in PANELS.items():
     for command in commands:
-        app.command(rich_help_panel=panel, no_args_is_help=False)(with_option_groups(command))
+        app.command(cls=Command, rich_help_panel=panel, no_args_is_help=False)(
+            with_option_groups(command)
+        )
 
 
 def _print_version(wanted: bool) -> None:

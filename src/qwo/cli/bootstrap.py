@@ -14,6 +14,7 @@ import typer
 from qwo.cli.bootstrap_files import BootstrapFolder, BootstrapOutput
 from qwo.cli.console import Console, warn
 from qwo.cli.exit_codes import ExitCode
+from qwo.cli.folder import only_writer
 from qwo.cli.knowledge_options import KnowledgeOptions
 from qwo.cli.reading import DataFile, DataRead, Reading, read_data
 from qwo.cli.resampling_options import ResamplingOptions
@@ -49,19 +50,20 @@ def bootstrap(
     any number of workers, parts and interruptions.
     """
     resampling.check(output.output)
-    folder = BootstrapFolder.open(output, resume=resampling.resume)
-    knowledge = known.build()
-    data = read_data(file, reading, console, with_rows=True)
-    with _said_before(data):
-        found = _resample(
-            data,
-            knowledge=knowledge,
-            search=search,
-            resampling=resampling,
-            folder=folder,
-            console=console,
-        )
-    _show(found, output, folder, console)
+    with only_writer(output.output):
+        folder = BootstrapFolder.open(output, resume=resampling.resume)
+        knowledge = known.build()
+        data = read_data(file, reading, console, with_rows=True)
+        with _said_before(data):
+            found = _resample(
+                data,
+                knowledge=knowledge,
+                search=search,
+                resampling=resampling,
+                folder=folder,
+                console=console,
+            )
+        _show(found, output, folder, console)
 
 
 def merge(
@@ -108,8 +110,6 @@ def _resample(
     return resample(
         data.rows,
         knowledge=knowledge,
-        covariance_estimator=data.reading.covariance_estimator,
-        missing=data.reading.missing,
         checkpoint=folder.checkpoint,
         progress=console.shows_progress,
         **resampling.arguments(),

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qwo.cli.console import logger, to_json
+from qwo.cli.console import to_json
 from qwo.cli.csv_files import write_csv
-from qwo.cli.folder import RECORD, check_folder, whole_folder, written_files
-from qwo.cli.graph_files import format_names
+from qwo.cli.folder import RECORD, beside, check_folder, whole_folder, written_files
+from qwo.cli.graph_files import format_names, write_graphs
 from qwo.cli.learnt import command_line
-from qwo.errors import ArgumentError, GraphError
+from qwo.errors import ArgumentError
 from qwo.files import whole_file, write_whole
 
 if TYPE_CHECKING:
@@ -73,6 +73,33 @@ class BootstrapOutput:
     ] = False
 
 
+def open_checkpoint(folder: Path, *, force: bool, resume: bool) -> Path:
+    """The file beside a folder that keeps the replicates while a run lasts.
+
+    Raises
+    ------
+    ArgumentError
+        If one is left from a run that did not end, and it is not said what to do with it.
+    """
+    if resume and force:
+        raise ArgumentError("--resume goes on and --force begins anew; give one of them")
+    check_folder(folder, force=force or resume)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    checkpoint = beside(folder, "checkpoint.npz", hidden=False)
+    if resume:
+        if not checkpoint.exists() and (folder / COUNTS).is_file():
+            with whole_file(checkpoint) as made:
+                shutil.copyfile(folder / COUNTS, made)
+    elif force:
+        checkpoint.unlink(missing_ok=True)
+    elif checkpoint.exists():
+        raise ArgumentError(
+            f"{str(checkpoint)!r} is left from a run that did not end; add --resume to go on "
+            "from it, or --force to begin anew"
+        )
+    return checkpoint
+
+
 @dataclass(frozen=True)
 class BootstrapFolder:
     """Where a run keeps its counts while it lasts; no path if nothing is to be written."""
@@ -94,22 +121,7 @@ class BootstrapFolder:
         folder = output.output
         if folder is None:
             return cls(None, False)
-        if resume and output.force:
-            raise ArgumentError("--resume goes on and --force begins anew; give one of them")
-        check_folder(folder, force=output.force or resume)
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        checkpoint = folder.with_name(f"{folder.name}.checkpoint.npz")
-        if resume:
-            if not checkpoint.exists() and (folder / COUNTS).is_file():
-                with whole_file(checkpoint) as made:
-                    shutil.copyfile(folder / COUNTS, made)
-        elif output.force:
-            checkpoint.unlink(missing_ok=True)
-        elif checkpoint.exists():
-            raise ArgumentError(
-                f"{str(checkpoint)!r} is left from a run that did not end; add --resume to go on "
-                "from it, or --force to begin anew"
-            )
+        checkpoint = open_checkpoint(folder, force=output.force, resume=resume)
         return cls(checkpoint, output.force or resume)
 
     @staticmethod
@@ -143,16 +155,10 @@ def _write_supports(path: Path, found: Bootstrap) -> None:
 
 
 def _write_graphs(folder: Path, found: Bootstrap, output: BootstrapOutput) -> None:
-    """The consensus CPDAG and DAG in each format; the DAG alone where a format has no other."""
-    from qwo.graph import CausalGraph, write_graph
-    from qwo.graph.formats import FORMATS
+    """The consensus CPDAG and DAG in each format that can hold them."""
+    from qwo.graph import CausalGraph
 
     dag = CausalGraph(found.names, found.consensus_dag(output.threshold), "dag")
     cpdag = CausalGraph(found.names, found.consensus_cpdag(output.threshold), "cpdag")
     for name in dict.fromkeys(("json", *(output.formats or DEFAULT_FORMATS))):
-        suffix = FORMATS[name].suffixes[0]
-        write_graph(dag, folder / f"dag{suffix}", name)
-        try:
-            write_graph(cpdag, folder / f"cpdag{suffix}", name)
-        except GraphError as error:
-            logger.info("only the DAG as %s: %s", name, error)
+        write_graphs(folder, dag, cpdag, name)

@@ -125,6 +125,12 @@ def fail(text: str) -> None:
         typer.echo(flowed("error: ", line, sys.stderr), err=True)
 
 
+def system_message(error: OSError) -> str:
+    """What the system refused, in words."""
+    where = f" {str(error.filename)!r}" if error.filename is not None else ""
+    return f"the system refused{where}: {error.strerror or error}"
+
+
 @contextmanager
 def shown_warnings(already: Iterable[str] = ()) -> Iterator[list[str]]:
     """Show the package's own warnings as plain lines, each once, and collect them.

@@ -11,17 +11,37 @@ from contextlib import contextmanager
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from qwo.cli.console import fail, logger, shown_warnings
+from qwo.cli.console import fail, logger, shown_warnings, system_message
 from qwo.cli.exit_codes import ExitCode
 from qwo.cli.invocation import remember_command
 from qwo.cli.wording import in_options
 from qwo.errors import InputError
 
 
+def _without_bool(parameters: list[Any]) -> list[Any]:
+    """Flags show no type in the help: ``<bool>`` tells nobody anything."""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False) and parameter.metavar is None:
+            parameter.metavar = ""
+    return parameters
+
+
+class Command(TyperCommand):
+    """A command of ``qwo``."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Arguments and options."""
+        return _without_bool(super().get_params(ctx))
+
+
 class Commands(TyperGroup):
     """The commands of ``qwo``, none of which ends in a traceback."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Arguments and options."""
+        return _without_bool(super().get_params(ctx))
 
     def make_context(self, info_name: Any, args: Any, *more: Any, **extra: Any) -> Any:
         """Parse a command line, which is kept for results to record."""
@@ -55,7 +75,7 @@ def clear_failures() -> Iterator[None]:
         raise typer.Exit(ExitCode.INTERRUPTED) from error
     except OSError as error:
         _trace()
-        fail(_system_message(error))
+        fail(system_message(error))
         raise typer.Exit(ExitCode.INPUT) from error
     except MemoryError as error:
         _trace()
@@ -77,11 +97,6 @@ def clear_failures() -> Iterator[None]:
 def _trace() -> None:
     if logger.isEnabledFor(logging.DEBUG):
         typer.echo(traceback.format_exc(), err=True, nl=False)
-
-
-def _system_message(error: OSError) -> str:
-    where = f" {str(error.filename)!r}" if error.filename is not None else ""
-    return f"the system refused{where}: {error.strerror or error}"
 
 
 def _is_usage_error(error: Exception) -> bool:

@@ -6,9 +6,9 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePosixPath
 
 from qwo.errors import ArgumentError
 
@@ -36,18 +36,81 @@ def check_folder(folder: Path, *, force: bool) -> None:
 
 
 @contextmanager
-def whole_folder(folder: Path, *, force: bool) -> Iterator[Path]:
-    """A folder to write to, beside the one wanted, whose place it takes once the block ended well.
+def only_writer(folder: Path | None) -> Iterator[None]:
+    """Refuse to work for a folder that another process of qwo is working for.
 
-    With ``force``, files of an earlier result are replaced. Other files in the folder are kept; one
-    that stands in the way of a new one is an error, and nothing is changed.
+    The lock is the system's, so that it ends with the process however that ends. Where there is
+    none to be had, as on some disks of networks, nothing is refused.
+    """
+    try:
+        import fcntl
+    except ModuleNotFoundError:  # Windows
+        yield
+        return
+    if folder is None:
+        yield
+        return
+    whole = _absolute(folder)
+    whole.parent.mkdir(parents=True, exist_ok=True)
+    lock = beside(whole, "lock")
+    with lock.open("a") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ArgumentError(
+                f"another qwo is at work for the folder {str(folder)!r}; wait for it, or choose "
+                "another name after -o"
+            ) from error
+        except OSError:
+            yield
+            return
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_folder(folder: Path, *, force: bool) -> Iterator[Path]:
+    """A folder to write to, beside the one wanted, which it becomes once the block ended well.
+
+    A folder that is there already stays, with all that qwo did not write. With ``force``, files of
+    an earlier result are replaced. A file of the user's in the way of a new one is an error, and
+    nothing is changed.
     """
     check_folder(folder, force=force)
+    folder = _absolute(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    made = _beside(folder)
+    made = beside(folder, secrets.token_hex(4))
+    made.mkdir()
     try:
         yield made
-        _put_in_place(made, folder, force=force)
+        if folder.is_dir():
+            _fill(made, folder, force=force)
+        else:
+            made.replace(folder)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+@contextmanager
+def more_files(folder: Path, own: Sequence[str]) -> Iterator[Path]:
+    """A folder whose files come to those of a result, once the block ended well.
+
+    Parameters
+    ----------
+    folder : Path
+        That of the result.
+    own : sequence of str
+        The files of the result that are there already; others are the user's.
+    """
+    folder = _absolute(folder)
+    made = beside(folder, secrets.token_hex(4))
+    made.mkdir()
+    try:
+        yield made
+        _check_free(made, folder, {*own, RECORD})
+        _move(made, folder)
     finally:
         shutil.rmtree(made, ignore_errors=True)
 
@@ -59,18 +122,20 @@ def written_files(folder: Path) -> list[str]:
     )
 
 
-def _beside(folder: Path) -> Path:
-    """A new, empty and hidden folder on the same disk; its permissions follow the umask."""
-    made = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
-    made.mkdir()
-    return made
+def beside(folder: Path, ending: str, *, hidden: bool = True) -> Path:
+    """A name on the same disk."""
+    whole = _absolute(folder)
+    return whole.with_name(f"{'.' * hidden}{whole.name or 'root'}.{ending}")
 
 
-def _put_in_place(made: Path, folder: Path, *, force: bool) -> None:
-    if folder.is_dir() and any(folder.iterdir()):
-        if force:
-            _replace(made, folder)
-            return
+def _absolute(folder: Path) -> Path:
+    """The folder by its full name: ``.`` has none to put another beside."""
+    return Path(os.path.abspath(folder))  # noqa: PTH100 - links stay what they are
+
+
+def _fill(made: Path, folder: Path, *, force: bool) -> None:
+    """Put the files into a folder that is there: what is the user's stays where it is."""
+    if any(folder.iterdir()) and not force:
         # Someone else took the name while we were at work, which shall not be lost.
         free = _free_name(folder)
         made.replace(free)
@@ -78,34 +143,68 @@ def _put_in_place(made: Path, folder: Path, *, force: bool) -> None:
             f"someone else has made the folder {str(folder)!r} meanwhile; what was to go there is "
             f"in {str(free)!r}"
         )
-    made.replace(folder)
+    own = _own_files(folder)
+    _check_free(made, folder, own)
+    for name in own - set(written_files(made)):
+        _remove(folder, name)
+    _move(made, folder)
 
 
-def _replace(made: Path, folder: Path) -> None:
-    """Take the place of an earlier result, and its foreign files over."""
-    kept = [name for name in written_files(folder) if name not in _own_files(folder)]
-    blocked = [name for name in kept if os.path.lexists(made / name)]
-    if blocked:
-        raise ArgumentError(
-            f"{str(folder / blocked[0])!r} was not written by qwo, and a file of the result has "
-            "the same name; move it away, or choose another folder"
-        )
-    old = _beside(folder)
-    folder.replace(old)
-    made.replace(folder)
-    for name in kept:
+def _check_free(made: Path, folder: Path, own: set[str]) -> None:
+    """Raise if something of the user's is where a file is to go."""
+    for name in written_files(made):
+        blocked = _in_the_way(folder, name, own)
+        if blocked is not None:
+            raise ArgumentError(
+                f"{str(blocked)!r} was not written by qwo, and a file of the result has the same "
+                "name; move it away, or choose another folder"
+            )
+
+
+def _in_the_way(folder: Path, name: str, own: set[str]) -> Path | None:
+    """What is not qwo's and stands where a file is to go, or where a folder for it is."""
+    place = folder / name
+    if os.path.lexists(place) and name not in own:
+        return place
+    for parent in PurePosixPath(name).parents:
+        above = folder / parent
+        if (
+            os.path.lexists(above)
+            and (above.is_symlink() or not above.is_dir())
+            and above != folder
+        ):
+            return above
+    return None
+
+
+def _move(made: Path, folder: Path) -> None:
+    """Move files into a folder, the record of them last."""
+    for name in sorted(written_files(made), key=lambda name: (name == RECORD, name)):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (old / name).replace(folder / name)
-    shutil.rmtree(old)
+        (made / name).replace(folder / name)
+
+
+def _remove(folder: Path, name: str) -> None:
+    """Remove a file of an earlier result, and the folder it was in if that is empty then."""
+    place = folder / name
+    if place.is_file() and not place.is_symlink():
+        place.unlink()
+    with suppress(OSError):
+        if place.parent != folder:
+            place.parent.rmdir()
 
 
 def _own_files(folder: Path) -> set[str]:
-    """What the record of an earlier result says that qwo wrote."""
+    """What the record of an earlier result says that qwo wrote, within the folder."""
     try:
         files = json.loads((folder / RECORD).read_text(encoding="utf-8"))["files"]
     except (OSError, ValueError, KeyError, TypeError):
         return set()
-    return {name for name in files if isinstance(name, str)} if isinstance(files, list) else set()
+    names = {name for name in files if isinstance(name, str)} if isinstance(files, list) else set()
+    paths = {name: PurePosixPath(name) for name in names}
+    return {
+        name for name, path in paths.items() if not path.is_absolute() and ".." not in path.parts
+    }
 
 
 def _free_name(folder: Path) -> Path:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from qwo.cli.console import logger, warn
 from qwo.errors import ArgumentError, FileFormatError
 
 if TYPE_CHECKING:
@@ -49,3 +50,24 @@ def graph_from(path: Path, form: str | None = None, *, of_folder: str = "cpdag")
             )
         path = inside
     return read_graph(path, form)
+
+
+def write_graphs(folder: Path, dag: CausalGraph, cpdag: CausalGraph, form: str) -> None:
+    """A DAG and its class in one format; what the format cannot hold is left out.
+
+    That it has no undirected edges is in its nature; any other reason is worth a warning.
+    """
+    from qwo.graph import write_graph
+    from qwo.graph.formats import FORMATS, can_hold
+
+    suffix = FORMATS[form].suffixes[0]
+    reason = can_hold(form, dag)
+    if reason is not None:
+        warn(f"no file {form!r}: {reason}")
+        return
+    write_graph(dag, folder / f"dag{suffix}", form)
+    reason = can_hold(form, cpdag)
+    if reason is None:
+        write_graph(cpdag, folder / f"cpdag{suffix}", form)
+    else:
+        logger.info("only the DAG as %s: %s", form, reason)

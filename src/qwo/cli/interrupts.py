@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -42,6 +42,40 @@ class Watch:
         self.asked_to_stop = True
 
 
+class Held:
+    """Whether someone asked to stop while that had to wait."""
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    def __call__(self, _number: int, _frame: FrameType | None) -> None:
+        """Remember it."""
+        self.asked = True
+
+
+@contextmanager
+def held_interrupts() -> Iterator[Held]:
+    """Ctrl-C and requests to terminate wait for the end of the block, which is short."""
+    held = Held()
+    with _handled_by(held):
+        yield held
+
+
+@contextmanager
+def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Signals go to a function while the block runs, if it runs where signals arrive."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = [getattr(signal, name) for name in SIGNALS if hasattr(signal, name)]
+    before = [(number, signal.signal(number, handler)) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, old in before:
+            signal.signal(number, old)
+
+
 @contextmanager
 def watched_search(console: Console) -> Iterator[Watch]:
     """A watch that hears Ctrl-C and requests to terminate while the block runs."""
@@ -52,13 +86,5 @@ def watched_search(console: Console) -> Iterator[Watch]:
         disable=not console.shows_progress,
     ) as bar:
         watch = Watch(bar)
-        if threading.current_thread() is not threading.main_thread():
+        with _handled_by(watch.stop):
             yield watch
-            return
-        numbers = [getattr(signal, name) for name in SIGNALS if hasattr(signal, name)]
-        before = [(number, signal.signal(number, watch.stop)) for number in numbers]
-        try:
-            yield watch
-        finally:
-            for number, handler in before:
-                signal.signal(number, handler)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
 from qwo.cli.benchpress import check_outputs, write_outputs
+from qwo.cli.bootstrap_files import open_checkpoint
 from qwo.cli.console import Console, is_terminal, logger, shown_warnings, warn
 from qwo.cli.exit_codes import ExitCode
-from qwo.cli.folder import check_folder, whole_folder
+from qwo.cli.folder import check_folder, only_writer
 from qwo.cli.knowledge_options import KnowledgeOptions
 from qwo.cli.output_options import REPORT, OutputOptions
 from qwo.cli.reading import DataFile, DataRead, Reading, read_data
@@ -59,6 +61,15 @@ def learn(
             rich_help_panel="Search",
         ),
     ] = "halves",
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            metavar="",
+            help="Go on with the bootstrap of a run that did not end.",
+            rich_help_panel="Output",
+        ),
+    ] = False,
 ) -> None:
     """Learn the causal graph of the variables in a file.
 
@@ -78,50 +89,86 @@ def learn(
     started = time.perf_counter()
     if bootstrap < 0:
         raise ArgumentError(f"--bootstrap is {bootstrap}; wanted a number of resamples")
-    if output.output is not None:
-        check_folder(output.output, force=output.force)
     if output.benchpress is not None:
         check_outputs(output.benchpress)
     for name in output.graph_formats():
         find_format(name)
-    knowledge = known.build()
-    data = read_data(file, reading, console, with_rows=bool(bootstrap))
-    logger.info("data read after %.2f s", time.perf_counter() - started)
-    seen = [finding.message for finding in data.audit.warnings]
-    with shown_warnings(seen) as warnings:
-        found = _search(data, knowledge, search, console)
-        if output.benchpress is not None:
-            write_outputs(output.benchpress, found, time.perf_counter() - started)
-        wanted = 0 if found.status == "interrupted" else bootstrap
-        try:
-            supports = _supports(
-                data, knowledge, search, console, n_resamples=wanted, resampling=resampling
+    with only_writer(output.output):
+        checkpoint = _open(output, resume=resume, resampled=bool(bootstrap))
+        knowledge = known.build()
+        data = read_data(file, reading, console, with_rows=bool(bootstrap))
+        logger.info("data read after %.2f s", time.perf_counter() - started)
+        seen = [finding.message for finding in data.audit.warnings]
+        with shown_warnings(seen) as warnings:
+            found = _search(data, knowledge, search, console)
+            if output.benchpress is not None:
+                write_outputs(output.benchpress, found, time.perf_counter() - started)
+            model, finished = _model(data, found)
+            resamples = Resamples(bootstrap if finished else 0, resampling, checkpoint)
+            supports, failed = _supports(
+                data, knowledge, search, console, found=found, resamples=resamples
             )
-        except InputError as error:
-            # The graph is there; that it could not be resampled is no reason to lose it.
-            warn(f"no bootstrap: {in_options(str(error))}")
-            supports, wanted = None, 0
-    learnt = Learnt(
-        data=data,
-        knowledge=knowledge,
-        found=found,
-        model=_model(data, found),
-        n_resamples=wanted,
-        bootstrap=supports,
-        warnings=warnings,
-    )
-    written = False
+        learnt = Learnt(
+            data=data,
+            knowledge=knowledge,
+            found=found,
+            model=model,
+            n_resamples=0 if failed else resamples.number,
+            bootstrap=supports,
+            warnings=warnings,
+            cut_short=not finished,
+        )
+        code = _end(learnt, output, console, checkpoint, replaces=output.force or resume)
+    if learnt.interrupted:
+        code = ExitCode.INTERRUPTED
+    elif failed and code == ExitCode.FINE:
+        code = ExitCode.ATTENTION
+    if code != ExitCode.FINE:
+        raise typer.Exit(code)
+
+
+class Resamples(NamedTuple):
+    """How many resamples are asked for, what they are, and where they are kept meanwhile."""
+
+    number: int
+    resampling: str
+    checkpoint: Path | None
+
+
+def _open(output: OutputOptions, *, resume: bool, resampled: bool) -> Path | None:
+    """Make sure that the folder can be written; where replicates are kept until it is."""
+    if output.output is None:
+        if resume:
+            raise ArgumentError("--resume needs a folder to go on with; name it after -o")
+        return None
+    if resampled:
+        return open_checkpoint(output.output, force=output.force, resume=resume)
+    check_folder(output.output, force=output.force or resume)
+    return None
+
+
+def _end(
+    learnt: Learnt,
+    output: OutputOptions,
+    console: Console,
+    checkpoint: Path | None,
+    *,
+    replaces: bool,
+) -> ExitCode:
+    """Write the folder, if there is to be one, and show the graph; how that went."""
+    from qwo.cli.result_files import write_result
+
+    written, code = False, ExitCode.FINE
     try:
         if output.output is not None:
-            _write(learnt, output)
+            code = write_result(learnt, output, replaces=replaces)
             written = True
+            if checkpoint is not None:
+                checkpoint.unlink(missing_ok=True)
     finally:
         # Whatever the disk says, the graph is shown; whoever reads it, the folder is complete.
         _show(learnt, output, console, written=written)
-    if learnt.interrupted:
-        raise typer.Exit(ExitCode.INTERRUPTED)
-    if bootstrap and not wanted:
-        raise typer.Exit(ExitCode.ATTENTION)
+    return code
 
 
 def _search(
@@ -147,39 +194,41 @@ def _supports(
     options: SearchFlags,
     console: Console,
     *,
-    n_resamples: int,
-    resampling: str,
-) -> Bootstrap | None:
-    if not n_resamples:
-        return None
+    found: Discovery,
+    resamples: Resamples,
+) -> tuple[Bootstrap | None, bool]:
+    """How sure each edge is, if that is asked for; and whether it could not be found out."""
+    if not resamples.number or found.status == "interrupted":
+        return None, False
     from qwo.cli.supports import find_supports
 
-    return find_supports(
-        data,
-        knowledge=knowledge,
-        options=options,
-        n_resamples=n_resamples,
-        resampling=resampling,
-        console=console,
-    )
+    try:
+        supports = find_supports(
+            data,
+            knowledge=knowledge,
+            options=options,
+            resamples=resamples,
+            reference=found,
+            console=console,
+        )
+    except InputError as error:
+        # The graph is there; that it could not be resampled is no reason to lose it.
+        warn(f"no bootstrap: {in_options(str(error))}")
+        return None, True
+    return supports, False
 
 
-def _model(data: DataRead, found: Discovery) -> LinearSem | None:
+def _model(data: DataRead, found: Discovery) -> tuple[LinearSem | None, bool]:
+    """The linear model on the graph found, and whether Ctrl-C let it be finished."""
     from qwo.sem import fit_sem
 
     try:
-        return fit_sem(data.moments, found.dag)
+        return fit_sem(data.moments, found.dag), True
     except InputError as error:
-        warn(f"no coefficients: {error}")
-        return None
-
-
-def _write(learnt: Learnt, options: OutputOptions) -> None:
-    from qwo.cli.result_files import write_result
-
-    assert options.output is not None
-    with whole_folder(options.output, force=options.force) as made:
-        write_result(made, learnt, options)
+        warn(f"no coefficients: {in_options(str(error))}")
+        return None, True
+    except KeyboardInterrupt:
+        return None, False
 
 
 def _show(learnt: Learnt, options: OutputOptions, console: Console, *, written: bool) -> None:

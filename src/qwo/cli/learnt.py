@@ -40,6 +40,8 @@ class Learnt:
         None also where Ctrl-C came first.
     warnings : list of str
         What was warned of on the way.
+    cut_short : bool
+        Whether Ctrl-C came between search and bootstrap.
     """
 
     data: DataRead
@@ -49,11 +51,12 @@ class Learnt:
     n_resamples: int
     bootstrap: Bootstrap | None
     warnings: list[str]
+    cut_short: bool = False
 
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C cut the search or the bootstrap short."""
-        return "interrupted" in (self.found.status, self._bootstrap_status)
+        return self.cut_short or "interrupted" in (self.found.status, self._bootstrap_status)
 
     @property
     def _bootstrap_status(self) -> str:

@@ -19,6 +19,7 @@ from qwo.errors import InputError
 
 if TYPE_CHECKING:
     from qwo.moments import Audit, Moments
+    from qwo.resample.options import Rows
 
 __all__ = ["DataFile", "DataRead", "Reading", "cure", "data_file", "read_data", "source_name"]
 
@@ -36,7 +37,7 @@ class DataRead:
     sha256: str | None
     """Of the file, byte by byte."""
 
-    rows: Any
+    rows: Rows | None
     """The samples, for those who resample them; the moments where there are no samples."""
 
     def summary(self) -> dict[str, Any]:
@@ -75,12 +76,9 @@ def read_data(
     InputError
         If it cannot be used; a note tells the options that would cure it.
     """
-    from qwo.moments import read_moments
-
     with data_file(path) as file:
         try:
-            moments, audit = read_moments(file, **reading.arguments())
-            rows = _rows(file, reading) if with_rows and moments.estimator != "given" else moments
+            moments, audit, rows = _read(file, reading, with_rows=with_rows)
         except InputError as error:
             hint = _cure(file, reading)
             if hint:
@@ -91,20 +89,29 @@ def read_data(
     console.say(_what_was_read(found))
     for finding in audit.warnings:
         warn(in_options(finding.message))
+    for finding in audit.notes:
+        console.note(in_options(finding.message))
     return found
 
 
-def _rows(file: Path, reading: Reading) -> Any:
-    """The columns of a table that has been found usable, as a frame."""
-    import pyarrow as pa
-
-    from qwo.moments import read_table
+def _read(file: Path, reading: Reading, *, with_rows: bool) -> tuple[Moments, Audit, Rows | None]:
+    """The file, read once: moments, what is doubtful about them, and the rows if wanted."""
+    from qwo.moments import read_moments, read_table
+    from qwo.moments.source import is_matrix
+    from qwo.resample.draws import audited_moments
+    from qwo.resample.options import Rows
 
     arguments = reading.arguments()
+    matrix = reading.samples is not None or file.suffix == ".npz" or is_matrix(file)
+    if matrix or not with_rows:
+        moments, audit = read_moments(file, **arguments)
+        return moments, audit, Rows(moments) if with_rows else None
     for option in ("missing", "covariance_estimator", "n_samples"):
         del arguments[option]
     table = read_table(file, **arguments)
-    return pa.table(list(table.values.T), names=list(table.names))
+    moments, audit = audited_moments(table, reading.covariance_estimator, reading.missing)
+    rows = Rows(table, reading.covariance_estimator, reading.missing, moments)
+    return moments, audit, rows
 
 
 def _digest(file: Path) -> str | None:

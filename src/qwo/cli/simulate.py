@@ -97,7 +97,10 @@ def simulate(
     }
     sample = Sample(parameters, seed)
     if output is None:
-        print_sample(sample, sys.stdout.buffer)
+        if console.json:
+            console.result("", sample.document())
+        else:
+            print_sample(sample, sys.stdout.buffer)
         return
     summary = sample.summary()
     with whole_folder(output, force=force) as made:

@@ -49,6 +49,16 @@ class Sample:
             "versions": versions(),
         }
 
+    def document(self) -> dict[str, Any]:
+        """All of it, for programs; in the matrices the row causes the column."""
+        return {
+            **self.summary(),
+            "names": self.graph.names,
+            "dag": self.drawn.dag,
+            "coefficients": self.drawn.coefficients,
+            "data": self.drawn.data,
+        }
+
 
 def write_sample(sample: Sample, folder: Path, form: str) -> None:
     """The files of a simulation, into an empty folder."""

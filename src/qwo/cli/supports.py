@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from qwo.cli.console import Console, logger, warn
 from qwo.cli.reading import DataRead
 from qwo.cli.search_options import SearchFlags
 
 if TYPE_CHECKING:
+    from qwo.cli.learn import Resamples
+    from qwo.discovery import Discovery
     from qwo.graph import Knowledge
     from qwo.resample import Bootstrap
 
@@ -18,8 +20,8 @@ def find_supports(
     *,
     knowledge: Knowledge | None,
     options: SearchFlags,
-    n_resamples: int,
-    resampling: Any,
+    resamples: Resamples,
+    reference: Discovery,
     console: Console,
 ) -> Bootstrap | None:
     """How sure each edge is; what there is so far after Ctrl-C, or None if that is nothing."""
@@ -31,11 +33,11 @@ def find_supports(
         logger.info("the bootstrap begins")
         result = bootstrap(
             data.rows,
-            n_resamples=n_resamples,
-            resampling=resampling,
+            n_resamples=resamples.number,
+            resampling=cast(Any, resamples.resampling),
+            checkpoint=resamples.checkpoint,
+            reference=reference,
             knowledge=knowledge,
-            covariance_estimator=data.reading.covariance_estimator,
-            missing=data.reading.missing,
             progress=console.shows_progress,
             **arguments,
         )

@@ -12,7 +12,7 @@ import numpy as np
 from qwo.arguments import ResampleArguments, options_given, takes_options
 from qwo.discovery import Discovery
 from qwo.discovery.discover import discover_as
-from qwo.errors import SampleSizeError
+from qwo.errors import ArgumentError, SampleSizeError
 from qwo.options import SearchOptions, named_engine
 from qwo.resample.draws import Prepared, fingerprint_of, prepare
 from qwo.resample.options import (
@@ -50,6 +50,7 @@ def bootstrap(
     shard: Shard | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     replicate_time_limit: float | None = None,
+    reference: Discovery | None = None,
     callback: BootstrapCallback | None = None,
     progress: bool = False,
     **options: Unpack[ResampleArguments],
@@ -85,6 +86,8 @@ def bootstrap(
     replicate_time_limit : float, optional
         Seconds for each search; one that is ended by it counts with its best graph. The result then
         depends on the machine.
+    reference : Discovery, optional
+        The graph of all data, where it has been learnt already with the same options.
     {options}
     callback : callable, optional
         Gets a `BootstrapProgress` now and then; True stops the run.
@@ -126,8 +129,9 @@ def bootstrap(
         sample_fraction=sample_fraction,
         estimator=rows.covariance_estimator,
         missing=rows.missing,
+        moments=rows.moments,
     )
-    reference = _reference(file, search, prepared)
+    reference = _reference(file, search, prepared, reference)
     choices = {
         "n_resamples": check_resamples(n_resamples),
         "resampling": resampling,
@@ -169,10 +173,16 @@ def _name(estimator: Any) -> str:
     return estimator if isinstance(estimator, str) else repr(estimator)
 
 
-def _reference(file: Checkpoint, options: SearchOptions, prepared: Prepared) -> Discovery:
-    """The graph of all data, from the checkpoint if there is one."""
+def _reference(
+    file: Checkpoint, options: SearchOptions, prepared: Prepared, given: Discovery | None
+) -> Discovery:
+    """The graph of all data: that of the checkpoint, the one given, or the one searched for."""
     if file.stored is not None:
         return file.stored.reference
+    if given is not None:
+        if given.names != prepared.moments.names:
+            raise ArgumentError("reference is a graph of other variables", option="reference")
+        return given
     found = discover_as(prepared.moments, options)
     if found.status == "interrupted":
         raise KeyboardInterrupt

@@ -265,13 +265,15 @@ def prepare(
     sample_fraction: float | None,
     estimator: str | Any,
     missing: Missing,
+    moments: Moments | None = None,
 ) -> Prepared:
-    """Look at the data once, for all replicates."""
+    """Look at the data once, for all replicates; not at all where their moments are known."""
     if isinstance(data, Moments):
         moments = as_moments(data, covariance_estimator=estimator)
         return _prepare_moments(moments, resampling, sample_fraction)
     table = data if isinstance(data, Table) else as_table(data)
-    moments = table_moments(table, estimator, missing)
+    if moments is None:
+        moments = table_moments(table, estimator, missing)
     table = kept_rows(table, missing)
     n_rows = len(table.values)
     scheme = Scheme(resampling, n_rows, int(check_size(n_rows, resampling, sample_fraction)))
@@ -308,9 +310,17 @@ def _source(
 
 def table_moments(table: Table, estimator: str | Any, missing: Missing = "raise") -> Moments:
     """The moments of all rows, once an audit has found no error; what is doubtful is warned of."""
+    moments, audit = audited_moments(table, estimator, missing)
+    audit.enforce()
+    return moments
+
+
+def audited_moments(
+    table: Table, estimator: str | Any, missing: Missing = "raise"
+) -> tuple[Moments, Audit]:
+    """The moments of all rows, and the audit, in which no error is left; nobody is warned."""
     estimate = estimate_moments(table, estimator, missing)
-    estimate.audit.enforce()
-    return _named(table, estimate)
+    return _named(table, estimate), estimate.audit
 
 
 def resampled_moments(

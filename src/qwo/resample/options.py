@@ -37,15 +37,20 @@ class Rows(NamedTuple):
         Moments, where there are no rows.
     covariance_estimator, missing
         As for `Moments.from_data`.
+    moments : Moments or None
+        Those of all rows, where they are known.
     """
 
     data: Any
-    covariance_estimator: Any
-    missing: Missing
+    covariance_estimator: Any = "plain"
+    missing: Missing = "raise"
+    moments: Moments | None = None
 
     @classmethod
     def of(cls, data: Any, reading: ReadArguments) -> Rows:
         """The rows of whatever the user calls data."""
+        if isinstance(data, Rows):
+            return data
         selection: dict[str, Any] = {**reading}
         estimator = selection.pop("covariance_estimator", "plain")
         missing: Missing = selection.pop("missing", "raise")
