@@ -2,6 +2,8 @@
 PYTHON ?= python3
 # Compiler warnings are errors with WERROR=ON, as in the continuous integration.
 WERROR ?= OFF
+# Which tests `make sanitize` runs; all if it is empty.
+TESTS ?=
 
 VENV := .venv
 SANITIZE_VENV := .venv-sanitize
@@ -87,6 +89,7 @@ format: setup  ## format Python and C++
 	$(BIN)/ruff format
 	$(BIN)/clang-format -i $(CPP)
 
+# TESTS may name some of them: make sanitize TESTS="tests/properties tests/unit/test_score.py".
 # Python itself is not instrumented, so the runtimes come first. libstdc++ is among them because
 # the address sanitizer looks for __cxa_throw at start-up. Other libraries' allocators stay out.
 sanitize: $(SANITIZE_VENV)/.installed  ## run the tests under the address and undefined-behaviour sanitizers
@@ -94,7 +97,7 @@ sanitize: $(SANITIZE_VENV)/.installed  ## run the tests under the address and un
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
 	UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
 	ARROW_DEFAULT_MEMORY_POOL=system PYTHONMALLOC=malloc \
-	$(SANITIZE_VENV)/bin/python -m pytest -n 2
+	$(SANITIZE_VENV)/bin/python -m pytest -n 2 $(TESTS)
 
 report-bundle: $(BUNDLE)  ## bundle the script of the HTML report; takes npm
 

@@ -58,17 +58,17 @@ void ParentFit::set_width(int width) {
         capacity_ += padded(1);
 }
 
-const double* ParentFit::correlations(const Kernels& kern, FitWorkspace& work, int variable) const {
+const double* ParentFit::correlations(FitContext& context, int variable) const {
     const double* row = moments_->correlation.row(variable);
     if (columns_->all() && moments_->correlation.stride >= width_)
         return row;
-    if (work.correlations.size() < static_cast<std::size_t>(width_))
-        work.correlations = Array(static_cast<std::size_t>(width_));
-    double* picked = work.correlations.data();
+    if (context.correlations.size() < static_cast<std::size_t>(width_))
+        context.correlations = Array(static_cast<std::size_t>(width_));
+    double* picked = context.correlations.data();
     if (columns_->all()) {
         std::copy_n(row, columns_->size(), picked);
     } else {
-        kern.pick(columns_->size(), row, columns_->variables(), picked);
+        context.kernels.pick(columns_->size(), row, columns_->variables(), picked);
     }
     std::fill(picked + columns_->size(), picked + width_, 0.0);
     return picked;
@@ -176,119 +176,127 @@ void ParentFit::wanted(const std::uint8_t* allowed, std::uint64_t* words) const 
     words[own_ / 64] &= ~(std::uint64_t{1} << (own_ % 64));
 }
 
-void ParentFit::add(const Kernels& kern, FitWorkspace& work, int parent) {
-    add_column(kern, work, columns_->find(parent));
+void ParentFit::add(FitContext& context, int parent) {
+    add_column(context, columns_->find(parent));
 }
 
-void ParentFit::add_column(const Kernels& kern, FitWorkspace& work, int column) {
+void ParentFit::add_column(FitContext& context, int column) {
     assert(column >= 0);
     const int k = size();
     const int parent = columns_->variable(column);
     reserve(k + 1);
-    work.z.resize(static_cast<std::size_t>(k));
+    context.z.resize(static_cast<std::size_t>(k));
     for (int i = 0; i < k; ++i)
-        work.z[static_cast<std::size_t>(i)] = row(i)[column];
+        context.z[static_cast<std::size_t>(i)] = row(i)[column];
     double* added = place_for(k);
-    kern.residual_row(width_, correlations(kern, work, parent), k, rows_.data(), work.z.data(),
-                      added);
+    context.kernels.residual_row(width_, correlations(context, parent), k, rows_.data(),
+                                 context.z.data(), added);
     const double scale = 1.0 / std::sqrt(std::max(added[column], determined));
     double* coefficients = added + width_;
     std::fill_n(coefficients, k, 0.0);
     for (int i = 0; i < k; ++i) {
         const auto at = static_cast<std::size_t>(i);
-        const double z = scale * work.z[at];
+        const double z = scale * context.z[at];
         for (int j = 0; j < lengths_[at]; ++j)
             coefficients[j] -= z * row(i)[width_ + j];
     }
     coefficients[k] = scale;
-    kern.sweep(width_, scale, -scale * added[own_], -1.0, added, c_.data(), s_.data());
+    context.kernels.sweep(width_, scale, -scale * added[own_], -1.0, added, c_.data(), s_.data());
     parents_.push_back(parent);
     rows_.push_back(added);
     lengths_.push_back(k + 1);
 }
 
-void ParentFit::drop(const Kernels& kern, FitWorkspace& work, int index) {
+// The unit vector of span(P) that no other parent has a share in: its coordinates in the basis are
+// -z; its covariances and its coefficients on the parents are returned.
+double* ParentFit::own_direction(FitContext& context, int index) const {
     const int last = size() - 1;
-    assert(index >= 0 && index <= last);
-    reserve(last + 1);
-
-    // The unit vector of span(P) that no other parent has a share in, in coordinates of the basis.
-    work.z.resize(parents_.size());
-    work.turned.resize(parents_.size());
+    context.z.resize(parents_.size());
+    context.turned.resize(parents_.size());
     double norm = 0.0;
     for (int k = 0; k <= last; ++k) {
         const double t = coefficient(k, index);
-        work.z[static_cast<std::size_t>(k)] = -t;
+        context.z[static_cast<std::size_t>(k)] = -t;
         norm += t * t;
     }
     norm = std::sqrt(norm);
-    for (double& z : work.z)
+    for (double& z : context.z)
         z /= norm;
     const auto length = static_cast<std::size_t>(width_ + last + 1);
-    if (work.direction.size() < length)
-        work.direction = Array(2 * length);
-    double* direction = work.direction.data();
-    kern.residual_row(width_, nullptr, last + 1, rows_.data(), work.z.data(), direction);
+    if (context.direction.size() < length)
+        context.direction = Array(2 * length);
+    double* direction = context.direction.data();
+    context.kernels.residual_row(width_, nullptr, last + 1, rows_.data(), context.z.data(),
+                                 direction);
     for (int j = 0; j <= last; ++j) {
         double sum = 0.0;
         for (int k = 0; k <= last; ++k) {
-            sum -= work.z[static_cast<std::size_t>(k)] * coefficient(k, j);
+            sum -= context.z[static_cast<std::size_t>(k)] * coefficient(k, j);
         }
         direction[width_ + j] = sum;
     }
+    return direction;
+}
+
+void ParentFit::drop(FitContext& context, int index) {
+    const int last = size() - 1;
+    assert(index >= 0 && index <= last);
+    reserve(last + 1);
+    double* direction = own_direction(context, index);
 
     // Reflect the basis so that the last vector is that direction (up to its sign); drop it. The
     // last parent takes the dropped one's number: their order carries no meaning, except that the
     // required ones come first.
-    const double pivot = -work.z[static_cast<std::size_t>(last)];
+    const double pivot = -context.z[static_cast<std::size_t>(last)];
     const double sign = pivot < 0.0 ? -1.0 : 1.0;
     const double* mirror[2] = {direction, row(last)};
     for (int k = 0; k < last; ++k) {
         const auto at = static_cast<std::size_t>(k);
-        const double h = -work.z[at] / (1.0 + std::abs(pivot));
+        const double h = -context.z[at] / (1.0 + std::abs(pivot));
         const double by[2] = {h, h * sign};
         double* turned = place_for(k);
         for (int j = 0; j <= last; ++j) {
-            work.turned[static_cast<std::size_t>(j)] =
+            context.turned[static_cast<std::size_t>(j)] =
                 coefficient(k, j) - h * direction[width_ + j] - h * sign * coefficient(last, j);
         }
-        work.turned[static_cast<std::size_t>(index)] = work.turned[static_cast<std::size_t>(last)];
-        kern.residual_row(width_, row(k), 2, mirror, by, turned);
-        std::copy_n(work.turned.data(), last, turned + width_);
+        context.turned[static_cast<std::size_t>(index)] =
+            context.turned[static_cast<std::size_t>(last)];
+        context.kernels.residual_row(width_, row(k), 2, mirror, by, turned);
+        std::copy_n(context.turned.data(), last, turned + width_);
         rows_[at] = turned;
         lengths_[at] = last;
     }
-    kern.sweep(width_, 1.0, direction[own_], 1.0, direction, c_.data(), s_.data());
+    context.kernels.sweep(width_, 1.0, direction[own_], 1.0, direction, c_.data(), s_.data());
     parents_[static_cast<std::size_t>(index)] = parents_.back();
     parents_.pop_back();
     rows_.pop_back();
     lengths_.pop_back();
 }
 
-void ParentFit::add_required(const BicProblem& problem, const Kernels& kern, FitWorkspace& work) {
-    if (problem.constraints.required.empty())
+void ParentFit::add_required(FitContext& context) {
+    if (context.problem->constraints.required.empty())
         return;
-    for (int p : problem.constraints.required[static_cast<std::size_t>(child_)]) {
-        add(kern, work, p);
+    for (int p : context.problem->constraints.required[static_cast<std::size_t>(child_)]) {
+        add(context, p);
     }
     n_required_ = size();
 }
 
-int ParentFit::weakest(const Kernels& kern, FitWorkspace& work, double& loss) const {
+int ParentFit::weakest(FitContext& context, double& loss) const {
     const int k = size();
     if (k == n_required_)
         return -1;
-    work.losses.assign(static_cast<std::size_t>(k), 0.0);
-    work.precisions.assign(static_cast<std::size_t>(k), 0.0);
+    context.losses.assign(static_cast<std::size_t>(k), 0.0);
+    context.precisions.assign(static_cast<std::size_t>(k), 0.0);
     for (int i = 0; i < k; ++i) {
-        kern.gather(lengths_[static_cast<std::size_t>(i)], row(i)[own_], row(i) + width_,
-                    work.losses.data(), work.precisions.data());
+        context.kernels.gather(lengths_[static_cast<std::size_t>(i)], row(i)[own_], row(i) + width_,
+                               context.losses.data(), context.precisions.data());
     }
     int found = -1;
     loss = std::numeric_limits<double>::infinity();
     for (int j = n_required_; j < k; ++j) {
         const auto at = static_cast<std::size_t>(j);
-        const double l = work.losses[at] * work.losses[at] / work.precisions[at];
+        const double l = context.losses[at] * context.losses[at] / context.precisions[at];
         if (l < loss) {
             loss = l;
             found = j;
@@ -297,34 +305,34 @@ int ParentFit::weakest(const Kernels& kern, FitWorkspace& work, double& loss) co
     return found;
 }
 
-void ParentFit::grow_shrink(const BicProblem& problem, const Kernels& kern, FitWorkspace& work,
-                            const std::int32_t* place, std::int32_t limit) {
+void ParentFit::grow_shrink(FitContext& context, const std::int32_t* place, std::int32_t limit) {
     // Candidates are all allowed; the constraints are asked only where there is no choice of them.
     const std::uint8_t* allowed =
-        columns_->all() ? problem.constraints.allowed_parents(child_, problem.n()) : nullptr;
+        columns_->all() ? context.problem->constraints.allowed_parents(child_, context.problem->n())
+                        : nullptr;
     if (!columns_->all()) {
-        work.places.resize(static_cast<std::size_t>(columns_->size()));
+        context.places.resize(static_cast<std::size_t>(columns_->size()));
         for (int i = 0; i < columns_->size(); ++i)
-            work.places[static_cast<std::size_t>(i)] = place[columns_->variable(i)];
-        place = work.places.data();
+            context.places[static_cast<std::size_t>(i)] = place[columns_->variable(i)];
+        place = context.places.data();
     }
     double lowest = std::numeric_limits<double>::infinity();
     for (;;) {
         while (!is_full() && residual_variance() > determined) {
-            const int column =
-                kern.best_candidate(columns_->size(), c_.data(), s_.data(), place, limit, allowed,
-                                    determined, moments_->worth_adding * residual_variance());
+            const int column = context.kernels.best_candidate(
+                columns_->size(), c_.data(), s_.data(), place, limit, allowed, determined,
+                moments_->worth_adding * residual_variance());
             if (column < 0)
                 break;
-            add_column(kern, work, column);
+            add_column(context, column);
         }
         bool dropped = false;
         for (;;) {
             double loss = 0.0;
-            const int j = weakest(kern, work, loss);
+            const int j = weakest(context, loss);
             if (j < 0 || loss >= moments_->worth_keeping * residual_variance())
                 break;
-            drop(kern, work, j);
+            drop(context, j);
             dropped = true;
         }
         update_cost();
@@ -335,26 +343,24 @@ void ParentFit::grow_shrink(const BicProblem& problem, const Kernels& kern, FitW
     }
 }
 
-void ParentFit::refresh(const BicProblem& problem, const Kernels& kern, FitWorkspace& work) {
+void ParentFit::refresh(FitContext& context) {
     const std::vector<int> chosen = parents_;
-    take(problem, kern, work, chosen);
+    take(context, chosen);
 }
 
-void ParentFit::take(const BicProblem& problem, const Kernels& kern, FitWorkspace& work,
-                     const std::vector<int>& parents) {
+void ParentFit::take(FitContext& context, const std::vector<int>& parents) {
     const int n_required = n_required_;
-    start(problem, *columns_, child_);
+    start(*context.problem, *columns_, child_);
     for (int p : parents)
-        add(kern, work, p);
+        add(context, p);
     n_required_ = n_required;
     update_cost();
 }
 
-void ParentFit::rebuild(const BicProblem& problem, const Kernels& kern, FitWorkspace& work,
-                        const ParentFit& other, const Columns& columns) {
-    start(problem, columns, other.child_);
+void ParentFit::rebuild(FitContext& context, const ParentFit& other, const Columns& columns) {
+    start(*context.problem, columns, other.child_);
     for (int p : other.parents_)
-        add(kern, work, p);
+        add(context, p);
     n_required_ = other.n_required_;
     update_cost();
 }

@@ -19,18 +19,10 @@
 #include <vector>
 
 #include "qwo/columns.hpp"
-#include "qwo/kernels.hpp"
+#include "qwo/fit_context.hpp"
 #include "qwo/matrix.hpp"
-#include "qwo/problem.hpp"
 
 namespace qwo {
-
-// Scratch for the updates of fits, one for each thread.
-struct FitWorkspace {
-    std::vector<double> z, losses, precisions, turned;
-    std::vector<std::int32_t> places;
-    Array direction, correlations;
-};
 
 class ParentFit {
   public:
@@ -72,29 +64,26 @@ class ParentFit {
     bool would_pay(int u) const { return gain_r2(u) > moments_->worth_adding; }
     bool is_full() const { return size() >= moments_->max_parents; }
 
-    void add(const Kernels& kern, FitWorkspace& work, int parent);
-    void drop(const Kernels& kern, FitWorkspace& work, int index);
+    void add(FitContext& context, int parent);
+    void drop(FitContext& context, int index);
 
     // Puts in the parents that the constraints require, which are never dropped.
-    void add_required(const BicProblem& problem, const Kernels& kern, FitWorkspace& work);
+    void add_required(FitContext& context);
 
     // Grow and shrink by single parents until neither lowers the cost. Candidates are the
     // variables with place[u] < limit that the constraints allow; required parents stay.
-    void grow_shrink(const BicProblem& problem, const Kernels& kern, FitWorkspace& work,
-                     const std::int32_t* place, std::int32_t limit);
+    void grow_shrink(FitContext& context, const std::int32_t* place, std::int32_t limit);
 
     // Recomputes everything but the choice of parents from the correlation matrix.
-    void refresh(const BicProblem& problem, const Kernels& kern, FitWorkspace& work);
+    void refresh(FitContext& context);
 
     // The same with other parents, which are in the columns and among which the required ones come
     // first.
-    void take(const BicProblem& problem, const Kernels& kern, FitWorkspace& work,
-              const std::vector<int>& parents);
+    void take(FitContext& context, const std::vector<int>& parents);
 
     // The regression of another fit of the same child, over other columns, computed anew. They must
     // include its parents.
-    void rebuild(const BicProblem& problem, const Kernels& kern, FitWorkspace& work,
-                 const ParentFit& other, const Columns& columns);
+    void rebuild(FitContext& context, const ParentFit& other, const Columns& columns);
 
     // Below this conditional variance (in units of the variance) a variable counts as determined.
     static constexpr double determined = 1e-12;
@@ -114,13 +103,14 @@ class ParentFit {
     void start(const BicProblem& problem, const Columns& columns, int child);
     void set_width(int width);
     // The correlations of a variable with those of the columns, zero from there to `width_`.
-    const double* correlations(const Kernels& kern, FitWorkspace& work, int variable) const;
-    void add_column(const Kernels& kern, FitWorkspace& work, int column);
+    const double* correlations(FitContext& context, int variable) const;
+    void add_column(FitContext& context, int column);
+    double* own_direction(FitContext& context, int index) const; // a step of drop()
     void reserve(int size);
     void copy_head(const ParentFit& other);
     void update_cost();
     // The parent whose loss raises the residual variance least, and that loss; -1 if none may go.
-    int weakest(const Kernels& kern, FitWorkspace& work, double& loss) const;
+    int weakest(FitContext& context, double& loss) const;
 
     const MomentSet* moments_ = nullptr; // those of the child
     const Columns* columns_ = nullptr;

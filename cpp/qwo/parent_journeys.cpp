@@ -11,7 +11,7 @@ namespace qwo {
 bool ParentSets::wants(const ParentFit& fit, int candidate) const {
     if (!fit.would_pay(candidate) || fit.is_full())
         return false;
-    const std::uint8_t* allowed = problem_->constraints.allowed_parents(fit.child(), n());
+    const std::uint8_t* allowed = problem().constraints.allowed_parents(fit.child(), n());
     return allowed == nullptr || allowed[candidate] != 0;
 }
 
@@ -24,15 +24,15 @@ void ParentSets::lose(ParentFit& fit, int candidate, int limit) {
     const int index = fit.index_of(candidate);
     if (index < 0)
         return;
-    fit.drop(*kernels_, work_, index);
-    fit.grow_shrink(*problem_, *kernels_, work_, place_.data(), limit);
+    fit.drop(context_, index);
+    fit.grow_shrink(context_, place_.data(), limit);
 }
 
 void ParentSets::gain(ParentFit& fit, int candidate, int limit) {
     if (!wants(fit, candidate))
         return;
-    fit.add(*kernels_, work_, candidate);
-    fit.grow_shrink(*problem_, *kernels_, work_, place_.data(), limit);
+    fit.add(context_, candidate);
+    fit.grow_shrink(context_, place_.data(), limit);
 }
 
 // The way of v to the left: from one place to the next where a fit changes. Of few variables each

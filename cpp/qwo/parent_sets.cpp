@@ -27,9 +27,9 @@ std::shared_ptr<const Columns> columns_of(std::vector<std::int32_t> variables) {
 
 ParentSets::ParentSets(std::shared_ptr<const BicProblem> problem, const Kernels& kernels,
                        const std::vector<std::vector<std::int32_t>>& candidates, bool all_at_first)
-    : problem_(std::move(problem)), kernels_(&kernels),
-      everyone_(std::make_shared<const Columns>(problem_->n())),
-      place_(static_cast<std::size_t>(problem_->n()), after_all), wanted_by_(n(), n()),
+    : context_(std::move(problem), kernels),
+      everyone_(std::make_shared<const Columns>(context_.problem->n())),
+      place_(static_cast<std::size_t>(context_.problem->n()), after_all), wanted_by_(n(), n()),
       children_(n(), n()), indexed_parents_(static_cast<std::size_t>(n())),
       checked_(static_cast<std::size_t>(n()), {-1}), saved_in_(static_cast<std::size_t>(n()), 0) {
     for (std::size_t v = 0; v < candidates.size(); ++v) {
@@ -53,9 +53,9 @@ void ParentSets::make_room_for_wishes() {
 }
 
 ParentSets::ParentSets(const ParentSets& other)
-    : problem_(other.problem_), kernels_(other.kernels_), everyone_(other.everyone_),
-      place_(other.place_), columns_(other.columns_), later_(other.later_), walks_(other.walks_),
-      fits_(other.fits_), cost_(other.cost_), wants_(other.wants_), wanted_by_(other.wanted_by_),
+    : context_(other.context_), everyone_(other.everyone_), place_(other.place_),
+      columns_(other.columns_), later_(other.later_), walks_(other.walks_), fits_(other.fits_),
+      cost_(other.cost_), wants_(other.wants_), wanted_by_(other.wanted_by_),
       children_(other.children_), indexed_parents_(other.indexed_parents_),
       checked_(other.checked_), saved_in_(static_cast<std::size_t>(n()), 0) {
     set_order(other.order_);
@@ -77,8 +77,8 @@ void ParentSets::begin(const std::vector<int>& order) {
 }
 
 ParentFit& ParentSets::begin_fit(int v) {
-    ParentFit& fit = fits_.emplace_back(*problem_, *columns_[static_cast<std::size_t>(v)], v);
-    fit.add_required(*problem_, *kernels_, work_);
+    ParentFit& fit = fits_.emplace_back(problem(), *columns_[static_cast<std::size_t>(v)], v);
+    fit.add_required(context_);
     return fit;
 }
 
@@ -87,9 +87,9 @@ void ParentSets::reset(const std::vector<int>& order) {
     cost_ = 0.0;
     for (int v = 0; v < n(); ++v) {
         ParentFit& fit = begin_fit(v);
-        fit.grow_shrink(*problem_, *kernels_, work_, place_.data(), place(v));
+        fit.grow_shrink(context_, place_.data(), place(v));
         // As after every move: the numbers are those of the parents, however they were found.
-        fit.refresh(*problem_, *kernels_, work_);
+        fit.refresh(context_);
         cost_ += fit.cost();
         index(v);
     }
@@ -109,8 +109,8 @@ void ParentSets::load(const ParentSetsState& state) {
         ParentFit& fit = begin_fit(v);
         const std::vector<int>& parents = state.parents[static_cast<std::size_t>(v)];
         for (std::size_t k = fit.parents().size(); k < parents.size(); ++k)
-            fit.add(*kernels_, work_, parents[k]);
-        fit.refresh(*problem_, *kernels_, work_);
+            fit.add(context_, parents[k]);
+        fit.refresh(context_);
         index(v);
     }
     cost_ = state.cost;
@@ -129,7 +129,7 @@ void ParentSets::narrow() {
         std::shared_ptr<const Columns>& columns = columns_[static_cast<std::size_t>(v)];
         columns = columns_of(std::move(variables));
         ParentFit narrowed;
-        narrowed.rebuild(*problem_, *kernels_, work_, fit, *columns);
+        narrowed.rebuild(context_, fit, *columns);
         fit = std::move(narrowed);
     }
     later_.clear();
@@ -160,8 +160,8 @@ bool ParentSets::widen(int v) {
     variables.insert(variables.end(), columns->variables(), columns->variables() + columns->size());
     const std::shared_ptr<const Columns> wider = columns_of(std::move(variables));
     ParentFit renewed;
-    renewed.rebuild(*problem_, *kernels_, work_, fit, *wider);
-    renewed.grow_shrink(*problem_, *kernels_, work_, place_.data(), place(v));
+    renewed.rebuild(context_, fit, *wider);
+    renewed.grow_shrink(context_, place_.data(), place(v));
     const bool changed = renewed.parents() != fit.parents();
     if (changed)
         touch(fit);
@@ -170,7 +170,7 @@ bool ParentSets::widen(int v) {
     columns = wider;
     if (columns->size() > 64 * static_cast<int>(wants_.words()))
         wants_ = wants_.widened(columns->size() + columns->size() / 2);
-    fit.refresh(*problem_, *kernels_, work_);
+    fit.refresh(context_);
     if (changed)
         touch(fit);
     index(v);
@@ -182,7 +182,7 @@ bool ParentSets::widen(int v) {
 // parents unless there are more in the prefix, since then this has nothing more to find for them.
 void ParentSets::find_missed(const ParentFit& fit, std::vector<std::int32_t>& missed) {
     const int v = fit.child();
-    wide_.rebuild(*problem_, *kernels_, work_, fit, *everyone_);
+    wide_.rebuild(context_, fit, *everyone_);
     std::vector<std::uint64_t> wanted(wanted_by_.words());
     find_wanted(wide_, wanted.data());
     std::size_t in_prefix = 0;
@@ -207,7 +207,7 @@ void ParentSets::find_missed(const ParentFit& fit, std::vector<std::int32_t>& mi
 // those that it has stood for. Hubs, which everyone is a neighbour of, are not asked for theirs.
 void ParentSets::find_neighbours(const ParentFit& fit, std::vector<std::int32_t>& found) const {
     const int v = fit.child();
-    const std::uint8_t* allowed = problem_->constraints.allowed_parents(v, n());
+    const std::uint8_t* allowed = problem().constraints.allowed_parents(v, n());
     const auto take = [&](int u) {
         if (u != v && fit.columns().find(u) < 0 && (allowed == nullptr || allowed[u] != 0))
             found.push_back(u);
@@ -240,7 +240,7 @@ void ParentSets::forget(int v) {
 void ParentSets::find_wanted(const ParentFit& fit, std::uint64_t* words) const {
     // Candidates are all allowed.
     const std::uint8_t* allowed =
-        fit.columns().all() ? problem_->constraints.allowed_parents(fit.child(), n()) : nullptr;
+        fit.columns().all() ? problem().constraints.allowed_parents(fit.child(), n()) : nullptr;
     fit.wanted(allowed, words);
 }
 
@@ -267,17 +267,17 @@ void ParentSets::index(int u) {
 std::pair<int, int> ParentSets::permitted(int v) const {
     int lowest = 0;
     int highest = n() - 1;
-    if (problem_->constraints.precedes.empty())
+    if (problem().constraints.precedes.empty())
         return {lowest, highest};
     const int p = place(v);
     for (int k = p - 1; k >= 0; --k) {
-        if (problem_->constraints.must_precede(order_[static_cast<std::size_t>(k)], v, n())) {
+        if (problem().constraints.must_precede(order_[static_cast<std::size_t>(k)], v, n())) {
             lowest = k + 1;
             break;
         }
     }
     for (int k = p + 1; k < n(); ++k) {
-        if (problem_->constraints.must_precede(v, order_[static_cast<std::size_t>(k)], n())) {
+        if (problem().constraints.must_precede(v, order_[static_cast<std::size_t>(k)], n())) {
             highest = k - 1;
             break;
         }
@@ -290,7 +290,7 @@ OrderedDag ParentSets::dag() const {
 }
 
 bool ParentSets::may_have(int child, int parent) const {
-    const std::uint8_t* allowed = problem_->constraints.allowed_parents(child, n());
+    const std::uint8_t* allowed = problem().constraints.allowed_parents(child, n());
     return fit(child).columns().find(parent) >= 0 && (allowed == nullptr || allowed[parent] != 0);
 }
 
@@ -299,7 +299,7 @@ double ParentSets::cost_with(int v, const std::vector<int>& parents) {
     if (!std::all_of(parents.begin(), parents.end(), may))
         return std::numeric_limits<double>::infinity();
     other_.borrow(fit(v));
-    other_.take(*problem_, *kernels_, work_, parents);
+    other_.take(context_, parents);
     return other_.cost();
 }
 
@@ -329,7 +329,7 @@ void ParentSets::take(const OrderedDag& dag) {
             save(v);
             touch(fit);
             cost_ -= fit.cost();
-            fit.take(*problem_, *kernels_, work_, parents);
+            fit.take(context_, parents);
             cost_ += fit.cost();
         }
         refit(v, changes);
@@ -349,15 +349,15 @@ void ParentSets::refit(int v, bool has_changed) {
     cost_ -= fit.cost();
     for (int k = static_cast<int>(fit.parents().size()) - 1; k >= 0; --k) {
         if (!precedes(fit.parents()[static_cast<std::size_t>(k)]))
-            fit.drop(*kernels_, work_, k);
+            fit.drop(context_, k);
     }
-    fit.grow_shrink(*problem_, *kernels_, work_, place_.data(), place(v));
+    fit.grow_shrink(context_, place_.data(), place(v));
     settle(fit);
     cost_ += fit.cost();
 }
 
 void ParentSets::settle(ParentFit& fit) {
-    fit.refresh(*problem_, *kernels_, work_);
+    fit.refresh(context_);
     touch(fit);
     index(fit.child());
 }

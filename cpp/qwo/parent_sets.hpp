@@ -59,8 +59,8 @@ class ParentSets {
     // Takes up a state, as a copy of where it comes from would; marks are forgotten.
     void load(const ParentSetsState& state);
 
-    int n() const { return problem_->n(); }
-    const BicProblem& problem() const { return *problem_; }
+    int n() const { return context_.problem->n(); }
+    const BicProblem& problem() const { return *context_.problem; }
     double cost() const { return cost_; }
     const std::vector<int>& order() const { return order_; }
     int place(int v) const { return place_[static_cast<std::size_t>(v)]; }
@@ -174,9 +174,7 @@ class ParentSets {
     // Brings the fit of v up to date with its prefix, where that or its parents have changed.
     void refit(int v, bool has_changed);
 
-    std::shared_ptr<const BicProblem> problem_;
-    const Kernels* kernels_;
-    FitWorkspace work_;
+    FitContext context_;
     std::shared_ptr<const Columns> everyone_;
     std::vector<int> order_;
     std::vector<std::int32_t> place_;
