@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qwo.datasets.files import read_table
-from qwo.datasets.network import load_network
+from qwo.datasets.network import load_network, read_table
 from qwo.optional import optional_module
 from qwo.types import Adjacency, FloatArray
 
