@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from qwo.experiments.store import ResultStore, Row
+from qwo._experiments.store import ResultStore, Row
 from qwo.files import write_whole
 
 RUN = (

@@ -15,8 +15,8 @@ from benchmarks.peers.data import Sources
 from benchmarks.peers.judge import Judge
 from benchmarks.peers.methods import FIRST, SECOND, SLOW, Method
 from benchmarks.peers.process import Workers
+from qwo._experiments.store import ResultStore, Row, run_key
 from qwo.errors import LinearDependenceError
-from qwo.experiments.store import ResultStore, Row, run_key
 from qwo.order.build import versions
 
 DONE, FAILED, TIMEOUT, CUT_OFF, ABSENT, DATA = (

@@ -20,7 +20,6 @@ PUBLIC = [
     "qwo.bayes",
     "qwo.datasets",
     "qwo.estimator",
-    "qwo.experiments",
     "qwo.graph",
     "qwo.moments",
     "qwo.plot",

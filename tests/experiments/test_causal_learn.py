@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from qwo.experiments.causal_learn import (
+from qwo._experiments.causal_learn import (
     PENALTY_DISCOUNT,
     bdeu_of_raw_values,
     bic,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from qwo.experiments.models import make_problem
-from qwo.experiments.published import Habits, _Geometry, _State, published_search
+from qwo._experiments.models import make_problem
+from qwo._experiments.published import Habits, _Geometry, _State, published_search
 from qwo.order.qwo import QwoEngine
 
 RUN = {

@@ -13,11 +13,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from qwo._experiments import ResultStore, reproduce
 from qwo.cli.option_groups import with_option_groups
 from qwo.cli.reproduce import reproduce as command
 from qwo.datasets import load_network, load_paper_figures, load_paper_table2
 from qwo.errors import ArgumentError
-from qwo.experiments import ResultStore, reproduce
 
 OWN = ["*/qwo", "*/bic", "default"]
 SMALL = {"only_methods": OWN, "profile": "quick", "graphs": 2}
@@ -40,7 +40,7 @@ def run_app(*arguments):
 
 KILLED = """
 import os, signal
-from qwo.experiments import ResultStore, reproduce
+from qwo._experiments import ResultStore, reproduce
 
 append, rows = ResultStore.append, []
 
@@ -178,7 +178,7 @@ def test_an_interruption_says_that_the_runs_are_kept(tmp_path, monkeypatch):
     def interrupted(*_arguments, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("qwo.experiments.reproduce", interrupted)
+    monkeypatch.setattr("qwo._experiments.reproduce", interrupted)
     result = run_app("table2", "-o", tmp_path)
     assert result.exit_code == 130
     assert "the same command goes on" in " ".join(result.stderr.split())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from qwo.experiments.forecast import Forecast
-from qwo.experiments.items import load_item
-from qwo.experiments.runner import make_runs
-from qwo.experiments.store import ResultStore, Row
-from qwo.experiments.tasks import CUT_OFF, DONE, FAILED, Executor
+from qwo._experiments.forecast import Forecast
+from qwo._experiments.items import load_item
+from qwo._experiments.runner import make_runs
+from qwo._experiments.store import ResultStore, Row
+from qwo._experiments.tasks import CUT_OFF, DONE, FAILED, Executor
 
 
 class Pretender(Executor):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import qwo
-from qwo.experiments.methods import run_method
-from qwo.experiments.models import Problem
+from qwo._experiments.methods import run_method
+from qwo._experiments.models import Problem
 from qwo.order.qwo import QwoEngine
 from qwo.search import grasp, hill_climbing, start_order
 

@@ -13,7 +13,7 @@ from qwo.cli.console import Console, warn
 from qwo.cli.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from qwo.experiments import Reproduction, Tally
+    from qwo._experiments import Reproduction, Tally
 
 Items = Annotated[
     list[str] | None,
@@ -72,7 +72,7 @@ def reproduce(
     that exceeds the budget is cut off there, as in the paper. Methods of
     causal-learn need the extra "compare"; without it they are left out.
     """
-    from qwo.experiments import reproduce as run
+    from qwo._experiments import reproduce as run
 
     with _interruptible():
         made = run(

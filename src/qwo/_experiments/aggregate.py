@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from qwo.experiments.store import Row, run_key
-from qwo.experiments.tasks import CUT_OFF, DONE
+from qwo._experiments.store import Row, run_key
+from qwo._experiments.tasks import CUT_OFF, DONE
 
 METRICS = ("skf1", "pshd", "cpu")
 _LABELS = (

@@ -11,8 +11,8 @@ from zlib import crc32
 
 import numpy as np
 
+from qwo._experiments.store import run_key
 from qwo.datasets import load_network
-from qwo.experiments.store import run_key
 from qwo.moments import Moments
 from qwo.simulation import LinearModel, random_model
 from qwo.types import Adjacency, FloatArray

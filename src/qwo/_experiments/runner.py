@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, overload
 
 from tqdm import tqdm
 
-from qwo.experiments.forecast import Forecast
-from qwo.experiments.items import Run, curve_of
-from qwo.experiments.methods import is_foreign
-from qwo.experiments.store import ResultStore, Row, run_key
-from qwo.experiments.tasks import CUT_OFF, DONE, FAILED, Executor
+from qwo._experiments.forecast import Forecast
+from qwo._experiments.items import Run, curve_of
+from qwo._experiments.methods import is_foreign
+from qwo._experiments.store import ResultStore, Row, run_key
+from qwo._experiments.tasks import CUT_OFF, DONE, FAILED, Executor
 from qwo.parallel import count_workers, run_many
 
 RUNS_PER_PROCESS = 10

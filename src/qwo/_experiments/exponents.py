@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import linregress, t
 
-from qwo.experiments.aggregate import Cells
+from qwo._experiments.aggregate import Cells
 
 AXES = {"n": "n_variables", "d": "block", "N": "n_samples"}
 """What a measurement may vary: variables, length of the block, samples."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import hypot
 from typing import NamedTuple
 
+from qwo._experiments.aggregate import Cell, Cells, paired_difference
+from qwo._experiments.exponents import common_seconds, growth_exponent
+from qwo._experiments.figures import DEGREES, HIGH_DIMENSIONAL
 from qwo.datasets import load_paper_figures
-from qwo.experiments.aggregate import Cell, Cells, paired_difference
-from qwo.experiments.exponents import common_seconds, growth_exponent
-from qwo.experiments.figures import DEGREES, HIGH_DIMENSIONAL
 
 SMALL, LARGE = 0.02, 0.05
 """Differences in SKF1 up to the first count as none, from the second on as real."""

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from qwo.experiments.items import Run
-from qwo.experiments.store import Row
+from qwo._experiments.items import Run
+from qwo._experiments.store import Row
 
 EXPONENT = 3.0
 """How the time of a run is taken to grow with the number of variables."""

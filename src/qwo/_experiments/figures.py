@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from qwo._experiments.aggregate import Cell, Cells
+from qwo._experiments.exponents import AXES
 from qwo.datasets import load_paper_figures
-from qwo.experiments.aggregate import Cell, Cells
-from qwo.experiments.exponents import AXES
 from qwo.files import whole_file
 from qwo.optional import optional_module
 from qwo.plot.style import LIGHT

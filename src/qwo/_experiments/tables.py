@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from qwo._experiments.aggregate import Cell, Cells
+from qwo._experiments.exponents import Exponent, common_seconds, growth_exponent
+from qwo._experiments.figures import DEGREES, GAUSSIAN, HIGH_DIMENSIONAL
 from qwo.datasets import load_paper_figures, load_paper_table2
-from qwo.experiments.aggregate import Cell, Cells
-from qwo.experiments.exponents import Exponent, common_seconds, growth_exponent
-from qwo.experiments.figures import DEGREES, GAUSSIAN, HIGH_DIMENSIONAL
 
 NETWORKS = ("CANCER", "SURVEY", "ASIA", "SACHS", "ER2")
 TABLE2_METRICS = {"SKF1": "skf1", "PSHD": "pshd", "time_s": "cpu"}

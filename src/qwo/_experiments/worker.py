@@ -1,4 +1,4 @@
-"""Runs in a process of their own: ``python -m qwo.experiments.worker``.
+"""Runs in a process of their own: ``python -m qwo._experiments.worker``.
 
 The runs and the budget of each come as a JSON object on standard input; a row goes to standard
 output as each run ends. Where the system can, a run that exceeds its budget of processor
@@ -11,7 +11,7 @@ import json
 import signal
 import sys
 
-from qwo.experiments.tasks import GRACE, run_here
+from qwo._experiments.tasks import GRACE, run_here
 
 
 def main() -> None:

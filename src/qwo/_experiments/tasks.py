@@ -17,13 +17,13 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from qwo._experiments.growth import measure_growth
+from qwo._experiments.items import Run, curve_of
+from qwo._experiments.measure import measured
+from qwo._experiments.methods import Found, is_foreign, run_method
+from qwo._experiments.models import Problem, make_problem
+from qwo._experiments.store import Row
 from qwo.errors import InputError
-from qwo.experiments.growth import measure_growth
-from qwo.experiments.items import Run, curve_of
-from qwo.experiments.measure import measured
-from qwo.experiments.methods import Found, is_foreign, run_method
-from qwo.experiments.models import Problem, make_problem
-from qwo.experiments.store import Row
 from qwo.graph import pshd, skeleton_f1
 from qwo.order.build import versions
 from qwo.types import Adjacency
@@ -135,7 +135,7 @@ def run_in_process(runs: Sequence[Run], budget: float, python: str) -> list[Row]
     longest = START_UP + LARGEST_DELAY * (budget + GRACE) * len(runs)
     killed = False
     with subprocess.Popen(
-        [python, "-m", "qwo.experiments.worker"],
+        [python, "-m", "qwo._experiments.worker"],
         env=os.environ | ONE_THREAD,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

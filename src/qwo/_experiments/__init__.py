@@ -7,10 +7,10 @@ runs together, and `figures`, `tables`, `claims` and `page` show them beside the
 
 from __future__ import annotations
 
-from qwo.experiments.items import Item, Profile, item_names, load_item
-from qwo.experiments.reproduce import Reproduction, reproduce
-from qwo.experiments.runner import Tally, make_runs
-from qwo.experiments.store import ResultStore, Row, StoreLockedError, run_key
+from qwo._experiments.items import Item, Profile, item_names, load_item
+from qwo._experiments.reproduce import Reproduction, reproduce
+from qwo._experiments.runner import Tally, make_runs
+from qwo._experiments.store import ResultStore, Row, StoreLockedError, run_key
 
 __all__ = [
     "Item",
