@@ -39,7 +39,7 @@ MomentSet = tuple[FloatArray, float, float, int]
 BicState = tuple[npt.NDArray[np.int64], Flat, Flat, float]
 """What a `BicEngine` has come to, a few numbers per variable; see `BicEngine.state`."""
 
-ORACLE_SAMPLES = 1e8
+ORACLE_SAMPLES = 1e11
 """N that stands for infinity: the BIC needs a finite one to weigh fit against edges."""
 
 SAMPLES_PER_PARENT = 3.0

@@ -8,6 +8,7 @@ changes the result of a search that is left to finish.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -35,13 +36,10 @@ it begins once, from whichever order costs less as it stands."""
 
 MOST_STARTS, FEW_STARTS = 12, 3
 
-ENOUGH = 3
-"""If so many starts have led to the best score, that is that. One is enough on graphs unlike trees,
-on which most starts agree."""
-
-FAR = 2.0
-"""A graph is unlike a tree if an order from the spanning tree, as it stands, costs so many edges a
-variable more than the best order known."""
+ENOUGH = {2.5: 3, 5.0: 1, math.inf: 0}
+"""How many starts that have led to the best score are enough. The less a graph is like a tree, the
+longer starts take and the less they find. The keys say how much like a tree: how many edges a
+variable an order from the spanning tree, as it stands, may cost more than the best order known."""
 
 FRUITLESS = 5
 """So many starts in a row without success end them, too."""
@@ -49,10 +47,10 @@ FRUITLESS = 5
 ROUNDS = 2
 """Where starts do not agree, starts and restarts are made once more."""
 
-TRIES = 2
+TRIES = 1
 """Restarts around each variable, if there is reason for more."""
 
-RUGGED = 0.1
+RUGGED = 0.15
 """Share of restarts that end worse by less than half the price of an edge from which on there are
 many optima, and the best is worth more restarts."""
 
@@ -103,9 +101,9 @@ def bic_insertion(
         end when three have led to the best score. If not given, 12 up to 200 variables, 3 up to
         500; beyond, the search starts from one such order if it costs less as it stands.
     tries : int, optional
-        If restarts have improved the order, or one in ten has ended with one that is worse by less
-        than half the price of an edge, more follow, until so many around each variable have failed
-        since something has changed there; 2 up to 200 variables and none beyond if not given.
+        If restarts have improved the order, or three in twenty have ended with one that is worse by
+        less than half the price of an edge, more follow, until so many around each variable have
+        failed since something has changed there; 1 up to 200 variables, else 0, if not given.
     tucks : bool
         Whether edges are tucked and turned; without, the search ends at the first order that no
         insertion improves.
@@ -289,17 +287,17 @@ class _Run:
         The engine keeps the best, with every better piece of the others.
         """
         agreed = fruitless = 0
-        enough = ENOUGH
+        enough = ENOUGH[min(ENOUGH)]
         for _ in range(most if self.is_sparse else 0):
             if not self.goes_on or fruitless == FRUITLESS or agreed >= enough:
                 break
             before = self._engine.cost
             challenger = self._engine.copy()
-            if (
-                challenger.reset(orders()) - before
-                > FAR * challenger.penalty * challenger.n_variables
-            ):
-                enough = 1
+            edge_each = challenger.penalty * challenger.n_variables
+            away = (challenger.reset(orders()) - before) / edge_each
+            enough = min(enough, next(count for most, count in ENOUGH.items() if away <= most))
+            if enough == 0:
+                return True
             self._settle(challenger, sweep=False)
             if abs(challenger.cost - before) <= self._noise:
                 agreed, fruitless = agreed + 1, fruitless + 1
