@@ -16,6 +16,7 @@ import qwo
 from qwo import arguments, device, options
 from qwo.arguments import SearchArguments
 from qwo.cli.search_options import search_parameters
+from qwo.discovery import choices
 from qwo.errors import ArgumentError
 from qwo.graph.knowledge import KnowledgeLike
 from qwo.moments.source import ReadArguments
@@ -168,3 +169,25 @@ def test_a_new_option_is_a_field_and_its_type() -> None:
     finally:
         for name in ("wider_options", "wider_arguments"):
             sys.modules.pop(name, None)
+
+
+def test_the_time_limit_covers_the_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without time for the inverse of the correlations there is a graph all the same, in time."""
+    data, _, _ = qwo.simulate("er", n_variables=40, n_samples=300, random_state=1)
+    monkeypatch.setattr(choices, "ALL_CANDIDATES_UP_TO", 20)
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise AssertionError("there is no time for that")
+
+    with monkeypatch.context() as hurried:
+        hurried.setattr(choices, "OPERATIONS_A_SECOND", 1.0)
+        hurried.setattr(choices, "precision_matrix", refuse)
+        found = qwo.discover(data, time_limit=0.5, random_state=0)
+        known = qwo.discover(
+            data, time_limit=0.5, random_state=0, knowledge={"tiers": [["X39"], ["X0"]]}
+        )
+    assert found.status in ("time limit", "converged")
+    assert found.n_edges > 0
+    assert known.dag[0, 39] == 0
+    unhurried = qwo.discover(data, time_limit=1e9, random_state=0)
+    assert unhurried.params["start"] == "r2"

@@ -48,6 +48,9 @@ ALL_AT_FIRST_UP_TO = 5000
 """Up to so many variables lists wait for the end of the first descent if correlations are crowded:
 till then memory holds 18 to 26 matrices of n² numbers."""
 
+OPERATIONS_A_SECOND = 8e9
+"""What a slow processor core does on dense matrices; an inverse takes n³ of them."""
+
 _PROTOCOL = [name for name in vars(OrderEngine) if not name.startswith("_")]
 
 Search = Callable[[OrderEngine, Control, np.random.Generator], SearchOutcome]
@@ -161,12 +164,16 @@ class DenseAlgebra(NamedTuple):
     precision: FloatArray | None = None
     candidates: list[Indices] | None = None
     late: bool = False
+    hurried: bool = False
 
 
-def dense_algebra(choices: SearchOptions, moments: Moments, xp: Any = np) -> DenseAlgebra:
+def dense_algebra(
+    choices: SearchOptions, moments: Moments, xp: Any = np, *, seconds: float = math.inf
+) -> DenseAlgebra:
     """The inverse of the correlation matrix, and lists of candidates where there are to be some.
 
-    On the host the inverse is left to those who want it, unless it is for lists.
+    On the host the inverse is left to those who want it, unless it is for lists. Where it would
+    take longer than there is time, candidates are those with the largest correlations.
 
     Parameters
     ----------
@@ -176,9 +183,14 @@ def dense_algebra(choices: SearchOptions, moments: Moments, xp: Any = np) -> Den
         The data.
     xp : module
         The array module that computes; see `qwo.device`.
+    seconds : float
+        How much time there is.
     """
     n, size = moments.n_variables, moments.n_samples
     listed = choices.engine == "bic" and n > ALL_CANDIDATES_UP_TO
+    if listed and xp is np and seconds < n**3 / OPERATIONS_A_SECOND:
+        lists = candidate_parents(moments.correlation, moments.correlation, size)
+        return DenseAlgebra(candidates=lists, hurried=True)
     if not listed and xp is np:
         return DenseAlgebra()
     correlation = xp.asarray(moments.correlation)

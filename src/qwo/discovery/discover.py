@@ -101,7 +101,10 @@ def discover_as(
             chosen = replace(chosen, start=default_start(chosen))
         # Threads of BLAS have only the factorisations to work on, a third to a half of n³ each.
         with blas_threads_for(moments.n_variables**3 / 2), keyboard_heard(control):
-            dense = dense_algebra(chosen, moments, xp)
+            dense = dense_algebra(chosen, moments, xp, seconds=control.remaining)
+            if dense.hurried:
+                # Not even the start order is to be had in time, nor another one to compare with.
+                chosen = replace(chosen, start=range(moments.n_variables), restarts=0)
             given = moments, resolved, rng, dense.precision
             first = _start(chosen.start, *given)
             problem = moments, resolved, first, dense
