@@ -12,10 +12,18 @@ from dataclasses import fields
 from textwrap import fill, indent
 from typing import Any, TypeVar, cast
 
+from qwo.errors import ArgumentError
 from qwo.moments.audit import Missing
 from qwo.moments.source import ReadArguments, ReadOptions
 from qwo.names import suggestion
-from qwo.options import OPTIONS, PriceArguments, SearchOptions, SharedArguments, TimeArguments
+from qwo.options import (
+    OPTIONS,
+    PriceArguments,
+    SearchOptions,
+    SharedArguments,
+    TimeArguments,
+    one_of,
+)
 
 Function = TypeVar("Function", bound=Any)
 
@@ -109,6 +117,11 @@ def options_given(
                 f"{function.__name__}() got an unexpected keyword argument {name!r}; "
                 f"{suggestion(name, list(known))}"
             )
+    rule = one_of(Missing)
+    if "missing" in given and not rule.holds(given["missing"]):
+        raise ArgumentError(
+            f"missing is {given['missing']!r}; wanted {rule.wanted}", option="missing"
+        )
     search = {name: value for name, value in given.items() if name in OPTIONS}
     reading = {name: value for name, value in given.items() if name not in OPTIONS}
     return SearchOptions(**search), cast(ReadArguments, reading)

@@ -14,7 +14,7 @@ from qwo.moments import Moments, as_moments, read_table
 from qwo.moments.arrays import Table
 from qwo.moments.audit import Missing
 from qwo.moments.source import ReadArguments
-from qwo.options import SearchOptions, whole_number
+from qwo.options import SearchOptions, is_number, whole_number
 
 Shard = tuple[int, int]
 Resampling = Literal["halves", "subsamples", "replacement"]
@@ -140,7 +140,7 @@ def check_tolerance(tolerance: float | None, shard: Shard | None) -> None:
     """Raise unless replicates can end early at this tolerance."""
     if tolerance is None:
         return
-    if not 0 < tolerance < math.inf:
+    if not is_number(tolerance) or not 0 < tolerance < math.inf:
         raise ArgumentError(f"tolerance is {tolerance!r}; wanted a number above 0, such as 0.05")
     if shard is not None:
         raise ArgumentError(
