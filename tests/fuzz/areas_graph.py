@@ -102,7 +102,10 @@ def knowledge_files(seed: int) -> Case:
             path.write_bytes(data)
             known = Knowledge.from_file(path)
             known.to_file(path)
-            assert Knowledge.from_file(path) == known
+            again = Knowledge.from_file(path)  # an edge that is there twice is written once
+            assert again.tiers == known.tiers
+            assert again.required == known.required
+            assert set(again.forbidden) == set(known.forbidden)
             parse_knowledge(data.decode("utf-8-sig"))
             known.resolve(NAMES)
 

@@ -178,3 +178,19 @@ def test_a_matrix_of_another_size_is_refused_with_both_sizes():
 def test_numbered_nodes_are_columns():
     numbered = nx.relabel_nodes(arrows(FOUND.dag), {name: k for k, name in enumerate(NAMES)})
     assert np.array_equal(as_graph(numbered, NAMES).matrix, FOUND.dag)
+
+
+def test_numbered_nodes_in_any_order_are_columns():
+    shuffled = nx.DiGraph()
+    shuffled.add_nodes_from([2, 0, 3, 1])
+    shuffled.add_edges_from(np.argwhere(FOUND.dag).tolist())
+    assert np.array_equal(as_graph(shuffled, NAMES).matrix, FOUND.dag)
+
+
+def test_distances_match_variables_by_name():
+    turned = TRUTH.reordered(NAMES[::-1])
+    assert graphs.shd(turned, TRUTH) == graphs.pshd(turned, TRUTH) == 0
+    assert graphs.tetrad_shd(turned, TRUTH) == 0
+    assert graphs.skeleton_f1(turned, TRUTH) == 1
+    assert graphs.exact_recovery(turned, TRUTH)
+    assert graphs.shd(turned.matrix, TRUTH.matrix) > 0

@@ -195,3 +195,17 @@ def test_arguments_that_are_refused(chain):
     tiny = Moments(("a", "b", "c"), 3.0, np.zeros(3), np.ones(3), np.eye(3))
     with pytest.raises(SampleSizeError, match=r"'c' on 2 variables \('b', 'a'\)"):
         adjusted_effect(tiny, "a", "c", ["b"])
+
+
+@pytest.mark.parametrize(("first", "second"), [(1e160, 1e-160), (1e200, 1.0), (1.0, 1e-200)])
+def test_units_beyond_the_range_of_numbers_are_refused(first, second):
+    data = simulate(CHAIN, n_samples=100, random_state=0).data * [first, second, 1.0]
+    for question in (
+        lambda: fit_sem(data, CHAIN),
+        lambda: ida(data, CHAIN, 0, 2),
+        lambda: adjusted_effect(data, 0, 2),
+    ):
+        with pytest.raises(InputError, match="too large or too small"):
+            question()
+    good = fit_sem(data, CHAIN, transform="standardize")
+    assert math.isfinite(total_effect(good, 0, 2).estimate)

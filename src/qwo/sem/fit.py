@@ -11,7 +11,7 @@ from qwo.graph.dag import adjacency_lists, check_dag
 from qwo.moments import Moments, as_moments
 from qwo.moments.source import ReadArguments
 from qwo.sem.linear_sem import LinearSem
-from qwo.sem.regression import Regression, regress
+from qwo.sem.regression import Regression, check_units, regress
 from qwo.types import Adjacency
 
 
@@ -51,6 +51,7 @@ def fit_sem(data: Any, dag: Any, **reading: Unpack[ReadArguments]) -> LinearSem:
     <LinearSem of 4 variables, 4 edges, N = 500>
     """
     moments = as_moments(data, **reading)
+    check_units(moments)
     matrix = check_dag(as_graph(dag, moments.names, kind="dag").matrix, moments.names).copy()
     matrix.setflags(write=False)
     known = as_graph(dag, moments.names).matrix if hasattr(dag, "cpdag") else None

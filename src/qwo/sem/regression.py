@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy.linalg import lapack
 from scipy.special import stdtr
 
-from qwo.errors import LinearDependenceError, SampleSizeError, list_names
+from qwo.errors import CovarianceError, Cure, LinearDependenceError, SampleSizeError, list_names
 from qwo.moments import Moments
 from qwo.moments.dependence import TOLERANCE
 from qwo.types import FloatArray, Indices
@@ -92,6 +92,31 @@ def regress(moments: Moments, target: int, predictors: Indices) -> Regression:
     )
 
 
+LARGEST_SCALE = 1e150
+"""Of standard deviations: their squares and ratios stay within the range of numbers."""
+
+
+def check_units(moments: Moments) -> None:
+    """Refuse units in which variances or slopes would be 0, infinite or undefined.
+
+    Raises
+    ------
+    CovarianceError
+        With the columns concerned.
+    """
+    odd = (moments.scales > LARGEST_SCALE) | (moments.scales < 1 / LARGEST_SCALE)
+    if odd.any():
+        columns = [moments.names[v] for v in np.flatnonzero(odd)]
+        size = float(moments.scales[odd][0])
+        raise CovarianceError(
+            f"{list_names(columns)}: standard deviations such as {size:.3g} are too large or too "
+            f"small to compute variances and slopes with; wanted {1 / LARGEST_SCALE:g} to "
+            f"{LARGEST_SCALE:g}",
+            columns,
+            [Cure("transform", "standardize", "measures in standard deviations")],
+        )
+
+
 class PartialSlopes(NamedTuple):
     """Slopes of many targets on one predictor, and their errors, in the units of the data."""
 
@@ -108,6 +133,7 @@ def partial_slopes(
     With the cause in the last place, its slope is the last entry of L⁻¹ R_Py divided by that of L:
     one factorisation and one product for all targets together.
     """
+    check_units(moments)
     predictors = np.array([*adjust, cause], dtype=np.intp)
     label = repr(moments.names[targets[0]]) if len(targets) == 1 else "other variables"
     df = residual_df(moments, label, predictors)
