@@ -25,12 +25,22 @@ _held = threading.Lock()
 
 @contextmanager
 def blas_threads_for(multiplications: float) -> Iterator[None]:
-    """Keep BLAS to one thread for as long as this lasts, if the work is small.
+    """Keep BLAS to one thread for as long as this lasts, if the work is small."""
+    if multiplications >= WORTH_THREADS:
+        yield
+        return
+    with one_blas_thread():
+        yield
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep BLAS to one thread for as long as this lasts: sums then do not depend on their number.
 
     The limit holds for the whole process. The first to want it sets and lifts it: who comes
     meanwhile leaves it alone, since two that restore what they found would leave it for ever.
     """
-    if multiplications >= WORTH_THREADS or not _held.acquire(blocking=False):
+    if not _held.acquire(blocking=False):
         yield
         return
     try:

@@ -40,7 +40,7 @@ def _columns(case: str) -> list[np.ndarray]:
         ("nan", ["1 missing", "'A'", "--missing drop", "--missing em"]),
         ("infinite", ["1 infinite", "'A'", "--missing drop"]),
         ("constant", ["constant", "'C'", "--drop C"]),
-        ("copy", ["'C' is linear in 'A'", "leave out 'C'"]),
+        ("copy", ["'C' is linear in 'A'", "--drop C keeps one of each"]),
         ("sum", ["linearly dependent", "'B'", "'C'", "'D'", "--covariance-estimator"]),
         ("few", ["2 rows", "wanted 3"]),
         ("single", ["two numeric columns", "'A'"]),
@@ -86,7 +86,7 @@ TEXTS = {
     "slip.csv": ("a,b\n1,2\n2,oops\n3,1\n4,4\n", ["'b'", "'oops'", "row 2"]),
     "twice.csv": ("a,b,a\n1,2,3\n2,3,1\n3,1,2\n", ["more than once", "'a'"]),
     "matrix.csv": ("a,b,c\n1,0.5,0\n0.5,1,0\n0,0,1\n", ["covariance", "--samples"]),
-    "data.xlsx": ("PK", ["data.xlsx", ".csv"]),
+    "data.xlsx": ("PK", ["data.xlsx", ".xlsx file"]),
     "broken.parquet": ("hello", ["not a readable Parquet file"]),
 }
 

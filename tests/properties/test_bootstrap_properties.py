@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from qwo.graph import check_dag, to_cpdag
 from qwo.graph.dag import skeleton
 from qwo.moments import Moments
-from qwo.moments.covariance import sample_moments
+from qwo.moments.partial import sample_moments
 from qwo.resample import merge
 from qwo.resample.consensus import consensus, majority_marks
 from qwo.resample.draws import (

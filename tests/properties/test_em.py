@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 from scipy.stats import multivariate_normal
 
-from qwo.moments.covariance import sample_moments
 from qwo.moments.em import EmFit, fit_em
+from qwo.moments.partial import sample_moments
 
 SEEDS = st.integers(0, 2**32 - 1)
 MODEST = settings(max_examples=25, deadline=None)
@@ -182,7 +182,7 @@ def test_many_rows_with_few_patterns_agree_with_one_chunk_for_each(monkeypatch):
     data[:100, 0] = np.nan
     data[100:200, 1:3] = np.nan
     whole = fit_em(data)
-    monkeypatch.setattr("qwo.moments.patterns.CHUNK_ENTRIES", 8)
+    monkeypatch.setattr("qwo.moments.em.CHUNK_ENTRIES", 8)
     monkeypatch.setattr("qwo.moments.em.CHUNK_ENTRIES", 8)
     cut = fit_em(data)
     np.testing.assert_allclose(cut.sample.correlation, whole.sample.correlation, atol=1e-12)

@@ -69,6 +69,7 @@ def test_columns_and_rows_may_come_in_any_order(seed, estimator):
     np.testing.assert_allclose(mixed.scales, straight.scales[columns], rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:rows depend on the row before")
 @MODEST
 @given(SEEDS, st.floats(-100, 100), st.floats(1e-3, 1e3))
 def test_merging_is_computing_together(seed, shift, factor):

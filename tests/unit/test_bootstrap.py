@@ -352,6 +352,7 @@ def nearly_constant() -> np.ndarray:
     return data
 
 
+@pytest.mark.filterwarnings("ignore:1 of 4 columns holds few different")
 def test_resamples_without_a_graph_are_counted_and_reported() -> None:
     options = {"n_resamples": 60, "random_state": 0, "resampling": "replacement"}
     found = bootstrap(nearly_constant(), **options)
@@ -362,6 +363,7 @@ def test_resamples_without_a_graph_are_counted_and_reported() -> None:
     assert_same(bootstrap(nearly_constant(), n_jobs=2, **options), found)
 
 
+@pytest.mark.filterwarnings("ignore:1 of 4 columns holds few different")
 def test_too_many_resamples_without_a_graph() -> None:
     with pytest.raises(SampleSizeError, match=r"constant in the resample: 'X3'"):
         bootstrap(

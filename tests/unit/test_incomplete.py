@@ -132,5 +132,5 @@ def test_the_estimate_is_not_mergeable(holes):
 
 
 def test_refusing_points_to_em(holes):
-    with pytest.raises(MissingValuesError, match="missing='em' to use what they have"):
+    with pytest.raises(MissingValuesError, match="missing='em' uses what they have"):
         Moments.from_data(holes)

@@ -142,6 +142,7 @@ def test_scales_from_tiny_to_huge_survive(data):
     np.testing.assert_allclose(moments.scales / units, plain.scales, rtol=1e-13)
 
 
+@pytest.mark.filterwarnings("ignore:rows depend on the row before")
 def test_blocks_of_rows_change_nothing():
     x = np.random.default_rng(3).standard_normal((300_000, 8)).cumsum(axis=1)
     x[:1000] += 50.0

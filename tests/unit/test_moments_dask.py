@@ -105,6 +105,7 @@ def test_text_is_refused_unless_dropped(frame):
     agree(Moments.from_frame(lazy, drop=["sex"]), Moments.from_frame(frame))
 
 
+@pytest.mark.filterwarnings("ignore::qwo.DataWarning")
 def test_columns_that_are_constant_in_a_partition(frame):
     frame["e"] = np.repeat([0.0, 1.0, 0.0, 5.0], 500)
     agree(Moments.from_frame(dd.from_pandas(frame, npartitions=4)), Moments.from_frame(frame))

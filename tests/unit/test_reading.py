@@ -23,7 +23,7 @@ from qwo.errors import (
     ShapeError,
 )
 from qwo.moments import Moments, audit_file, read_moments, read_table
-from qwo.moments.transforms import rank_normal, standardised
+from qwo.moments.columns import rank_normal, standardised
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "test-only" / "small_real"
 

@@ -12,7 +12,6 @@ import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 import pytest
 
-import qwo
 from qwo.errors import (
     ArgumentError,
     ColumnNameError,
@@ -26,7 +25,7 @@ from qwo.errors import (
     SampleSizeError,
 )
 from qwo.moments import Moments, audit_file, read_moments
-from qwo.moments.plan import PIECE_BYTES, PIECE_ROWS, Plan, parse_bytes
+from qwo.moments.partial import BATCH_BYTES, BATCH_ROWS, Plan, parse_bytes
 
 NAMES = list("abcd")
 
@@ -44,9 +43,11 @@ def frame(data) -> pd.DataFrame:
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch) -> None:
-    """About 260 rows in a piece, so that even small tables come in many."""
-    monkeypatch.setattr("qwo.moments.plan.PIECE_BYTES", 1 << 10)
-    monkeypatch.setattr("qwo.moments.plan.PIECE_ROWS", 1)
+    """About 260 rows in a batch and 512 in a piece, so that even small tables come in many."""
+    monkeypatch.setattr("qwo.moments.partial.BATCH_BYTES", 1 << 10)
+    monkeypatch.setattr("qwo.moments.partial.BATCH_ROWS", 1)
+    monkeypatch.setattr("qwo.moments.partial.BLOCK_ENTRIES", 1)
+    monkeypatch.setattr("qwo.moments.partial.PIECE_BLOCKS", 2)
 
 
 def save(frame: pd.DataFrame, path: Path) -> Path:
@@ -174,6 +175,7 @@ class TestResults:
         path = save(frame, tmp_path / "t.parquet")
         agree(Moments.from_dataset(path), Moments.from_frame(frame), 1e-7)
 
+    @pytest.mark.filterwarnings("ignore::qwo.DataWarning")
     def test_weights_count_rows(self, frame, tmp_path):
         counts = np.random.default_rng(0).integers(0, 4, len(frame))
         repeated = frame.loc[frame.index.repeat(counts)]
@@ -196,26 +198,28 @@ class TestResults:
         with pytest.raises(ArgumentError, match=message):
             Moments.from_dataset(path, weights=weights)
 
-    def test_weights_are_for_files(self, frame, tmp_path):
+    def test_weights_are_for_all_kinds_of_data(self, frame, tmp_path):
         path = save(frame.assign(w=2.0), tmp_path / "t.csv")
         moments, _ = read_moments(path, weights="w")
         assert moments.n_samples == 6000
-        with pytest.raises(ArgumentError, match="are a DataFrame"):
-            read_moments(frame, weights="a")
+        again, _ = read_moments(frame.assign(w=2.0), weights="w")
+        assert np.array_equal(again.correlation, moments.correlation)
+        with pytest.raises(ArgumentError, match="plain moments of complete rows"):
+            read_moments(frame, weights="a", missing="em")
 
     def test_parquet_is_decoded_the_same_in_threads(self, frame, tmp_path, monkeypatch):
         file = save(frame, tmp_path / "t.parquet")
         found = []
         for rows in (1, 10**9):
-            monkeypatch.setattr("qwo.moments.pieces.THREADED_ROWS", rows)
+            monkeypatch.setattr("qwo.moments.parquet.THREADED_ROWS", rows)
             found.append(Moments.from_dataset(file).correlation)
         np.testing.assert_array_equal(*found)
 
     def test_pieces_of_many_columns_have_thousands_of_rows_if_memory_allows(self, monkeypatch):
         monkeypatch.undo()
-        assert Plan.of(100, None, 2).n_rows * 800 == pytest.approx(PIECE_BYTES, rel=1e-3)
-        assert Plan.of(1000, "4 GB", 2).n_rows == PIECE_ROWS
-        assert 2000 < Plan.of(1000, None, 2).n_rows < PIECE_ROWS
+        assert Plan.of(100, None, 2).n_rows * 800 == pytest.approx(BATCH_BYTES, rel=1e-3)
+        assert Plan.of(1000, "4 GB", 2).n_rows == BATCH_ROWS
+        assert 2000 < Plan.of(1000, None, 2).n_rows < BATCH_ROWS
         assert Plan.of(1000, "200 MB", 2).n_rows < 1000
 
     def test_progress_reaches_the_end(self, frame, tmp_path):
@@ -302,9 +306,12 @@ class TestOptions:
         moments, _ = read_moments(tmp_path, transform="rank-normal", missing="em")
         assert moments.n_samples == 3000
 
-    def test_em_is_not_streamed(self, frame, tmp_path):
-        with pytest.raises(ArgumentError, match="EM goes over the data many times"):
-            Moments.from_dataset(save(frame, tmp_path / "t.csv"), missing="em")
+    def test_em_has_all_rows_in_memory(self, frame, tmp_path):
+        frame.loc[3, "a"] = np.nan
+        path = save(frame, tmp_path / "t.csv")
+        with pytest.warns(DataWarning, match="EM uses what they have"):
+            moments = Moments.from_dataset(path, missing="em")
+        assert 2999 < moments.n_samples < 3000
 
     def test_log_is_streamed(self, frame, tmp_path):
         positive = frame.abs() + 1
@@ -317,20 +324,26 @@ class TestOptions:
         with pytest.raises(ArgumentError, match="'b'"):
             read_moments(tmp_path, transform={"b": "log"})
 
-    def test_large_files_are_streamed_by_themselves(self, frame, tmp_path, monkeypatch):
-        called = []
-        original = qwo.moments.source.survey_pieces
-        monkeypatch.setattr("qwo.moments.source.physical_memory", lambda: 1e4)
-        monkeypatch.setattr(
-            "qwo.moments.source.survey_pieces",
-            lambda *args, **options: called.append(1) or original(*args, **options),
-        )
+    def test_every_way_to_a_file_gives_the_same_bits(self, frame, tmp_path):
+        expected = Moments.from_frame(frame)
         for name in ("t.csv", "t.parquet"):
             path = save(frame, tmp_path / name)
             read = Moments.from_csv if name == "t.csv" else Moments.from_parquet
-            agree(read(path), Moments.from_frame(frame))
-            agree(Moments.from_data(path), Moments.from_frame(frame))
-        assert len(called) == 4
+            for moments in (read(path), Moments.from_data(path), Moments.from_dataset(path)):
+                assert np.array_equal(moments.correlation, expected.correlation)
+
+    def test_only_the_columns_that_are_wanted_are_decoded(self, frame, tmp_path, monkeypatch):
+        asked = []
+        original = pq.ParquetFile.iter_batches
+
+        def spy(self, n_rows, *, columns, **options):
+            asked.append(columns)
+            return original(self, n_rows, columns=columns, **options)
+
+        monkeypatch.setattr(pq.ParquetFile, "iter_batches", spy)
+        path = save(frame, tmp_path / "t.parquet")
+        assert Moments.from_parquet(path, columns=["d", "a"]).names == ("d", "a")
+        assert asked == [["d", "a"]]
 
     def test_a_limit_too_small_says_what_is_needed(self):
         with pytest.raises(ArgumentError, match=r"memory_limit is 1 MB, but .* 500 variables"):

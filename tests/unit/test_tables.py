@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import qwo
 from qwo.errors import (
     ArgumentError,
     ColumnNameError,
@@ -21,10 +22,9 @@ from qwo.errors import (
     MissingFileError,
     ShapeError,
 )
-from qwo.moments import Moments
-from qwo.moments.files import CsvFormat, table_from_csv, table_from_parquet
-from qwo.moments.frames import table_from_frame
-from qwo.moments.tables import as_table
+from qwo.moments import Moments, read_moments
+from qwo.moments import read_table as as_table
+from qwo.moments.arrays import table_from_frame
 
 ROWS = [[1.0, 2.5], [3.0, 4.5], [0.5, -1.0]]
 
@@ -249,7 +249,7 @@ class TestCsv:
 
     def test_the_separator_can_be_given(self, write):
         path = write("a,1:b\n1:2\n")
-        assert table_from_csv(path, CsvFormat(separator=":")).names == ("a,1", "b")
+        assert as_table(path, separator=":").names == ("a,1", "b")
 
     def test_integers_that_become_floats_far_below(self, write):
         lines = ["a,b"] + ["1,2"] * 300_000 + ["1.5,2.5"]
@@ -265,7 +265,7 @@ class TestCsv:
     def test_other_marks_of_missing_values(self, write):
         path = write("a,b\n1,?\n3,4\n")
         assert list(reasons(as_table(path))) == ["b"]
-        values = table_from_csv(path, CsvFormat(null_values=["?"])).values
+        values = as_table(path, null_values=["?"]).values
         assert np.array_equal(values, [[1, np.nan], [3, 4]], equal_nan=True)
 
     def test_text_columns_name_the_value_and_row(self, write):
@@ -279,20 +279,20 @@ class TestCsv:
 
     def test_decimal_commas_get_a_cure(self, write):
         path = write("a;b\n1,5;2\n3,25;4\n")
-        with pytest.raises(FileFormatError, match=r"decimal commas \('1,5'\); pass decimal=','"):
+        with pytest.raises(FileFormatError, match=r"decimal commas \('1,5'\)\nCure: decimal=','"):
             as_table(path)
-        values = table_from_csv(path, CsvFormat(decimal=",")).values
+        values = as_table(path, decimal=",").values
         assert np.array_equal(values, [[1.5, 2], [3.25, 4]])
 
     def test_decimal_commas_beside_text(self, write):
-        table = table_from_csv(write("a;b\n1,5;x\n3,25;y\n"), CsvFormat(decimal=","))
+        table = as_table(write("a;b\n1,5;x\n3,25;y\n"), decimal=",")
         assert np.array_equal(table.values, [[1.5], [3.25]])
 
     def test_a_missing_header_gets_a_cure(self, write):
         path = write("1,2\n3,4\n")
-        with pytest.raises(FileFormatError, match=r"line 1 holds numbers.*header=False"):
+        with pytest.raises(FileFormatError, match=r"line 1 holds numbers(.|\n)*header=False"):
             as_table(path)
-        table = table_from_csv(path, CsvFormat(header=False))
+        table = as_table(path, header=False)
         assert table.names == ("X0", "X1")
         assert np.array_equal(table.values, [[1, 2], [3, 4]])
 
@@ -313,17 +313,69 @@ class TestCsv:
         with pytest.raises(FileFormatError, match=r"line 3 .* has 1 fields, .* has 2: '3'"):
             as_table(write("a,b\n1,2\n3\n"))
 
-    def test_a_row_index_without_name_can_be_dropped(self, write):
-        path = write(",a,b\n0,1,2\n1,3,4\n")
-        with pytest.raises(ColumnNameError, match=r"position 0.*drop=\[0\]"):
+    @pytest.mark.parametrize("name", ["", "Unnamed: 0", '""'])
+    def test_an_unnamed_first_column_that_numbers_the_rows_is_an_index(self, write, name):
+        table = as_table(write(f"{name},a,b\n0,1,2\n1,3,4\n2,5,9\n"))
+        assert table.names == ("a", "b")
+        assert table.values.tolist() == [[1, 2], [3, 4], [5, 9]]
+
+    def test_an_unnamed_first_column_that_names_the_rows_is_an_index(self, write):
+        table = as_table(write('"","mpg","cyl"\n"Mazda RX4",21,6\n"Datsun, 710",22.8,4\n'))
+        assert table.names == ("mpg", "cyl")
+
+    def test_the_index_is_noted(self, write):
+        path = write(",a,b\n" + "".join(f"{k},{k**2},{(k * 7) % 11}\n" for k in range(15)))
+        assert "taken for an index" in str(qwo.audit(path).notes[0])
+
+    def test_an_unnamed_column_of_data_can_be_dropped(self, write):
+        path = write(",a,b\n0.5,1,2\n0.25,3,4\n")
+        with pytest.raises(ColumnNameError, match=r"position 0(.|\n)*drop=\[0\]"):
             as_table(path)
-        assert table_from_csv(path, drop=[0]).names == ("a", "b")
+        assert as_table(path, drop=[0]).names == ("a", "b")
+
+    def test_what_write_table_of_r_writes(self, write):
+        """One name less than fields, names in quotes, blanks between."""
+        text = '"x 1" "x2"\n"1" 1.5 2\n"2" 3 -4\n"3" 0.5 7\n'
+        table = as_table(write(text, "t.txt"))
+        assert table.names == ("x 1", "x2")
+        assert table.values.tolist() == [[1.5, 2], [3, -4], [0.5, 7]]
+
+    def test_lines_may_end_in_cr(self, write):
+        table = as_table(write("a,b\r1,2\r3,4\r"))
+        assert table.values.tolist() == [[1, 2], [3, 4]]
+
+    def test_a_very_long_field(self, write):
+        with pytest.raises(InputError):
+            as_table(write('a,b\n1,"' + "x" * 200_000 + '"\n', "t.csv"), drop=["c"])
+        with pytest.raises(FileFormatError, match="field larger than"):
+            as_table(write('"' + "n" * 200_000 + '",b\n1,2\n'))
+
+    @pytest.mark.parametrize("name", ["t.csv.gz", "t.csv.bz2", "t.csv.zst"])
+    def test_a_compressed_file_that_was_cut_off(self, write, name):
+        text = "a,b\n" + "".join(f"{k},{k * k % 17}\n" for k in range(5000))
+        codec = {"gz": "gzip", "bz2": "bz2", "zst": "zstd"}[name.rpartition(".")[2]]
+        sink = pa.BufferOutputStream()
+        with pa.CompressedOutputStream(sink, codec) as stream:
+            stream.write(text.encode())
+        whole = sink.getvalue().to_pybytes()
+        assert as_table(write(whole, name)).values.shape == (5000, 2)
+        with pytest.raises(FileFormatError):
+            Moments.from_csv(write(whole[: len(whole) // 2], name))
+
+    def test_a_mark_among_numbers_is_cured_as_such(self, write):
+        path = write("a,b\n" + "".join(f"{k},{'.' if k == 7 else k * 7 % 13}\n" for k in range(30)))
+        with pytest.raises(InputError) as caught:
+            Moments.from_csv(path)
+        [cure] = caught.value.cures
+        assert (cure.option, cure.value) == ("null_values", ["."])
+        moments, _ = read_moments(path, null_values=".", missing="drop")
+        assert moments.n_samples == 29
 
     def test_repeated_names_are_refused_unless_dropped(self, write):
         path = write("a,b,a\n1,2,3\n")
         with pytest.raises(ColumnNameError, match="'a'"):
             as_table(path)
-        assert table_from_csv(path, drop=[2]).values.tolist() == [[1.0, 2.0]]
+        assert as_table(path, drop=[2]).values.tolist() == [[1.0, 2.0]]
 
     @pytest.mark.parametrize("content", ["", "\n \n"])
     def test_an_empty_file_is_refused(self, write, content):
@@ -347,7 +399,14 @@ class TestCsv:
         assert table.values.shape == (1, width)
 
     @pytest.mark.parametrize(
-        "options", [{"separator": "::"}, {"separator": ""}, {"decimal": 5}, {"null_values": "?"}]
+        "options",
+        [
+            {"separator": "::"},
+            {"separator": ""},
+            {"decimal": 5},
+            {"decimal": "\0"},
+            {"decimal": "7"},
+        ],
     )
     def test_bad_options_are_refused(self, write, options):
         with pytest.raises(ArgumentError, match=next(iter(options))):
@@ -369,7 +428,7 @@ class TestParquet:
         table = as_table(path)
         assert table.names == ("a", "b")
         assert np.array_equal(table.values, [[1, 0.5], [2, np.nan]], equal_nan=True)
-        assert table_from_parquet(path, columns=["b", "a"]).names == ("b", "a")
+        assert as_table(path, columns=["b", "a"]).names == ("b", "a")
 
     def test_from_parquet(self, tmp_path):
         x = np.random.default_rng(0).standard_normal((30, 3))
@@ -392,8 +451,14 @@ class TestPaths:
 
     def test_an_unknown_suffix_is_refused(self, write):
         with pytest.raises(FileFormatError, match=r"ends in one of \.csv"):
-            as_table(write("a,b\n1,2\n", "t.xlsx"))
+            as_table(write("a,b\n1,2\n", "t.xyz"))
 
-    def test_a_folder_is_no_csv_file(self, tmp_path):
-        with pytest.raises(FileFormatError, match="is a folder"):
-            table_from_csv(tmp_path)
+    def test_a_folder_without_such_files(self, tmp_path):
+        (tmp_path / "t.parquet").write_bytes(b"")
+        with pytest.raises(MissingFileError, match=r"holds no files that end in one of \.csv"):
+            Moments.from_csv(tmp_path)
+
+    @pytest.mark.parametrize("path", ["", " ", "a\0b", "x" * 5000])
+    def test_what_is_no_path(self, path):
+        with pytest.raises(MissingFileError):
+            Moments.from_data(path)

@@ -140,7 +140,7 @@ def posterior(
         check_folder(output, force=force)
     knowledge = known.build()
     data = read_data(file, reading, console)
-    with shown_warnings([finding.message for finding in data.audit.warnings]) as warnings:
+    with shown_warnings([finding.worded() for finding in data.audit.warnings]) as warnings:
         doubts = len(warnings)
         found = qwo.posterior(
             data.moments,

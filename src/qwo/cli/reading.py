@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shlex
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -13,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qwo.cli.console import Console, warn
-from qwo.cli.reading_options import DataFile, Reading, as_option, names_in
-from qwo.cli.wording import count, in_options
+from qwo.cli.reading_options import DataFile, Reading, names_in
+from qwo.cli.wording import count, finding_in_options, option_for
 from qwo.errors import InputError
 
 if TYPE_CHECKING:
@@ -88,9 +87,9 @@ def read_data(
     found = DataRead(moments, audit, source_name(path), reading, digest, rows)
     console.say(_what_was_read(found))
     for finding in audit.warnings:
-        warn(in_options(finding.message))
+        warn(finding_in_options(finding))
     for finding in audit.notes:
-        console.note(in_options(finding.message))
+        console.note(finding_in_options(finding))
     return found
 
 
@@ -174,13 +173,7 @@ def _cure(file: Path, reading: Reading) -> str | None:
 
 def cure(audit: Audit) -> str | None:
     """The options that would cure the errors of an audit, where options can."""
-    dropped = [
-        name
-        for finding in audit.errors
-        if finding.code in ("non-numeric", "constant")
-        for name in finding.columns
-    ]
-    options = [f"--drop {shlex.join(as_option(dropped))}"] if dropped else []
-    if any(finding.code == "missing-values" for finding in audit.errors):
-        options.append("--missing em")
-    return " ".join(options) or None
+    chosen = {cure.option: cure for cure in audit.cures if cure.value is not None}
+    if "covariance_estimator" in chosen and "drop" in chosen:
+        del chosen["covariance_estimator"]
+    return " ".join(map(option_for, chosen.values())) or None

@@ -5,7 +5,17 @@ The library tells Python users which argument to pass; here the same cure is an 
 
 from __future__ import annotations
 
+import csv
+import io
 import re
+import shlex
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from qwo.errors import Cure, InputError, worded_cures
+
+if TYPE_CHECKING:
+    from qwo.moments import Finding
 
 _ARGUMENTS = {
     "alpha": "alpha",
@@ -67,6 +77,48 @@ def in_options(message: str) -> str:
     message = re.sub(rf"(?<=[:,] )({_NAMES})(?= was )", _as_option, message)
     # No prose has an underscore.
     return re.sub(rf"\b({_UNDERSCORED})\b", _as_option, message)
+
+
+def error_in_options(error: Exception) -> str:
+    """An error's message, and its cures as options of a command."""
+    if not isinstance(error, InputError):
+        return in_options(str(error))
+    message = in_options(str(error.args[0]) if error.args else "")
+    return "\n".join(filter(None, (message, worded_cures(error.cures, option_for))))
+
+
+def finding_in_options(finding: Finding) -> str:
+    """A finding of the audit, with its cures as options of a command."""
+    cures = worded_cures(finding.cures, option_for)
+    return ". ".join(filter(None, (in_options(finding.message), cures)))
+
+
+def option_for(cure: Cure) -> str:
+    """A cure as an option of a command."""
+    value = cure.value
+    if cure.option == "header":
+        return "--header" if value else "--no-header"
+    option = f"--{_ARGUMENTS.get(cure.option, cure.option.replace('_', '-'))}"
+    if value is None:
+        return option
+    if cure.option == "null_values":
+        return " ".join(f"{option} {_word(mark)}" for mark in value)
+    if isinstance(value, Mapping):
+        names = {how: [k for k, v in value.items() if v == how] for how in value.values()}
+        return " ".join(f"{option} {_word(f'{how}:{listed(of)}')}" for how, of in names.items())
+    many = isinstance(value, Iterable) and not isinstance(value, str)
+    return f"{option} {_word(listed(value) if many else str(value))}"
+
+
+def listed(names: Iterable[object]) -> str:
+    """Names as an option takes them, with quotes around those that have commas."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(dict.fromkeys(names))
+    return text.getvalue()
+
+
+def _word(text: str) -> str:
+    return shlex.quote(text)
 
 
 def _as_option(match: re.Match[str]) -> str:

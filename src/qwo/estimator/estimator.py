@@ -16,11 +16,9 @@ from qwo.discovery.discover import discover_as
 from qwo.errors import ArgumentError, InputError
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.formats.objects import to_networkx
-from qwo.moments import Moments
-from qwo.moments.arrays import Table
-from qwo.moments.frames import is_frame
-from qwo.moments.table_audit import MIN_SAMPLES
-from qwo.moments.tables import as_table
+from qwo.moments import Moments, read_table
+from qwo.moments.arrays import Table, is_frame
+from qwo.moments.covariance import MIN_SAMPLES
 from qwo.options import OPTIONS, SearchOptions, named_engine
 from qwo.resample.draws import table_moments
 from qwo.sem import fit_sem
@@ -164,11 +162,11 @@ class QWO(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
             )
         if is_frame(X):
             # What is wrong with a frame can be said by the names of its columns.
-            table = as_table(X)
+            table = read_table(X)
             self._validated(X, skip_check_array=True)
             return table
         values = self._validated(X, ensure_min_samples=MIN_SAMPLES, ensure_min_features=2)
-        return as_table(values)
+        return read_table(values)
 
     def _validated(self, X: Any, *, skip_check_array: bool = False, **options: Any) -> Any:
         """What scikit-learn makes of the data, with its checks of shape, type and names."""

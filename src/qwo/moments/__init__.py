@@ -1,16 +1,16 @@
 """From a table to sample moments: reading, auditing and estimating.
 
-`Moments` and its constructors are for use in Python. For a file with all that a command line can
-ask for (selection of columns, transformation, covariance matrices) there is one call,
-`read_moments(path, …) -> (Moments, Audit)`; `audit_file` looks at the same input without raising
-what is wrong, and `read_table` gives the rows themselves.
+`Moments` and its constructors are for use in Python; `as_moments` takes whatever the user calls
+data, with the options of `qwo.moments.source.ReadOptions`. `read_moments` gives moments and audit
+without warnings, `audit` looks at the same input without raising what is wrong, and `read_table`
+gives the rows themselves.
 """
 
-from qwo.moments.audit import audit_data
-from qwo.moments.coercion import as_moments
 from qwo.moments.findings import Audit, Finding
-from qwo.moments.moments import Moments
-from qwo.moments.reading import audit_file, read_moments, read_table
+from qwo.moments.moments import Moments, as_moments, read_moments
+from qwo.moments.moments import audit as audit_data
+from qwo.moments.moments import audit as audit_file
+from qwo.moments.source import read_table
 
 __all__ = [
     "Audit",

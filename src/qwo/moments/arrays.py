@@ -1,29 +1,43 @@
-"""A table of named float64 columns, and how arrays and nested sequences become one."""
+"""Arrays, nested sequences and data frames as tables of named float64 columns."""
 
 from __future__ import annotations
 
 import numbers
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from qwo.errors import ColumnNameError, InputError, ShapeError, list_names
+from qwo.moments.columns import Columns, column_names, default_names, select_columns
 from qwo.types import FloatArray
 
-Columns = Sequence[str | int] | None
+MANY_STRAYS = 3
+"""More different words than this among the numbers of a column are no marks of missing values."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedColumn:
-    """A column without numbers: its name, and the type and value that show it."""
+    """A column without numbers: its name, and the type and value that show it.
+
+    Attributes
+    ----------
+    name, reason : str
+        The column, and what it holds.
+    strays : tuple of str
+        The few words that stand among numbers, as marks of missing values do.
+    """
 
     name: str
     reason: str
+    strays: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,8 +59,45 @@ class Table:
     refused: tuple[RefusedColumn, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Rows that were read: NaN for missing values, and in columns that are not numbers.
+
+    Attributes
+    ----------
+    values : ndarray of shape (k, n)
+        The numbers, in any layout.
+    refused : tuple of RefusedColumn
+        The columns that are not numbers.
+    weights : ndarray of shape (k,), optional
+        How many rows each row counts for.
+    """
+
+    values: FloatArray
+    refused: tuple[RefusedColumn, ...] = ()
+    weights: FloatArray | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows that are still to be loaded, and how much of all data has been read once they are."""
+
+    load: Callable[[], Rows]
+    fraction: float
+
+
+def table_of(data: Any, names: Sequence[object] | None = None) -> Table:
+    """The table behind an array, a list of rows or a data frame."""
+    if isinstance(data, Table):
+        return data
+    if is_frame(data):
+        return table_from_frame(data, names)
+    return table_from_array(data, names)
+
+
 def table_from_array(data: Any, names: Sequence[object] | None = None) -> Table:
     """The table with the columns of a two-dimensional array or of a list of rows."""
+    data, own = _labelled(data)
     array = _as_array(data)
     if array.ndim != 2:
         cure = "; one variable cannot have a graph" if array.ndim == 1 else ""
@@ -54,7 +105,8 @@ def table_from_array(data: Any, names: Sequence[object] | None = None) -> Table:
             f"the data have {array.ndim} dimensions (shape {array.shape}); wanted two, samples in "
             f"rows and variables in columns{cure}"
         )
-    labels = column_names(default_names(array.shape[1]) if names is None else names)
+    given = own if names is None else names
+    labels = column_names(default_names(array.shape[1]) if given is None else given)
     if len(labels) != array.shape[1]:
         raise ShapeError(f"got {len(labels)} names for {array.shape[1]} columns")
     if array.dtype.kind in "biuf":
@@ -66,61 +118,21 @@ def table_from_array(data: Any, names: Sequence[object] | None = None) -> Table:
     return Table((), np.empty((len(array), 0)), tuple(RefusedColumn(n, reason) for n in labels))
 
 
-def assemble(labels: Sequence[str], columns: Sequence[FloatArray | str], n_rows: int) -> Table:
+def assemble(
+    labels: Sequence[str], columns: Sequence[FloatArray | str | RefusedColumn], n_rows: int
+) -> Table:
     """A table from one item per column: its numbers, or the reason why there are none."""
-    good = [k for k, column in enumerate(columns) if not isinstance(column, str)]
+    good = [k for k, column in enumerate(columns) if isinstance(column, np.ndarray)]
     values = np.empty((n_rows, len(good)), order="F")
-    for place, k in enumerate(good):
-        values[:, place] = columns[k]
-    refused = tuple(
-        RefusedColumn(name, column)
+    numeric = [column for column in columns if isinstance(column, np.ndarray)]
+    for place, column in enumerate(numeric):
+        values[:, place] = column
+    refused = [
+        RefusedColumn(name, column) if isinstance(column, str) else column
         for name, column in zip(labels, columns, strict=True)
-        if isinstance(column, str)
-    )
-    return Table(tuple(labels[k] for k in good), values, refused)
-
-
-def column_names(names: Iterable[object]) -> tuple[str, ...]:
-    """Names as strings, none of them empty or used twice."""
-    if isinstance(names, str):
-        raise ColumnNameError(f"names is the single string {names!r}; wanted one name per column")
-    labels = tuple(str(name) for name in names)
-    empty = [place for place, label in enumerate(labels) if not label.strip()]
-    if empty:
-        places = ", ".join(map(str, empty[:5]))
-        raise ColumnNameError(
-            f"{len(empty)} of {len(labels)} columns have no name, at position {places} from 0; "
-            f"name them, or drop them if they only number the rows (drop=[{places}] when reading)"
-        )
-    repeated = [label for label, count in Counter(labels).items() if count > 1]
-    if repeated:
-        raise ColumnNameError(
-            f"column names are used more than once: {list_names(repeated)}; rename or drop columns",
-            repeated,
-        )
-    return labels
-
-
-def select_columns(labels: Sequence[str], columns: Columns, drop: Columns) -> list[int]:
-    """Positions of the columns to take."""
-    chosen = range(len(labels)) if columns is None else _positions(labels, columns)
-    dropped = set(_positions(labels, drop or ()))
-    return [place for place in chosen if place not in dropped]
-
-
-def _positions(labels: Sequence[str], wanted: Sequence[str | int]) -> list[int]:
-    """Positions of columns given by name or position."""
-    if isinstance(wanted, str):
-        raise ColumnNameError(f"got the single string {wanted!r}; wanted a list of column names")
-    places: dict[str | int, list[int]] = {k: [k] for k in range(len(labels))}
-    for k, label in enumerate(labels):
-        places.setdefault(label, []).append(k)
-    unknown = [str(item) for item in wanted if item not in places]
-    if unknown:
-        raise ColumnNameError(
-            f"no such columns: {list_names(unknown)}; the table has {list_names(labels)}", unknown
-        )
-    return [k for item in wanted for k in places[item]]
+        if not isinstance(column, np.ndarray)
+    ]
+    return Table(tuple(labels[k] for k in good), values, tuple(refused))
 
 
 def selected(table: Table, columns: Columns, drop: Columns) -> Table:
@@ -135,11 +147,6 @@ def selected(table: Table, columns: Columns, drop: Columns) -> Table:
     return Table(column_names(names[k] for k in numeric), table.values[:, numeric], refused)
 
 
-def default_names(n_variables: int) -> tuple[str, ...]:
-    """X0, X1, …: the column index is part of the name."""
-    return tuple(f"X{index}" for index in range(n_variables))
-
-
 def number_column(values: npt.NDArray[np.object_]) -> FloatArray | str:
     """Python objects as numbers, with NaN for None; or the first object that is not one."""
     result = np.empty(len(values))
@@ -147,7 +154,10 @@ def number_column(values: npt.NDArray[np.object_]) -> FloatArray | str:
         if value is None:
             result[row] = np.nan
         elif isinstance(value, numbers.Real | Decimal | np.bool_):
-            result[row] = value
+            try:
+                result[row] = value
+            except OverflowError:
+                return f"{type(value).__name__} beyond float64, {short(value)}, in row {row}"
         else:
             return f"{type(value).__name__}, for example {short(value)} in row {row}"
     return result
@@ -168,6 +178,24 @@ def short(value: object, width: int = 40) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
+def _labelled(data: Any) -> tuple[Any, Sequence[object] | None]:
+    """The array in a labelled array or data set of xarray, and the names of its columns."""
+    if not type(data).__module__.startswith("xarray"):
+        return data, None
+    if hasattr(data, "data_vars"):
+        names = list(data.data_vars)
+        columns = [np.asarray(data[name]) for name in names]
+        if any(column.shape != columns[0].shape or column.ndim != 1 for column in columns):
+            raise ShapeError(
+                "the variables of the xarray data set have different shapes; wanted one dimension, "
+                "the samples, for all of them"
+            )
+        return np.stack(columns, axis=1) if columns else np.empty((0, 0)), names
+    last = data.dims[-1] if data.ndim == 2 else None
+    named = last is not None and last in data.coords
+    return np.asarray(data), np.asarray(data.coords[last]).tolist() if named else None
+
+
 def _as_array(data: Any) -> npt.NDArray[Any]:
     """The array behind what the user gave, with masked entries as NaN."""
     if isinstance(data, np.ma.MaskedArray):
@@ -185,7 +213,7 @@ def _as_array(data: Any) -> npt.NDArray[Any]:
         )
     try:
         return np.asarray(data)
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise ShapeError(_ragged(data) or f"the data do not form a table: {error}") from error
 
 
@@ -203,3 +231,160 @@ def _floats(array: npt.NDArray[Any]) -> FloatArray:
     # Extended precision may exceed float64: the infinity that results is reported as such.
     with np.errstate(over="ignore"):
         return np.asarray(array, dtype=np.float64)
+
+
+def is_frame(data: Any) -> bool:
+    """Whether narwhals knows the object as a data frame."""
+    try:
+        wrapped = nw.from_native(data, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        return True
+    return isinstance(wrapped, nw.DataFrame | nw.LazyFrame)
+
+
+def frame_names(frame: Any, names: Sequence[object] | None = None) -> list[str]:
+    """The names of a frame's columns, its own or those given instead."""
+    own = _wrap(frame).columns
+    given = [str(name) for name in (own if names is None else names)]
+    if len(given) != len(own):
+        raise ShapeError(f"got {len(given)} names for {len(own)} columns")
+    return given
+
+
+def table_from_frame(
+    frame: Any,
+    names: Sequence[object] | None = None,
+    *,
+    columns: Columns = None,
+    drop: Columns = None,
+) -> Table:
+    """The table with the columns of a data frame.
+
+    Parameters
+    ----------
+    frame : data frame
+        An eager frame of any library that narwhals knows.
+    names : sequence, optional
+        One name per column, instead of the frame's own.
+    columns, drop : sequence of names or positions, optional
+        The columns to take, in this order, and those to leave out.
+    """
+    wrapped = _wrap(frame)
+    given = frame_names(frame, names)
+    chosen = select_columns(given, columns, drop)
+    labels = column_names(given[k] for k in chosen)
+    # By position, since the frame's own names need not be strings.
+    series = list(wrapped.iter_columns())
+    numbers_of = [_numbers(given[k], series[k]) for k in chosen]
+    return assemble(labels, numbers_of, len(wrapped))
+
+
+def _wrap(frame: Any) -> nw.DataFrame[Any]:
+    """The frame behind narwhals' interface."""
+    try:
+        wrapped = nw.from_native(frame, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        labels = getattr(frame, "column_names", None) or list(frame.columns)
+        repeated = [str(name) for name, count in Counter(labels).items() if count > 1]
+        raise ColumnNameError(
+            f"column names are used more than once: {list_names(repeated)}; rename or drop columns",
+            repeated,
+        ) from error
+    if isinstance(wrapped, nw.LazyFrame):
+        raise InputError(f"the data are a lazy {type(frame).__name__}; pass data.collect() instead")
+    if not isinstance(wrapped, nw.DataFrame):
+        raise InputError(
+            f"the data are a {type(frame).__name__}; wanted a pandas, polars or pyarrow data frame"
+        )
+    return wrapped
+
+
+def _numbers(name: str, series: nw.Series[Any]) -> FloatArray | str | RefusedColumn:
+    """The column as float64 with NaN for null, or why it is not numeric."""
+    dtype = series.dtype
+    if dtype.is_numeric() or dtype == nw.Boolean:
+        return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    null = series.is_null().to_numpy()
+    if null.all():
+        return np.full(len(series), np.nan)
+    if dtype == nw.Object:
+        objects = np.empty(len(series), dtype=object)
+        objects[:] = series.to_list()
+        objects[null] = None
+        return number_column(objects)
+    if dtype == nw.String:
+        values = zip(series.to_list(), null, strict=True)
+        return describe_text(name, [None if missing else value for value, missing in values])
+    kind = getattr(series.to_native(), "dtype", dtype) if dtype == nw.Unknown else dtype
+    return f"{kind}, for example {short(series[int(np.argmin(null))])}"
+
+
+def describe_text(name: str, values: Sequence[str | None], above: int = 0) -> RefusedColumn:
+    """What keeps a column of text, of which `above` rows were read before, from being numbers."""
+    given = [value for value in values if value is not None]
+    words = [value for value in given if not is_number(value)]
+    if not words:
+        return RefusedColumn(name, f"text that spells numbers, for example {short(given[0])}")
+    if len(words) == len(given):
+        return RefusedColumn(name, f"text, for example {short(words[0])}")
+    different = tuple(dict.fromkeys(words))
+    few = len(different) <= MANY_STRAYS and 2 * len(words) <= len(given)
+    return RefusedColumn(
+        name,
+        f"text, since {len(words)} of {len(given)} values are not numbers; the first is "
+        f"{short(words[0])} in data row {above + values.index(words[0]) + 1}",
+        different if few else (),
+    )
+
+
+def rows_of_table(table: Table, names: Sequence[str]) -> Rows:
+    """The columns of these names, in this order."""
+    if list(table.names) == list(names):
+        return Rows(table.values)
+    places = {name: k for k, name in enumerate(table.names)}
+    values = np.full((len(table.values), len(names)), np.nan, order="F")
+    for k, name in enumerate(names):
+        if name in places:
+            values[:, k] = table.values[:, places[name]]
+    return Rows(values, tuple(column for column in table.refused if column.name in names))
+
+
+def rows_of_arrow(table: pa.Table, names: Sequence[str], above: int = 0) -> Rows:
+    """The columns of an Arrow table under these names; `above` rows were read before it."""
+    values = np.empty((len(table), len(names)), order="F")
+    refused: list[RefusedColumn] = []
+    for k, name in enumerate(names):
+        column = table.column(k)
+        if _is_number(column.type):
+            _fill(values[:, k], column)
+            continue
+        values[:, k] = np.nan
+        if pa.types.is_string(column.type) and column.null_count < len(column):
+            refused.append(describe_text(name, column.to_pylist(), above))
+            continue
+        odd = table_from_frame(pa.table([column], names=[name]))
+        refused.extend(odd.refused)
+        if odd.names:
+            values[:, k] = odd.values[:, 0]
+    return Rows(values, tuple(refused))
+
+
+def _fill(target: FloatArray, column: pa.ChunkedArray) -> None:
+    plain = column
+    if not pa.types.is_floating(column.type):
+        plain = pc.cast(column, pa.float64(), safe=False)
+    start = 0
+    for chunk in plain.chunks:
+        part = chunk.to_numpy(zero_copy_only=False)
+        target[start : start + len(part)] = part
+        start += len(part)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(
+        types.is_floating(kind)
+        or types.is_integer(kind)
+        or types.is_boolean(kind)
+        or types.is_decimal(kind)
+    )

@@ -1,135 +1,503 @@
-"""What is wrong or doubtful about the data, found before anything is computed from them.
+"""What is wrong or doubtful about the data: one chain of decisions for whatever was read.
 
-The input is looked at in three steps, each of which needs the one before: the table (types, missing
-values, size), the columns (constant or nearly so), the correlation matrix (copies, linear
-combinations, condition). Nothing is repaired; every finding names columns and a cure.
+Four things are looked at, each of which needs the one before: what was seen of the table (types,
+missing values, size), its columns (constant or nearly so), the correlation matrix (copies, linear
+combinations, condition), and the first rows (`qwo.moments.first_rows`). Nothing is repaired; every
+finding names columns, and cures where options can cure it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from itertools import compress
+from typing import Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
+from scipy.linalg import eigvalsh
 
-from qwo.errors import ArgumentError
-from qwo.moments.arrays import Table
-from qwo.moments.correlation_audit import inspect_correlation
-from qwo.moments.covariance import Sample, extremes, finite_extremes, sample_moments
-from qwo.moments.findings import Audit
-from qwo.moments.incomplete import survey_incomplete
-from qwo.moments.shape_audit import inspect_shape
-from qwo.moments.table_audit import (
-    MissingCounts,
-    dropped_rows,
-    inspect_size,
-    inspect_spread,
-    inspect_types,
-    refused_values,
+from qwo.errors import ArgumentError, Cure, list_names
+from qwo.moments.arrays import RefusedColumn
+from qwo.moments.covariance import MIN_SAMPLES, Sample
+from qwo.moments.dependence import (
+    PivotedCholesky,
+    Relation,
+    copy_groups,
+    smallest_relation,
 )
-from qwo.moments.tables import as_table
+from qwo.moments.findings import Audit, Finding, Kind, Severity
+from qwo.moments.first_rows import column_kinds, inspect_rows
+from qwo.moments.partial import PartialSums, Seen
 from qwo.types import FloatArray
 
 Missing = Literal["raise", "drop", "em"]
 POLICIES: tuple[Missing, ...] = get_args(Missing)
 
+HANDFUL = 5
+"""Up to so many samples, columns of whole numbers agree by chance."""
+
+SMALL_SAMPLE = 10
+"""Below this many samples only correlations above 0.6 differ from zero at the usual levels."""
+
+NEARLY_CONSTANT = 1e-12
+"""A spread below this fraction of the mean leaves fewer than four digits of a float64 to it."""
+
+NEAR_SINGULAR = 1e-10
+"""Reciprocal condition below which a factorisation keeps fewer than six of sixteen digits."""
+
+SEMIDEFINITE_TOLERANCE = 1e-8
+"""What rounding may leave of a semidefinite matrix where its pivots vanish."""
+
+INVOLVED = 0.05
+"""Relative size of the coefficients that are worth a mention in a near dependence."""
+
+MAX_RELATIONS = 100
+"""Dependent columns whose relations are compared in the search for the smallest."""
+
+SHRINK = (
+    Cure("covariance_estimator", "ledoit-wolf", "shrinks the correlations"),
+    Cure("covariance_estimator", "oas", "shrinks them too"),
+)
+
+
+def check_missing(missing: Missing) -> Missing:
+    """A policy for missing values that there is."""
+    if missing not in POLICIES:
+        raise ArgumentError(f"missing is {missing!r}; wanted {' or '.join(map(repr, POLICIES))}")
+    return missing
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Survey:
-    """A table after inspection: what was found, and what was computed on the way.
-
-    Attributes
-    ----------
-    audit : Audit
-        The findings.
-    values : ndarray
-        The rows that were kept.
-    sample : Sample or None
-        Their moments; None if errors stood in the way.
-    estimator : {"plain", "em"}
-        How the moments were estimated.
-    """
+    """Data after inspection: what was found, and the moments if no error stood in the way."""
 
     audit: Audit
-    values: FloatArray
     sample: Sample | None
-    estimator: Literal["plain", "em"] = "plain"
 
 
-def audit_data(data: Any, *, missing: Missing = "raise") -> Audit:
-    """All that is wrong or doubtful about a data set, without raising or warning.
-
-    Parameters
-    ----------
-    data : array-like, data frame, str or path
-        Samples in rows and variables in columns.
-    missing : {"raise", "drop", "em"}
-        Whether rows with missing or infinite values are an error, are left out, or are used for
-        what they have; see `Moments.from_data`.
-
-    Raises
-    ------
-    InputError
-        If there is no table to look at: no such file, lines of unequal length, names used twice.
-
-    Examples
-    --------
-    >>> print(audit_data([[1, 5], [2, 5], [4, 5]]))
-    error: 1 of 2 columns is constant: 'X1'; leave it out
-    warning: there are only 3 samples; below 10 hardly any correlation differs from chance
-    """
-    return audit_table(as_table(data), missing)
-
-
-def audit_table(table: Table, missing: Missing = "raise", *, shrunk: bool = False) -> Audit:
-    """What `survey` finds and, if the table can be used, notes on the shape of its columns."""
-    seen = survey(table, missing, shrunk=shrunk)
-    if seen.audit.errors:
-        return seen.audit
-    return Audit((*seen.audit.findings, *inspect_shape(table.names, seen.values)))
-
-
-def survey(table: Table, missing: Missing = "raise", *, shrunk: bool = False) -> Survey:
-    """Inspect a table as far as its errors allow.
+def survey(
+    names: Sequence[str],
+    sums: PartialSums,
+    *,
+    refused: Sequence[RefusedColumn] = (),
+    missing: Missing = "raise",
+    shrunk: bool = False,
+    look: bool = True,
+) -> Survey:
+    """Inspect what was seen of the rows and summed up over them, as far as its errors allow.
 
     Parameters
     ----------
-    table : Table
-        The data.
+    names : sequence of str
+        The numeric columns.
+    sums : PartialSums
+        Sums over their rows, whose memory is used for the moments.
+    refused : sequence of RefusedColumn
+        The other columns.
     missing : {"raise", "drop", "em"}
-        See `audit_data`.
+        Whether rows with missing values are an error or are left out; EM is another matter.
     shrunk : bool
         Whether the covariance will be regularised; then singularity is a warning, not an error.
+    look : bool
+        Whether the first rows are looked at.
     """
-    if missing not in POLICIES:
-        raise ArgumentError(f"missing is {missing!r}; wanted {' or '.join(map(repr, POLICIES))}")
-    findings = list(inspect_types(table.names, table.refused))
-    values = table.values
-    bounds = extremes(values)
-    dropped = 0
-    if len(values) and not np.isfinite(bounds).all():
-        usable = np.isfinite(values)
-        counts = MissingCounts.of(table.names, values, usable)
+    seen = sums.close().seen
+    kinds: dict[str, Kind] = {column.name: "nominal" for column in refused}
+    if look:
+        kinds = {**column_kinds(names, seen.first), **kinds}
+    findings = list(inspect_types(names, refused))
+    enough = len(names) >= 2
+    if seen.n_incomplete:
+        counts = MissingCounts.of(names, seen)
         if missing == "raise":
-            low, high = finite_extremes(values)
             # What the finite values show of each column by itself is worth knowing all the same.
-            findings += [refused_values(counts), *inspect_spread(table.names, low, high)]
-            return Survey(Audit(tuple(findings)), values, None)
-        if missing == "em":
-            found, sample = survey_incomplete(values, counts)
-            return Survey(Audit((*findings, *found)), values, sample, "em")
+            findings.append(refused_values(counts))
+            findings += inspect_spread(names, seen.lowest, seen.highest)
+            return Survey(Audit(tuple(findings), kinds), None)
         findings.append(dropped_rows(counts))
-        values = values[usable.all(axis=1)]
-        bounds = extremes(values)
-        dropped = counts.rows
-    findings.extend(inspect_size(len(values), dropped))
-    if any(finding.code in ("few-columns", "few-rows") for finding in findings):
-        return Survey(Audit(tuple(findings)), values, None)
-    low, high = bounds
-    findings.extend(inspect_spread(table.names, low, high))
-    varying = np.flatnonzero(low < high)
-    complete = len(varying) == len(table.names)
-    sample = sample_moments(values, bounds) if complete else sample_moments(values[:, varying])
-    names = [table.names[k] for k in varying]
-    findings.extend(inspect_correlation(names, sample, shrunk=shrunk))
-    return Survey(Audit(tuple(findings)), values, sample if complete else None)
+    sized = list(inspect_size(sums.weight, seen.n_incomplete))
+    findings += sized
+    if not enough or sized:
+        return Survey(Audit(tuple(findings), kinds), None)
+    findings += inspect_spread(names, seen.low, seen.high)
+    varying = np.flatnonzero(seen.low < seen.high)
+    if len(varying) < 2:
+        if sums.weight < SMALL_SAMPLE:
+            findings.append(_small(names, sums.weight, [], "warning"))
+        return Survey(Audit(tuple(findings), kinds), None)
+    sample = sums.moments(varying, overwrite=True)
+    labels = [names[k] for k in varying.tolist()]
+    broken = list(inspect_range(labels, sample))
+    findings += broken or inspect_correlation(labels, sample, shrunk=shrunk)
+    if look and not any(finding.severity == "error" for finding in findings):
+        findings += inspect_rows(labels, seen.first[:, varying], sample.correlation)
+    usable = not broken and len(varying) == len(names)
+    return Survey(Audit(tuple(findings), kinds), sample if usable else None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MissingCounts:
+    """How many values of each column are missing or infinite, and how many rows that concerns."""
+
+    names: tuple[str, ...]
+    absent: npt.NDArray[np.int64]
+    infinite: npt.NDArray[np.int64]
+    rows: int
+    n_rows: int
+
+    @classmethod
+    def of(cls, names: Sequence[str], seen: Seen) -> MissingCounts:
+        """The counts of what was seen."""
+        return cls(tuple(names), seen.absent, seen.infinite, seen.n_incomplete, seen.n_rows)
+
+    def __str__(self) -> str:
+        affected = np.flatnonzero(self.absent + self.infinite)
+        counts = [
+            f"{self.names[k]!r} ({_counts(int(self.absent[k]), int(self.infinite[k]))})"
+            for k in affected[:5]
+        ]
+        more = f" and {len(affected) - 5} more columns" if len(affected) > 5 else ""
+        return (
+            f"{self.absent.sum()} missing and {self.infinite.sum()} infinite values in "
+            f"{len(affected)} of {len(self.names)} columns: {', '.join(counts)}{more}; "
+            f"{self.rows} of {self.n_rows} rows are "
+        )
+
+    @property
+    def affected(self) -> tuple[str, ...]:
+        """The columns with missing or infinite values."""
+        return tuple(compress(self.names, self.absent + self.infinite > 0))
+
+    @property
+    def empty(self) -> tuple[str, ...]:
+        """The columns without any finite value."""
+        return tuple(compress(self.names, self.absent + self.infinite == self.n_rows))
+
+
+def inspect_types(names: Sequence[str], refused: Sequence[RefusedColumn]) -> Iterator[Finding]:
+    """Columns that are not numbers, and tables without two that are."""
+    if refused:
+        shown = [f"{column.name!r} ({column.reason})" for column in refused]
+        more = f" and {len(shown) - 5} more" if len(shown) > 5 else ""
+        columns = tuple(column.name for column in refused)
+        total = len(names) + len(refused)
+        yield Finding(
+            "non-numeric",
+            "error",
+            columns,
+            f"{_of(len(shown), total)} not numeric: {', '.join(shown[:5])}{more}; leave out or "
+            "encode as numbers",
+            _text_cures(names, refused),
+        )
+    if len(names) < 2:
+        seen = f"only {names[0]!r}" if names else "none"
+        yield Finding(
+            "few-columns",
+            "error",
+            tuple(names),
+            f"a graph needs at least two numeric columns; the table has {seen}. If it comes from a "
+            "text file, check the separator",
+        )
+
+
+def _text_cures(names: Sequence[str], refused: Sequence[RefusedColumn]) -> tuple[Cure, ...]:
+    """Marks of missing values to declare, and columns of other text to leave out."""
+    marks = list(dict.fromkeys(word for column in refused for word in column.strays))
+    others = [column.name for column in refused if not column.strays]
+    numeric = len(names) + len(refused) - len(others)
+    cures = [Cure("null_values", marks, "takes it for missing")] if marks else []
+    if others and numeric >= 2:
+        cures.insert(0, Cure("drop", others, _leaves(others)))
+    return tuple(cures)
+
+
+def _leaves(columns: Sequence[str]) -> str:
+    return f"leaves {'it' if len(columns) == 1 else 'them'} out"
+
+
+def inspect_size(n_rows: float, dropped: int = 0) -> Iterator[Finding]:
+    """Tables with too few rows for a correlation, after those with missing values were dropped."""
+    if n_rows < MIN_SAMPLES:
+        reason = f" after {dropped} with missing values were dropped" if dropped else ""
+        cures = (Cure("missing", "em", "uses what such rows have"),) if dropped else ()
+        yield Finding(
+            "few-rows",
+            "error",
+            (),
+            f"the table has {n_rows:g} rows{reason}; wanted {MIN_SAMPLES} at the very least, and "
+            "many more than columns for a result to trust",
+            cures if dropped > MIN_SAMPLES else (),
+        )
+
+
+def refused_values(counts: MissingCounts) -> Finding:
+    """Missing values where none are allowed."""
+    empty = counts.empty
+    cures = [
+        Cure("missing", "drop", "leaves those rows out"),
+        Cure("missing", "em", "uses what they have"),
+    ]
+    if empty:
+        left = len(counts.names) - len(empty)
+        cures = [Cure("drop", list(empty), "leaves out what has no value")] if left >= 2 else []
+    without = f"; {list_names(empty)} {'has' if len(empty) == 1 else 'have'} no value at all"
+    return Finding(
+        "missing-values",
+        "error",
+        counts.affected,
+        f"{counts}affected{without if empty else ''}",
+        tuple(cures),
+    )
+
+
+def dropped_rows(counts: MissingCounts) -> Finding:
+    """Rows that are left out for missing values."""
+    return Finding("missing-values", "warning", counts.affected, f"{counts}left out")
+
+
+def inspect_spread(names: Sequence[str], low: FloatArray, high: FloatArray) -> Iterator[Finding]:
+    """Columns with one value, or whose values differ only in their last digits."""
+    constant = tuple(compress(names, low == high))
+    if constant:
+        left = len(names) - len(constant)
+        yield Finding(
+            "constant",
+            "error",
+            constant,
+            f"{_of(len(constant), len(names))} constant: {list_names(constant)}",
+            (Cure("drop", list(constant), _leaves(constant)),) if left >= 2 else (),
+        )
+    size = np.maximum(np.abs(low), np.abs(high))
+    with np.errstate(invalid="ignore"):
+        flat = (low < high) & (high / 2 - low / 2 < NEARLY_CONSTANT * size)
+    nearly = tuple(compress(names, flat))
+    if nearly:
+        left = len(names) - len(nearly)
+        yield Finding(
+            "nearly-constant",
+            "warning",
+            nearly,
+            f"{_of(len(nearly), len(names))} constant but for the last digits of float64: "
+            f"{list_names(nearly)}; subtract the offset before the data are stored",
+            (Cure("drop", list(nearly), _leaves(nearly)),) if left >= 2 else (),
+        )
+
+
+def _counts(absent: int, infinite: int) -> str:
+    """What is wrong with one column."""
+    parts = [(absent, "missing"), (infinite, "infinite")]
+    return ", ".join(f"{number} {what}" for number, what in parts if number)
+
+
+def _of(count: int, total: int) -> str:
+    """Such as ``1 of 5 columns is``."""
+    return f"{count} of {total} columns {'is' if count == 1 else 'are'}"
+
+
+def inspect_range(names: Sequence[str], sample: Sample) -> Iterator[Finding]:
+    """Columns whose squares left the range of float64 while they were summed up."""
+    sound = np.isfinite(sample.correlation).all(axis=1) & np.isfinite(sample.means)
+    sound &= np.isfinite(sample.scales) & (sample.scales > 0)
+    wrong = list(compress(names, ~sound))
+    if wrong:
+        yield Finding(
+            "range",
+            "error",
+            tuple(wrong),
+            f"squares of {list_names(wrong)} leave the range of float64: their values differ too "
+            "much in size from one part of the data to another; rescale or log-transform them",
+        )
+
+
+def inspect_correlation(
+    names: Sequence[str],
+    sample: Sample,
+    *,
+    given: bool = False,
+    shrunk: bool = False,
+    rows: bool = True,
+) -> Iterator[Finding]:
+    """Sample size, copies, linear dependence and condition of a correlation matrix.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the columns.
+    sample : Sample
+        Moments without constant columns.
+    given : bool
+        Whether the matrix was given as such, so that it may not be a correlation matrix at all.
+    shrunk : bool
+        Whether it will be regularised; then singularity is a warning, and expected with n ≥ N.
+    rows : bool
+        Whether there are rows to which another estimator could be applied.
+
+    Notes
+    -----
+    A covariance matrix of N samples has rank N - 1 at most. With n ≥ N variables it is singular for
+    that reason alone: this is one warning, and dependences that it entails are not reported.
+    """
+    wide = sample.n_samples <= len(names)
+    severity: Severity = "warning" if shrunk else "error"
+    groups = copy_groups(sample.correlation)
+    # In a handful of rows columns agree by chance: the rows are to blame, and not the columns.
+    chance = bool(groups) and wide and sample.n_samples <= HANDFUL
+    if sample.n_samples < SMALL_SAMPLE:
+        yield _small(names, sample.n_samples, groups if chance else [], severity)
+    if wide and not shrunk:
+        yield _wide(len(names), sample.n_samples, rows)
+    if groups and not chance:
+        yield _copies(names, sample, groups, severity)
+    if wide and not given:
+        return
+    spare = {column for group in groups for column in group[1:]}
+    kept = [column for column in range(len(names)) if column not in spare]
+    labels = [names[column] for column in kept]
+    correlation = sample.correlation[np.ix_(kept, kept)] if spare else sample.correlation
+    cholesky = PivotedCholesky.of(correlation)
+    if given and cholesky.remainder(correlation) > SEMIDEFINITE_TOLERANCE:
+        yield _indefinite(labels, correlation, cholesky)
+    elif cholesky.rank < len(kept) and not wide:
+        yield _dependence(labels, sample.scales[kept], cholesky, severity, rows)
+    elif not shrunk and 0 < cholesky.reciprocal_condition < NEAR_SINGULAR:
+        yield _near_dependence(labels, cholesky, rows)
+
+
+def _small(
+    names: Sequence[str], n_samples: float, groups: list[list[int]], severity: Severity
+) -> Finding:
+    """A sample too small for almost any edge to show."""
+    text = (
+        f"there are only {n_samples:g} samples; below {SMALL_SAMPLE} hardly any correlation "
+        "differs from chance"
+    )
+    if not groups:
+        return Finding("few-rows", "warning", (), text)
+    columns = tuple(names[k] for k in groups[0])
+    text += f", and columns agree without being copies: {list_names(columns)}"
+    return Finding("few-rows", severity, columns, text)
+
+
+def _wide(n_variables: int, n_samples: float, rows: bool) -> Finding:
+    """A sample smaller than the number of variables."""
+    return Finding(
+        "wide",
+        "warning",
+        (),
+        f"there are {n_variables} variables but only {n_samples:g} samples, so that the covariance "
+        "matrix is singular; the default engine, 'bic', can do with that",
+        SHRINK if rows else (),
+    )
+
+
+def _copies(
+    names: Sequence[str], sample: Sample, groups: list[list[int]], severity: Severity
+) -> Finding:
+    """Groups of columns that are one column."""
+    pairs = [(group[0], copy) for group in groups for copy in group[1:]]
+    copies = [names[copy] for _, copy in pairs]
+    shown = ", ".join(
+        f"{names[copy]!r} {'repeats' if _identical(sample, first, copy) else 'is linear in'} "
+        f"{names[first]!r}"
+        for first, copy in pairs[:5]
+    )
+    more = f" and {len(pairs) - 5} more" if len(pairs) > 5 else ""
+    left = len(names) - len(copies)
+    return Finding(
+        "duplicate",
+        severity,
+        tuple(names[column] for group in groups for column in group),
+        f"columns are copies of others (correlation 1 or -1): {shown}{more}",
+        (Cure("drop", copies, "keeps one of each"),) if left >= 2 else (),
+    )
+
+
+def _identical(sample: Sample, first: int, copy: int) -> bool:
+    """Whether perfectly correlated columns agree in sign, scale and mean too."""
+    scale = sample.scales[first]
+    return bool(
+        sample.correlation[first, copy] > 0
+        and abs(sample.scales[copy] - scale) <= 1e-9 * scale
+        and abs(sample.means[copy] - sample.means[first]) <= 1e-9 * scale
+    )
+
+
+def _dependence(
+    names: Sequence[str],
+    scales: FloatArray,
+    cholesky: PivotedCholesky,
+    severity: Severity,
+    rows: bool,
+) -> Finding:
+    """The smallest set of columns that the factorisation shows to be dependent."""
+    dependent = [names[k] for k in cholesky.pivots[cholesky.rank :]]
+    smallest = smallest_relation(cholesky.null_vectors(cholesky.rank, limit=MAX_RELATIONS))
+    columns = tuple(names[k] for k in (smallest.column, *smallest.others))
+    drop = [names[smallest.column]] if len(dependent) == 1 else dependent
+    many = f" ({len(dependent)} columns too many in all)" if len(dependent) > 1 else ""
+    cures = [Cure("drop", drop, _leaves(drop))] if len(names) - len(drop) >= 2 else []
+    if rows and severity == "error":
+        cures += SHRINK
+    return Finding(
+        "linear-dependence",
+        severity,
+        columns,
+        f"columns {list_names(columns)} are linearly dependent: "
+        f"{_equation(names, scales, smallest)}{many}",
+        tuple(cures),
+    )
+
+
+def _equation(names: Sequence[str], scales: FloatArray, relation: Relation) -> str:
+    """The dependence in the units of the data."""
+    terms = []
+    for other, coefficient in list(zip(relation.others, relation.coefficients, strict=True))[:5]:
+        weight = coefficient * scales[relation.column] / scales[other]
+        terms.append(f"{weight:+.4g}·{names[other]!r}")
+    if len(relation.others) > 5:
+        terms.append(f"… {len(relation.others) - 5} more terms")
+    return f"{names[relation.column]!r} = constant {' '.join(terms)}"
+
+
+def _near_dependence(names: Sequence[str], cholesky: PivotedCholesky, rows: bool) -> Finding:
+    """Columns that all but determine one another."""
+    columns = _nearly_dependent(names, cholesky)
+    condition = 1 / cholesky.reciprocal_condition
+    cures = (Cure("drop", [columns[0]], "leaves it out"),) if len(names) > 2 else ()
+    return Finding(
+        "near-singular",
+        "warning",
+        columns,
+        f"the correlation matrix is nearly singular (condition number {condition:.1e}): "
+        f"{columns[0]!r} is almost determined by {list_names(columns[1:])}",
+        (*cures, *SHRINK) if rows else cures,
+    )
+
+
+def determined_columns(names: Sequence[str], correlation: FloatArray) -> tuple[str, ...]:
+    """The column that others come closest to determining, and those others."""
+    return _nearly_dependent(names, PivotedCholesky.of(correlation))
+
+
+def _nearly_dependent(names: Sequence[str], cholesky: PivotedCholesky) -> tuple[str, ...]:
+    vector = cholesky.null_vectors(len(names) - 1, limit=1)[0]
+    relation = Relation.of(vector, negligible=INVOLVED)
+    return tuple(names[k] for k in (relation.column, *relation.others))
+
+
+def _indefinite(
+    names: Sequence[str], correlation: FloatArray, cholesky: PivotedCholesky
+) -> Finding:
+    """A given matrix that no data can have."""
+    columns = tuple(names[k] for k in cholesky.pivots[cholesky.rank :])
+    smallest = eigvalsh(correlation, subset_by_index=[0, 0])[0]
+    return Finding(
+        "indefinite",
+        "error",
+        columns,
+        f"the matrix is not positive semidefinite (smallest eigenvalue {smallest:.2g} on the "
+        f"correlation scale, seen at {list_names(columns)}), so that no data can have it. Matrices "
+        "computed pair by pair or rounded to few digits look like this: compute it from complete "
+        "rows, or give more digits",
+    )

@@ -1,4 +1,4 @@
-"""Means, scales and correlation matrix of a sample: plain, regularised, pooled or inverted.
+"""Means, scales and correlation matrix of a sample: regularised, pooled, inverted or given.
 
 Everything is done on the correlation scale. A column is divided by a power of two near its largest
 value before anything is squared, so that columns of size 1e-150 and 1e150 can stand side by side,
@@ -9,28 +9,40 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
-from scipy.linalg.blas import dsyrk
 
-from qwo.device import present_module, to_host
-from qwo.errors import ArgumentError
+from qwo.errors import (
+    ArgumentError,
+    CovarianceError,
+    MissingValuesError,
+    NonNumericError,
+    SampleSizeError,
+    ShapeError,
+    list_names,
+)
+from qwo.moments.arrays import table_of
+from qwo.moments.dependence import PivotedCholesky
 from qwo.types import FloatArray
 
 BLOCK_ENTRIES = 1 << 16
-"""Entries of the centred copy that is alive at a time: half a megabyte, to stay in the cache."""
-
-DEVICE_ENTRIES = 1 << 25
-"""Entries that go to a device at a time: a quarter of a gigabyte."""
-
-MIN_BLOCK_ROWS = 256
-"""Fewer rows than this would make the matrix product of a wide table wait for memory."""
+"""Entries of a matrix that are copied at a time."""
 
 WIDE_ROW = 4096
 """Entries from which on the length of a row costs nothing."""
+
+BLOCK_ROWS = 64
+"""Rows that are compared with columns at a time."""
+
+SYMMETRY_TOLERANCE = 1e-8
+"""How far entries that should agree may differ, and |r| exceed 1, by rounding of the input."""
+
+MIN_SAMPLES = 3
+"""Any two points lie on a line: a correlation takes three to say anything."""
 
 SAFE = 1e100
 """Sums of squares of values between 1/SAFE and SAFE neither overflow nor vanish."""
@@ -70,80 +82,6 @@ def finite_extremes(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     return low, np.fmax.reduce(finite, axis=0, initial=-np.inf)
 
 
-def sample_moments(
-    values: FloatArray, bounds: tuple[FloatArray, FloatArray] | None = None
-) -> Sample:
-    """Maximum-likelihood moments (divisor N) of finite columns, none of them constant.
-
-    One pass: deviations from the mean of the first block, whose own mean is taken off at the end.
-    What that costs in digits is bounded by the share of the first block in the rows. Values are
-    scaled by powers of two, which changes no digit, where squares could leave the range of float64.
-
-    Parameters
-    ----------
-    values : ndarray of shape (N, n)
-        The data.
-    bounds : pair of ndarray, optional
-        The `extremes` of the values, if they are known already.
-    """
-    n_rows, n_columns = values.shape
-    low, high = extremes(values) if bounds is None else bounds
-    largest = np.maximum(np.abs(low), np.abs(high))
-    safe = largest.max() < SAFE and (high - low).min() > 1 / SAFE
-    unit = np.ones(n_columns) if safe else power_of_two(largest)
-    blocks = _blocks(values)
-    shift = (blocks[0] / unit).mean(axis=0)
-    spread = unit if safe else power_of_two(np.maximum(high / unit - shift, shift - low / unit))
-    buffer = np.empty_like(blocks[0], order="C")
-    ones = np.ones(len(blocks[0]))
-    total = np.zeros(n_columns)
-    scatter = np.zeros((n_columns, n_columns), order="F")
-    if safe and present_module() is not np:
-        total, scatter = _sums_elsewhere(values, shift, present_module())
-        blocks = []
-    for block in blocks:
-        centred = buffer[: len(block)]
-        if safe:
-            np.subtract(block, shift, out=centred)
-        else:
-            np.divide(block, unit, out=centred)
-            centred -= shift
-            centred /= spread
-        total += ones[: len(block)] @ centred
-        # A C-ordered block is its transpose in Fortran's eyes: no copy is made for BLAS.
-        scatter = dsyrk(1.0, centred.T, beta=1.0, c=scatter, lower=1, overwrite_c=1)
-
-    offset = total / n_rows
-    scatter = dsyrk(-float(n_rows), offset[:, None], beta=1.0, c=scatter, lower=1, overwrite_c=1)
-    spans, correlation = split_covariance(mirror_lower(scatter))
-    return Sample(
-        n_samples=float(n_rows),
-        means=(shift + offset * spread) * unit,
-        scales=spans / math.sqrt(n_rows) * spread * unit,
-        correlation=correlation,
-    )
-
-
-def _sums_elsewhere(
-    values: FloatArray, shift: FloatArray, xp: Any
-) -> tuple[FloatArray, FloatArray]:
-    """Sums of deviations from a shift, and of their products, by another array module."""
-    n_rows, n_columns = values.shape
-    total, scatter = xp.zeros(n_columns), xp.zeros((n_columns, n_columns))
-    rows = max(DEVICE_ENTRIES // n_columns, 1)
-    for start in range(0, n_rows, rows):
-        centred = xp.asarray(values[start : start + rows]) - xp.asarray(shift)
-        total += centred.sum(axis=0)
-        scatter += centred.T @ centred
-    return to_host(total), to_host(scatter).T
-
-
-def _blocks(values: FloatArray) -> list[FloatArray]:
-    """Views of consecutive rows that fit the cache."""
-    rows = max(BLOCK_ENTRIES // max(values.shape[1], 1), MIN_BLOCK_ROWS)
-    return [values[start : start + rows] for start in range(0, len(values), rows)]
-
-
 def standardized(values: FloatArray, sample: Sample) -> FloatArray:
     """The sample's columns with mean 0 and standard deviation 1."""
     unit = power_of_two(np.maximum(np.abs(sample.means), sample.scales))
@@ -177,8 +115,13 @@ def regularized(values: FloatArray, sample: Sample, estimator: str | Any) -> Sam
             f"covariance_estimator {estimator!r} has no covariance_ after fit; wanted an estimator "
             "that leaves one"
         )
-    covariance = np.array(fitted.covariance_, dtype=np.float64)
+    covariance = _checked(fitted.covariance_, values.shape[1], estimator)
     location = np.asarray(getattr(fitted, "location_", 0.0), dtype=np.float64)
+    if location.shape not in ((), (values.shape[1],)) or not np.isfinite(location).all():
+        raise ArgumentError(
+            f"covariance_estimator {estimator!r} gives location_ as {location!r}; wanted "
+            f"{values.shape[1]} numbers"
+        )
     spans, correlation = split_covariance(covariance)
     return Sample(
         n_samples=sample.n_samples,
@@ -186,6 +129,24 @@ def regularized(values: FloatArray, sample: Sample, estimator: str | Any) -> Sam
         scales=sample.scales * spans,
         correlation=correlation,
     )
+
+
+def _checked(given: Any, size: int, estimator: str | Any) -> FloatArray:
+    """The covariance matrix that an estimator made, if it is one by its looks."""
+    try:
+        covariance = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        covariance = np.empty(0)
+    wrong = ""
+    if covariance.shape != (size, size):
+        wrong = f"shape {np.shape(given)}; wanted ({size}, {size})"
+    elif not np.isfinite(covariance).all():
+        wrong = f"{(~np.isfinite(covariance)).sum()} missing or infinite entries; wanted numbers"
+    elif (np.diagonal(covariance) <= 0).any():
+        wrong = f"a diagonal entry of {np.diagonal(covariance).min():g}; wanted them above 0"
+    if wrong:
+        raise CovarianceError(f"covariance_estimator {estimator!r} made a matrix with {wrong}")
+    return covariance
 
 
 def estimator_name(estimator: str | Any) -> str:
@@ -266,3 +227,134 @@ def _named_estimator(estimator: str | Any) -> Any:
 
         return OAS(assume_centered=True, store_precision=False)
     return estimator
+
+
+def sample_from_covariance(
+    matrix: Any, n_samples: float | None, names: Sequence[object] | None, means: Any
+) -> tuple[tuple[str, ...], Sample]:
+    """Names and moments of a given covariance or correlation matrix."""
+    labels, covariance = _symmetric(matrix, names, "covariance")
+    size = sample_size(n_samples)
+    centre = np.full(len(labels), np.nan) if means is None else _numbers(means, "means")
+    if centre.shape != (len(labels),):
+        raise ShapeError(f"means has shape {centre.shape}; wanted ({len(labels)},)")
+    scales, correlation = split_covariance(covariance)
+    check_bounds(labels, correlation)
+    return labels, Sample(size, centre, scales, correlation)
+
+
+def sample_from_precision(
+    matrix: Any, n_samples: float | None, names: Sequence[object] | None
+) -> tuple[tuple[str, ...], Sample]:
+    """Names and moments of a given inverse covariance matrix."""
+    labels, precision = _symmetric(matrix, names, "precision")
+    size = sample_size(n_samples)
+    units, scaled = split_covariance(precision)
+    covariance = inverse(scaled)
+    if covariance is None:
+        cholesky = PivotedCholesky.of(scaled)
+        columns = [labels[k] for k in cholesky.pivots[cholesky.rank :]]
+        raise CovarianceError(
+            "the precision matrix is not positive definite, so that it has no inverse "
+            f"(seen at {list_names(columns)}); check it, or give a covariance matrix",
+            columns,
+        )
+    spans, correlation = split_covariance(covariance)
+    return labels, Sample(size, np.full(len(labels), np.nan), spans / units, correlation)
+
+
+def _symmetric(
+    matrix: Any, names: Sequence[object] | None, kind: str
+) -> tuple[tuple[str, ...], FloatArray]:
+    """Names and a fresh copy of a square, symmetric, finite matrix with a positive diagonal."""
+    table = table_of(matrix, names)
+    if table.refused:
+        refused = [column.name for column in table.refused]
+        raise NonNumericError(
+            f"the {kind} matrix has entries that are not real numbers in {list_names(refused)} "
+            f"({table.refused[0].reason})",
+            refused,
+        )
+    values = np.array(table.values, order="C")
+    if values.shape[0] != values.shape[1] or len(values) < 2:
+        raise ShapeError(
+            f"the {kind} matrix has shape {values.shape}; wanted it square and 2 × 2 at least"
+        )
+    check_matrix(table.names, values, kind)
+    return table.names, mirror_lower(values)
+
+
+def check_matrix(names: tuple[str, ...], values: FloatArray, kind: str) -> None:
+    """See that a matrix is finite and symmetric and has a positive diagonal."""
+    _check_entries(names, values, kind)
+    _check_symmetry(names, values, kind)
+
+
+def _check_entries(names: tuple[str, ...], values: FloatArray, kind: str) -> None:
+    finite = np.isfinite(values).all(axis=0)
+    if not finite.all():
+        wrong = [names[k] for k in np.flatnonzero(~finite)]
+        raise MissingValuesError(
+            f"the {kind} matrix has missing or infinite entries in {list_names(wrong)}", wrong
+        )
+    diagonal = np.diagonal(values)
+    if (diagonal <= 0).any():
+        places = np.flatnonzero(diagonal <= 0)
+        wrong = [names[k] for k in places]
+        raise CovarianceError(
+            f"the diagonal of the {kind} matrix must be positive; it is "
+            f"{diagonal[places[0]]:g} for "
+            f"{list_names(wrong)}. A variable without variance must be left out",
+            wrong,
+        )
+
+
+def _check_symmetry(names: tuple[str, ...], values: FloatArray, kind: str) -> None:
+    size = np.sqrt(np.diagonal(values))
+    for start in range(0, len(values), BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
+        gap = np.abs(values[block] - values[:, block].T) / size / size[block, None]
+        row, j = np.unravel_index(int(gap.argmax()), gap.shape)
+        if gap[row, j] > SYMMETRY_TOLERANCE:
+            i = start + row
+            raise CovarianceError(
+                f"the {kind} matrix is not symmetric: {values[i, j]:g} for ({names[i]!r}, "
+                f"{names[j]!r}), but {values[j, i]:g} for ({names[j]!r}, {names[i]!r}). If one "
+                "triangle is left blank, fill it in",
+                (names[i], names[j]),
+            )
+
+
+def check_bounds(names: tuple[str, ...], correlation: FloatArray) -> None:
+    """See that no correlation is beyond 1."""
+    for i, row in enumerate(correlation):
+        j = int(np.abs(row).argmax())
+        if abs(row[j]) > 1 + SYMMETRY_TOLERANCE:
+            raise CovarianceError(
+                f"the matrix gives {names[i]!r} and {names[j]!r} a correlation of {row[j]:.6g}, "
+                "beyond 1, so that no data can have it",
+                (names[i], names[j]),
+            )
+
+
+def _numbers(values: Any, name: str) -> FloatArray:
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{name} is {values!r}; wanted numbers") from error
+
+
+def sample_size(n_samples: float | None) -> float:
+    """N as a float; infinity stands for the exact matrix of a distribution."""
+    if n_samples is None:
+        return math.inf
+    try:
+        size = float(n_samples)
+    except (TypeError, ValueError):
+        size = math.nan
+    if not size >= MIN_SAMPLES:
+        raise SampleSizeError(
+            f"n_samples is {n_samples!r}; wanted a number from {MIN_SAMPLES} up, or None if the "
+            "matrix is exact"
+        )
+    return size

@@ -6,30 +6,27 @@ tree depends on the number of partitions alone, so that the result is the same o
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
+from qwo.blas import one_blas_thread
 from qwo.errors import ArgumentError, ShapeError
-from qwo.moments.arrays import (
-    Columns,
-    RefusedColumn,
-    Table,
-    column_names,
-    default_names,
-    select_columns,
-    selected,
-    table_from_array,
-)
-from qwo.moments.frames import table_from_frame
-from qwo.moments.partial import PartialSums, check_weights, partial_sums
-from qwo.moments.streaming import RowPolicy, StreamSurvey, survey_sums
+from qwo.moments.arrays import RefusedColumn, Rows, rows_of_table, table_of
+from qwo.moments.columns import default_names
+from qwo.moments.partial import PartialSums, check_weights
 from qwo.optional import optional_module
-from qwo.types import FloatArray
 
 FAN_IN = 8
 """How many sums are merged at a time."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Total:
+    """Sums over rows, and the columns that are not numbers."""
+
+    sums: PartialSums
+    refused: tuple[RefusedColumn, ...]
 
 
 def is_dask(data: Any) -> bool:
@@ -38,41 +35,7 @@ def is_dask(data: Any) -> bool:
     return package.startswith("dask") and hasattr(data, "__dask_graph__")
 
 
-def survey_dask(
-    data: Any,
-    names: Any = None,
-    *,
-    columns: Columns = None,
-    drop: Columns = None,
-    missing: RowPolicy = "raise",
-    weights: str | int | None = None,
-) -> StreamSurvey:
-    """Audit and moments of a Dask array or data frame, computed where its partitions are."""
-    dask = optional_module("dask", "Dask collections need", "qwo[cluster]")
-    if missing not in ("raise", "drop"):
-        raise ArgumentError(
-            f"missing is {missing!r}, but Dask collections take 'raise' or 'drop'; EM goes over "
-            "the data many times: pass data.compute()"
-        )
-    given, parts = _partitions(data, names)
-    chosen = select_columns(given, columns, drop)
-    weight = None if weights is None else select_columns(given, [weights], None)[0]
-    labels = column_names(given[k] for k in chosen if k != weight)
-    wanted = [k for k in chosen if k != weight]
-    sums = [
-        dask.delayed(_sums, pure=True)(part, given, wanted, weight, missing == "raise")
-        for part in parts
-    ]
-    while len(sums) > 1:
-        sums = [
-            dask.delayed(_merged, pure=True)(sums[start : start + FAN_IN])
-            for start in range(0, len(sums), FAN_IN)
-        ]
-    [total] = dask.compute(*sums)
-    return survey_sums(labels, total, missing)
-
-
-def _partitions(data: Any, names: Any) -> tuple[list[str], list[Any]]:
+def partitions(data: Any, names: Sequence[object] | None) -> tuple[list[str], list[Any]]:
     """Names of all columns, and the partitions as delayed objects, none of them computed."""
     if hasattr(data, "columns"):
         own = [str(name) for name in data.columns]
@@ -91,43 +54,46 @@ def _partitions(data: Any, names: Any) -> tuple[list[str], list[Any]]:
     return labels, parts
 
 
-def _sums(
-    part: Any, names: list[str], wanted: list[int], weight: int | None, keep_bounds: bool
-) -> PartialSums:
-    """The sums over one partition."""
-    array = isinstance(part, np.ndarray)
-    table = table_from_array(part, names) if array else table_from_frame(part, names)
-    weights = None
-    if weight is not None:
-        column = selected(table, [names[weight]], None)
-        if column.refused:
-            reason = column.refused[0].reason
-            raise ArgumentError(f"the weights in {names[weight]!r} are {reason}")
-        weights = check_weights(column.values[:, 0], f"column {names[weight]!r}")
-    columns, refused = _full(table, [names[k] for k in wanted])
-    sums = partial_sums(columns, weights, keep_bounds=keep_bounds)
-    return replace(sums, seen=replace(sums.seen, refused=refused))
-
-
-def _full(table: Table, names: list[str]) -> tuple[FloatArray, tuple[RefusedColumn, ...]]:
-    """The columns of these names as rows of an array, NaN where they are not numbers."""
-    refused = {column.name: column for column in table.refused if column.name in names}
-    if not refused and list(table.names) == names:
-        return table.values.T, ()
-    places = {name: k for k, name in enumerate(table.names)}
-    columns = np.full((len(names), len(table.values)), np.nan)
-    for row, name in enumerate(names):
-        if name not in refused:
-            columns[row] = table.values[:, places[name]]
-    return columns, tuple(refused.values())
-
-
-def _merged(parts: list[PartialSums]) -> PartialSums:
-    """The sums over several partitions, which are left as they are."""
-    total = replace(parts[0], scatter=parts[0].scatter.copy(order="F"))
-    for part in parts[1:]:
-        own = total.weight == 0
-        total = total.merged(part)
-        if own:
-            total = replace(total, scatter=total.scatter.copy(order="F"))
+def sum_partitions(
+    parts: list[Any], given: list[str], wanted: list[int], weight: int | None
+) -> Total:
+    """The sums over all partitions, each computed where it is."""
+    dask = optional_module("dask", "Dask collections need", "qwo[cluster]")
+    sums = [
+        dask.delayed(_sums, pure=True)(part, given, wanted, weight, k == 0)
+        for k, part in enumerate(parts)
+    ]
+    while len(sums) > 1:
+        sums = [
+            dask.delayed(_merged, pure=True)(sums[start : start + FAN_IN])
+            for start in range(0, len(sums), FAN_IN)
+        ]
+    [total] = dask.compute(*sums)
+    assert isinstance(total, Total)
     return total
+
+
+def _sums(part: Any, names: list[str], wanted: list[int], weight: int | None, first: bool) -> Total:
+    """The sums over one partition; those of the first keep rows."""
+    table = table_of(part, names)
+    rows = rows_of_table(table, [names[k] for k in wanted])
+    if weight is not None:
+        rows = with_weights(rows, rows_of_table(table, [names[weight]]), names[weight])
+    with one_blas_thread():
+        sums = PartialSums(len(wanted), keep=first).add(rows.values, rows.weights).close()
+    return Total(sums, rows.refused)
+
+
+def with_weights(rows: Rows, column: Rows, name: str) -> Rows:
+    """Rows with the weights in another column."""
+    if column.refused:
+        raise ArgumentError(f"the weights in {name!r} are {column.refused[0].reason}")
+    return replace(rows, weights=check_weights(column.values[:, 0], f"column {name!r}"))
+
+
+def _merged(parts: list[Total]) -> Total:
+    """The sums over several partitions, which are left as they are."""
+    total = PartialSums(parts[0].sums.n_columns)
+    for part in parts:
+        total.merge(part.sums)
+    return Total(total, next((part.refused for part in parts if part.refused), ()))

@@ -12,16 +12,32 @@ Roland 2008, scheme S3) and taken back where the likelihood falls, so that it ne
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from qwo.blas import blas_threads_for
-from qwo.moments.covariance import Sample, inverse, mirror_lower, split_covariance
-from qwo.moments.patterns import CHUNK_ENTRIES, PatternGroup, group_patterns
-from qwo.types import FloatArray
+from qwo.blas import one_blas_thread
+from qwo.errors import Cure, list_names
+from qwo.moments.audit import (
+    MissingCounts,
+    determined_columns,
+    inspect_correlation,
+    inspect_size,
+    inspect_spread,
+)
+from qwo.moments.covariance import (
+    Sample,
+    finite_extremes,
+    inverse,
+    mirror_lower,
+    split_covariance,
+)
+from qwo.moments.findings import Finding
+from qwo.types import FloatArray, Indices, Mask
 
 Status = Literal["converged", "iterations", "singular"]
 
@@ -36,6 +52,68 @@ LIKELIHOOD_TOLERANCE = 1e-10
 
 SINGULAR = 1e-8
 """Conditional variance of a standardised column that the likelihood no longer tells from 0."""
+
+
+CHUNK_ENTRIES = 1 << 20
+"""Entries of the stack of small matrices that is alive at a time: eight megabytes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PatternGroup:
+    """Patterns with the same number m of missing values, and the rows that have them.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (P, m)
+        The missing columns of each pattern.
+    counts : ndarray of shape (P,)
+        How many rows have it.
+    rows : ndarray of shape (R,)
+        Those rows, pattern after pattern.
+    owners : ndarray of shape (R,)
+        The pattern of each row.
+    """
+
+    columns: Indices
+    counts: FloatArray
+    rows: Indices
+    owners: Indices
+
+    def blocks(self, matrix: FloatArray) -> FloatArray:
+        """The stack of submatrices at the missing columns: shape (P, m, m)."""
+        block: FloatArray = matrix[self.columns[:, :, None], self.columns[:, None, :]]
+        return block
+
+
+def group_patterns(missing: Mask) -> list[PatternGroup]:
+    """The groups of all rows with missing values, cut so that the stack of each fits the memory."""
+    affected = np.flatnonzero(missing.any(axis=1))
+    packed = np.packbits(missing[affected], axis=1)
+    _, first, owner = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+    owner = owner.reshape(-1)
+    patterns = missing[affected[first]]
+    sizes = patterns.sum(axis=1)
+    groups: list[PatternGroup] = []
+    for size in np.unique(sizes):
+        places = np.flatnonzero(sizes == size)
+        number = np.full(len(patterns), -1)
+        number[places] = np.arange(len(places))
+        columns = np.nonzero(patterns[places])[1].reshape(len(places), size)
+        mine = np.flatnonzero(number[owner] >= 0)
+        mine = mine[np.argsort(number[owner[mine]], kind="stable")]
+        groups.extend(_cut(columns, affected[mine], number[owner[mine]]))
+    return groups
+
+
+def _cut(columns: Indices, rows: Indices, owners: Indices) -> Iterator[PatternGroup]:
+    """Runs of rows whose small matrices, one for each row at worst, make up a chunk."""
+    most = max(CHUNK_ENTRIES // max(columns.shape[1] ** 2, 1), 1)
+    for start in range(0, len(rows), most):
+        part = owners[start : start + most]
+        seen, local, counts = np.unique(part, return_inverse=True, return_counts=True)
+        yield PatternGroup(
+            columns[seen], counts.astype(np.float64), rows[start : start + most], local.reshape(-1)
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,7 +262,7 @@ def fit_em(values: FloatArray) -> EmFit:
     """
     units, scores = _scores(values)
     data = _IncompleteData(scores)
-    with blas_threads_for(scores.size * data.n_columns):
+    with one_blas_thread():
         parameters, loglik, status = _maximise(data)
         information = data.information(parameters)
     sample = Sample(
@@ -211,6 +289,7 @@ def effective_size(information: FloatArray) -> float:
 
 def _scores(values: FloatArray) -> tuple[Sample, FloatArray]:
     """Columns standardised by their available values, and the moments that do it."""
+    values = np.ascontiguousarray(values)  # whose layout must not matter
     finite = np.isfinite(values)
     unit = np.where(finite, np.abs(values), 0.0).max(axis=0)  # squares stay within float64
     scores = np.where(finite, values, np.nan) / unit
@@ -261,3 +340,109 @@ def _extrapolated(zeroth: _Parameters, first: _Parameters, second: _Parameters) 
     length = -max(float(np.linalg.norm(change)) / bend, 1.0) if bend > 0 else -1.0
     point = stacked[0] - 2 * length * change + length**2 * curvature
     return _Parameters(point[0], mirror_lower(np.ascontiguousarray(point[1:])))
+
+
+def survey_incomplete(
+    values: FloatArray, counts: MissingCounts
+) -> tuple[list[Finding], Sample | None]:
+    """Findings and maximum-likelihood moments of a table with missing values.
+
+    Infinite values count as missing, and rows without any value are left out. The moments are None
+    if errors stood in the way.
+    """
+    names = counts.names
+    values = np.where(np.isfinite(values), values, np.nan)
+    values = values[~np.isnan(values).all(axis=1)]
+    findings = [*_inspect_columns(counts), *inspect_size(len(values), counts.n_rows - len(values))]
+    findings += inspect_spread(names, *finite_extremes(values))
+    findings += _inspect_width(names, len(values))
+    if len(names) < 2 or any(finding.severity == "error" for finding in findings):
+        return findings, None
+    fit = fit_em(values)
+    findings = [_estimated(counts, fit), *findings, *_inspect_pairs(names, values)]
+    findings += _inspect_fit(names, fit)
+    return findings, fit.sample
+
+
+def _inspect_columns(counts: MissingCounts) -> Iterator[Finding]:
+    """Columns of which nothing is known."""
+    left = len(counts.names) - len(counts.empty)
+    if counts.empty:
+        yield Finding(
+            "missing-values",
+            "error",
+            counts.empty,
+            f"columns without any value: {list_names(counts.empty)}",
+            (Cure("drop", list(counts.empty), "leaves them out"),) if left >= 2 else (),
+        )
+
+
+def _inspect_width(names: Sequence[str], n_rows: int) -> Iterator[Finding]:
+    """Tables with too few rows for a maximum of the likelihood to exist."""
+    if n_rows <= len(names):
+        yield Finding(
+            "wide",
+            "error",
+            (),
+            f"there are {len(names)} variables but only {n_rows} rows with values, and EM needs "
+            "more rows than variables; leave variables out, or fill in values",
+        )
+
+
+def _estimated(counts: MissingCounts, fit: EmFit) -> Finding:
+    """What EM made of the missing values."""
+    infinite = "; infinite values count as missing" if counts.infinite.any() else ""
+    empty = counts.n_rows - fit.n_rows
+    left_out = f"; rows without any value, left out: {empty}" if empty else ""
+    return Finding(
+        "missing-values",
+        "warning",
+        counts.affected,
+        f"{counts}incomplete{infinite}{left_out}. EM uses what they have: effective sample size "
+        f"{fit.sample.n_samples:.0f} of {counts.n_rows} rows, right if values are missing at "
+        "random",
+    )
+
+
+def _inspect_pairs(names: Sequence[str], values: FloatArray) -> Iterator[Finding]:
+    """Pairs of columns that no row has both of."""
+    present = (~np.isnan(values)).astype(np.float64)
+    first, second = np.nonzero(np.triu(present.T @ present == 0, 1))
+    if len(first):
+        ends = zip(first.tolist(), second.tolist(), strict=True)
+        pairs = [f"{names[i]!r} and {names[j]!r}" for i, j in ends]
+        more = f" and {len(pairs) - 5} more pairs" if len(pairs) > 5 else ""
+        yield Finding(
+            "unpaired",
+            "warning",
+            tuple(names[k] for k in sorted({*first.tolist(), *second.tolist()})),
+            f"no row has values of both {', of both '.join(pairs[:5])}{more}: nothing shows "
+            "whether they depend on each other given the rest, and an edge between them, or its "
+            "absence, means nothing; leave one of each pair out",
+        )
+
+
+def _inspect_fit(names: Sequence[str], fit: EmFit) -> Iterator[Finding]:
+    """How EM ended, and the correlation matrix that it found."""
+    if fit.status == "iterations":
+        yield Finding(
+            "no-convergence",
+            "warning",
+            (),
+            f"EM did not settle within {len(fit.loglik)} passes over the data: some moments are "
+            "hardly determined; leave out columns with many missing values",
+        )
+    complete = dataclasses.replace(fit.sample, n_samples=float(fit.n_rows))
+    if fit.status == "singular":
+        columns = determined_columns(names, fit.sample.correlation)
+        yield Finding(
+            "linear-dependence",
+            "error",
+            columns,
+            f"the likelihood grows without bound as {columns[0]!r} becomes determined by "
+            f"{list_names(columns[1:])}: they are linearly dependent, or too few rows have values "
+            "of them all",
+            (Cure("missing", "drop", "leaves incomplete rows out"),),
+        )
+    else:
+        yield from inspect_correlation(names, complete)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import html
 import os
 import sys
 import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from qwo.errors import (
     ConstantColumnError,
     CovarianceError,
+    Cure,
     DataWarning,
     DuplicateColumnError,
     InputError,
@@ -20,6 +23,9 @@ from qwo.errors import (
     NonNumericError,
     SampleSizeError,
     ShapeError,
+    Wording,
+    python_wording,
+    worded_cures,
 )
 
 Code = Literal[
@@ -30,6 +36,7 @@ Code = Literal[
     "constant",
     "nearly-constant",
     "duplicate",
+    "near-duplicate",
     "linear-dependence",
     "near-singular",
     "indefinite",
@@ -37,7 +44,17 @@ Code = Literal[
     "unpaired",
     "no-convergence",
     "non-gaussian",
+    "codes",
+    "identifier",
+    "sentinel",
+    "repeated-rows",
+    "serial",
+    "range",
+    "index",
 ]
+Severity = Literal["error", "warning", "note"]
+Kind = Literal["continuous", "ordinal", "nominal", "binary"]
+"""What the values of a column seem to be."""
 
 _ERRORS: dict[Code, type[InputError]] = {
     "non-numeric": NonNumericError,
@@ -65,20 +82,37 @@ class Finding:
     columns : tuple of str
         The variables concerned.
     message : str
-        What was seen, where, and what to do.
+        What was seen, and where.
+    cures : tuple of Cure
+        Options that help, each by itself; each front end words them with its own names.
     """
 
     code: Code
-    severity: Literal["error", "warning", "note"]
+    severity: Severity
     columns: tuple[str, ...]
     message: str
+    cures: tuple[Cure, ...] = ()
+
+    def worded(self, wording: Wording = python_wording) -> str:
+        """The message and the cures, as a front end spells them."""
+        cures = worded_cures(self.cures, wording)
+        return f"{self.message}. {cures}" if cures else self.message
 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """All that an inspection of the input found, in order of discovery."""
+    """All that an inspection of the input found, in order of discovery.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+        What was found.
+    types : mapping from str to {"continuous", "ordinal", "nominal", "binary"}
+        What the values of each column seem to be, by their types and by how many differ.
+    """
 
     findings: tuple[Finding, ...]
+    types: Mapping[str, Kind] = field(default_factory=dict)
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -95,6 +129,22 @@ class Audit:
         """Findings that are worth knowing; nothing is wrong."""
         return tuple(finding for finding in self.findings if finding.severity == "note")
 
+    @property
+    def cures(self) -> tuple[Cure, ...]:
+        """What cures the errors: all columns to leave out in one, then the other options."""
+        found = [cure for finding in self.errors for cure in finding.cures]
+        drops = [cure for cure in found if cure.option == "drop"]
+        columns = list(dict.fromkeys(name for cure in drops for name in cure.value))
+        if len(drops) > 1:
+            drops = [Cure("drop", columns, "leaves out what cannot be used")]
+        if self.types and len(self.types) - len(columns) < 2:
+            drops = []
+        different: list[Cure] = []
+        for cure in [*drops, *(cure for cure in found if cure.option != "drop")]:
+            if cure not in different:
+                different.append(cure)
+        return tuple(different)
+
     def raise_errors(self) -> None:
         """Raise what is wrong as one `InputError`, if anything is.
 
@@ -105,18 +155,28 @@ class Audit:
         if errors:
             first = errors[0]
             message = "\n".join(finding.message for finding in errors)
-            raise _ERRORS[first.code](message, first.columns)
+            raise _ERRORS.get(first.code, InputError)(message, first.columns, self.cures)
 
     def enforce(self) -> None:
         """Raise what is wrong as one `InputError`, or else warn of what is doubtful."""
         self.raise_errors()
         for finding in self.warnings:
-            warnings.warn(finding.message, DataWarning, stacklevel=_callers_level())
+            warnings.warn(finding.worded(), DataWarning, stacklevel=_callers_level())
 
     def __str__(self) -> str:
         if not self.findings:
             return "nothing to report"
-        return "\n".join(f"{finding.severity}: {finding.message}" for finding in self.findings)
+        return "\n".join(f"{finding.severity}: {finding.worded()}" for finding in self.findings)
+
+    def _repr_html_(self) -> str:
+        if not self.findings:
+            return "<p>The audit found nothing to report.</p>"
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{finding.severity}</th>"
+            f"<td style='text-align:left'>{html.escape(finding.worded())}</td></tr>"
+            for finding in self.findings
+        )
+        return f"<table>{rows}</table>"
 
 
 def _callers_level() -> int:

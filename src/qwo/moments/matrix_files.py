@@ -14,11 +14,17 @@ from os import PathLike
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
 from qwo.errors import FileFormatError, SampleSizeError, ShapeError
-from qwo.moments.arrays import Columns, column_names, is_number, select_columns, short
-from qwo.moments.files import CsvFormat, existing_file, guess_separator, split_line
+from qwo.moments.arrays import is_number, short
+from qwo.moments.columns import Columns, column_names, select_columns
+from qwo.moments.text_files import (
+    CsvFormat,
+    existing_file,
+    guess_separator,
+    read_chunks,
+    split_line,
+)
 from qwo.types import FloatArray
 
 MATRIX_SUFFIXES = (".cov", ".corr", ".cor")
@@ -96,10 +102,7 @@ def read_matrix(
 
 def _lines(file: Path) -> list[_Line]:
     """The lines of the matrix, without blank ones, comments and what follows in other sections."""
-    if file.is_dir():
-        raise FileFormatError(f"{file} is a folder; wanted a text file with a matrix")
-    with pa.input_stream(str(file)) as stream:
-        content = stream.read()
+    content = b"".join(read_chunks(file, 1 << 20))
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -2,37 +2,84 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
+import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Any, Self, Unpack
 
+import numpy as np
 import numpy.typing as npt
 
-from qwo.moments.arrays import Columns
-from qwo.moments.audit import Missing
-from qwo.moments.estimation import Estimate
-from qwo.moments.matrices import sample_from_covariance, sample_from_precision
-from qwo.moments.pieces import find_pieces
-from qwo.moments.record import MomentsRecord
+from qwo.blas import one_blas_thread
+from qwo.errors import (
+    ArgumentError,
+    CovarianceError,
+    FileFormatError,
+    InputError,
+    MergeError,
+    ShapeError,
+    list_names,
+)
+from qwo.files import whole_file
+from qwo.moments.arrays import is_frame
+from qwo.moments.audit import inspect_correlation, survey
+from qwo.moments.columns import Columns, column_names, select_columns
+from qwo.moments.covariance import (
+    Sample,
+    check_bounds,
+    check_matrix,
+    estimator_name,
+    pooled,
+    sample_from_covariance,
+    sample_from_precision,
+    sample_size,
+)
+from qwo.moments.distributed import is_dask
+from qwo.moments.findings import Audit
+from qwo.moments.partial import PartialSums, Watch
 from qwo.moments.source import (
+    Estimate,
     ReadArguments,
     ReadOptions,
-    estimate_file,
-    estimate_frame,
+    RowPolicy,
+    estimate,
     estimate_matrix,
-    estimate_pieces,
-    estimate_source,
     is_matrix,
+    new_rows,
 )
-from qwo.moments.storage import is_archive
-from qwo.moments.streaming import RowPolicy, Watch, Weights
-from qwo.moments.transforms import Transform
-from qwo.moments.updating import updated_estimate
+from qwo.moments.text_files import existing_file
+from qwo.types import FloatArray
+
+SUFFIX = ".npz"
+VERSION = 1
+FIELDS = ("n_samples", "means", "scales", "correlation", "names", "estimator", "version")
+
+DAMAGED = (
+    OSError,
+    ValueError,
+    KeyError,
+    AttributeError,
+    TypeError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    IndexError,
+    MemoryError,
+    OverflowError,
+    SyntaxError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What NumPy and zipfile raise for archives that were damaged."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Moments(MomentsRecord):
+class Moments:
     """Names, sample size, means, standard deviations and correlation matrix of n variables.
 
     Make one with `from_data` and its sisters, which audit the input. Arrays are read-only;
@@ -51,7 +98,53 @@ class Moments(MomentsRecord):
     estimator : str
         Where the covariance comes from: ``"plain"``, ``"ledoit-wolf"``, ``"oas"``, the class name
         of another estimator, ``"em"``, or ``"given"``.
+    found : Audit or None
+        What the audit found when the data were read; `audit` gives it.
     """
+
+    names: tuple[str, ...]
+    n_samples: float
+    means: FloatArray
+    scales: FloatArray
+    correlation: FloatArray
+    estimator: str = "plain"
+    found: Audit | None = None
+
+    def __post_init__(self) -> None:
+        n = len(self.names)
+        for field, shape in (("means", (n,)), ("scales", (n,)), ("correlation", (n, n))):
+            array = np.ascontiguousarray(getattr(self, field), dtype=np.float64).view()
+            if array.shape != shape:
+                raise ShapeError(f"{field} has shape {array.shape}; wanted {shape}")
+            array.flags.writeable = False
+            object.__setattr__(self, field, array)
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
+        # Through the constructor, since NumPy does not pickle that an array is read-only.
+        fields = dataclasses.fields(self)
+        return type(self), tuple(getattr(self, field.name) for field in fields)
+
+    @property
+    def n_variables(self) -> int:
+        """Number of variables n."""
+        return len(self.names)
+
+    @property
+    def covariance(self) -> FloatArray:
+        """The covariance matrix, maximum-likelihood (divisor N) unless it was given."""
+        return self.correlation * np.outer(self.scales, self.scales)
+
+    @property
+    def is_oracle(self) -> bool:
+        """Whether these are the exact moments of a distribution: N = ∞."""
+        return math.isinf(self.n_samples)
+
+    @classmethod
+    def of_sample(cls, names: tuple[str, ...], sample: Sample, estimator: str) -> Self:
+        """Moments with names for the columns of a `Sample`, which is trusted to be sound."""
+        return cls(
+            names, sample.n_samples, sample.means, sample.scales, sample.correlation, estimator
+        )
 
     @classmethod
     def from_data(
@@ -92,123 +185,62 @@ class Moments(MomentsRecord):
         DataWarning
             If the data can be used but are doubtful.
         """
-        if is_archive(data):
-            return cls.load(data)
-        if is_matrix(data):
-            return cls.from_covariance_file(data)
-        return cls._of(estimate_source(data, ReadOptions(names, **reading)))
+        return cls._of(_estimated(data, ReadOptions(names, **reading)))
 
     @classmethod
-    def from_frame(
-        cls,
-        frame: Any,
-        *,
-        columns: Columns = None,
-        drop: Columns = None,
-        transform: Transform = None,
-        covariance_estimator: str | Any = "plain",
-        missing: Missing = "raise",
-    ) -> Self:
+    def from_frame(cls, frame: Any, **reading: Unpack[ReadArguments]) -> Self:
         """Moments of a data frame: pandas, polars, pyarrow, Dask, or another that narwhals knows.
 
         Parameters
         ----------
         frame : data frame
             Samples in rows and variables in columns.
-        columns, drop : sequence of names or positions, optional
-            The columns to take, and those to leave out.
-        transform : str or mapping, optional
-            ``"log"``, ``"log1p"``, ``"rank-normal"`` or ``"standardise"`` for all columns, or a
-            mapping from column names to these.
-        covariance_estimator, missing
-            As for `from_data`.
+        **reading
+            Columns to take or drop, transformations, missing values, the covariance estimator: see
+            `qwo.moments.source.ReadOptions`.
         """
-        request = ReadOptions(
-            None, columns, drop, transform, missing, covariance_estimator=covariance_estimator
-        )
-        return cls._of(estimate_frame(frame, request))
+        if not (is_dask(frame) or is_frame(frame)):
+            raise InputError(
+                f"the data are a {type(frame).__name__}; wanted a pandas, polars or pyarrow data "
+                "frame"
+            )
+        return cls._of(estimate(frame, ReadOptions(**reading)))
 
     @classmethod
-    def from_csv(
-        cls,
-        path: str | PathLike[str],
-        *,
-        separator: str | None = None,
-        decimal: str = ".",
-        header: bool = True,
-        null_values: Sequence[str] = (),
-        columns: Columns = None,
-        drop: Columns = None,
-        transform: Transform = None,
-        covariance_estimator: str | Any = "plain",
-        missing: Missing = "raise",
-    ) -> Self:
+    def from_csv(cls, path: str | PathLike[str], **reading: Unpack[ReadArguments]) -> Self:
         """Moments of a text file with a line of names and then one line per sample.
 
         Parameters
         ----------
         path : str or path
-            The file; may be compressed (.gz, .bz2, .zst). One that would fill the memory is read
-            in pieces, as `from_dataset` does.
+            The file, whatever its name; may be compressed (.gz, .bz2, .zst). An unnamed first
+            column that numbers the rows is an index, and no variable.
         separator : str, optional
             What the first line shows, unless given; ``" "`` stands for any run of blanks.
         decimal : str
             The decimal mark.
         header : bool
             Whether the first line holds names; otherwise they are X0, X1, ….
-        null_values : sequence of str
+        null_values : str or sequence of str
             What marks missing values, besides the empty field, NA, NaN, null and their like.
-        columns, drop, transform, covariance_estimator, missing
-            As for `from_frame`.
+        **reading
+            What else `from_frame` takes.
         """
-        request = ReadOptions(
-            None,
-            columns,
-            drop,
-            transform,
-            missing,
-            covariance_estimator,
-            separator,
-            decimal,
-            header,
-            null_values,
-        )
-        return cls._of(estimate_file(path, "csv", request))
+        return cls._of(estimate(existing_file(path), ReadOptions(**reading), "csv"))
 
     @classmethod
-    def from_parquet(
-        cls,
-        path: str | PathLike[str],
-        *,
-        columns: Columns = None,
-        drop: Columns = None,
-        transform: Transform = None,
-        covariance_estimator: str | Any = "plain",
-        missing: Missing = "raise",
-    ) -> Self:
+    def from_parquet(cls, path: str | PathLike[str], **reading: Unpack[ReadArguments]) -> Self:
         """Moments of a Parquet file, or of a folder of them; parameters as for `from_frame`."""
-        request = ReadOptions(
-            None, columns, drop, transform, missing, covariance_estimator=covariance_estimator
-        )
-        return cls._of(estimate_file(path, "parquet", request))
+        return cls._of(estimate(existing_file(path), ReadOptions(**reading), "parquet"))
 
     @classmethod
     def from_dataset(
         cls,
         source: Any,
         *,
-        columns: Columns = None,
-        drop: Columns = None,
-        transform: Transform = None,
-        missing: RowPolicy = "raise",
-        weights: Weights = None,
-        separator: str | None = None,
-        decimal: str = ".",
-        header: bool = True,
-        null_values: Sequence[str] = (),
-        memory_limit: int | str | None = None,
         n_jobs: int | None = -1,
         progress: Watch | None = None,
+        **reading: Unpack[ReadArguments],
     ) -> Self:
         """Moments of data of any size, read once and in pieces.
 
@@ -217,39 +249,23 @@ class Moments(MomentsRecord):
         source : str, path, list of them, or pyarrow.dataset.Dataset
             A CSV or Parquet file, a folder of files (to the bottom; ``name=value`` folders give
             columns), a pattern such as ``"part-*.csv"``, or a list. All have the same columns.
-        columns, drop : sequence of names or positions, optional
-            The columns to take, and those to leave out.
-        missing : {"raise", "drop"}
-            Whether missing and infinite values are an error, or their rows are left out.
+        n_jobs : int
+            Threads; -1 for one per processor. Their number does not change the result.
+        progress : callable, optional
+            Gets a `qwo.moments.partial.StreamProgress` after each batch of rows.
         weights : name, position or array, optional
             The column, or one number per row, that says how many rows each row counts for: N is
             their sum. (To weigh rows by importance, scale the weights w so that they add up to
             (Σw)² / Σw².)
-        separator, decimal, header, null_values
-            How text files are written, as for `from_csv`.
         memory_limit : int or str, optional
             Bytes to keep within, such as ``"2 GB"``; half a gigabyte if not given. What pyarrow
             needs to read a Parquet file, a page of each column, comes on top.
-        n_jobs : int
-            Threads; -1 for one per processor. Their number does not change the result.
-        progress : callable, optional
-            Gets a `qwo.moments.streaming.StreamProgress` after each piece.
+        **reading
+            What else `from_frame` and `from_csv` take. EM, estimators other than ``"plain"`` and
+            transformations by rank need all rows at once, and have them in memory.
         """
-        request = ReadOptions(
-            columns=columns,
-            drop=drop,
-            transform=transform,
-            missing=missing,
-            separator=separator,
-            decimal=decimal,
-            header=header,
-            null_values=null_values,
-            weights=weights,
-            memory_limit=memory_limit,
-            n_jobs=n_jobs,
-            progress=progress,
-        )
-        return cls._of(estimate_pieces(find_pieces(source, request.form), request))
+        options = ReadOptions(**reading, n_jobs=n_jobs, progress=progress)
+        return cls._of(estimate(source, options))
 
     @classmethod
     def from_covariance(
@@ -272,9 +288,7 @@ class Moments(MomentsRecord):
         means : array-like of shape (n,), optional
             Only `merge` and intercepts need them.
         """
-        moments = cls.of_sample(*sample_from_covariance(matrix, n_samples, names, means), "given")
-        moments.audit().enforce()
-        return moments
+        return cls._given(*sample_from_covariance(matrix, n_samples, names, means))
 
     @classmethod
     def from_covariance_file(
@@ -300,16 +314,15 @@ class Moments(MomentsRecord):
         columns, drop : sequence of names or positions, optional
             The variables to take, and those to leave out.
         """
-        return cls._of(estimate_matrix(path, n_samples, ReadOptions(columns=columns, drop=drop)))
+        options = ReadOptions(columns=columns, drop=drop)
+        return cls._of(estimate_matrix(path, n_samples, options))
 
     @classmethod
     def from_precision(
         cls, matrix: Any, n_samples: float | None = None, names: Sequence[object] | None = None
     ) -> Self:
         """Moments with a given inverse covariance matrix, by default an exact one (N = ∞)."""
-        moments = cls.of_sample(*sample_from_precision(matrix, n_samples, names), "given")
-        moments.audit().enforce()
-        return moments
+        return cls._given(*sample_from_precision(matrix, n_samples, names))
 
     def update(self, data: Any, *, missing: RowPolicy = "raise") -> Self:
         """Moments of the rows so far and of new ones, were it a single one.
@@ -327,9 +340,316 @@ class Moments(MomentsRecord):
             If these are not a sample's plain moments with its means.
         """
         self._check_mergeable("left")
-        return self._of(updated_estimate(self.names, self._sample(), data, missing))
+        if missing not in ("raise", "drop"):
+            raise ArgumentError(f"missing is {missing!r}; wanted 'raise' or 'drop'")
+        rows = new_rows(self.names, data, missing)
+        with one_blas_thread():
+            new = PartialSums(self.n_variables).add(rows.values)
+            sums = PartialSums.of_sample(self._sample()).merge(new)
+        found = survey(self.names, sums, missing=missing, look=False)
+        return self._of(Estimate(self.names, found.sample, "plain", found.audit))
 
     @classmethod
-    def _of(cls, estimate: Estimate) -> Self:
-        estimate.audit.enforce()
-        return cls.of_sample(estimate.names, estimate.sample, estimate.estimator)
+    def _of(cls, found: Estimate) -> Self:
+        """Audited moments, if the audit found no error; what is doubtful is warned of."""
+        found.audit.enforce()
+        return cls.of_estimate(found)
+
+    @classmethod
+    def of_estimate(cls, found: Estimate) -> Self:
+        """The moments of an estimate whose audit found no error."""
+        assert found.sample is not None, "an audit without errors leaves moments"
+        plain = cls.of_sample(found.names, found.sample, found.estimator)
+        return dataclasses.replace(plain, found=found.audit)
+
+    @classmethod
+    def _given(cls, names: tuple[str, ...], sample: Sample) -> Self:
+        moments = cls.of_sample(names, sample, "given")
+        moments.audit().enforce()
+        return moments
+
+    def merge(self, other: Moments) -> Self:
+        """Moments of the union of two disjoint samples, as if computed from all rows together.
+
+        Raises
+        ------
+        MergeError
+            If the variables differ, or if a side is not a sample's plain moments with its means.
+        """
+        if not isinstance(other, Moments):
+            raise MergeError(f"cannot merge Moments with a {type(other).__name__}; wanted Moments")
+        if self.names != other.names:
+            differing = sorted(set(self.names).symmetric_difference(other.names))
+            seen = f"only one has {list_names(differing)}" if differing else "the orders differ"
+            raise MergeError(
+                f"both sides must have the same variables in the same order; {seen}", differing
+            )
+        for side, moments in (("left", self), ("right", other)):
+            moments._check_mergeable(side)
+        estimator = "plain" if self.estimator == other.estimator == "plain" else "given"
+        return self.of_sample(self.names, pooled(self._sample(), other._sample()), estimator)
+
+    def select(self, columns: Columns = None, drop: Columns = None) -> Self:
+        """Moments of some of the variables, in the order asked for."""
+        chosen = select_columns(self.names, columns, drop)
+        if chosen == list(range(self.n_variables)):
+            return self
+        if len(chosen) < 2:
+            raise ShapeError(f"{len(chosen)} of {self.n_variables} variables are left; wanted 2")
+        return dataclasses.replace(
+            self,
+            names=column_names(self.names[k] for k in chosen),
+            means=self.means[chosen],
+            scales=self.scales[chosen],
+            correlation=self.correlation[np.ix_(chosen, chosen)],
+            found=None,
+        )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the moments to a file, to be read by `load`; its name should end in .npz."""
+        with whole_file(path) as made, made.open("wb") as stream:
+            np.savez(
+                stream,
+                version=np.array(VERSION),
+                names=np.array(self.names, dtype=np.str_),
+                estimator=np.array(self.estimator),
+                n_samples=np.array(self.n_samples),
+                means=self.means,
+                scales=self.scales,
+                correlation=self.correlation,
+            )
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Moments that `save` wrote, audited like those of a given matrix.
+
+        Raises
+        ------
+        FileFormatError
+            If the file does not hold moments.
+        InputError
+            If no data can have such moments.
+        """
+        moments = cls._read(path)
+        moments.audit().enforce()
+        return moments
+
+    @classmethod
+    def _read(cls, path: str | PathLike[str]) -> Self:
+        """The moments in a file, whose matrix is a correlation matrix by its looks."""
+        file = existing_file(path)
+        try:
+            # Fields are asked for by name: nothing in the file can be executed.
+            with np.load(file, allow_pickle=False) as archive:
+                content = {field: archive[field] for field in FIELDS}
+            version, n_samples = int(content["version"]), float(content["n_samples"])
+            names, estimator = content["names"].tolist(), str(content["estimator"])
+            means, scales, correlation = (
+                np.array(content[field], dtype=np.float64) for field in FIELDS[1:4]
+            )
+        except DAMAGED as error:
+            raise FileFormatError(
+                f"{file} does not hold saved moments ({error}); wanted a file that Moments.save "
+                "wrote"
+            ) from error
+        if version != VERSION:
+            raise FileFormatError(
+                f"{file} holds moments of format {version}; this version of qwo reads format "
+                f"{VERSION}"
+            )
+        labels = column_names(names if isinstance(names, list) else [names])
+        size = sample_size(n_samples)
+        moments = cls(labels, size, means, scales, correlation, estimator)
+        moments._check(file)
+        return moments
+
+    def _check(self, file: Path) -> None:
+        """See that a file holds scales and a correlation matrix."""
+        wrong = ~(np.isfinite(self.scales) & (self.scales > 0)) | np.isinf(self.means)
+        if wrong.any():
+            columns = [self.names[k] for k in np.flatnonzero(wrong)]
+            raise CovarianceError(
+                f"{file} gives {list_names(columns)} a mean or standard deviation that no data "
+                "have; wanted numbers, and standard deviations above 0",
+                columns,
+            )
+        check_matrix(self.names, self.correlation, "correlation")
+        if (np.diagonal(self.correlation) != 1).any():
+            raise CovarianceError(f"{file} holds a correlation matrix whose diagonal is not 1")
+        check_bounds(self.names, self.correlation)
+
+    def audit(self) -> Audit:
+        """What is wrong or doubtful about these moments, without raising or warning.
+
+        That is what was found when the data were read; if these come from elsewhere, what the
+        correlation matrix shows.
+        """
+        if self.found is not None:
+            return self.found
+        given, shrunk = self.estimator == "given", self.estimator not in ("given", "plain")
+        findings = inspect_correlation(
+            self.names, self._sample(), given=given, shrunk=shrunk, rows=not given
+        )
+        return Audit(tuple(findings))
+
+    def __repr__(self) -> str:
+        n_samples = "∞" if self.is_oracle else f"{self.n_samples:.10g}"
+        return (
+            f"<Moments of {self.n_variables} variables ({list_names(self.names)}), "
+            f"N = {n_samples}, {self.estimator} covariance>"
+        )
+
+    def _sample(self) -> Sample:
+        return Sample(self.n_samples, self.means, self.scales, self.correlation)
+
+    def _check_mergeable(self, side: str) -> None:
+        if self.is_oracle:
+            reason = "is the exact moments of a distribution (N = ∞)"
+        elif self.estimator not in ("plain", "given"):
+            reason = f"has a covariance by {self.estimator!r}; merge plain moments instead"
+        elif np.isnan(self.means).any():
+            reason = "has unknown means; pass them as from_covariance(…, means=…)"
+        else:
+            return
+        raise MergeError(f"cannot merge: the {side} side {reason}")
+
+
+def is_archive(path: Any) -> bool:
+    """Whether a path has the suffix of saved moments."""
+    return isinstance(path, str | PathLike) and Path(path).suffix.lower() == SUFFIX
+
+
+def as_moments(data: Any, **reading: Unpack[ReadArguments]) -> Moments:
+    """The moments of whatever the user calls data.
+
+    Parameters
+    ----------
+    data : Moments, array-like, data frame, str or path
+        Moments are returned as they are, or with the columns that are wanted; a path ends in .csv,
+        .tsv, .txt, .parquet or .npz.
+    **reading
+        Columns to take or drop, transformations, missing values, the covariance estimator, and how
+        a text file is written: see `qwo.moments.source.ReadOptions`.
+    """
+    if not isinstance(data, Moments):
+        return Moments.from_data(data, **reading)
+    options = ReadOptions(**reading)
+    _refuse_options("Moments", options, data.estimator)
+    return data.select(options.columns, options.drop)
+
+
+def read_moments(
+    source: Any,
+    *,
+    n_samples: float | None = None,
+    covariance: bool | None = None,
+    n_jobs: int | None = -1,
+    progress: Watch | None = None,
+    **reading: Unpack[ReadArguments],
+) -> tuple[Moments, Audit]:
+    """Moments of a table or covariance matrix, and what is doubtful about them.
+
+    Parameters
+    ----------
+    source : str, path, array-like, data frame or Moments
+        A table ends in .csv, .tsv, .tab, .txt, .dat or .parquet; a covariance matrix has .cov,
+        .corr or .cor in its name, such as ``lead.cov.txt``; saved moments end in .npz. A folder, a
+        pattern such as ``"part-*.parquet"`` and a list of files are read one after the other.
+    n_samples : float, optional
+        N of a covariance matrix, if its file does not say it or says it wrongly.
+    covariance : bool, optional
+        Whether the file holds a covariance matrix; if not given, its name and `n_samples` tell.
+    n_jobs, progress
+        As for `Moments.from_dataset`.
+    **reading
+        See `qwo.moments.source.ReadOptions`.
+
+    Returns
+    -------
+    moments : Moments
+    audit : Audit
+        Its findings are warnings and notes; no `DataWarning` is issued.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be used, with the columns and a cure.
+    """
+    options = ReadOptions(**reading, n_jobs=n_jobs, progress=progress)
+    if isinstance(source, Moments):
+        moments = as_moments(source, **reading)
+        moments.audit().raise_errors()
+        return moments, moments.audit()
+    found = _estimated(source, options, n_samples, covariance)
+    found.audit.raise_errors()
+    return Moments.of_estimate(found), found.audit
+
+
+def audit(
+    data: Any,
+    names: Sequence[object] | None = None,
+    *,
+    n_samples: float | None = None,
+    covariance: bool | None = None,
+    **reading: Unpack[ReadArguments],
+) -> Audit:
+    """All that is wrong or doubtful about a data set, without raising or warning.
+
+    Parameters
+    ----------
+    data : array-like, data frame, str or path, or Moments
+        Whatever `qwo.discover` takes.
+    names : sequence, optional
+        One name per column of an array.
+    n_samples, covariance
+        As for `qwo.moments.read_moments`.
+    **reading
+        Columns to take or drop, transformations, missing values and how a text file is written: see
+        `qwo.moments.source.ReadOptions`.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to look at: no such file, lines of unequal length, no such columns.
+
+    Examples
+    --------
+    >>> print(audit([[1, 5, 2], [2, 5, 7], [4, 5, 1]]))
+    error: 1 of 3 columns is constant: 'X1'. Cure: drop=['X1'] leaves it out
+    warning: there are only 3 samples; below 10 hardly any correlation differs from chance
+    """
+    return _estimated(data, ReadOptions(names, **reading), n_samples, covariance).audit
+
+
+def _estimated(
+    source: Any,
+    options: ReadOptions,
+    n_samples: float | None = None,
+    covariance: bool | None = None,
+) -> Estimate:
+    """Audited moments of whatever there is; errors stand in the audit."""
+    if isinstance(source, Moments) or is_archive(source):
+        moments = source if isinstance(source, Moments) else Moments._read(source)
+        _refuse_options("Moments", options, moments.estimator)
+        chosen = moments.select(options.columns, options.drop)
+        return Estimate(chosen.names, chosen._sample(), chosen.estimator, chosen.audit())
+    matrix = n_samples is not None or is_matrix(source) if covariance is None else covariance
+    if matrix:
+        _refuse_options("covariance matrix", options, "given")
+        return estimate_matrix(source, n_samples, options)
+    return estimate(source, options)
+
+
+def _refuse_options(what: str, options: ReadOptions, made_by: str) -> None:
+    """A transformation and an estimator take the samples."""
+    if options.transform is not None:
+        raise ArgumentError(
+            f"transform is {options.transform!r}, but the {what} given cannot be treated so after "
+            "the fact; apply it to the data"
+        )
+    wanted = estimator_name(options.covariance_estimator)
+    if wanted not in ("plain", made_by):
+        raise ArgumentError(
+            f"covariance_estimator is {wanted!r}, but the {what} given were estimated by "
+            f"{made_by!r}; choose the estimator when making them: apply it to the data"
+        )

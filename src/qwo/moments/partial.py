@@ -1,36 +1,81 @@
-"""Sums over some of the rows of a table, from which the moments of all rows are put together.
+"""Sums over rows, from which moments are put together: one way for every reader.
 
-Every piece is centred at its own mean before products are formed, and two pieces are merged by the
-pairwise update of Chan, Golub and LeVeque: offsets cost no digits, however many pieces there are.
-Variables stand in rows here, as they come from columnar files.
+Rows are copied into a block of fixed size in C order, so that neither the layout of the data nor
+the pieces in which they come can change a bit of the result. In a block, deviations from an origin,
+the mean of the first block, are multiplied. A few blocks make a piece, whose sums are moved to its
+own mean and merged with those of the pieces before it, in order, by the pairwise update of Chan,
+Golub and LeVeque: offsets cost no digits, however many rows there are. Where blocks and pieces end
+depends on the number of columns alone. Every product is the work of one BLAS thread; pieces, or the
+stripes of a wide table, are shared among threads.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from dataclasses import dataclass
+import re
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg.blas import dsyrk
 
+from qwo.blas import one_blas_thread
+from qwo.device import present_module, to_host
 from qwo.errors import ArgumentError
-from qwo.moments.arrays import RefusedColumn
+from qwo.moments.arrays import Batch, RefusedColumn, Rows
 from qwo.moments.covariance import (
     SAFE,
     Sample,
+    extremes,
     finite_extremes,
     mirror_lower,
     power_of_two,
     split_covariance,
 )
-from qwo.types import FloatArray
+from qwo.types import FloatArray, Indices
 
 Counts = npt.NDArray[np.int64]
 
+BLOCK_ENTRIES = 1 << 16
+"""Entries of a block: half a megabyte, to stay in the cache."""
 
-@dataclass(frozen=True, slots=True, eq=False)
+MIN_BLOCK_ROWS = 256
+"""Fewer rows than this would make the matrix product of a wide table wait for memory."""
+
+PIECE_BLOCKS = 8
+"""Blocks of a piece: enough for a thread to be busy, and few enough to wait for."""
+
+WIDE = 512
+"""Columns from which on a table is one piece, and threads share stripes of so many columns."""
+
+KEPT_ENTRIES, KEPT_ROWS = 1 << 18, 1000
+"""Entries of the first rows that are kept for the audit, and how many rows at least."""
+
+COARSE = 64
+"""Units are powers of 2⁶⁴, so that they hardly ever change from one block to the next."""
+
+
+def block_rows(n_columns: int) -> int:
+    """The rows of a block."""
+    return max(BLOCK_ENTRIES // max(n_columns, 1), MIN_BLOCK_ROWS)
+
+
+def piece_rows(n_columns: int) -> int:
+    """The rows of a piece."""
+    return PIECE_BLOCKS * block_rows(n_columns)
+
+
+def kept_rows(n_columns: int) -> int:
+    """How many of the first rows are kept for the audit."""
+    return max(KEPT_ENTRIES // max(n_columns, 1), KEPT_ROWS)
+
+
+@dataclass(slots=True, eq=False)
 class Seen:
     """What was seen of the values of some rows.
 
@@ -39,128 +84,413 @@ class Seen:
     n_rows, n_incomplete : int
         Rows, and those of them with missing or infinite values.
     low, high : ndarray of shape (n,)
-        Smallest and largest finite values.
+        Smallest and largest values in complete rows.
+    lowest, highest : ndarray of shape (n,)
+        Smallest and largest finite values in any row.
     absent, infinite : ndarray of int
         Missing and infinite values of each column.
-    refused : tuple of RefusedColumn
-        Columns that are not numbers; there they count as missing.
+    first : ndarray
+        The first rows, as they were given.
     """
 
     n_rows: int
     n_incomplete: int
     low: FloatArray
     high: FloatArray
+    lowest: FloatArray
+    highest: FloatArray
     absent: Counts
     infinite: Counts
-    refused: tuple[RefusedColumn, ...] = ()
+    first: FloatArray
+
+    @classmethod
+    def nothing(cls, n: int) -> Seen:
+        """What was seen of no row."""
+        low, high, none = np.full(n, np.inf), np.full(n, -np.inf), np.zeros(n, dtype=np.int64)
+        return cls(0, 0, low, high, low, high, none, none, np.empty((0, n)))
 
     def merged(self, other: Seen) -> Seen:
-        """What was seen of the rows of both."""
+        """What was seen of the rows of both, of which the other's come later."""
+        n = len(self.low)
+        wanted = kept_rows(n) - len(self.first)
+        # What is kept is one run of rows: it ends where the first part of the data was not kept.
+        whole = len(self.first) == self.n_rows and wanted > 0
+        kept = [self.first, other.first[:wanted]] if whole and len(other.first) else [self.first]
         return Seen(
             self.n_rows + other.n_rows,
             self.n_incomplete + other.n_incomplete,
             np.minimum(self.low, other.low),
             np.maximum(self.high, other.high),
+            np.minimum(self.lowest, other.lowest),
+            np.maximum(self.highest, other.highest),
             self.absent + other.absent,
             self.infinite + other.infinite,
-            self.refused or other.refused,
+            np.concatenate(kept) if len(kept) > 1 else self.first,
         )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PartialSums:
-    """Weight, means and centred products of complete rows, and what was seen of all.
+class _Sums:
+    """Weight and means of rows, and the lower triangle of Σ w (x - mean)(x - mean)ᵀ / unit²."""
 
-    Attributes
-    ----------
-    seen : Seen
-        Counts and bounds.
-    weight : float
-        Total weight of the complete rows; their number if rows have no weights.
-    means : ndarray of shape (n,)
-        Their means.
-    unit : ndarray of shape (n,)
-        Powers of two by which deviations from the means are divided before they are multiplied.
-    scatter : ndarray of shape (n, n)
-        Σ w (x - mean)(x - mean)ᵀ in these units; only the lower triangle has meaning.
-    """
-
-    seen: Seen
     weight: float
     means: FloatArray
     unit: FloatArray
     scatter: FloatArray
 
-    def merged(self, other: PartialSums) -> PartialSums:
+    def merged(self, other: _Sums) -> _Sums:
         """The sums over the rows of both; the memory of this one's products is used for them."""
-        seen = self.seen.merged(other.seen)
-        if other.weight == 0 or self.weight == 0:
-            return dataclasses.replace(self if other.weight == 0 else other, seen=seen)
         weight = self.weight + other.weight
-        unit = np.maximum(self.unit, other.unit)
+        unit = self._common_unit(other)
         step = other.means / unit - self.means / unit
         scatter = _rescaled(self.scatter, self.unit / unit)
         scatter += _rescaled(other.scatter, other.unit / unit)
-        share = self.weight * (other.weight / weight)
-        scatter = dsyrk(share, step[:, None], beta=1.0, c=scatter, lower=1, overwrite_c=1)
+        _add_outer(scatter, step, self.weight * (other.weight / weight))
         means = self.means + step * (other.weight / weight) * unit
-        return PartialSums(seen, weight, means, unit, scatter)
+        return _Sums(weight, means, unit, scatter)
 
-    def sample(self) -> Sample:
-        """The moments of columns none of which is constant."""
-        spans, correlation = split_covariance(mirror_lower(self.scatter.copy(order="F")))
-        scales = spans / math.sqrt(self.weight) * self.unit
-        return Sample(self.weight, self.means, scales, correlation)
+    def _common_unit(self, other: _Sums) -> FloatArray:
+        """The larger of the units in which either varies, and of that of the step between them."""
+        step = np.abs(other.means / 2 - self.means / 2)
+        unit = np.where(step > 0, _unit(step, step), 0.0)
+        for side in (self, other):
+            unit = np.maximum(unit, np.where(np.diagonal(side.scatter) > 0, side.unit, 0.0))
+        return np.where(unit > 0, unit, np.maximum(self.unit, other.unit))
 
 
-def sums_of_sample(sample: Sample) -> PartialSums:
-    """The sums that a sample's moments stand for."""
-    unit = power_of_two(sample.scales)
-    spread = sample.scales / unit
-    n = len(unit)
+@dataclass(eq=False)
+class _Run:
+    """Blocks with one origin and one unit."""
+
+    size: FloatArray
+    spread: FloatArray
+    origin: FloatArray
+    scatter: FloatArray
+    total: FloatArray
+    module: Any = np
+    weight: float = 0.0
+
+    def add(self, block: FloatArray, weights: FloatArray | None, pool: Executor | None) -> None:
+        """Add the products of a block, whose memory is used."""
+        if (self.size != 1).any():
+            block /= self.size
+        block -= self.origin
+        if (self.spread != 1).any():
+            block /= self.spread
+        if weights is None:
+            self.weight += len(block)
+            self.total += np.ones(len(block)) @ block
+        else:
+            self.weight += float(weights.sum())
+            self.total += weights @ block
+            block *= np.sqrt(weights)[:, None]
+        self.scatter = _add_products(self.scatter, block, pool, self.module)
+
+    def sums(self) -> _Sums:
+        """The sums about the mean."""
+        offset = self.total / self.weight
+        scatter = to_host(self.scatter)
+        _add_outer(scatter, offset, -self.weight)
+        means = (self.origin + offset * self.spread) * self.size
+        return _Sums(self.weight, means, self.size * self.spread, scatter)
+
+
+@dataclass(eq=False)
+class Piece:
+    """The rows between two fixed places in the data, and the sums over them."""
+
+    n_columns: int
+    kept: int = 0
+    pool: Executor | None = None
+    sums: list[_Sums] = field(default_factory=list)
+    seen: Seen = field(init=False)
+    _run: _Run | None = None
+    _block: FloatArray | None = None
+    _weights: FloatArray | None = None
+    _filled: int = 0
+
+    def __post_init__(self) -> None:
+        self.seen = Seen.nothing(self.n_columns)
+
+    @property
+    def n_rows(self) -> int:
+        """The rows so far."""
+        return self.seen.n_rows + self._filled
+
+    def add(self, rows: FloatArray, weights: FloatArray | None = None) -> None:
+        """Add rows, in any layout."""
+        size = block_rows(self.n_columns)
+        if self._block is None:
+            self._block = np.empty((size, self.n_columns))
+            self._weights = None if weights is None else np.empty(size)
+        start = 0
+        while start < len(rows):
+            count = min(size - self._filled, len(rows) - start)
+            stop = self._filled + count
+            self._block[self._filled : stop] = rows[start : start + count]
+            if weights is not None and self._weights is not None:
+                self._weights[self._filled : stop] = weights[start : start + count]
+            self._filled, start = stop, start + count
+            if stop == size:
+                self._close_block()
+
+    def close(self) -> Piece:
+        """Sum up all that was added."""
+        if self._filled:
+            self._close_block()
+        self._close_run()
+        self._block = self._weights = self.pool = None
+        return self
+
+    def _close_block(self) -> None:
+        assert self._block is not None
+        block = self._block[: self._filled]
+        weights = None if self._weights is None else self._weights[: self._filled]
+        self._filled = 0
+        seen = _look(block, self.kept - len(self.seen.first))
+        if seen.n_incomplete:
+            complete = np.isfinite(block).all(axis=1)
+            block, weights = block[complete], None if weights is None else weights[complete]
+            seen.low, seen.high = extremes(block)
+        self.seen = self.seen.merged(seen)
+        if len(block) == 0 or (weights is not None and not weights.any()):
+            return
+        size, spread = _units(seen.low, seen.high)
+        run = self._run
+        if run is None or (run.size != size).any() or (run.spread != spread).any():
+            self._close_run()
+            run = self._run = _new_run(block, weights, size, spread)
+        run.add(block, weights, self.pool)
+
+    def _close_run(self) -> None:
+        if self._run is not None:
+            self.sums.append(self._run.sums())
+            self._run = None
+
+
+def _look(block: FloatArray, kept: int) -> Seen:
+    """What there is to see in a block of rows."""
+    n_rows, n = block.shape
     none = np.zeros(n, dtype=np.int64)
-    # The bounds are unknown, but no column is constant.
-    seen = Seen(round(sample.n_samples), 0, np.full(n, -np.inf), np.full(n, np.inf), none, none)
-    scatter = sample.n_samples * sample.correlation * np.outer(spread, spread)
-    return PartialSums(seen, sample.n_samples, sample.means, unit, np.asfortranarray(scatter))
+    first = block[: max(kept, 0)].copy()
+    low, high = extremes(block)
+    if np.isfinite(low).all() and np.isfinite(high).all():
+        return Seen(n_rows, 0, low, high, low, high, none, none, first)
+    usable = np.isfinite(block)
+    absent = np.isnan(block).sum(axis=0)
+    infinite = n_rows - usable.sum(axis=0) - absent
+    n_incomplete = n_rows - int(usable.all(axis=1).sum())
+    low, high = finite_extremes(block)
+    return Seen(n_rows, n_incomplete, low, high, low, high, absent, infinite, first)
 
 
-def partial_sums(
-    columns: FloatArray,
-    weights: FloatArray | None = None,
-    *,
-    keep_bounds: bool = False,
-    overwrite: bool = False,
-) -> PartialSums:
-    """The sums over rows of data.
+def _units(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Powers of two that keep the squares of values, and of deviations, within float64."""
+    largest = np.maximum(np.abs(low), np.abs(high))
+    size = np.where(largest < SAFE, 1.0, _coarse(largest))
+    spread = high / size - low / size
+    return size, np.where((spread > 1 / SAFE) | (spread == 0), 1.0, _coarse(spread))
+
+
+def _unit(low: FloatArray, high: FloatArray) -> FloatArray:
+    """1 for sizes whose squares are harmless, else a power of two near them."""
+    return np.where((high < SAFE) & (low > 1 / SAFE), 1.0, _coarse(high))
+
+
+def _coarse(size: FloatArray) -> FloatArray:
+    """The power of 2⁶⁴ below each size, or the smallest normal one; 1 for size 0."""
+    exponent = (np.frexp(size)[1] - 1) // COARSE * COARSE
+    return np.where(size > 0, np.ldexp(1.0, np.maximum(exponent, -1022)), 1.0)
+
+
+def _new_run(
+    block: FloatArray, weights: FloatArray | None, size: FloatArray, spread: FloatArray
+) -> _Run:
+    n = block.shape[1]
+    share = np.ones(len(block)) if weights is None else weights
+    origin = (share @ (block / size)) / share.sum()
+    # Elsewhere than on the host only the products are worth their way there.
+    xp = present_module() if n > WIDE else np
+    scatter = np.zeros((n, n), order="F") if n <= WIDE else xp.zeros((n, n))
+    return _Run(size, spread, origin, scatter, np.zeros(n), xp)
+
+
+def _add_products(
+    scatter: FloatArray, block: FloatArray, pool: Executor | None, xp: Any
+) -> FloatArray:
+    """Add blockᵀ block to the lower triangle of a matrix, which is of the array module."""
+    n = len(scatter)
+    if xp is not np:
+        there = xp.asarray(block)
+        scatter += there.T @ there
+        return scatter
+    if n <= WIDE:
+        # A C-ordered block is its transpose in Fortran's eyes: no copy is made for BLAS.
+        added: FloatArray = dsyrk(1.0, block.T, beta=1.0, c=scatter, lower=1, overwrite_c=1)
+        return added
+
+    def add_stripe(start: int) -> None:
+        stop = min(start + WIDE, n)
+        scatter[start:, start:stop] += block[:, start:].T @ block[:, start:stop]
+
+    starts = range(0, n, WIDE)
+    # The first stripes are the longest, so that threads end at about the same time.
+    for _ in map(add_stripe, starts) if pool is None else pool.map(add_stripe, starts):
+        pass
+    return scatter
+
+
+def _add_outer(scatter: FloatArray, vector: FloatArray, factor: float) -> None:
+    """Add factor · vector vectorᵀ, in place."""
+    scaled = factor * vector
+    for start in range(0, len(vector), MIN_BLOCK_ROWS):
+        rows = slice(start, start + MIN_BLOCK_ROWS)
+        scatter[rows] += scaled[rows, None] * vector
+
+
+def _rescaled(scatter: FloatArray, factor: FloatArray) -> FloatArray:
+    """Products in other units; the very same array if the units are the same."""
+    if (factor == 1).all():
+        return scatter
+    return scatter * factor * factor[:, None]
+
+
+class PartialSums:
+    """Weight, means and centred products of complete rows, and what was seen of all.
 
     Parameters
     ----------
-    columns : ndarray of shape (n, N)
-        One variable in each row, in any memory order.
-    weights : ndarray of shape (N,), optional
-        How many rows each row counts for.
-    keep_bounds : bool
-        Whether smallest and largest values are those of all rows, or of the complete ones.
-    overwrite : bool
-        Whether the memory of `columns` may be used.
+    n_columns : int
+        n.
+    keep : bool
+        Whether first rows are kept for the audit.
+    pool : Executor, optional
+        Threads that share the products of a wide table, until the sums are closed.
+
+    Attributes
+    ----------
+    seen : Seen
+        Counts, bounds and first rows.
     """
-    n, n_rows = columns.shape
-    low = columns.min(axis=1, initial=np.inf)
-    high = columns.max(axis=1, initial=-np.inf)
-    absent = infinite = np.zeros(n, dtype=np.int64)
-    n_incomplete = 0
-    if n_rows and not (np.isfinite(low).all() and np.isfinite(high).all()):
-        usable = np.isfinite(columns)
-        absent = np.isnan(columns).sum(axis=1)
-        infinite = (~usable).sum(axis=1) - absent
-        complete = usable.all(axis=0)
-        n_incomplete = int(n_rows - complete.sum())
-        low, high = finite_extremes(columns.T if keep_bounds else columns[:, complete].T)
-        columns, overwrite = columns[:, complete], True
-        weights = None if weights is None else weights[complete]
-    seen = Seen(n_rows, n_incomplete, low, high, absent, infinite)
-    return PartialSums(seen, *_centred_products(columns, weights, low, high, overwrite))
+
+    def __init__(self, n_columns: int, *, keep: bool = False, pool: Executor | None = None) -> None:
+        self.n_columns = n_columns
+        self.seen = Seen.nothing(n_columns)
+        self._keep = keep
+        self._pool = pool
+        self._sums: _Sums | None = None
+        self._piece: Piece | None = None
+
+    @property
+    def weight(self) -> float:
+        """Total weight of the complete rows; their number if rows have no weights."""
+        self.close()
+        return 0.0 if self._sums is None else self._sums.weight
+
+    def add(self, rows: FloatArray, weights: FloatArray | None = None) -> PartialSums:
+        """Add rows.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (N, n)
+            In any memory order, missing values as NaN.
+        weights : ndarray of shape (N,), optional
+            How many rows each row counts for.
+        """
+        size = piece_rows(self.n_columns)
+        start = 0
+        while start < len(rows):
+            if self._piece is None:
+                self._piece = self.new_piece()
+            room = len(rows) if self.n_columns > WIDE else size - self._piece.n_rows
+            part = slice(start, start + room)
+            self._piece.add(rows[part], None if weights is None else weights[part])
+            start += room
+            if self.n_columns <= WIDE and self._piece.n_rows == size:
+                self.close()
+        return self
+
+    def new_piece(self) -> Piece:
+        """A piece to be filled, perhaps elsewhere, and handed to `take`.
+
+        The first of all keeps first rows, of which it has more than enough.
+        """
+        kept = kept_rows(self.n_columns) if self._keep else 0
+        self._keep = False
+        return Piece(self.n_columns, kept, self._pool if self.n_columns > WIDE else None)
+
+    def take(self, piece: Piece) -> None:
+        """Add the sums over the piece that follows."""
+        self.seen = self.seen.merged(piece.seen)
+        for sums in piece.sums:
+            self._sums = sums if self._sums is None else self._sums.merged(sums)
+
+    def close(self) -> PartialSums:
+        """These sums, with no piece under way."""
+        if self._piece is not None:
+            piece, self._piece = self._piece, None
+            self.take(piece.close())
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.close().__dict__, "_pool": None}
+
+    def merge(self, other: PartialSums) -> PartialSums:
+        """These sums with those over the rows of another, which is left as it is."""
+        self.close()
+        other.close()
+        self.seen = self.seen.merged(other.seen)
+        if self._sums is None:
+            theirs = other._sums
+            self._sums = theirs and replace(theirs, scatter=theirs.scatter.copy(order="K"))
+        elif other._sums is not None:
+            self._sums = self._sums.merged(other._sums)
+        return self
+
+    def moments(self, columns: Indices | None = None, *, overwrite: bool = False) -> Sample:
+        """The moments of columns, all or some, none of which is constant.
+
+        With `overwrite` the memory of the sums is used, and nothing can be added any more.
+        """
+        self.close()
+        sums = self._sums
+        assert sums is not None, "there are rows"
+        means, unit = sums.means, sums.unit
+        if columns is not None and len(columns) < len(means):
+            scatter = sums.scatter[np.ix_(columns, columns)]
+            means, unit = means[columns], unit[columns]
+        else:
+            scatter = sums.scatter if overwrite else sums.scatter.copy(order="K")
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            spans, correlation = split_covariance(mirror_lower(scatter))
+            scales = spans / math.sqrt(sums.weight) * unit
+        return Sample(sums.weight, means, scales, correlation)
+
+    @classmethod
+    def of_sample(cls, sample: Sample) -> PartialSums:
+        """The sums that a sample's moments stand for."""
+        n = len(sample.means)
+        unit = power_of_two(sample.scales)
+        spread = sample.scales / unit
+        scatter = sample.n_samples * sample.correlation * np.outer(spread, spread)
+        total = cls(n)
+        total._sums = _Sums(sample.n_samples, sample.means, unit, scatter)
+        # The bounds are unknown, but no column is constant.
+        total.seen.n_rows = round(sample.n_samples)
+        total.seen.low = total.seen.lowest = np.full(n, -np.inf)
+        total.seen.high = total.seen.highest = np.full(n, np.inf)
+        return total
+
+
+def sums_over(rows: FloatArray, weights: FloatArray | None = None) -> PartialSums:
+    """The sums over the rows of one array, by one thread."""
+    with one_blas_thread():
+        return PartialSums(rows.shape[1]).add(rows, weights).close()
+
+
+def sample_moments(values: FloatArray) -> Sample:
+    """Maximum-likelihood moments (divisor N) of finite columns, none of them constant."""
+    return sums_over(values).moments(overwrite=True)
 
 
 def check_weights(weights: FloatArray, name: str = "weights") -> FloatArray:
@@ -175,39 +505,183 @@ def check_weights(weights: FloatArray, name: str = "weights") -> FloatArray:
     return weights
 
 
-def _centred_products(
-    columns: FloatArray,
-    weights: FloatArray | None,
-    low: FloatArray,
-    high: FloatArray,
-    overwrite: bool,
-) -> tuple[float, FloatArray, FloatArray, FloatArray]:
-    """Weight, means, units and scatter of finite columns."""
-    n, n_rows = columns.shape
-    weight = float(n_rows if weights is None else weights.sum())
-    if weight == 0:
-        return 0.0, np.zeros(n), np.ones(n), np.zeros((n, n), order="F")
-    largest = np.maximum(np.abs(low), np.abs(high))
-    size = np.ones(n)
-    if not largest.max() < SAFE:
-        size = power_of_two(largest)
-        columns = columns / size[:, None]
-    scaled = columns.mean(axis=1) if weights is None else columns @ weights / weight
-    centred = np.subtract(columns, scaled[:, None], out=columns if overwrite else None)
-    spread = np.maximum(high / size - scaled, scaled - low / size)
-    small = np.ones(n)
-    if spread.min(initial=1.0, where=spread > 0) < 1 / SAFE:
-        small = power_of_two(spread)
-        centred /= small[:, None]
-    if weights is not None:
-        centred *= np.sqrt(weights)
-    # Transposed for BLAS, which wants columns in one piece; the matrix is symmetric.
-    scatter = (centred @ centred.T).T
-    return weight, scaled * size, size * small, scatter
+@dataclass(frozen=True, slots=True)
+class StreamProgress:
+    """How far reading has come: rows so far, and the fraction of all data."""
+
+    n_rows: int
+    fraction: float
 
 
-def _rescaled(scatter: FloatArray, factor: FloatArray) -> FloatArray:
-    """Products in other units; the very same array if the units are the same."""
-    if (factor == 1).all():
-        return scatter
-    return scatter * factor * factor[:, None]
+Watch = Callable[[StreamProgress], object]
+
+
+class Summation:
+    """The sums over batches of rows, loaded and multiplied by several threads, added in order.
+
+    Parameters
+    ----------
+    n_columns, workers : int
+        n, and the number of threads, which changes no bit of the result.
+    weights : ndarray, optional
+        One weight for each row of all batches together.
+    progress : callable, optional
+        Gets a `StreamProgress` after each batch.
+    """
+
+    def __init__(
+        self,
+        n_columns: int,
+        workers: int,
+        weights: FloatArray | None = None,
+        progress: Watch | None = None,
+    ) -> None:
+        self.refused: tuple[RefusedColumn, ...] = ()
+        self.total = PartialSums(n_columns, keep=True)
+        self._n_columns = n_columns
+        self._workers = workers
+        self._weights = weights
+        self._progress = progress
+        self._n_rows = 0
+        self._pool: Executor | None = None
+        self._filling: list[tuple[FloatArray, FloatArray | None]] = []
+        self._filled = 0
+        self._pieces: deque[Future[Piece]] = deque()
+
+    def run(self, batches: Iterator[Batch]) -> PartialSums:
+        """The sums over all batches, or up to the first with columns that are not numbers."""
+        with ExitStack() as stack:
+            stack.enter_context(one_blas_thread())
+            if self._workers > 1:
+                self._pool = stack.enter_context(ThreadPoolExecutor(self._workers, "qwo-moments"))
+                stack.callback(self._pool.shutdown, wait=True, cancel_futures=True)
+                self.total = PartialSums(self._n_columns, keep=True, pool=self._pool)
+            for rows, fraction in self._loaded(batches):
+                self._n_rows += len(rows.values)
+                self.refused = rows.refused
+                if self.refused:
+                    break
+                self._add(rows)
+                if self._progress is not None:
+                    self._progress(StreamProgress(self._n_rows, fraction))
+            self._send()
+            while self._pieces:
+                self.total.take(self._pieces.popleft().result())
+            self.total.close()
+        self._check_weights()
+        return self.total
+
+    def _loaded(self, batches: Iterator[Batch]) -> Iterator[tuple[Rows, float]]:
+        """The batches in order, loaded by the threads."""
+        if self._pool is None:
+            yield from ((batch.load(), batch.fraction) for batch in batches)
+            return
+        waiting: deque[tuple[Future[Rows], float]] = deque()
+        for batch in batches:
+            waiting.append((self._pool.submit(batch.load), batch.fraction))
+            if len(waiting) > self._workers:
+                future, fraction = waiting.popleft()
+                yield future.result(), fraction
+        while waiting:
+            future, fraction = waiting.popleft()
+            yield future.result(), fraction
+
+    def _add(self, rows: Rows) -> None:
+        weights = rows.weights
+        if self._weights is not None:
+            weights = self._weights[self._n_rows - len(rows.values) : self._n_rows]
+            if len(weights) < len(rows.values):
+                raise ArgumentError(
+                    f"there are {len(self._weights)} weights but more rows; wanted one weight per "
+                    "row"
+                )
+        if self._pool is None or self.total.n_columns > WIDE:
+            self.total.add(rows.values, weights)
+            return
+        size = piece_rows(self.total.n_columns)
+        start = 0
+        while start < len(rows.values):
+            part = slice(start, start + size - self._filled)
+            values = rows.values[part]
+            self._filling.append((values, None if weights is None else weights[part]))
+            self._filled += len(values)
+            start += len(values)
+            if self._filled == size:
+                self._send()
+
+    def _send(self) -> None:
+        """Have the piece that is full summed up."""
+        if not self._filling:
+            return
+        assert self._pool is not None
+        piece = self.total.new_piece()
+        self._pieces.append(self._pool.submit(_filled, piece, self._filling))
+        self._filling, self._filled = [], 0
+        while len(self._pieces) > self._workers:
+            self.total.take(self._pieces.popleft().result())
+
+    def _check_weights(self) -> None:
+        if self._weights is None or self.refused or self._n_rows == len(self._weights):
+            return
+        raise ArgumentError(
+            f"there are {len(self._weights)} weights but {self._n_rows} rows; wanted one weight "
+            "per row"
+        )
+
+
+def _filled(piece: Piece, parts: list[tuple[FloatArray, FloatArray | None]]) -> Piece:
+    for values, weights in parts:
+        piece.add(values, weights)
+    return piece.close()
+
+
+DEFAULT_MEMORY = 1 << 29
+"""Half a gigabyte."""
+
+BATCH_BYTES = 1 << 23
+"""Eight megabytes of numbers in a batch: enough for a thread to be busy, few enough to wait for."""
+
+BATCH_ROWS = 1 << 12
+"""Rows in a batch at least, if memory allows: each column of a batch costs some microseconds."""
+
+COPIES = 5
+"""Copies of a batch alive while it is worked on: as read, as decoded, as numbers, as products."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How many rows are read at a time, and how many batches and pieces are worked on at once."""
+
+    n_rows: int
+    workers: int
+
+    @classmethod
+    def of(cls, n_variables: int, memory_limit: int | str | None, threads: int) -> Plan:
+        """The plan that keeps within a memory limit."""
+        limit = DEFAULT_MEMORY if memory_limit is None else parse_bytes(memory_limit)
+        square = 8 * n_variables**2
+        wanted = max(BATCH_BYTES, 8 * n_variables * BATCH_ROWS)
+        n_rows = max(min(wanted, limit // 32) // (8 * n_variables), 256)
+        batch = COPIES * 8 * n_variables * n_rows
+        piece = 0 if n_variables > WIDE else 16 * n_variables * piece_rows(n_variables) + square
+        fixed = 3 * square + 16 * n_variables * block_rows(n_variables)
+        if fixed + batch > limit:
+            raise ArgumentError(
+                f"memory_limit is {limit / 1e6:.0f} MB, but the moments of {n_variables} variables "
+                f"take {(fixed + batch) / 1e6:.0f} MB at least; allow more, or leave variables out"
+            )
+        workers = (limit - fixed) // (batch + piece)
+        return cls(n_rows, max(int(min(workers, threads)), 1))
+
+
+def parse_bytes(amount: int | str) -> int:
+    """A number of bytes, as such or like ``"500 MB"`` or ``"2 GiB"``."""
+    units = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", str(amount).lower())
+    if not match:
+        raise ArgumentError(
+            f"memory_limit is {amount!r}; wanted a number of bytes, or a string such as '2 GB'"
+        )
+    number, unit, binary = match.groups()
+    factor = 1024 ** " kmgt".index(unit) if binary and unit else units[unit]
+    return int(float(number) * factor)

@@ -1,50 +1,110 @@
 """Whatever the user calls data, of whatever size and wherever it is, as audited moments.
 
-One table of cases: saved moments, a covariance matrix, a Dask collection, files that are read in
-pieces, and tables in memory.
+One road: a reader gives batches of rows, these are summed up, the sums are audited and become
+moments. Only what needs all rows at once (EM, other covariance estimators, ranks) has them gathered
+in memory first. A new kind of file is one more reader in `open_source`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+import glob
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, TypedDict, cast
+from typing import Any, Literal, Protocol, TypedDict, Unpack
 
 import numpy as np
-import pyarrow.parquet as pq
+import numpy.typing as npt
 
-from qwo.errors import ArgumentError, FileFormatError, list_names
-from qwo.moments.arrays import Columns, Table, select_columns, selected
-from qwo.moments.audit import Missing
-from qwo.moments.correlation_audit import inspect_correlation
-from qwo.moments.covariance import Sample, estimator_name
-from qwo.moments.distributed import is_dask, survey_dask
-from qwo.moments.estimation import Estimate, estimate_moments
-from qwo.moments.files import CsvFormat, existing_file, table_from_csv, table_from_parquet
-from qwo.moments.findings import Audit
-from qwo.moments.frames import table_from_frame
-from qwo.moments.matrices import sample_from_covariance
-from qwo.moments.matrix_files import is_matrix_file, read_matrix
-from qwo.moments.pieces import (
-    CsvFiles,
-    ParquetFiles,
-    Pieces,
-    find_pieces,
-    is_collection,
-    table_from_pieces,
+from qwo.blas import one_blas_thread
+from qwo.errors import (
+    ArgumentError,
+    FileFormatError,
+    MissingFileError,
+    MissingPackageError,
+    ShapeError,
+    list_names,
 )
-from qwo.moments.plan import physical_memory
-from qwo.moments.streaming import RowPolicy, StreamSurvey, Watch, Weights, survey_pieces
-from qwo.moments.tables import COMPRESSIONS, as_table, file_format, table_from_file
-from qwo.moments.transforms import Transform, can_stream, transformed
+from qwo.moments.arrays import (
+    Batch,
+    Rows,
+    Table,
+    frame_names,
+    is_frame,
+    is_number,
+    rows_of_table,
+    table_from_frame,
+    table_of,
+)
+from qwo.moments.audit import (
+    Missing,
+    MissingCounts,
+    check_missing,
+    inspect_correlation,
+    inspect_types,
+    survey,
+)
+from qwo.moments.columns import (
+    Columns,
+    Transform,
+    apply_transforms,
+    can_stream,
+    chosen_transforms,
+    column_names,
+    select_columns,
+)
+from qwo.moments.covariance import (
+    Sample,
+    estimator_name,
+    regularized,
+    sample_from_covariance,
+)
+from qwo.moments.distributed import is_dask, partitions, sum_partitions, with_weights
+from qwo.moments.em import survey_incomplete
+from qwo.moments.findings import Audit, Finding
+from qwo.moments.first_rows import column_kinds, inspect_rows
+from qwo.moments.matrix_files import is_matrix_file, read_matrix
+from qwo.moments.parquet import ArrowDataset, ParquetFiles, is_dataset
+from qwo.moments.partial import (
+    PartialSums,
+    Plan,
+    Summation,
+    Watch,
+    check_weights,
+    kept_rows,
+)
+from qwo.moments.text_files import CsvFiles, CsvFormat, existing_file
+from qwo.optional import optional_module
+from qwo.parallel import count_workers
+from qwo.types import FloatArray
 
-MEMORY_SHARE = 0.25
-"""Share of the machine's memory that a table may take before it is read in pieces instead."""
+Weights = str | int | npt.ArrayLike | None
+RowPolicy = Literal["raise", "drop"]
+Format = Literal["csv", "parquet", "pandas"]
 
-EXPANSION = 5
-"""How much larger than its file a compressed text file is, roughly."""
+TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".dat")
+PARQUET_SUFFIXES = (".parquet", ".pq")
+PANDAS_SUFFIXES = {
+    ".xlsx": ("read_excel", "openpyxl"),
+    ".xls": ("read_excel", "xlrd"),
+    ".ods": ("read_excel", "odfpy"),
+    ".dta": ("read_stata", ""),
+    ".sav": ("read_spss", "pyreadstat"),
+}
+"""Formats that pandas reads: its function, and the package that this takes."""
+
+COMPRESSIONS = (".gz", ".bz2", ".zst", ".lz4")
+GLOB_MARKS = "*?["
+
+WHOLE_ROWS = 1 << 16
+"""Rows that are read at a time where all of them are kept."""
+
+MATRICES = 3
+"""Matrices of n × n numbers that are alive at a time, at least, on the way to a graph."""
 
 
 class ReadArguments(TypedDict, total=False):
@@ -58,7 +118,7 @@ class ReadArguments(TypedDict, total=False):
     separator: str | None
     decimal: str
     header: bool
-    null_values: Sequence[str]
+    null_values: str | Sequence[str]
     weights: Weights
     memory_limit: int | str | None
 
@@ -78,19 +138,23 @@ class ReadOptions:
         from column names to these.
     missing : {"raise", "drop", "em"}
         Whether missing and infinite values are an error, their rows are left out, or the moments
-        are those of largest Gaussian likelihood given all that the rows have.
+        are those of largest Gaussian likelihood given all that the rows have, with an effective
+        sample size.
     covariance_estimator : str or object
         ``"plain"``, ``"ledoit-wolf"``, ``"oas"``, or a covariance estimator of scikit-learn.
-    separator, decimal, header, null_values
+    separator, decimal, header
         How a text file is written, as for `Moments.from_csv`.
+    null_values : str or sequence of str
+        What marks missing values: in text files besides the empty field, NA, NaN and their like;
+        as a number, such as ``"-999"``, in any data.
     weights : name, position or array, optional
-        How many rows each row counts for.
+        How many rows each row counts for: a column, or one number per row.
     memory_limit : int or str, optional
-        Bytes to keep within while reading.
+        Bytes to keep within while reading, such as ``"2 GB"``; half a gigabyte if not given.
     n_jobs : int
         Threads; their number does not change the result.
     progress : callable, optional
-        Gets a `qwo.moments.streaming.StreamProgress` after each piece.
+        Gets a `qwo.moments.partial.StreamProgress` after each batch.
     """
 
     names: Sequence[object] | None = None
@@ -102,95 +166,426 @@ class ReadOptions:
     separator: str | None = None
     decimal: str = "."
     header: bool = True
-    null_values: Sequence[str] = ()
+    null_values: str | Sequence[str] = ()
     weights: Weights = None
     memory_limit: int | str | None = None
     n_jobs: int | None = -1
     progress: Watch | None = None
 
+    def __post_init__(self) -> None:
+        check_missing(self.missing)
+        name = estimator_name(self.covariance_estimator)
+        if self.missing == "em" and name != "plain":
+            raise ArgumentError(
+                f"missing is 'em' and covariance_estimator is {name!r}, but EM is an estimator by "
+                "itself; pass covariance_estimator='plain', or missing='drop'"
+            )
+        if not self.streams and self.weights is not None:
+            raise ArgumentError(
+                "weights are for plain moments of complete rows; leave out missing='em', other "
+                "covariance estimators and transformations of whole columns"
+            )
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What marks missing values, besides what always does."""
+        given = (self.null_values,) if isinstance(self.null_values, str) else self.null_values
+        return tuple(map(str, given))
+
     @property
     def form(self) -> CsvFormat:
         """How text files are written."""
-        return CsvFormat(self.separator, self.decimal, self.header, self.null_values)
+        return CsvFormat(self.separator, self.decimal, self.header, self.marks)
 
     @property
     def streams(self) -> bool:
         """Whether one pass over the rows is enough."""
+        plain = estimator_name(self.covariance_estimator) == "plain"
+        return self.missing != "em" and plain and can_stream(self.transform)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimate:
+    """Moments of named columns, None if errors stood in the way, and what the audit found."""
+
+    names: tuple[str, ...]
+    sample: Sample | None
+    estimator: str
+    audit: Audit
+
+
+class Reader(Protocol):
+    """Data that come in batches of rows."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of all columns."""
+        ...
+
+    @property
+    def notes(self) -> tuple[Finding, ...]:
+        """What is worth knowing of how the data are read."""
+        ...
+
+    def batches(self, columns: Sequence[int], n_rows: int) -> Iterator[Batch]:
+        """Batches of about so many rows, with these columns in this order."""
+        ...
+
+
+@dataclass(frozen=True)
+class InMemory:
+    """A table in memory: its names, and a function that gives some of its columns."""
+
+    names: Sequence[str]
+    rows: Callable[[Sequence[int]], Rows]
+    notes: tuple[Finding, ...] = ()
+
+    def batches(self, columns: Sequence[int], n_rows: int) -> Iterator[Batch]:
+        """All rows at once, however many are asked for."""
+        del n_rows
+        yield Batch(lambda: self.rows(columns), 1.0)
+
+
+def open_source(source: Any, options: ReadOptions, kind: Format | None = None) -> Reader:
+    """The reader of an array, a frame, a file, a folder, a pattern, a list, or a dataset.
+
+    Files are told by their suffixes, unless their kind is given, and must all be of one kind. A
+    folder is searched to the bottom, and ``name=value`` folders in it give columns, as Hive writes
+    them.
+    """
+    if is_dataset(source):
+        return ArrowDataset(source)
+    if not _is_path(source):
         return (
-            self.missing != "em"
-            and estimator_name(self.covariance_estimator) == "plain"
-            and can_stream(self.transform)
+            _frame_reader(source, options) if is_frame(source) else _array_reader(source, options)
         )
+    files, root = _find_files(source, kind)
+    kinds = {kind or file_format(file) for file in files}
+    if len(kinds) > 1:
+        raise FileFormatError(
+            f"{source} holds text and Parquet files ({files[0].name!r}, …); wanted one kind"
+        )
+    if kinds == {"parquet"}:
+        return ParquetFiles(tuple(files), root)
+    if kinds == {"pandas"}:
+        if len(files) > 1:
+            raise FileFormatError(f"{source} holds several {files[0].suffix} files; wanted one")
+        return _frame_reader(_read_with_pandas(files[0]), options)
+    return CsvFiles(tuple(files), options.form)
 
 
-def estimate_source(source: Any, request: ReadOptions) -> Estimate:
-    """Audited moments of a table, in memory or not; a matrix goes by `estimate_matrix`.
+def _is_path(source: Any) -> bool:
+    if isinstance(source, str | PathLike):
+        return True
+    paths = isinstance(source, Sequence) and len(source) > 0
+    return paths and all(isinstance(item, str | PathLike) for item in source)
+
+
+def _frame_reader(frame: Any, options: ReadOptions) -> InMemory:
+    names = frame_names(frame, options.names)
+
+    def rows(columns: Sequence[int]) -> Rows:
+        wanted = [names[k] for k in columns]
+        return rows_of_table(table_from_frame(frame, names, columns=list(columns)), wanted)
+
+    return InMemory(names, rows)
+
+
+def _array_reader(data: Any, options: ReadOptions) -> InMemory:
+    table = table_of(data, options.names)
+    names = [*table.names, *(column.name for column in table.refused)]
+
+    def rows(columns: Sequence[int]) -> Rows:
+        if list(columns) == list(range(len(table.names))):
+            return Rows(table.values)
+        return rows_of_table(table, [names[k] for k in columns])
+
+    return InMemory(names, rows)
+
+
+def _read_with_pandas(file: Path) -> Any:
+    """The frame in a file of a statistics program or a spreadsheet."""
+    suffix = file.suffix.lower()
+    function, package = PANDAS_SUFFIXES[suffix]
+    pandas = optional_module("pandas", f"{suffix} files need", "pandas")
+    try:
+        return getattr(pandas, function)(file)
+    except ImportError as error:
+        raise MissingPackageError(
+            f"{file} is a {suffix} file, for which pandas needs {package or 'another package'}: "
+            f"pip install {package}, or save the table as CSV",
+            name=package,
+        ) from error
+    except Exception as error:  # each format's reader has errors of its own
+        raise FileFormatError(f"{file} is not a readable {suffix} file: {error}") from error
+
+
+def _find_files(source: Any, kind: Format | None) -> tuple[list[Path], Path | None]:
+    """The files in order of their names, and the folder under which name=value folders count."""
+    if not isinstance(source, str | PathLike):
+        return [existing_file(item) for item in source], None
+    pattern = any(mark in str(source) for mark in GLOB_MARKS)
+    if pattern and not Path(source).exists():
+        # Path.glob takes a pattern below a folder only, while this one may be absolute.
+        found = [Path(name) for name in sorted(glob.glob(str(source), recursive=True))]  # noqa: PTH207
+        if not found:
+            raise MissingFileError(
+                f"no file matches {str(source)!r} (looked from {Path.cwd()}); check the pattern"
+            )
+        return found, None
+    path = existing_file(source)
+    if not path.is_dir():
+        return [path], None
+    found = sorted(
+        file
+        for file in path.rglob("*")
+        if known_format(file) in ((kind,) if kind else ("csv", "parquet"))
+        and file.is_file()
+        and not file.name.startswith((".", "_"))
+    )
+    if not found:
+        wanted = {"csv": TEXT_SUFFIXES, "parquet": PARQUET_SUFFIXES}
+        suffixes = wanted.get(kind or "", TEXT_SUFFIXES + PARQUET_SUFFIXES)
+        raise MissingFileError(
+            f"the folder {str(path)!r} holds no files that end in one of {', '.join(suffixes)}"
+        )
+    return found, path
+
+
+def file_format(path: str | PathLike[str]) -> Format:
+    """What the suffix of a file tells of its format, behind that of a compression."""
+    known = known_format(existing_file(path))
+    if known is not None:
+        return known
+    raise FileFormatError(
+        f"{str(path)!r} does not tell its format; wanted a name that ends in one of "
+        f"{', '.join((*TEXT_SUFFIXES, *PARQUET_SUFFIXES, *PANDAS_SUFFIXES))}, or use "
+        "Moments.from_csv or Moments.from_parquet"
+    )
+
+
+def known_format(file: Path) -> Format | None:
+    """The format that a file's name tells, if it tells one."""
+    suffixes = [suffix.lower() for suffix in file.suffixes]
+    if suffixes and suffixes[-1] in COMPRESSIONS:
+        suffixes.pop()
+    last = suffixes[-1] if suffixes else ""
+    if last in PARQUET_SUFFIXES:
+        return "parquet"
+    if last in PANDAS_SUFFIXES:
+        return "pandas"
+    return "csv" if last in TEXT_SUFFIXES else None
+
+
+def estimate(source: Any, options: ReadOptions, kind: Format | None = None) -> Estimate:
+    """Audited moments of a table, in memory or not; errors stand in the audit.
 
     Raises
     ------
     InputError
-        If the data cannot be used.
+        If there is no table to look at: no such file, lines of unequal length, no such columns.
     """
     if is_dask(source):
-        return _estimate_dask(source, request)
-    if request.weights is not None:
-        return estimate_pieces(_weighted_pieces(source, request.form), request)
-    if request.streams and reads_in_pieces(source):
-        return estimate_pieces(find_pieces(source, request.form), request)
-    table = transformed(read_source(source, request), request.transform)
-    return estimate_moments(table, request.covariance_estimator, request.missing)
+        return _estimate_dask(source, options)
+    return _Reading(open_source(source, options, kind), options).estimate()
 
 
-def estimate_frame(frame: Any, request: ReadOptions) -> Estimate:
-    """Audited moments of a data frame, and of nothing else."""
-    if is_dask(frame):
-        return _estimate_dask(frame, request)
-    table = table_from_frame(frame, columns=request.columns, drop=request.drop)
-    return estimate_moments(table, request.covariance_estimator, request.missing)
+def read_table(
+    source: Any, names: Sequence[object] | None = None, **reading: Unpack[ReadArguments]
+) -> Table:
+    """The columns of a file, array or frame, selected and transformed; missing values as NaN.
+
+    Parameters
+    ----------
+    source : str, path, array-like, data frame or Table
+        Whatever `Moments.from_data` takes that has rows.
+    names : sequence, optional
+        One name per column of an array or frame.
+    **reading
+        Columns to take or drop, transformations, and how a text file is written: see `ReadOptions`.
+
+    Returns
+    -------
+    Table
+        With `names`, `values` and the columns `refused`, which are not numbers.
+    """
+    if isinstance(source, Table) and not reading:
+        return source
+    options = ReadOptions(names, **reading)
+    return _Reading(open_source(source, options), options).table()
 
 
-def estimate_file(
-    path: str | PathLike[str], kind: Literal["csv", "parquet"], request: ReadOptions
+class _Reading:
+    """One reading of a source: which columns are taken, and what is done with their rows."""
+
+    def __init__(self, reader: Reader, options: ReadOptions) -> None:
+        self.reader = reader
+        self.options = options
+        self.chosen, self.weight = _chosen(reader.names, options)
+        curable = isinstance(reader, CsvFiles)
+        self.names = column_names((reader.names[k] for k in self.chosen), cured=curable)
+        self.nulls = [float(mark) for mark in options.marks if is_number(mark)]
+        check_width(len(self.names))
+
+    def estimate(self) -> Estimate:
+        """Audited moments."""
+        if len(self.names) < 2:
+            return self._failed(list(inspect_types(self.names, ())))
+        if not self.options.streams:
+            table = self.table()
+            options = self.options
+            found = estimate_table(table, options.covariance_estimator, options.missing)
+            return dataclasses.replace(found, audit=self._noted(found.audit))
+        return self._summed()
+
+    def table(self) -> Table:
+        """All rows in memory."""
+        batches = self.reader.batches(self.chosen, WHOLE_ROWS)
+        parts = [self._prepared(batch.load()) for batch in batches]
+        refused = {column.name: column for part in reversed(parts) for column in part.refused}
+        good = [k for k, name in enumerate(self.names) if name not in refused]
+        values = [part.values for part in parts] or [np.empty((0, len(self.names)))]
+        whole = values[0] if len(values) == 1 else np.concatenate(values)
+        names = tuple(self.names[k] for k in good)
+        _refuse_symmetric(names, whole)
+        if refused:
+            whole = whole[:, good]
+        transforms = chosen_transforms(self.options.transform, names, list(refused))
+        return Table(names, apply_transforms(names, whole, transforms), tuple(refused.values()))
+
+    def _prepared(self, rows: Rows, weighted: bool = False) -> Rows:
+        """Rows with marks of missing values as such; the last column may be that of the weights."""
+        if weighted and self.weight is not None:
+            name = str(self.reader.names[self.weight])
+            own = tuple(column for column in rows.refused if column.name == name)
+            others = tuple(column for column in rows.refused if column.name != name)
+            column = Rows(rows.values[:, -1:], own)
+            rows = with_weights(Rows(rows.values[:, :-1], others), column, name)
+        if self.nulls:
+            values = np.where(np.isin(rows.values, self.nulls), np.nan, rows.values)
+            rows = dataclasses.replace(rows, values=values)
+        return rows
+
+    def _summed(self) -> Estimate:
+        """Moments by one pass; columns that are not numbers cost another without them."""
+        refused: dict[str, Any] = {}
+        while True:
+            left = [
+                k for k, name in zip(self.chosen, self.names, strict=True) if name not in refused
+            ]
+            names = tuple(name for name in self.names if name not in refused)
+            if len(names) < 2:
+                return self._failed(list(inspect_types(names, tuple(refused.values()))))
+            summation = self._summation(left, names, list(refused))
+            sums = summation.total
+            if not summation.refused:
+                break
+            refused |= {column.name: column for column in summation.refused}
+        _refuse_symmetric(names, sums.seen.first, sums.seen.n_rows)
+        seen = survey(names, sums, refused=tuple(refused.values()), missing=self.options.missing)
+        sample = None if refused else seen.sample
+        return Estimate(self.names, sample, "plain", self._noted(seen.audit))
+
+    def _summation(
+        self, left: Sequence[int], names: tuple[str, ...], refused: Sequence[str]
+    ) -> Summation:
+        options = self.options
+        plan = Plan.of(len(names), options.memory_limit, count_workers(options.n_jobs))
+        given = None
+        if options.weights is not None and self.weight is None:
+            given = check_weights(_vector(options.weights))
+        transforms = chosen_transforms(options.transform, names, refused)
+
+        def loader(batch: Batch) -> Callable[[], Rows]:
+            def load() -> Rows:
+                rows = self._prepared(batch.load(), weighted=True)
+                if rows.refused:
+                    return rows
+                values = apply_transforms(names, rows.values, transforms)
+                return dataclasses.replace(rows, values=values)
+
+            return load
+
+        wanted = left if self.weight is None else [*left, self.weight]
+        batches = self.reader.batches(wanted, plan.n_rows)
+        summation = Summation(len(names), plan.workers, given, options.progress)
+        summation.run(Batch(loader(batch), batch.fraction) for batch in batches)
+        return summation
+
+    def _failed(self, findings: list[Finding]) -> Estimate:
+        return Estimate(self.names, None, "plain", self._noted(Audit(tuple(findings))))
+
+    def _noted(self, audit: Audit) -> Audit:
+        return dataclasses.replace(audit, findings=(*self.reader.notes, *audit.findings))
+
+
+def estimate_table(
+    table: Table,
+    covariance_estimator: str | Any = "plain",
+    missing: Missing = "raise",
+    *,
+    look: bool = True,
 ) -> Estimate:
-    """Audited moments of a file of a known format, whatever its name."""
-    file = existing_file(path)
-    if kind == "parquet" and file.is_dir():
-        return estimate_source(file, request)
-    if request.streams and _table_bytes(file, kind) > MEMORY_SHARE * physical_memory():
-        pieces = ParquetFiles((file,)) if kind == "parquet" else CsvFiles((file,), request.form)
-        return estimate_pieces(pieces, request)
-    if kind == "parquet":
-        table = table_from_parquet(file, columns=request.columns, drop=request.drop)
-    else:
-        table = table_from_csv(file, request.form, columns=request.columns, drop=request.drop)
-    return estimate_moments(table, request.covariance_estimator, request.missing)
+    """Audited moments of a table in memory, under an estimator; errors stand in the audit.
 
-
-def estimate_pieces(pieces: Pieces, request: ReadOptions) -> Estimate:
-    """Audited moments of data that are read in pieces."""
-    _refuse_estimator(request, "are read in pieces")
-    found = survey_pieces(
-        pieces,
-        columns=request.columns,
-        drop=request.drop,
-        transform=request.transform,
-        missing=cast(RowPolicy, request.missing),
-        weights=request.weights,
-        memory_limit=request.memory_limit,
-        n_jobs=request.n_jobs,
-        progress=request.progress,
+    Parameters
+    ----------
+    table : Table
+        The rows.
+    covariance_estimator, missing
+        See `ReadOptions`.
+    look : bool
+        Whether the first rows are looked at, as is right unless they were looked at before.
+    """
+    name = estimator_name(covariance_estimator)
+    n_rows, n = table.values.shape
+    workers = count_workers(-1) if n_rows * n >= 1 << 20 else 1
+    summation = Summation(n, workers)
+    sums = summation.run(iter([Batch(lambda: Rows(table.values), 1.0)]))
+    if missing == "em" and sums.seen.n_incomplete and n >= 2:
+        return _estimate_incomplete(table, sums, look)
+    found = survey(
+        table.names, sums, refused=table.refused, missing=missing, shrunk=name != "plain", look=look
     )
-    return plain_estimate(found)
+    plain = Estimate(table.names, found.sample, "plain", found.audit)
+    if found.sample is None or found.audit.errors:
+        return dataclasses.replace(plain, sample=None)
+    if name == "plain":
+        return plain
+    values = table.values
+    if sums.seen.n_incomplete:
+        values = values[np.isfinite(values).all(axis=1)]
+    sample = regularized(values, found.sample, covariance_estimator)
+    # The size of the sample was judged above; what remains is the matrix, whatever its origin.
+    matrix = dataclasses.replace(sample, n_samples=math.inf)
+    after = tuple(inspect_correlation(table.names, matrix, given=True))
+    audit = dataclasses.replace(found.audit, findings=(*found.audit.findings, *after))
+    return Estimate(table.names, None if audit.errors else sample, name, audit)
 
 
-def estimate_matrix(source: Any, n_samples: float | None, request: ReadOptions) -> Estimate:
-    """Moments with the covariance matrix of a file, array or frame; its audit is not enforced."""
-    columns, drop = request.columns, request.drop
+def _estimate_incomplete(table: Table, sums: PartialSums, look: bool) -> Estimate:
+    """Moments by EM."""
+    names = table.names
+    counts = MissingCounts.of(names, sums.seen)
+    found, sample = survey_incomplete(table.values, counts)
+    findings = [*inspect_types(names, table.refused), *found]
+    if look:
+        correlation = None if sample is None else sample.correlation
+        findings += inspect_rows(names, sums.seen.first, correlation)
+    kinds = column_kinds(names, sums.seen.first) if look else {}
+    kinds |= {column.name: "nominal" for column in table.refused}
+    audit = Audit(tuple(findings), kinds)
+    return Estimate(names, None if audit.errors else sample, "em", audit)
+
+
+def estimate_matrix(source: Any, n_samples: float | None, options: ReadOptions) -> Estimate:
+    """Moments with the covariance matrix of a file, array or frame; errors stand in the audit."""
+    columns, drop = options.columns, options.drop
     if isinstance(source, str | PathLike):
-        read = read_matrix(source, request.form, columns=columns, drop=drop, n_samples=n_samples)
+        read = read_matrix(source, options.form, columns=columns, drop=drop, n_samples=n_samples)
         names, sample = sample_from_covariance(read.matrix, read.n_samples, read.names, None)
     else:
-        names, sample = sample_from_covariance(source, n_samples, None, None)
+        names, sample = sample_from_covariance(source, n_samples, options.names, None)
         chosen = select_columns(names, columns, drop)
         names = tuple(names[k] for k in chosen)
         sample = Sample(
@@ -199,27 +594,8 @@ def estimate_matrix(source: Any, n_samples: float | None, request: ReadOptions) 
             sample.scales[chosen],
             sample.correlation[np.ix_(chosen, chosen)],
         )
-    audit = Audit(tuple(inspect_correlation(names, sample, given=True)))
+    audit = Audit(tuple(inspect_correlation(names, sample, given=True, rows=False)))
     return Estimate(names, sample, "given", audit)
-
-
-def read_source(source: Any, request: ReadOptions) -> Table:
-    """The table of a source in memory, not yet transformed, unless it is a matrix in disguise."""
-    columns, drop = request.columns, request.drop
-    if is_collection(source):
-        table = table_from_pieces(find_pieces(source, request.form), columns, drop)
-    elif isinstance(source, str | PathLike):
-        table = table_from_file(source, request.form, columns=columns, drop=drop)
-    else:
-        table = selected(as_table(source, request.names), columns, drop)
-    values = table.values
-    if values.shape[0] == values.shape[1] > 2 and np.array_equal(values, values.T):
-        raise FileFormatError(
-            f"the table of {list_names(table.names)} is square and symmetric, like a covariance "
-            "matrix and unlike data; give the number of samples behind it to have it read as one "
-            "(n_samples= of read_moments, Moments.from_covariance or from_covariance_file)"
-        )
-    return table
 
 
 def is_matrix(source: Any) -> bool:
@@ -227,62 +603,107 @@ def is_matrix(source: Any) -> bool:
     return isinstance(source, str | PathLike) and is_matrix_file(source)
 
 
-def reads_in_pieces(source: Any) -> bool:
-    """Whether a source is made up of several files, or too large for the memory."""
-    if is_collection(source):
-        return True
-    if not isinstance(source, str | PathLike) or not Path(source).is_file():
-        return False
-    return _table_bytes(Path(source), file_format(source)) > MEMORY_SHARE * physical_memory()
+def check_width(n_variables: int) -> None:
+    """Refuse more variables than the machine has memory for.
 
-
-def _table_bytes(file: Path, kind: Literal["csv", "parquet"]) -> float:
-    """About how much memory the table in a file takes."""
-    size = file.stat().st_size
-    if kind == "parquet" and size > MEMORY_SHARE * physical_memory() / 100:
-        metadata = pq.read_metadata(file)
-        return float(8 * metadata.num_rows * metadata.num_columns)
-    return float(size * EXPANSION if file.suffix.lower() in COMPRESSIONS else size)
-
-
-def _weighted_pieces(source: Any, form: CsvFormat) -> Pieces:
-    """The pieces of files, which alone have weights so far."""
-    if is_collection(source) or isinstance(source, str | PathLike):
-        return find_pieces(source, form)
-    raise ArgumentError(
-        f"weights are for files and datasets, and the data are a {type(source).__name__}; pass a "
-        "path, or Moments.from_covariance of the weighted covariance matrix"
-    )
-
-
-def _estimate_dask(source: Any, request: ReadOptions) -> Estimate:
-    _refuse_estimator(request, "are a Dask collection")
-    if request.transform is not None:
-        raise ArgumentError("transform is not for Dask collections; transform them with Dask")
-    if not isinstance(request.weights, str | int | None):
-        raise ArgumentError("weights of a Dask collection must be the name of one of its columns")
-    found = survey_dask(
-        source,
-        request.names,
-        columns=request.columns,
-        drop=request.drop,
-        missing=cast(RowPolicy, request.missing),
-        weights=request.weights,
-    )
-    return plain_estimate(found)
-
-
-def _refuse_estimator(request: ReadOptions, what: str) -> None:
-    name = estimator_name(request.covariance_estimator)
-    if name != "plain":
-        raise ArgumentError(
-            f"covariance_estimator is {name!r}, but the data {what}; only 'plain' moments can be "
-            "summed up from parts"
+    Raises
+    ------
+    ShapeError
+        With the size of one n × n matrix, before anything of that size is asked for.
+    """
+    square = 8.0 * n_variables**2
+    memory = physical_memory()
+    if MATRICES * square > memory:
+        raise ShapeError(
+            f"there are {n_variables} variables: each matrix of their correlations takes "
+            f"{square / 1e9:.3g} GB, {MATRICES} of them are needed, and the machine has "
+            f"{memory / 1e9:.3g} GB; choose fewer columns"
         )
 
 
-def plain_estimate(found: StreamSurvey) -> Estimate:
-    """The moments that a survey found, if it found no error."""
-    found.audit.raise_errors()
-    assert found.sample is not None, "an audit without errors leaves moments"
-    return Estimate(found.names, found.sample, "plain", found.audit)
+def physical_memory() -> float:
+    """The machine's memory in bytes; infinite where it cannot be told."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, OSError, ValueError):
+        return math.inf
+
+
+def _refuse_symmetric(names: Sequence[str], rows: FloatArray, n_rows: int | None = None) -> None:
+    """Refuse a covariance matrix that is given as data."""
+    n, count = len(names), len(rows) if n_rows is None else n_rows
+    if not count == n > 2 or rows.shape[1] != n:
+        return
+    corner = rows[:, : len(rows)]
+    if len(corner) >= min(n, kept_rows(n)) and np.array_equal(corner, corner.T):
+        raise FileFormatError(
+            f"the table of {list_names(names)} is square and symmetric, like a covariance "
+            "matrix and unlike data; give the number of samples behind it to have it read as one "
+            "(n_samples= of read_moments, Moments.from_covariance or from_covariance_file)"
+        )
+
+
+def _chosen(names: Sequence[str], options: ReadOptions) -> tuple[list[int], int | None]:
+    """Positions of the variables, and of the weights if they are a column."""
+    chosen = select_columns(names, options.columns, options.drop)
+    if not isinstance(options.weights, str | int):
+        return chosen, None
+    [place] = select_columns(names, [options.weights], None)[:1]
+    return [k for k in chosen if k != place], place
+
+
+def _vector(weights: Any) -> FloatArray:
+    try:
+        vector = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError("weights are no numbers; wanted one weight per row") from error
+    if vector.ndim != 1:
+        raise ArgumentError(f"weights has {vector.ndim} dimensions; wanted one weight per row")
+    return vector
+
+
+def _estimate_dask(source: Any, options: ReadOptions) -> Estimate:
+    """Audited moments of a Dask collection, computed where its partitions are."""
+    name = estimator_name(options.covariance_estimator)
+    if name != "plain":
+        raise ArgumentError(
+            f"covariance_estimator is {name!r}, but the data are a Dask collection; only 'plain' "
+            "moments can be summed up from parts"
+        )
+    if options.missing == "em":
+        raise ArgumentError(
+            "missing is 'em', but Dask collections take 'raise' or 'drop'; EM goes over the data "
+            "many times: pass data.compute()"
+        )
+    if options.transform is not None or options.marks:
+        raise ArgumentError(
+            "transform and null_values are not for Dask collections; apply them with Dask"
+        )
+    if not isinstance(options.weights, str | int | None):
+        raise ArgumentError("weights of a Dask collection must be the name of one of its columns")
+    given, parts = partitions(source, options.names)
+    chosen, weight = _chosen(given, options)
+    names = column_names(given[k] for k in chosen)
+    check_width(len(names))
+    total = sum_partitions(parts, given, chosen, weight)
+    if total.refused:
+        bad = {column.name for column in total.refused}
+        findings = inspect_types([name for name in names if name not in bad], total.refused)
+        return Estimate(names, None, "plain", Audit(tuple(findings)))
+    with one_blas_thread():
+        found = survey(names, total.sums, missing=options.missing)
+    return Estimate(names, found.sample, "plain", found.audit)
+
+
+def new_rows(names: tuple[str, ...], data: Any, missing: RowPolicy) -> Rows:
+    """Rows to be added to moments that are known: columns by name, those of an array by place."""
+    if _is_path(data) or is_frame(data):
+        table = read_table(data, columns=names, missing=missing)
+    else:
+        table = table_of(data)
+        width = len(table.names) + len(table.refused)
+        if width != len(names):
+            raise ShapeError(f"the new rows have {width} columns; wanted {len(names)}, as before")
+    if table.refused:
+        Audit(tuple(inspect_types(table.names, table.refused))).raise_errors()
+    return Rows(table.values)

@@ -16,7 +16,7 @@ from qwo.errors import ArgumentError
 from qwo.graph.compare import compare
 from qwo.graph.dag import adjacency_lists
 from qwo.graph.marks import ARROW, LINE
-from qwo.moments.findings import Audit
+from qwo.moments.findings import Audit, Finding
 from qwo.report.picture import Drawing, draw
 from qwo.resample.support import Supports, coin_tosses, pair_supports, ranked_pairs
 from qwo.sem import LinearSem
@@ -171,7 +171,9 @@ def contents_data(contents: Contents, drawing: Drawing) -> dict[str, Any]:
             "command": contents.command,
             "summary": _summary(contents),
             "data": contents.data_summary,
-            "audit": None if contents.audit is None else list(map(asdict, contents.audit.findings)),
+            "audit": None
+            if contents.audit is None
+            else list(map(_worded, contents.audit.findings)),
             "variables": _variables(contents),
             "edges": edge_records(contents),
             "layout": _layout(drawing),
@@ -267,3 +269,8 @@ def _thinned(trace: tuple[tuple[float, float], ...]) -> list[tuple[float, float]
     """The trace with its first and last point, and no more points than a chart can show."""
     kept = np.linspace(0, len(trace) - 1, min(len(trace), _MOST_TRACE_POINTS)).astype(int)
     return [trace[k] for k in kept]
+
+
+def _worded(finding: Finding) -> dict[str, Any]:
+    """A finding whose message tells its cures."""
+    return {**asdict(finding), "message": finding.worded()}

@@ -70,7 +70,7 @@ def write_report(
     discovery : Discovery
         What `qwo.discover` returned.
     audit : Audit, optional
-        What `qwo.moments.audit_data` said about the data.
+        What `qwo.audit` said about the data.
     model : LinearSem, optional
         ``qwo.fit_sem(data, discovery.dag)``: coefficients, standard errors and fit.
     bootstrap : Bootstrap, optional

@@ -25,22 +25,19 @@ from scipy.linalg.blas import dsyrk
 
 from qwo.errors import ConstantColumnError, SampleSizeError, list_names
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
-from qwo.moments import Moments, as_moments
+from qwo.moments import Moments, as_moments, read_table
 from qwo.moments.arrays import Table
-from qwo.moments.audit import Missing
-from qwo.moments.correlation_audit import inspect_correlation
+from qwo.moments.audit import Missing, inspect_correlation
 from qwo.moments.covariance import (
-    BLOCK_ENTRIES,
-    MIN_BLOCK_ROWS,
     Sample,
     estimator_name,
     mirror_lower,
     split_covariance,
     standardized,
 )
-from qwo.moments.estimation import Estimate, estimate_moments
 from qwo.moments.findings import Audit
-from qwo.moments.tables import as_table
+from qwo.moments.partial import BLOCK_ENTRIES, MIN_BLOCK_ROWS
+from qwo.moments.source import estimate_table
 from qwo.resample.options import Resampling, check_size
 from qwo.types import FloatArray, Indices
 
@@ -271,7 +268,7 @@ def prepare(
     if isinstance(data, Moments):
         moments = as_moments(data, covariance_estimator=estimator)
         return _prepare_moments(moments, resampling, sample_fraction)
-    table = data if isinstance(data, Table) else as_table(data)
+    table = data if isinstance(data, Table) else read_table(data)
     if moments is None:
         moments = table_moments(table, estimator, missing)
     table = kept_rows(table, missing)
@@ -319,8 +316,9 @@ def audited_moments(
     table: Table, estimator: str | Any, missing: Missing = "raise"
 ) -> tuple[Moments, Audit]:
     """The moments of all rows, and the audit, in which no error is left; nobody is warned."""
-    estimate = estimate_moments(table, estimator, missing)
-    return _named(table, estimate), estimate.audit
+    estimate = estimate_table(table, estimator, missing)
+    estimate.audit.raise_errors()
+    return Moments.of_estimate(estimate), estimate.audit
 
 
 def resampled_moments(
@@ -332,7 +330,9 @@ def resampled_moments(
     is smaller than the whole by intention, and all else was said of the whole.
     """
     part = Table(table.names, table.values[rows], table.refused)
-    return _named(table, estimate_moments(part, estimator, missing))
+    estimate = estimate_table(part, estimator, missing, look=False)
+    estimate.audit.raise_errors()
+    return Moments.of_estimate(estimate)
 
 
 def kept_rows(table: Table, missing: Missing) -> Table:
@@ -341,10 +341,6 @@ def kept_rows(table: Table, missing: Missing) -> Table:
         return table
     complete = np.isfinite(table.values).all(axis=1)
     return table if complete.all() else Table(table.names, table.values[complete], table.refused)
-
-
-def _named(table: Table, estimate: Estimate) -> Moments:
-    return Moments.of_sample(table.names, estimate.sample, estimate.estimator)
 
 
 def weighted_moments(values: FloatArray, weights: Weights) -> Sample | None:

@@ -19,11 +19,9 @@ from qwo.errors import (
     ShapeError,
     list_names,
 )
-from qwo.moments import Moments
-from qwo.moments.arrays import Table
+from qwo.moments import Moments, read_table
+from qwo.moments.arrays import Table, is_frame
 from qwo.moments.dependence import PivotedCholesky
-from qwo.moments.frames import is_frame
-from qwo.moments.tables import as_table
 from qwo.sem.regression import Regression
 from qwo.types import FloatArray
 
@@ -195,7 +193,7 @@ def rows_in_order(data: Any, names: Sequence[str]) -> FloatArray:
     if isinstance(data, Moments):
         raise InputError("the likelihood of rows needs the rows; got their Moments")
     named = is_frame(data) or isinstance(data, str | PathLike)
-    table = as_table(data)
+    table = read_table(data)
     refused = [column.name for column in table.refused if not named or column.name in names]
     if refused:
         raise NonNumericError(

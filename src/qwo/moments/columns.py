@@ -1,4 +1,4 @@
-"""Transformations of single columns, before moments are computed: log, rank-normal, standardise.
+"""Columns of a table: their names, which of them to take, and transformations of each by itself.
 
 Missing values stay missing, and infinite ones infinite. Standardising changes neither the search
 nor its graph, which see correlations alone; it does change the units of coefficients.
@@ -6,16 +6,17 @@ nor its graph, which see correlations alone; it does change the units of coeffic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 from scipy.special import ndtri
 
-from qwo.errors import ArgumentError, ColumnNameError, list_names
-from qwo.moments.arrays import Table
+from qwo.errors import ArgumentError, ColumnNameError, Cure, list_names
 from qwo.types import FloatArray
 
+Columns = Sequence[str | int] | None
 TransformName = Literal["log", "log1p", "rank-normal", "standardise", "standardize"]
 Transform = TransformName | Mapping[str, TransformName] | None
 """One transformation for all columns, or that of each column named; None for none."""
@@ -24,24 +25,57 @@ LOWEST: dict[str, float] = {"log": 0.0, "log1p": -1.0}
 """Transformations with a domain, and the value above which it lies."""
 
 
-def transformed(table: Table, transform: Transform) -> Table:
-    """A table with transformed columns; columns that are not numbers stay as they are.
+def column_names(names: Iterable[object], *, cured: bool = False) -> tuple[str, ...]:
+    """Names as strings, none of them empty or used twice; columns may be dropped if `cured`."""
+    if isinstance(names, str):
+        raise ColumnNameError(f"names is the single string {names!r}; wanted one name per column")
+    labels = tuple(str(name) for name in names)
+    empty = [place for place, label in enumerate(labels) if not label.strip()]
+    if empty:
+        places = ", ".join(map(str, empty[:5]))
+        cure = Cure("drop", empty, "leaves them out")
+        raise ColumnNameError(
+            f"{len(empty)} of {len(labels)} columns have no name, at position {places} from 0; "
+            "name them, or leave them out if they only number the rows",
+            cures=[cure] if cured and len(labels) - len(empty) >= 2 else [],
+        )
+    repeated = [label for label, count in Counter(labels).items() if count > 1]
+    if repeated:
+        again = [k for k, label in enumerate(labels) if label in labels[:k]]
+        cure = Cure("drop", again, "leaves out all but the first of each name")
+        raise ColumnNameError(
+            f"column names are used more than once: {list_names(repeated)}; rename or drop columns",
+            repeated,
+            cures=[cure] if cured and len(labels) - len(again) >= 2 else [],
+        )
+    return labels
 
-    Raises
-    ------
-    ArgumentError
-        If values lie outside the domain of a transformation, with the columns and how many.
-    ColumnNameError
-        If a column named is not in the table.
-    """
-    chosen = chosen_transforms(transform, table.names, [column.name for column in table.refused])
-    if not chosen:
-        return table
-    check_domain(table.names, table.values, chosen)
-    values = np.array(table.values, order="F")
-    for place, name in chosen.items():
-        values[:, place] = TRANSFORMS[name](values[:, place])
-    return Table(table.names, values, table.refused)
+
+def default_names(n_variables: int) -> tuple[str, ...]:
+    """X0, X1, …: the column index is part of the name."""
+    return tuple(f"X{index}" for index in range(n_variables))
+
+
+def select_columns(labels: Sequence[str], columns: Columns, drop: Columns) -> list[int]:
+    """Positions of the columns to take."""
+    chosen = range(len(labels)) if columns is None else _positions(labels, columns)
+    dropped = set(_positions(labels, drop or ()))
+    return [place for place in chosen if place not in dropped]
+
+
+def _positions(labels: Sequence[str], wanted: Sequence[str | int]) -> list[int]:
+    """Positions of columns given by name or position."""
+    if isinstance(wanted, str):
+        raise ColumnNameError(f"got the single string {wanted!r}; wanted a list of column names")
+    places: dict[str | int, list[int]] = {k: [k] for k in range(len(labels))}
+    for k, label in enumerate(labels):
+        places.setdefault(label, []).append(k)
+    unknown = [str(item) for item in wanted if item not in places]
+    if unknown:
+        raise ColumnNameError(
+            f"no such columns: {list_names(unknown)}; the table has {list_names(labels)}", unknown
+        )
+    return [k for item in wanted for k in places[item]]
 
 
 def can_stream(transform: Transform) -> bool:
@@ -52,7 +86,7 @@ def can_stream(transform: Transform) -> bool:
 
 
 def chosen_transforms(
-    transform: Transform, names: tuple[str, ...], others: list[str]
+    transform: Transform, names: Sequence[str], others: Sequence[str] = ()
 ) -> dict[int, TransformName]:
     """The transformation of each column, by position.
 
@@ -60,9 +94,9 @@ def chosen_transforms(
     ----------
     transform : str, mapping or None
         What the user asked for.
-    names : tuple of str
+    names : sequence of str
         The numeric columns.
-    others : list of str
+    others : sequence of str
         Columns that are not numeric: they may be named, since the audit has more to say of them.
     """
     if transform is None:
@@ -87,8 +121,27 @@ def chosen_transforms(
     return {k: transform[name] for k, name in enumerate(names) if name in transform}
 
 
-def check_domain(
-    names: tuple[str, ...], values: FloatArray, chosen: dict[int, TransformName]
+def apply_transforms(
+    names: Sequence[str], values: FloatArray, chosen: Mapping[int, TransformName]
+) -> FloatArray:
+    """The values with transformed columns.
+
+    Raises
+    ------
+    ArgumentError
+        If values lie outside the domain of a transformation, with the columns and how many.
+    """
+    if not chosen:
+        return values
+    _check_domain(names, values, chosen)
+    result = np.array(values, order="F")
+    for place, name in chosen.items():
+        result[:, place] = TRANSFORMS[name](result[:, place])
+    return result
+
+
+def _check_domain(
+    names: Sequence[str], values: FloatArray, chosen: Mapping[int, TransformName]
 ) -> None:
     """See that logarithms exist."""
     wrong = {

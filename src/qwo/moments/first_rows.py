@@ -1,0 +1,383 @@
+"""What the first rows of a table show: codes, identifiers, rounding, marks of missing values.
+
+Sums do not tell a code from a measurement, nor a row from its copy. The rows that were kept for
+this purpose, all of them where there are few, are looked at as they are. Nothing here is an error:
+data may look like this and be sound, so that each finding says what it saw.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from qwo.errors import Cure, list_names
+from qwo.moments.findings import Finding, Kind
+from qwo.types import FloatArray, Indices
+
+FEW_CODES = 10
+"""Whole numbers with no more different values than this may be codes."""
+
+CODE_REPEATS = 3
+"""How often each code appears on average, at least."""
+
+MANY_ROWS = 20
+"""Rows below which nothing is said of repeated, dependent or numbered rows: chance does such."""
+
+ID_NAME = re.compile(
+    r"(^|[_. ])(id|ids|idx|index|key|no|nr|number|row|rownames|rn)$|^id", re.IGNORECASE
+)
+"""Names of columns that number rows."""
+
+SENTINELS = tuple(sign * (10.0**k - 1) for k in (2, 3, 4, 5, 6) for sign in (-1, 1))
+"""-99, 999, …: what some programs write for a missing value."""
+
+REPEATED_SHARE = 0.05
+"""Share of rows with a copy from which on they are worth a warning."""
+
+SERIAL, SERIAL_ERRORS = 0.3, 4.0
+"""Correlation with the row before that counts: in itself, and in standard errors 1 / √N."""
+
+NEAR_COPY = 0.98
+"""Correlation from which on two rounded columns are compared."""
+
+MAX_PAIRS = 100
+"""Pairs that are compared."""
+
+SKEWNESS, EXCESS_KURTOSIS = 2.0, 7.0
+"""What counts as far from normal, as is usual (West, Finch and Curran, 1995): that of an
+exponential distribution, nearly, and more than that of Student's t with five degrees of freedom."""
+
+LEAST = 20
+"""Values of a column below which its shape is chance; no twenty normal ones come near the above."""
+
+
+def column_kinds(names: Sequence[str], rows: FloatArray) -> dict[str, Kind]:
+    """What the values of each column seem to be."""
+    whole = _whole(rows)
+    kinds: dict[str, Kind] = {}
+    for k, name in enumerate(names):
+        column = rows[:, k]
+        few = len(_different(column)) if whole[k] else len(_different(column[:50]))
+        if few <= 2 and len(_different(column)) == 2:
+            kinds[name] = "binary"
+        elif whole[k] and 2 < few <= FEW_CODES and CODE_REPEATS * few <= len(column):
+            kinds[name] = "ordinal"
+        else:
+            kinds[name] = "continuous"
+    return kinds
+
+
+def inspect_rows(
+    names: Sequence[str], rows: FloatArray, correlation: FloatArray | None
+) -> Iterator[Finding]:
+    """Findings about rows that were kept, in which missing values are NaN."""
+    kinds = column_kinds(names, rows)
+    yield from _codes(names, rows, kinds)
+    yield from _identifiers(names, rows)
+    yield from _sentinels(names, rows)
+    if correlation is not None and len(rows) >= 3:
+        yield from _near_copies(names, rows, correlation)
+    if len(rows) >= MANY_ROWS:
+        yield from _repeated(rows, kinds)
+        yield from _serial(names, rows, kinds)
+    yield from inspect_shape(names, rows)
+
+
+def _whole(rows: FloatArray) -> FloatArray:
+    """Which columns hold whole numbers only, and at least one."""
+    finite = np.isfinite(rows)
+    # A look at few rows spares the look at all for columns of measurements.
+    with np.errstate(invalid="ignore"):
+        whole = ((rows[:50] == np.rint(rows[:50])) | ~finite[:50]).all(axis=0)
+        for k in np.flatnonzero(whole):
+            column = rows[finite[:, k], k]
+            whole[k] = len(column) > 0 and bool((column == np.rint(column)).all())
+    return np.asarray(whole)
+
+
+def _different(column: FloatArray) -> FloatArray:
+    """The different finite values of a column."""
+    return np.unique(column[np.isfinite(column)])
+
+
+def _drop(names: Sequence[str], columns: Sequence[str], effect: str) -> tuple[Cure, ...]:
+    """Leaving columns out, where two are left."""
+    if len(names) - len(columns) < 2:
+        return ()
+    return (Cure("drop", list(columns), effect),)
+
+
+def _codes(names: Sequence[str], rows: FloatArray, kinds: dict[str, Kind]) -> Iterator[Finding]:
+    """Whole numbers with few different values, as categories are coded."""
+    # No code is below 0: rounded measurements are.
+    coded = [
+        k for k, name in enumerate(names) if kinds[name] == "ordinal" and np.nanmin(rows[:, k]) >= 0
+    ]
+    if not coded:
+        return
+    shown = ", ".join(f"{names[k]!r} ({_values(rows[:, k])})" for k in coded[:5])
+    more = f" and {len(coded) - 5} more" if len(coded) > 5 else ""
+    columns = tuple(names[k] for k in coded)
+    verb = "holds" if len(coded) == 1 else "hold"
+    yield Finding(
+        "codes",
+        "warning",
+        columns,
+        f"{len(coded)} of {len(names)} columns {verb} few different whole numbers: {shown}{more}. "
+        "If they are codes of categories without an order, sums and differences of them mean "
+        "nothing",
+        _drop(names, columns, "leaves them out"),
+    )
+
+
+def _values(column: FloatArray) -> str:
+    different = [f"{value:g}" for value in _different(column)]
+    return ", ".join(different if len(different) <= 4 else [*different[:3], "…", different[-1]])
+
+
+def _identifiers(names: Sequence[str], rows: FloatArray) -> Iterator[Finding]:
+    """Columns that number the rows."""
+    if len(rows) < 10:
+        return
+    candidates = np.flatnonzero(_whole(rows)).tolist()
+    numbered = [k for k in candidates if _numbers_rows(names[k], rows[:, k])]
+    if not numbered:
+        return
+    columns = tuple(names[k] for k in numbered)
+    one = len(columns) == 1
+    yield Finding(
+        "identifier",
+        "warning",
+        columns,
+        f"{'column' if one else 'columns'} {list_names(columns)} "
+        f"{'seems' if one else 'seem'} to number or identify the rows: whole numbers, all "
+        "different, in order or named like it. An edge to or from it would mean nothing, unless it "
+        "stands for time",
+        _drop(names, columns, "leaves it out" if one else "leaves them out"),
+    )
+
+
+def _numbers_rows(name: str, column: FloatArray) -> bool:
+    if not np.isfinite(column).all() or len(np.unique(column)) < len(column):
+        return False
+    steps = np.diff(column)
+    consecutive = column.max() - column.min() == len(column) - 1
+    monotone = len(column) >= MANY_ROWS and bool((steps > 0).all() or (steps < 0).all())
+    return bool(consecutive or monotone or ID_NAME.search(name))
+
+
+def _sentinels(names: Sequence[str], rows: FloatArray) -> Iterator[Finding]:
+    """Values such as -999, far from all others of their column."""
+    found: dict[int, float] = {}
+    for k in range(len(names)):
+        column = rows[np.isfinite(rows[:, k]), k]
+        for mark in (column.min(initial=np.inf), column.max(initial=-np.inf)):
+            if mark in SENTINELS and _far(mark, column[column != mark]):
+                found[k] = float(mark)
+    if not found:
+        return
+    shown = ", ".join(
+        f"{value:g} in {names[k]!r} ({int((rows[:, k] == value).sum())} times)"
+        for k, value in list(found.items())[:5]
+    )
+    more = f" and in {len(found) - 5} more columns" if len(found) > 5 else ""
+    marks = [f"{value:g}" for value in dict.fromkeys(found.values())]
+    yield Finding(
+        "sentinel",
+        "warning",
+        tuple(names[k] for k in found),
+        f"values far from all others, such as stand for missing ones: {shown}{more}",
+        (Cure("null_values", marks, "takes them for missing"),),
+    )
+
+
+def _far(mark: float, others: FloatArray) -> bool:
+    """Whether a value lies farther from the others than those from each other."""
+    if len(others) < 2:
+        return False
+    gap, spread = np.abs(others - mark).min(), np.ptp(others)
+    return bool(gap > 2 * spread > 0)
+
+
+def _near_copies(
+    names: Sequence[str], rows: FloatArray, correlation: FloatArray
+) -> Iterator[Finding]:
+    """Columns that are linear in another but for rounding."""
+    size = np.abs(np.tril(correlation, -1))
+    second, first = np.nonzero((size > NEAR_COPY) & (size < 1 - 1e-13))
+    complete = rows[np.isfinite(rows).all(axis=1)]
+    pairs = [
+        (i, j)
+        for i, j in list(zip(first.tolist(), second.tolist(), strict=True))[:MAX_PAIRS]
+        if _agree(complete[:, i], complete[:, j])
+    ]
+    if not pairs:
+        return
+    copies = list(dict.fromkeys(names[j] for _, j in pairs))
+    shown = ", ".join(f"{names[j]!r} follows from {names[i]!r}" for i, j in pairs[:5])
+    yield Finding(
+        "near-duplicate",
+        "warning",
+        tuple(dict.fromkeys(names[k] for pair in pairs for k in pair)),
+        f"columns are copies of others but for rounding: {shown}. Next to its copy, no other "
+        "variable shows an effect on either",
+        _drop(names, copies, "keeps one of each"),
+    )
+
+
+def _agree(first: FloatArray, second: FloatArray) -> bool:
+    """Whether two columns lie on a line, up to the last digit of the coarser one."""
+    grids = _resolution(first), _resolution(second)
+    if len(first) < 3 or None in grids:
+        return False
+    deviation = first - first.mean()
+    slope = deviation @ second / (deviation @ deviation)
+    left = np.abs(second - second.mean() - slope * deviation).max()
+    fine, coarse = grids[1] or 0.0, abs(slope) * (grids[0] or 0.0)
+    spread = np.ptp(second)
+    return bool(left <= 1.01 * max(fine, coarse) and left < 0.05 * spread)
+
+
+def _resolution(column: FloatArray) -> float | None:
+    """The power of ten of which all values are multiples, down to a millionth of the largest."""
+    largest = np.abs(column).max(initial=0.0)
+    if not 0 < largest < 1e12:
+        return None
+    for digits in range(7):
+        scaled = column * 10.0**digits
+        if np.abs(scaled - np.rint(scaled)).max() < 1e-6 * max(1.0, largest):
+            return float(10.0**-digits)
+    return None
+
+
+def _repeated(rows: FloatArray, kinds: dict[str, Kind]) -> Iterator[Finding]:
+    """Rows that appear more than once although their values could hardly agree by chance."""
+    if "continuous" not in kinds.values():
+        return
+    enough = max(REPEATED_SHARE * len(rows), 3)
+    # One column shows quickly that rows differ; only if it does not are whole rows compared.
+    measured = [k for k, kind in enumerate(kinds.values()) if kind == "continuous"]
+    if len(rows) - len(np.unique(rows[:, measured[0]])) < enough or not _rich(rows):
+        return
+    _, counts = np.unique(np.nan_to_num(rows), axis=0, return_counts=True)
+    spare = len(rows) - len(counts)
+    if spare < enough:
+        return
+    yield Finding(
+        "repeated-rows",
+        "warning",
+        (),
+        f"{spare} of the {len(rows)} rows looked at repeat others exactly, up to {counts.max()} "
+        "times: as if there were more samples than there are, which makes chance look like "
+        "structure. Leave the copies out",
+    )
+
+
+def _rich(rows: FloatArray) -> bool:
+    """Whether there are far more combinations of values than pairs of rows."""
+    different = [len(_different(column)) for column in rows.T]
+    return bool(np.log(np.maximum(different, 1)).sum() > 2 * np.log(len(rows)) + 3)
+
+
+def _serial(names: Sequence[str], rows: FloatArray, kinds: dict[str, Kind]) -> Iterator[Finding]:
+    """Columns whose values depend on the row before, as in time series."""
+    measured = [k for k, name in enumerate(names) if kinds[name] != "binary"]
+    if len(measured) < 2:
+        return
+    related: Indices = np.array([k for k in measured if _depends(rows[:, k])], dtype=np.intp)
+    if len(related) < max(2, len(measured) / 2):
+        return
+    columns = tuple(names[k] for k in related)
+    yield Finding(
+        "serial",
+        "warning",
+        columns,
+        f"rows depend on the row before them in {len(columns)} of {len(names)} columns "
+        f"({list_names(columns)}): a time series, or sorted rows. Time series hold fewer "
+        "independent samples than rows, so that edges appear by chance; rows in any order by "
+        "nature can be sorted as you like",
+    )
+
+
+def _depends(column: FloatArray) -> bool:
+    """Whether the correlation with the row before is beyond chance."""
+    pairs = np.isfinite(column[1:]) & np.isfinite(column[:-1])
+    before, after = column[:-1][pairs], column[1:][pairs]
+    if len(before) < MANY_ROWS - 1:
+        return False
+    # Squares of huge or tiny values leave the range of float64.
+    middle = np.median(before / 2) * 2
+    before, after = before / 2 - middle / 2, after / 2 - middle / 2
+    unit = max(np.abs(before).max(), np.abs(after).max())
+    if unit == 0:
+        return False
+    before, after = before / unit, after / unit
+    before, after = before - before.mean(), after - after.mean()
+    size = np.sqrt((before @ before) * (after @ after))
+    lag = (before @ after) / size if size > 0 else 0.0
+    return bool(lag > max(SERIAL, SERIAL_ERRORS / np.sqrt(len(before))))
+
+
+def inspect_shape(names: Sequence[str], values: FloatArray) -> Iterator[Finding]:
+    """A note on columns that are strongly skewed or have heavy tails; missing values do not count.
+
+    Second moments say all that the search needs to know of a linear model with any noise. Where the
+    scale of measurement bends the relations, as with concentrations, a transformation may help.
+    """
+    shapes = {k: shape(column) for k, column in enumerate(values.T)}
+    far = [k for k in shapes if _is_far(*shapes[k]) and not _is_binary(values[:, k])]
+    if not far:
+        return
+    shown = [f"{names[k]!r} ({_in_words(*shapes[k])})" for k in far[:5]]
+    more = f" and {len(far) - 5} more" if len(far) > 5 else ""
+    right = np.nanmin(values[:, far]) > 0 and all(shapes[k][0] > 0 for k in far)
+    columns = tuple(names[k] for k in far)
+    every = len(far) == len(names)
+    ranks = "rank-normal" if every else dict.fromkeys(columns, "rank-normal")
+    logs = "log" if every else dict.fromkeys(columns, "log")
+    cures = [Cure("transform", ranks, "makes them normal by rank")]
+    if right:
+        cures.insert(0, Cure("transform", logs, "takes logarithms"))
+    yield Finding(
+        "non-gaussian",
+        "note",
+        columns,
+        f"{len(far)} of {len(names)} columns {'is' if len(far) == 1 else 'are'} far from normal: "
+        f"{', '.join(shown)}{more}. This does no harm where relations are linear; where the scale "
+        "of measurement bends them, a transformation helps",
+        tuple(cures),
+    )
+
+
+def _is_far(skewness: float, kurtosis: float) -> bool:
+    return abs(skewness) > SKEWNESS or kurtosis > EXCESS_KURTOSIS
+
+
+def _in_words(skewness: float, kurtosis: float) -> str:
+    if abs(skewness) > SKEWNESS:
+        return f"skewness {skewness:.1f}"
+    return f"excess kurtosis {kurtosis:.1f}"
+
+
+def _is_binary(column: FloatArray) -> bool:
+    """Whether there are two values only, of which no transformation makes a normal distribution."""
+    finite = column[np.isfinite(column)]
+    return bool(((finite == finite.min()) | (finite == finite.max())).all())
+
+
+def shape(column: FloatArray) -> tuple[float, float]:
+    """Skewness and excess kurtosis of the finite values; 0 for both if there are few, or one."""
+    finite = column[np.isfinite(column)]
+    largest = np.abs(finite).max(initial=0.0)
+    if finite.size < LEAST or largest == 0:
+        return 0.0, 0.0
+    scaled = finite / largest  # fourth powers of huge or tiny values leave the range of float64
+    scaled -= scaled.mean()
+    square = scaled * scaled
+    variance = square.mean()
+    if variance < np.finfo(float).eps ** 2:
+        return 0.0, 0.0
+    skewness = (square * scaled).mean() / variance**1.5
+    return float(skewness), float((square * square).mean() / variance**2 - 3)
