@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from qwo.graph import ancestors, descendants, markov_boundary
+from tests.helpers.reports import example
 
 
 def test_shows_every_variable_and_edge(report: Any) -> None:
@@ -236,3 +237,48 @@ def test_a_report_of_the_graph_alone_has_no_sliders(
     report.page.click("[data-edge='0']")
     assert report.ids("edge.selected") == {0}
     assert "Coefficient" not in report.details()
+
+
+def test_a_name_is_shown_where_the_pointer_is(open_report: Any) -> None:
+    report = open_report(example(300, degree=2))
+    pointed = report.page.locator("#pointed")
+    assert not pointed.is_visible()
+    report.page.evaluate("document.getElementById('graph').scrollIntoView()")
+    for v in (7, 150, 299):
+        x, y = report.on_screen(f"n{v}")
+        report.page.mouse.move(x - 3, y)
+        report.page.mouse.move(x, y)
+        pointed.wait_for(state="visible")
+        assert pointed.inner_text() == f"V{v}"
+    box = report.page.locator("#canvas").bounding_box()
+    report.page.mouse.move(box["x"] + 3, box["y"] + 3)
+    assert not pointed.is_visible()
+
+
+def test_labels_of_a_dense_graph_can_be_read(open_report: Any) -> None:
+    names = tuple(f"variable_{k}" for k in range(31))
+    report = open_report(example(31, names=names, degree=14))
+    zoom = report.graph("cy.zoom()")
+    assert zoom < 0.5
+    sizes = report.graph("cy.nodes().map(v => parseFloat(v.style('font-size')) * cy.zoom())")
+    assert min(sizes) >= 9
+    assert report.graph(
+        "cy.nodes().every(a => cy.nodes().every(b => { if (a === b) return true;"
+        "const [p, q] = [a.position(), b.position()];"
+        "return Math.abs(p.x - q.x) >= (a.width() + b.width()) / 2 ||"
+        "Math.abs(p.y - q.y) >= (a.height() + b.height()) / 2; }))"
+    ), "boxes do not touch"
+
+
+def test_what_is_tapped_on_a_telephone_is_told_in_view(
+    open_report: Any, small: dict[str, Any]
+) -> None:
+    report = open_report(
+        small, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
+    )
+    report.page.evaluate("document.getElementById('graph').scrollIntoView()")
+    report.page.touchscreen.tap(*report.on_screen("n4"))
+    report.page.wait_for_function("document.querySelector('#details h3')")
+    assert report.details().startswith("V4")
+    heading = report.page.locator("#details h3").bounding_box()
+    assert 0 < heading["y"] < 844 - heading["height"]

@@ -29,6 +29,7 @@ from qwo.plot import (
     plot_trace,
 )
 from qwo.plot.style import DARK, LIGHT
+from qwo.resample.support import coin_tosses
 from tests.oracles.hostile_names import HOSTILE
 
 mpl.use("Agg")
@@ -193,6 +194,28 @@ class TestGraph:
         frame = pd.DataFrame([[0, 0], [-0.5, 0]], index=["b", "a"], columns=["b", "a"])
         (colour,) = part(plot_graph(graph, coefficients=frame), "edges").get_edgecolor()
         assert mpl.colors.to_hex(colour) == LIGHT.negative
+
+    def test_a_bootstrap_gives_hollow_heads_to_coin_tosses(self) -> None:
+        dag = np.array([[0, 1, 1], [0, 0, 0], [0, 0, 0]], dtype=np.int8)
+        shares = np.array([[0, 0.9, 0.5], [0.05, 0, 0], [0.4, 0, 0]])
+        found = SimpleNamespace(
+            names=("X0", "X1", "X2"),
+            link_support=shares + shares.T,
+            coin_tosses=coin_tosses(shares),
+        )
+        ax = plot_graph(dag, support=found)
+        heads = next(c for c in ax.collections if c.get_gid() == "arrowheads")
+        white = [bool((face[:3] == 1).all()) for face in heads.get_facecolor()]
+        assert white == [False, True]
+        assert "coin toss" in "".join(text.get_text() for text in ax.get_legend().get_texts())
+        assert [other.get_ylabel() for other in ax.figure.axes[1:]] == ["support of the link"]
+
+    def test_a_dense_graph_of_31_variables_keeps_its_labels(self) -> None:
+        dag = np.triu(np.ones((31, 31), dtype=np.int8), 1)
+        ax = plot_graph(dag)
+        labels = [text for text in ax.texts if text.get_gid() == "label"]
+        assert len(labels) == 31
+        assert min(label.get_fontsize() for label in labels) >= 3
 
     def test_support_has_a_colour_bar(self) -> None:
         dag = np.array([[0, 1, 1], [0, 0, 0], [0, 0, 0]])

@@ -1,11 +1,12 @@
 // The graph on its canvas: positions from the page's data, looks from the theme.
 
 import cytoscape from "cytoscape";
-import type { Graph } from "./data";
+import type { Graph, Report } from "./data";
 import { type Palette, shade } from "./theme";
 
 export type Colouring = "sign" | "link" | "arrow" | "plain";
 
+const FONT_SIZE = 13;
 const MANY_NODES = 400;
 const MANY_EDGES = 800;
 
@@ -28,9 +29,10 @@ export function createCanvas(container: HTMLElement, graph: Graph): cytoscape.Co
 
 function nodes(graph: Graph): cytoscape.ElementDefinition[] {
   const { boxes, labels, nodes: places } = graph.report.layout;
+  const room = boxes ? growths(places) : [];
   return places.map(([x, y, width, height], v) => ({
     group: "nodes",
-    data: { id: `n${v}`, label: labels[v], width: boxes ? width : height, height },
+    data: { id: `n${v}`, label: labels[v], width: boxes ? width : height, height, room: room[v] },
     position: { x, y },
   }));
 }
@@ -108,15 +110,42 @@ function clamp(value: number, low: number, high: number): number {
   return Math.min(Math.max(value, low), high);
 }
 
+// In pixels on the screen; the zoom is known to within a fifth of itself.
+const SMALLEST_TEXT = 11;
+const LARGEST_GROWTH = 6;
+
+// By how much each box can grow, together with all others, before two of them touch.
+export function growths(places: Report["layout"]["nodes"]): number[] {
+  const room = places.map(() => LARGEST_GROWTH);
+  places.forEach(([x, y, width, height], v) => {
+    for (let u = 0; u < v; u++) {
+      const [x2, y2, width2, height2] = places[u]!;
+      const across = (2 * Math.abs(x - x2)) / (width + width2);
+      const along = (2 * Math.abs(y - y2)) / (height + height2);
+      const most = 0.97 * Math.max(across, along);
+      room[v] = Math.min(room[v]!, most);
+      room[u] = Math.min(room[u]!, most);
+    }
+  });
+  return room.map((most) => Math.max(most, 1));
+}
+
 export function applyStyle(cy: cytoscape.Core, boxes: boolean, palette: Palette): void {
   const { fontFamily } = getComputedStyle(document.body);
   const { lines, dots, names } = magnification(cy.zoom());
+  // Seen from afar, boxes and their labels grow until they can be read, as far as there is room.
+  const wanted = Math.max((SMALLEST_TEXT * names) / (11 * FONT_SIZE), 1);
+  const grown = (node: cytoscape.NodeSingular) => Math.min(wanted, node.data("room") as number);
   const side =
     (key: string, times = 1) =>
     (node: cytoscape.NodeSingular) =>
-      (node.data(key) as number) * (boxes ? 1 : dots) * times;
+      (node.data(key) as number) * (boxes ? grown(node) : dots) * times;
   const text: Record<string, unknown> = boxes
-    ? { "font-size": 13, "text-valign": "center", "min-zoomed-font-size": 5 }
+    ? {
+        "font-size": (node: cytoscape.NodeSingular) => FONT_SIZE * grown(node),
+        "text-valign": "center",
+        "min-zoomed-font-size": 5,
+      }
     : {
         "font-size": 6,
         "text-valign": "bottom",
@@ -213,7 +242,7 @@ export function applyStyle(cy: cytoscape.Core, boxes: boolean, palette: Palette)
       style: {
         "z-index": 10,
         "min-zoomed-font-size": 0,
-        "font-size": boxes ? 13 : Math.max(6, names),
+        ...(boxes ? {} : { "font-size": Math.max(6, names) }),
         "text-margin-y": boxes ? 0 : 0.3 * names,
         "text-background-color": palette.surface,
         "text-background-opacity": boxes ? 0 : 0.85,

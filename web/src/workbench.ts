@@ -8,6 +8,7 @@ import { byId, optional } from "./elements";
 import { count } from "./numbers";
 import { related, type Relation } from "./relations";
 import type { Table } from "./tables";
+import { startPointer } from "./pointer";
 import { palette } from "./theme";
 
 const LARGEST_FIT = 1.3;
@@ -107,13 +108,19 @@ export class Workbench {
 
   private listen(): void {
     this.cy.on("tap", (event) => {
-      this.container.focus({ preventScroll: true });
+      const touched = (event.originalEvent?.type ?? "").startsWith("touch");
+      if (!touched) this.container.focus({ preventScroll: true });
       if (event.target === this.cy) this.select(null);
       else {
         const id = event.target.id() as string;
         this.select({ kind: id[0] === "n" ? "variable" : "edge", number: Number(id.slice(1)) });
+        // Where the details are below the graph, they come into view.
+        if (matchMedia("(max-width: 60rem)").matches) {
+          this.details.scrollIntoView({ block: "nearest" });
+        }
       }
     });
+    startPointer(this.cy, this.graph);
     let drawnFor = magnification(this.cy.zoom());
     let timer = 0;
     this.cy.on("zoom", () => {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -205,6 +205,7 @@ def _turned(points: FloatArray, direction: Direction) -> FloatArray:
 # The longest labels first: characters a line, lines, and the font size they must reach.
 _LABEL_SHAPES = ((20, 3, 8.5), (14, 2, 7.0), (9, 2, 4.8), (6, 1, 4.8))
 _MOST_LABELS = 300
+_ALWAYS_LABELLED = 60
 # In points, at the nominal size: around a label, for a dot, and for each edge at a border, so that
 # the arrowheads at a hub stay apart.
 _PADDING = (11.0, 7.0)
@@ -219,7 +220,8 @@ _DOT_EDGE_OPACITY = 0.6
 _MARGIN = 5.0
 # In inches.
 _SMALLEST_FIGURE = (4.4, 2.6)
-_LARGEST_FIGURE = (14.0, 10.0)
+_LARGEST_FIGURES = ((14.0, 10.0), (20.0, 14.3), (28.0, 20.0))
+"""A larger one is taken where labels of few variables could not be read in a smaller one."""
 
 
 @dataclass(frozen=True)
@@ -228,6 +230,7 @@ class Sketch:
 
     texts: list[str] | None
     layout: Layout
+    readable: bool = True
 
 
 def sketch(
@@ -250,8 +253,8 @@ def sketch(
         scale = found.layout.fitted(across, along, margin=_MARGIN).scale
         if scale * FONT_SIZE >= font_size:
             return found
-    if labels:
-        return found
+    if labels or (labels is None and len(names) <= _ALWAYS_LABELLED):
+        return replace(found, readable=False)
     dots = np.full((len(names), 2), _DOT)
     return Sketch(None, arrangement.place(dots, across / along))
 
@@ -286,8 +289,11 @@ def draw_picture(
     """
     arrangement = arrange(len(names), edges)
     if ax is None:
-        drawn = sketch(arrangement, names, _in_points(_LARGEST_FIGURE), direction, labels)
-        ax = open_axes(None, *_figure_size(drawn, direction))
+        for largest in _LARGEST_FIGURES:
+            drawn = sketch(arrangement, names, _in_points(largest), direction, labels)
+            if drawn.readable or labels is False or len(names) > _ALWAYS_LABELLED:
+                break
+        ax = open_axes(None, *_figure_size(drawn, direction, largest))
     palette = palette_for(ax)
     ax.set_axis_off()
     look = looks(palette)
@@ -315,12 +321,14 @@ def _sides(extent: tuple[float, float], direction: Direction) -> tuple[float, fl
     return extent if direction == "layered" else (extent[1], extent[0])
 
 
-def _figure_size(drawn: Sketch, direction: Direction) -> tuple[float, float]:
+def _figure_size(
+    drawn: Sketch, direction: Direction, largest: tuple[float, float]
+) -> tuple[float, float]:
     """Inches for the drawing at its nominal size, within reason, with some air and a legend."""
     width, height = (
         min(max(1.15 * side / 72 + 0.5, least), most)
         for side, least, most in zip(
-            _sides(drawn.layout.extent, direction), _SMALLEST_FIGURE, _LARGEST_FIGURE, strict=True
+            _sides(drawn.layout.extent, direction), _SMALLEST_FIGURE, largest, strict=True
         )
     )
     return width, height

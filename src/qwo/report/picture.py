@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +35,10 @@ _ASPECT = 1.5
 # How much distances may grow to give the drawing that shape.
 _STRETCH = 1.6
 _DOT_STRETCH = 6.0
+# The window in which a reader first sees the graph, and labels to be read there, in pixels.
+_STAGE = (800.0, 650.0)
+_SMALLEST_TEXT = 11.0
+_MOST_GROWTH = 1.5
 # Widths of characters relative to the font size, for sans-serif fonts in general.
 _NARROW, _USUAL, _CAPITAL, _WIDE, _FULL = 0.34, 0.57, 0.7, 0.92, 1.05
 _NARROW_CHARACTERS = frozenset("iIjlft.,:;'|!()[]{} -\"")
@@ -54,12 +58,15 @@ class Drawing:
     layout : Layout
     edges : ndarray of int, m×2
         Cause and effect of each edge.
+    growth : float
+        By how much the boxes may grow, with their labels, to be read from afar: there is room.
     """
 
     boxes: bool
     labels: list[str]
     layout: Layout
     edges: Pairs
+    growth: float = 1.0
 
 
 def draw(names: Sequence[str], dag: Adjacency) -> Drawing:
@@ -76,8 +83,19 @@ def draw(names: Sequence[str], dag: Adjacency) -> Drawing:
         labels = label_texts(names, 14, 1)
         widths = [_text_width(label) * DOT_FONT_SIZE + _DOT_GAP for label in labels]
         sizes = np.column_stack([np.clip(widths, *_DOT_ROOM), np.full(len(names), _DOT)])
-    layout = _shaped(arrangement.place(sizes, _ASPECT), _STRETCH if boxes else _DOT_STRETCH)
-    return Drawing(boxes, labels, layout, edges)
+    stretch = _STRETCH if boxes else _DOT_STRETCH
+    layout = _shaped(arrangement.place(sizes, _ASPECT), stretch)
+    growth = _growth(layout) if boxes else 1.0
+    if growth > 1:
+        grown = _shaped(arrangement.place(growth * sizes, _ASPECT), stretch)
+        layout = replace(grown, sizes=grown.sizes / growth)
+    return Drawing(boxes, labels, layout, edges, growth)
+
+
+def _growth(layout: Layout) -> float:
+    """How much larger boxes must be drawn for their labels to be read when all of it is in view."""
+    zoom = min(stage / side for stage, side in zip(_STAGE, layout.extent, strict=True))
+    return min(max(_SMALLEST_TEXT / (zoom * FONT_SIZE), 1.0), _MOST_GROWTH)
 
 
 def _shaped(layout: Layout, stretch: float) -> Layout:
@@ -144,6 +162,7 @@ class Picture(NamedTuple):
     width: float
     height: float
     boxes: bool
+    font_size: float
     lines: list[Line]
     shapes: list[Shape]
 
@@ -151,6 +170,7 @@ class Picture(NamedTuple):
 def picture(drawing: Drawing, data: dict[str, Any]) -> Picture:
     """The still picture of a graph that is laid out."""
     layout = drawing.layout
+    layout = replace(layout, sizes=drawing.growth * layout.sizes)
     width, height = layout.extent
     largest = max((abs(edge.get("standardized") or 0) for edge in data["edges"]), default=0) or 1.0
     curves = edge_curves(layout, drawing.edges)
@@ -163,6 +183,7 @@ def picture(drawing: Drawing, data: dict[str, Any]) -> Picture:
         round(width + 2 * _MARGIN, 1),
         round(height + 2 * _MARGIN, 1),
         drawing.boxes,
+        round(drawing.growth * FONT_SIZE, 1),
         lines,
         shapes,
     )
@@ -187,7 +208,7 @@ def _line(curve: FloatArray, edge: dict[str, Any], largest: float) -> Line:
 
 def _shape(drawing: Drawing, v: int, name: str) -> Shape:
     x, y = np.round(drawing.layout.centres[v] + _MARGIN, 1).tolist()
-    width, height = np.round(drawing.layout.sizes[v], 1).tolist()
+    width, height = np.round(drawing.growth * drawing.layout.sizes[v], 1).tolist()
     texts = drawing.labels[v].split("\n") if drawing.boxes else []
     lines = [(round(1.2 * (k - (len(texts) - 1) / 2), 2), text) for k, text in enumerate(texts)]
     return Shape(x, y, width, height, lines, name)
