@@ -92,6 +92,23 @@ def as_column(
     )
 
 
+def as_columns(
+    names: Sequence[str],
+    variables: Iterable[object],
+    role: str,
+    error: type[InputError] = ColumnNameError,
+) -> list[object]:
+    """Many variables with column numbers in the place of names; what is no name stays as it is."""
+    place = {name: k for k, name in enumerate(names)}
+
+    def number(variable: object) -> object:
+        if not isinstance(variable, str):
+            return variable
+        return place[variable] if variable in place else as_column(names, variable, role, error)
+
+    return [number(variable) for variable in variables]
+
+
 def as_pair(names: Sequence[str], cause: object, effect: object) -> tuple[int, int]:
     """The column numbers of two different variables."""
     x, y = as_column(names, cause, "cause"), as_column(names, effect, "effect")

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from qwo.errors import ArgumentError, ColumnNameError, OrderError, list_names
+from qwo.errors import ArgumentError, OrderError, list_names
 from qwo.moments import Moments, as_moments
+from qwo.names import as_columns
 from qwo.order.bic import BicEngine
 from qwo.order.linalg import regressions
 from qwo.order.protocol import OrderEngine, check_order
@@ -135,18 +136,7 @@ _ENGINES: dict[str, Callable[[Moments, Indices, float | None, float | None], Ord
 
 def _columns(order: Sequence[str | int] | Indices, names: tuple[str, ...]) -> Indices:
     """An order by column numbers."""
-    column = {name: i for i, name in enumerate(names)}
-    numbers = []
-    for variable in order:
-        if not isinstance(variable, str):
-            numbers.append(variable)
-        elif variable in column:
-            numbers.append(column[variable])
-        else:
-            raise ColumnNameError(
-                f"order: no variable is called {variable!r}; there are {list_names(names)}",
-                [variable],
-            )
+    numbers = as_columns(names, order, "order")
     if len(numbers) != len(names) or len(set(numbers)) != len(numbers):
         missing = [name for i, name in enumerate(names) if i not in numbers]
         raise OrderError(

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from qwo.errors import ArgumentError, OrderError, list_names
+from qwo.errors import ArgumentError, OrderError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.names import as_columns
 from qwo.order.edge_test import BicRule, edge_test
 from qwo.order.linalg import precision_matrix
 from qwo.order.protocol import check_order
@@ -151,17 +152,7 @@ def given_order(
     given: Sequence[int | str] | Indices, n_variables: int, names: Sequence[str] | None
 ) -> Indices:
     """An order by names or column numbers, as column numbers."""
-    listed = list(given)
-    if not any(isinstance(v, str) for v in listed):
-        return check_order(np.asarray(listed), n_variables)
-    column = {name: k for k, name in enumerate(names or ())}
-    unknown = [v for v in listed if isinstance(v, str) and v not in column]
-    if unknown:
-        raise OrderError(
-            f"the order names {list_names(unknown)}; the variables are {list_names(column)}",
-            columns=unknown,
-        )
-    numbers = [column[v] if isinstance(v, str) else v for v in listed]
+    numbers = as_columns(names or (), given, "order", OrderError)
     return check_order(np.asarray(numbers), n_variables)
 
 
