@@ -1,6 +1,6 @@
 """The posterior: is it calibrated, how long does it take, do its chains agree?
 
-    python -m benchmarks.posterior calibration [--sets 40 20 6]
+    python -m benchmarks.posterior calibration [--sets 40 20 5]
     python -m benchmarks.posterior time
     python -m benchmarks.posterior distance [--sets 10]
 
@@ -94,15 +94,15 @@ def posterior_edges(data: FloatArray) -> FloatArray:
 def bootstrap_edges(**how: Any) -> Judge:
     def edges(data: FloatArray) -> FloatArray:
         found = qwo.bootstrap(data, n_resamples=100, random_state=1, **how)
-        return found.edge_support + found.undirected_support / 2
+        return found.arrow_support + found.undirected_support / 2
 
     return edges
 
 
 METHODS: dict[str, Judge] = {
     "posterior": posterior_edges,
-    "replacement": bootstrap_edges(replace=True, sample_fraction=1.0),
-    "halves": bootstrap_edges(replace=False, sample_fraction=0.5),
+    "replacement": bootstrap_edges(resampling="replacement"),
+    "halves": bootstrap_edges(resampling="halves"),
 }
 
 
@@ -270,7 +270,7 @@ def main() -> None:
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", qwo.DataWarning)
     if arguments.what == "calibration":
-        rows = calibration(arguments.sets or [40, 20, 6])
+        rows = calibration(arguments.sets or [40, 20, 5])
     elif arguments.what == "time":
         rows = times()
     else:

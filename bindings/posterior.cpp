@@ -305,12 +305,13 @@ void bind_posterior(nb::module_& m) {
              nb::arg("seed"), nb::keep_alive<1, 2>())
         .def(
             "settle",
-            [](GraphChain& self, int sweeps) {
-                demand(sweeps >= 0, "wanted a number of sweeps");
+            [](GraphChain& self, int sweeps, int annealed) {
+                demand(sweeps >= 0 && annealed >= 0, "wanted a number of sweeps");
                 nb::gil_scoped_release release;
-                self.settle(sweeps);
+                self.settle(annealed, sweeps);
             },
-            nb::arg("sweeps"), "Sweeps of order MCMC, then a DAG given the order.")
+            nb::arg("sweeps"), nb::arg("annealed") = 0,
+            "Sweeps of order MCMC, after some at falling temperatures, then a DAG given the order.")
         .def("run", &run_chain, nb::arg("draws"), nb::arg("thin") = 1, nb::arg("joint") = 0.5,
              nb::arg("reversals") = 3.0, nb::arg("parents") = 1.0,
              "Parent masks, a row for each draw, and log scores.")

@@ -18,7 +18,11 @@ GraphChain::GraphChain(const ScoreTables& tables, const std::vector<int>& order,
         edge_sums_.emplace_back(static_cast<std::size_t>(tables.lists().size(v)), 0.0);
 }
 
-void GraphChain::settle(int sweeps) {
+void GraphChain::settle(int annealed, int sweeps) {
+    for (int i = 1; i <= annealed; ++i) {
+        const double share = static_cast<double>(i) / (annealed + 1);
+        orders_.sweep(random_, share * share);
+    }
     for (int i = 0; i < sweeps; ++i)
         orders_.sweep(random_);
     for (int v = 0; v < tables_.n(); ++v)

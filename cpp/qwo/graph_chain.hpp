@@ -33,8 +33,9 @@ class GraphChain {
     // The order must keep what the lists say about who comes earlier.
     GraphChain(const ScoreTables& tables, const std::vector<int>& order, std::uint64_t seed);
 
-    // Sweeps of order MCMC alone, to come near the mode from any order; then a DAG given the order.
-    void settle(int sweeps);
+    // Sweeps of order MCMC alone, to come near the mode from any order, the first of them at
+    // temperatures that fall to one; then a DAG given the order.
+    void settle(int annealed, int sweeps);
     // `draws` DAGs, each after `thin` sweeps: masks (n per draw) and log scores.
     void run(int draws, int thin, const SweepPlan& plan, ParentMask* masks, double* log_scores);
 

@@ -53,7 +53,7 @@ int OrderGibbs::weigh(int v, int step) {
     return k;
 }
 
-int OrderGibbs::draw_place(int v, Random& random) {
+int OrderGibbs::draw_place(int v, Random& random, double inverse_temperature) {
     const int here = place(v);
     weights_[static_cast<std::size_t>(here)] = tables_.sum(v, predecessors(v));
     const int first = weigh(v, -1) + 1, end = weigh(v, 1);
@@ -61,7 +61,7 @@ int OrderGibbs::draw_place(int v, Random& random) {
     double sum = 0.0, last = 1.0, value = 0.0;
     for (int k = first; k < end; ++k) {
         double& weight = weights_[static_cast<std::size_t>(k)];
-        weight -= largest;
+        weight = inverse_temperature * (weight - largest);
         if (weight != last) { // most neighbours do not concern v, and its weight stays the same
             last = weight;
             value = weight > kFaint ? std::exp(weight) : 0.0;
@@ -95,10 +95,10 @@ void OrderGibbs::shift(int from, int to) {
     place_[static_cast<std::size_t>(v)] = to;
 }
 
-void OrderGibbs::sweep(Random& random) {
+void OrderGibbs::sweep(Random& random, double inverse_temperature) {
     for (int i = 0; i < tables_.n(); ++i) {
         const int v = random.below(tables_.n());
-        shift(place(v), draw_place(v, random));
+        shift(place(v), draw_place(v, random, inverse_temperature));
     }
 }
 

@@ -19,12 +19,13 @@ class OrderGibbs {
     ParentMask predecessors(int v) const { return predecessors_[static_cast<std::size_t>(v)]; }
 
     // A place for v from its full conditional over all places that it may take; nothing moves.
-    // Passing u changes one bit of the mask of v and one of the mask of u.
-    int draw_place(int v, Random& random);
+    // Passing u changes one bit of the mask of v and one of the mask of u. An inverse temperature
+    // below one flattens it.
+    int draw_place(int v, Random& random, double inverse_temperature = 1.0);
     // Moves the variable at one place to another.
     void shift(int from, int to);
     // Makes n draws of the place of a variable, each chosen at random.
-    void sweep(Random& random);
+    void sweep(Random& random, double inverse_temperature = 1.0);
     double log_score() const;
 
   private:

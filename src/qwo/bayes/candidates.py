@@ -30,6 +30,9 @@ WIDEST = 14
 FLOOR = 10
 """Candidates that each variable has at least, if there are as many."""
 
+FLOOR_OF_FEW, FEW = 12, 50
+"""The same for few variables: it costs little, and chains move more easily in longer lists."""
+
 MOST_BEYOND = 4
 """By how many a variable may exceed the widest list."""
 
@@ -206,9 +209,10 @@ class _Growth:
         self._core = constraints.required | _sure_parents(
             score, np.logical_and.reduce(graphs) & ~constraints.required
         )
-        self._value = _forward_selection(score, FLOOR, constraints.possible)
-        self._value[np.logical_or.reduce(graphs)] = 1.0
         self._widest = widest_list(score.n_variables)
+        self._floor = min(FLOOR_OF_FEW if score.n_variables <= FEW else FLOOR, self._widest)
+        self._value = _forward_selection(score, self._floor, constraints.possible)
+        self._value[np.logical_or.reduce(graphs)] = 1.0
         self.lists = self._pick()
 
     def round(self, threads: int) -> bool:
@@ -274,7 +278,7 @@ class _Growth:
         for v, best in enumerate(ranked[: self._widest + MOST_BEYOND].T):
             worth = value[best, v]
             rank = np.arange(len(best))
-            kept = (rank < min(FLOOR, self._widest)) | (worth > TOO_LIKELY_TO_LEAVE)
+            kept = (rank < self._floor) | (worth > TOO_LIKELY_TO_LEAVE)
             kept |= (rank < self._widest) & (worth > WORTH_A_PLACE)
             candidates.append(best[kept & (worth >= 0)].tolist())
         return ParentLists(candidates, [np.flatnonzero(c).tolist() for c in self._core.T])
