@@ -166,9 +166,10 @@ void construct_chain(GraphChain* chain, const ScoreTables& tables, const OrderIn
 }
 
 std::pair<MasksOut, nb::ndarray<nb::numpy, double, nb::ndim<1>>>
-run_chain(GraphChain& chain, int draws, int thin, double joint, double reversals, double parents) {
+run_chain(GraphChain& chain, int draws, int thin, double joint, double reversals, double paths,
+          double parents) {
     demand(draws >= 0 && thin >= 1, "wanted draws >= 0 and thin >= 1");
-    for (const double share : {joint, reversals, parents})
+    for (const double share : {joint, reversals, paths, parents})
         demand(share >= 0.0 && share <= 1000.0, "moves per variable must be between 0 and 1000");
     const auto n = static_cast<std::size_t>(chain.tables().n());
     const auto count = static_cast<std::size_t>(draws);
@@ -176,7 +177,7 @@ run_chain(GraphChain& chain, int draws, int thin, double joint, double reversals
     std::vector<double> log_scores(count);
     {
         nb::gil_scoped_release release;
-        chain.run(draws, thin, {joint, reversals, parents}, masks.data(), log_scores.data());
+        chain.run(draws, thin, {joint, reversals, paths, parents}, masks.data(), log_scores.data());
     }
     return {matrix_of(std::move(masks), count, n), to_numpy<double>(log_scores)};
 }
@@ -313,7 +314,7 @@ void bind_posterior(nb::module_& m) {
             nb::arg("sweeps"), nb::arg("annealed") = 0,
             "Sweeps of order MCMC, after some at falling temperatures, then a DAG given the order.")
         .def("run", &run_chain, nb::arg("draws"), nb::arg("thin") = 1, nb::arg("joint") = 0.5,
-             nb::arg("reversals") = 3.0, nb::arg("parents") = 1.0,
+             nb::arg("reversals") = 3.0, nb::arg("paths") = 2.0, nb::arg("parents") = 1.0,
              "Parent masks, a row for each draw, and log scores.")
         .def("edge_means", &edge_means,
              "Means of the conditional probabilities of the edges since they were forgotten.")
@@ -323,7 +324,7 @@ void bind_posterior(nb::module_& m) {
         .def_prop_ro("counts", [](const GraphChain& self) {
             const MoveCounts& counts = self.counts();
             return std::make_tuple(counts.joint_tried, counts.joint_taken, counts.reversals_tried,
-                                   counts.reversals_taken);
+                                   counts.reversals_taken, counts.paths_tried, counts.paths_taken);
         });
     m.def("count_relations", &relations, nb::arg("candidates"), nb::arg("core"),
           nb::arg("masks").noconvert(),

@@ -59,6 +59,10 @@ void GraphChain::sweep(const SweepPlan& plan) {
         ++counts_.reversals_tried;
         counts_.reversals_taken += graph_.reverse(random_) ? 1 : 0;
     }
+    for (int i = times(plan.paths); i > 0; --i) {
+        ++counts_.paths_tried;
+        counts_.paths_taken += graph_.turn_path(2 + random_.below(3), random_) ? 1 : 0;
+    }
     if (times(plan.parents) > 0) {
         for (int v = 0; v < n; ++v)
             graph_.draw(v, random_, edge_sums_[static_cast<std::size_t>(v)].data());

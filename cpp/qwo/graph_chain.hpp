@@ -20,12 +20,14 @@ namespace qwo {
 struct SweepPlan {
     double joint = 0.5;
     double reversals = 3.0;
+    double paths = 2.0; // of two to four edges
     double parents = 1.0;
 };
 
 struct MoveCounts {
     std::int64_t joint_tried = 0, joint_taken = 0;
     std::int64_t reversals_tried = 0, reversals_taken = 0;
+    std::int64_t paths_tried = 0, paths_taken = 0;
 };
 
 class GraphChain {

@@ -45,12 +45,14 @@ void ParentGibbs::set_parents(int v, ParentMask parents) {
     present = parents;
 }
 
-ParentMask ParentGibbs::allowed(int v) {
+ParentMask ParentGibbs::allowed(int v, const int* sources, std::size_t count) {
     std::fill(seen_.begin(), seen_.end(), 0);
     const auto bit = [](int u) { return std::uint64_t{1} << (static_cast<unsigned>(u) & 63u); };
     std::size_t waiting = 0;
-    stack_[waiting++] = v;
-    seen_[static_cast<std::size_t>(v) / 64] |= bit(v);
+    for (std::size_t k = 0; k < count; ++k) {
+        stack_[waiting++] = sources[k];
+        seen_[static_cast<std::size_t>(sources[k]) / 64] |= bit(sources[k]);
+    }
     while (waiting > 0) {
         const std::uint64_t* row = followers_.row(stack_[--waiting]);
         for (std::size_t w = 0; w < seen_.size(); ++w) {
@@ -81,18 +83,23 @@ void ParentGibbs::draw(int v, Random& random, double* probabilities) {
     set_parents(v, tables_.draw(v, mask, random));
 }
 
+std::pair<int, int> ParentGibbs::draw_edge(Random& random) const {
+    int which = random.below(edges_), v = 0;
+    for (; which >= std::popcount(parents_[static_cast<std::size_t>(v)]); ++v)
+        which -= std::popcount(parents_[static_cast<std::size_t>(v)]);
+    ParentMask rest = parents_[static_cast<std::size_t>(v)];
+    for (; which > 0; --which)
+        rest &= rest - 1;
+    return {tables_.lists().candidate(v, std::countr_zero(rest)), v};
+}
+
 bool ParentGibbs::reverse(Random& random) {
     if (edges_ == 0)
         return false;
     const ParentLists& lists = tables_.lists();
     const int edges = edges_;
-    int which = random.below(edges), j = 0;
-    for (; which >= std::popcount(parents_[static_cast<std::size_t>(j)]); ++j)
-        which -= std::popcount(parents_[static_cast<std::size_t>(j)]);
-    ParentMask rest = parents_[static_cast<std::size_t>(j)];
-    for (; which > 0; --which)
-        rest &= rest - 1;
-    const int i_in_j = std::countr_zero(rest), i = lists.candidate(j, i_in_j);
+    const auto [i, j] = draw_edge(random);
+    const int i_in_j = lists.places(j)[i];
     const int j_in_i = lists.places(i)[j];
     if (j_in_i < 0)
         return false;
@@ -124,6 +131,82 @@ bool ParentGibbs::reverse(Random& random) {
     if (log_ratio >= 0.0 || random.uniform() < std::exp(log_ratio))
         return true;
     return restore();
+}
+
+void ParentGibbs::find_children(int v) {
+    children_.clear();
+    const std::int8_t* of_v = tables_.lists().places_in(v);
+    for_each_bit(followers_.row(v), followers_.words(), [&](int u) {
+        if (of_v[u] >= 0 && ((parents_[static_cast<std::size_t>(u)] >> of_v[u]) & 1u) != 0)
+            children_.push_back(u);
+    });
+}
+
+bool ParentGibbs::draw_path(int edges, Random& random) {
+    const auto [first, second] = draw_edge(random);
+    path_.assign({first, second});
+    while (static_cast<int>(path_.size()) <= edges) {
+        find_children(path_.back());
+        if (children_.empty())
+            return false;
+        path_.push_back(
+            children_[static_cast<std::size_t>(random.below(static_cast<int>(children_.size())))]);
+    }
+    return true;
+}
+
+double ParentGibbs::path_log_probability() {
+    double log_p = -std::log(static_cast<double>(edges_));
+    for (std::size_t k = 1; k + 1 < path_.size(); ++k) {
+        find_children(path_[k]);
+        log_p -= std::log(static_cast<double>(children_.size()));
+    }
+    return log_p;
+}
+
+double ParentGibbs::lay_path(Random& random, const std::vector<ParentMask>* given) {
+    double log_sum = 0.0;
+    for (std::size_t k = 0; k < path_.size(); ++k) {
+        const int v = path_[k];
+        // Whatever comes later on the path must not come before v, which is to lead to it.
+        const ParentMask free = allowed(v, path_.data() + k, path_.size() - k);
+        const int place = k == 0 ? -1 : tables_.lists().places(v)[path_[k - 1]];
+        if (k > 0 && (place < 0 || ((free >> place) & 1u) == 0))
+            return kNever;
+        log_sum += k == 0 ? tables_.sum(v, free) : tables_.sum_with(v, free, place);
+        if (log_sum < 0.5 * kNever)
+            return kNever;
+        set_parents(v, given != nullptr ? (*given)[k]
+                       : k == 0         ? tables_.draw(v, free, random)
+                                        : tables_.draw_with(v, free, place, random));
+    }
+    return log_sum;
+}
+
+bool ParentGibbs::turn_path(int edges, Random& random) {
+    if (edges_ == 0 || !draw_path(edges, random))
+        return false;
+    old_.clear();
+    for (const int v : path_)
+        old_.push_back(parents_[static_cast<std::size_t>(v)]);
+    const double selected = path_log_probability();
+    const auto clear = [&] {
+        for (const int v : path_)
+            set_parents(v, 0);
+    };
+    clear();
+    const double backward = lay_path(random, &old_);
+    clear();
+    std::reverse(path_.begin(), path_.end());
+    const double forward = lay_path(random, nullptr);
+    if (forward > 0.5 * kNever) {
+        const double log_ratio = forward - backward + path_log_probability() - selected;
+        if (log_ratio >= 0.0 || random.uniform() < std::exp(log_ratio))
+            return true;
+    }
+    for (std::size_t k = 0; k < path_.size(); ++k)
+        set_parents(path_[k], old_[path_.size() - 1 - k]);
+    return false;
 }
 
 } // namespace qwo

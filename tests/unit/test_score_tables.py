@@ -117,7 +117,7 @@ def test_order_moves_have_the_order_posterior() -> None:
     draws = []
     for _ in range(6000):
         chain.settle(2)
-        draws.append(chain.run(1, joint=0.0, reversals=0.0, parents=0.0)[0][0])
+        draws.append(chain.run(1, joint=0.0, reversals=0.0, paths=0.0, parents=0.0)[0][0])
     masks = np.array(draws)
     for v in range(N):
         for b, u in enumerate(ALL[v]):

@@ -65,7 +65,7 @@ class ChainRecord:
     edges : ndarray, n×n
         Means of the conditional probabilities of the edges.
     acceptance : dict
-        Share of the joint moves, and of the reversals, that were accepted.
+        Share of the joint moves, of the reversals, and of the turned paths that were accepted.
     thin : int
         Sweeps for each draw.
     complete : bool
@@ -131,6 +131,7 @@ class Chains:
         acceptance = {
             "joint": float(counts[1] / max(counts[0], 1)),
             "reversal": float(counts[3] / max(counts[2], 1)),
+            "path": float(counts[5] / max(counts[4], 1)),
         }
         return ChainRecord(masks, scores, edges, acceptance, thin, complete)
 

@@ -96,7 +96,8 @@ class Posterior:
     outside_ratios : ndarray, n×n
         For pairs outside the lists, the mean r of p(G with that edge) / p(G).
     acceptance : mapping
-        Share of the joint moves of order and graph, and of the reversals, that were accepted.
+        Share of the moves that were accepted: of order and graph jointly, of the reversals of an
+        edge, and of a path.
     status : str
         ``"complete"``, ``"time limit"``, or ``"interrupted"`` by the keyboard: the draws are those
         made till then.
