@@ -137,7 +137,7 @@ void GraphChain::joint_move(int v) {
         parents = tables_.draw(u, orders_.predecessors(u), random_);
     }
     const double log_q = order_log_probability();
-    if (log_q >= log_q_ || random_.uniform() < std::exp(log_q - log_q_)) {
+    if (accepts(log_q - log_q_, random_)) {
         log_q_ = log_q;
         ++counts_.joint_taken;
         return;

@@ -128,9 +128,7 @@ bool ParentGibbs::reverse(Random& random) {
     const double log_ratio = forward + tables_.sum(j, free_j_after) - backward -
                              tables_.sum(i, free_i_before) +
                              std::log(static_cast<double>(edges) / edges_);
-    if (log_ratio >= 0.0 || random.uniform() < std::exp(log_ratio))
-        return true;
-    return restore();
+    return accepts(log_ratio, random) || restore();
 }
 
 void ParentGibbs::find_children(int v) {
@@ -201,7 +199,7 @@ bool ParentGibbs::turn_path(int edges, Random& random) {
     const double forward = lay_path(random, nullptr);
     if (forward > 0.5 * kNever) {
         const double log_ratio = forward - backward + path_log_probability() - selected;
-        if (log_ratio >= 0.0 || random.uniform() < std::exp(log_ratio))
+        if (accepts(log_ratio, random))
             return true;
     }
     for (std::size_t k = 0; k < path_.size(); ++k)

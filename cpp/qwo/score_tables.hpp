@@ -11,6 +11,7 @@
 // cancel. Scores are relative to the best of their variable.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <vector>
 
@@ -19,6 +20,12 @@
 #include "qwo/random.hpp"
 
 namespace qwo {
+
+// Metropolis and Hastings. One number is drawn in any case: whether a ratio is exactly one, as it
+// is for equivalent graphs, or less by rounding must not change what follows.
+inline bool accepts(double log_ratio, Random& random) {
+    return random.uniform() < std::exp(log_ratio);
+}
 
 class ScoreTables {
   public:
