@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from qwo.cli.wording import count, in_options, table, wrapped_list
+from qwo.cli.wording import as_flag, count, in_options, table, worded, wrapped_list
+from qwo.errors import ArgumentError, Cure, DataWarning
 
 
 @pytest.mark.parametrize(
@@ -15,11 +16,6 @@ from qwo.cli.wording import count, in_options, table, wrapped_list
         ("penalty_discount must be above 0; got -1", "--penalty must be above 0; got -1"),
         ("search must be one of", "--search must be one of"),
         ("the search is over", "the search is over"),
-        ("a line; pass header=False", "a line; add --no-header"),
-        (
-            "pass covariance_estimator='ledoit-wolf' or 'oas' with the data",
-            "add --covariance-estimator ledoit-wolf or oas",
-        ),
         ("or penalty_discount alone", "or --penalty alone"),
         ("--penalty is fine already", "--penalty is fine already"),
         (
@@ -58,3 +54,32 @@ def test_counts_and_lists() -> None:
 def test_tables_are_aligned() -> None:
     assert table([["a", "10"], ["long", "9"]], right=1) == "a     10\nlong   9"
     assert table([]) == ""
+
+
+@pytest.mark.parametrize(
+    ("cure", "said"),
+    [
+        (Cure("missing", "em"), "--missing em"),
+        (Cure("drop", ["a", "b c", "d,e"]), "--drop 'a,b c,\"d,e\"'"),
+        (Cure("null_values", [".", "-999"]), "--null-value . --null-value -999"),
+        (Cure("header", False), "--no-header"),
+        (
+            Cure("transform", {"a": "log", "b": "log", "c": "log1p"}),
+            "--transform log:a,b --transform log1p:c",
+        ),
+        (Cure("penalty_discount", 1), "--penalty 1"),
+        (Cure("random_state"), "--seed …"),
+        (Cure("covariance_estimator", "oas"), "--covariance-estimator oas"),
+        (Cure("weights", "w"), "weights='w'"),
+    ],
+)
+def test_a_cure_is_an_option_of_the_command(cure: Cure, said: str) -> None:
+    assert as_flag(cure) == said
+
+
+def test_errors_and_warnings_name_options_as_they_are_given_here() -> None:
+    error = ArgumentError("n_jobs is 0; wanted 1", option="n_jobs", cures=[Cure("n_jobs", -1)])
+    assert worded(error) == "--jobs is 0; wanted 1\nCure: --jobs -1"
+    warning = DataWarning("few samples", cures=[Cure("gamma", 0, "takes the plain BIC")])
+    assert worded(warning) == "few samples\nCure: --gamma 0 takes the plain BIC"
+    assert str(warning) == "few samples\nCure: gamma=0 takes the plain BIC"

@@ -10,7 +10,7 @@ import typer
 from qwo.cli.console import Console, flowed
 from qwo.cli.exit_codes import ExitCode
 from qwo.cli.reading import DataFile, Reading, cure, data_file, source_name
-from qwo.cli.wording import count, finding_in_options
+from qwo.cli.wording import count, worded
 
 
 def audit(file: DataFile, reading: Reading, console: Console) -> None:
@@ -28,8 +28,7 @@ def audit(file: DataFile, reading: Reading, console: Console) -> None:
     errors, warnings = len(found.errors), len(found.warnings)
     verdict = "cannot be used as they are" if errors else "can be used"
     lines = [
-        flowed(f"{item.severity + ':':<9}", finding_in_options(item), sys.stdout)
-        for item in found.findings
+        flowed(f"{item.severity + ':':<9}", worded(item), sys.stdout) for item in found.findings
     ]
     lines.append(
         f"{source_name(file)}: {count(errors, 'error')}, {count(warnings, 'warning')}; "

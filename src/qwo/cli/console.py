@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, TextIO
 
 import typer
 
-from qwo.cli.wording import in_options
+from qwo.cli.wording import in_options, worded
 from qwo.text import plain
 
 LogLevel = Literal["debug", "info", "warning", "error"]
@@ -152,7 +152,7 @@ def shown_warnings(already: Iterable[str] = ()) -> Iterator[list[str]]:
             logger.debug("%s: %s", category.__name__, text)
         elif text not in seen:
             seen.append(text)
-            warn(in_options(text))
+            warn(worded(message) if isinstance(message, DataWarning) else in_options(text))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", DataWarning)

@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from qwo.cli.console import fail, logger, shown_warnings, system_message
 from qwo.cli.exit_codes import ExitCode
 from qwo.cli.invocation import remember_command
-from qwo.cli.wording import error_in_options
+from qwo.cli.wording import worded
 from qwo.errors import InputError
 
 
@@ -61,7 +61,7 @@ def clear_failures() -> Iterator[None]:
         yield
     except InputError as error:
         _trace()
-        fail(error_in_options(error))
+        fail(worded(error))
         for note in getattr(error, "__notes__", []):
             typer.echo(f"try:   {note}", err=True)
         raise typer.Exit(ExitCode.INPUT) from error

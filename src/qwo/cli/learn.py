@@ -19,7 +19,7 @@ from qwo.cli.knowledge_options import KnowledgeOptions
 from qwo.cli.output_options import REPORT, OutputOptions
 from qwo.cli.reading import DataFile, DataRead, Reading, read_data
 from qwo.cli.search_options import SearchFlags
-from qwo.cli.wording import error_in_options
+from qwo.cli.wording import worded
 from qwo.errors import ArgumentError, InputError
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def _supports(
         )
     except InputError as error:
         # The graph is there; that it could not be resampled is no reason to lose it.
-        warn(f"no bootstrap: {error_in_options(error)}")
+        warn(f"no bootstrap: {worded(error)}")
         return None, True
     return supports, False
 
@@ -225,7 +225,7 @@ def _model(data: DataRead, found: Discovery) -> tuple[LinearSem | None, bool]:
     try:
         return fit_sem(data.moments, found.dag), True
     except InputError as error:
-        warn(f"no coefficients: {error_in_options(error)}")
+        warn(f"no coefficients: {worded(error)}")
         return None, True
     except KeyboardInterrupt:
         return None, False

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from qwo.cli.console import Console, warn
 from qwo.cli.reading_options import DataFile, Reading, names_in
-from qwo.cli.wording import count, finding_in_options, option_for
+from qwo.cli.wording import as_flag, count, worded
 from qwo.errors import InputError
 
 if TYPE_CHECKING:
@@ -87,9 +87,9 @@ def read_data(
     found = DataRead(moments, audit, source_name(path), reading, digest, rows)
     console.say(_what_was_read(found))
     for finding in audit.warnings:
-        warn(finding_in_options(finding))
+        warn(worded(finding))
     for finding in audit.notes:
-        console.note(finding_in_options(finding))
+        console.note(worded(finding))
     return found
 
 
@@ -176,4 +176,4 @@ def cure(audit: Audit) -> str | None:
     chosen = {cure.option: cure for cure in audit.cures if cure.value is not None}
     if "covariance_estimator" in chosen and "drop" in chosen:
         del chosen["covariance_estimator"]
-    return " ".join(map(option_for, chosen.values())) or None
+    return " ".join(map(as_flag, chosen.values())) or None

@@ -17,7 +17,7 @@ from qwo.cli.interrupts import held_interrupts
 from qwo.cli.invocation import command_line
 from qwo.cli.learnt import Learnt
 from qwo.cli.output_options import REPORT, OutputOptions
-from qwo.cli.wording import in_options
+from qwo.cli.wording import worded
 from qwo.errors import InputError
 from qwo.files import whole_file, write_whole
 
@@ -65,7 +65,7 @@ def _write_more(folder: Path, files: list[str], what: str, write: Callable[[Path
             write(made)
             new = written_files(made)
     except InputError as error:
-        warn(f"no {what}: {in_options(str(error))}")
+        warn(f"no {what}: {worded(error)}")
         return True
     except OSError as error:
         warn(f"no {what}: {system_message(error)}")

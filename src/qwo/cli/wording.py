@@ -10,40 +10,36 @@ import io
 import re
 import shlex
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from qwo.errors import Cure, InputError, worded_cures
+from qwo.errors import Cure, DataWarning, InputError, python_wording
+from qwo.options import OPTIONS
 
 if TYPE_CHECKING:
     from qwo.moments import Finding
 
 _ARGUMENTS = {
-    "alpha": "alpha",
-    "cluster": "cluster",
     "columns": "columns",
+    "covariance_estimator": "covariance-estimator",
     "decimal": "decimal",
     "drop": "drop",
-    "engine": "engine",
-    "covariance_estimator": "covariance-estimator",
-    "gamma": "gamma",
+    "header": "header",
+    "knowledge": "knowledge",
     "missing": "missing",
-    "n_jobs": "jobs",
     "n_resamples": "resamples",
     "n_samples": "samples",
     "null_values": "null-value",
-    "penalty_discount": "penalty",
-    "random_state": "seed",
-    "resampling": "resampling",
     "replicate_time_limit": "time-limit",
-    "restarts": "restarts",
+    "resampling": "resampling",
     "sample_fraction": "sample-fraction",
-    "search": "search",
     "separator": "separator",
     "shard": "shard",
-    "start": "start",
-    "time_limit": "time-limit",
     "tolerance": "tolerance",
     "transform": "transform",
+} | {
+    name: option.flag.names[0].removeprefix("--")
+    for name, option in OPTIONS.items()
+    if option.flag is not None
 }
 """Arguments of the library and the options that give them."""
 
@@ -51,18 +47,58 @@ _NAMES = "|".join(_ARGUMENTS)
 _UNDERSCORED = "|".join(name for name in _ARGUMENTS if "_" in name)
 
 _PHRASES = (
-    (r" \(drop=\[…\] where a file or frame is read\)", " (--drop)"),
     (r", as in Moments\.from_covariance\(matrix, n_samples=1000\)", " (--samples)"),
-    (r" or 'oas' with the data", " or oas"),
-    (r"(?<=transform='log') or 'rank-normal'", " or rank-normal"),
-    (r"pass header=False", "add --no-header"),
     (r"use to_dag\(…?(\.\.\.)?\) first", "add --dag"),
     (r"pass format= ", "choose one with --from or --to: "),
-    (r", or use Moments\.from_csv or Moments\.from_parquet", ""),
     (r"^tolerance ends", "--tolerance ends"),
     (r"leave tolerance out, or run without shard", "leave it out, or run without --shard"),
     (r"wanted \((\d+), (\d+)\) to \((\d+), (\d+)\)", r"wanted \1/\2 to \3/\4"),
 )
+
+
+def flag_named(option: str) -> str:
+    """What an option of the library is called here; as there, if it is not here."""
+    return f"--{_ARGUMENTS[option]}" if option in _ARGUMENTS else option
+
+
+def as_flag(cure: Cure) -> str:
+    """A cure as an option of a command: ``--missing em``, ``--drop a,b``, ``--no-header``."""
+    if cure.option not in _ARGUMENTS:
+        return python_wording(cure)
+    flag, value = flag_named(cure.option), cure.value
+    if isinstance(value, bool):
+        return flag if value else flag.replace("--", "--no-", 1)
+    return " ".join(f"{flag} {word}" for word in _words(cure.option, value))
+
+
+def _words(option: str, value: Any) -> list[str]:
+    """The values of an option that is given once for each of them."""
+    if value is None:
+        return ["…"]
+    if isinstance(value, Mapping):
+        chosen: dict[str, list[str]] = {}
+        for column, name in value.items():
+            chosen.setdefault(str(name), []).append(str(column))
+        values = [f"{name}:{one_word(columns)}" for name, columns in chosen.items()]
+    elif isinstance(value, list | tuple) and option != "null_values":
+        values = [one_word(map(str, value))]
+    else:
+        values = [str(part) for part in (value if isinstance(value, list | tuple) else [value])]
+    return [shlex.quote(word) for word in values]
+
+
+def one_word(names: Iterable[str]) -> str:
+    """Names as an option takes them: with commas, and quotes around names that have some."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(dict.fromkeys(names))
+    return text.getvalue()
+
+
+def worded(said: InputError | DataWarning | Finding) -> str:
+    """What the library says, with its options as they are given here."""
+    if isinstance(said, InputError):
+        return in_options(said.worded(as_flag, flag_named))
+    return in_options(said.worded(as_flag))
 
 
 def in_options(message: str) -> str:
@@ -77,48 +113,6 @@ def in_options(message: str) -> str:
     message = re.sub(rf"(?<=[:,] )({_NAMES})(?= was )", _as_option, message)
     # No prose has an underscore.
     return re.sub(rf"\b({_UNDERSCORED})\b", _as_option, message)
-
-
-def error_in_options(error: Exception) -> str:
-    """An error's message, and its cures as options of a command."""
-    if not isinstance(error, InputError):
-        return in_options(str(error))
-    message = in_options(str(error.args[0]) if error.args else "")
-    return "\n".join(filter(None, (message, worded_cures(error.cures, option_for))))
-
-
-def finding_in_options(finding: Finding) -> str:
-    """A finding of the audit, with its cures as options of a command."""
-    cures = worded_cures(finding.cures, option_for)
-    return ". ".join(filter(None, (in_options(finding.message), cures)))
-
-
-def option_for(cure: Cure) -> str:
-    """A cure as an option of a command."""
-    value = cure.value
-    if cure.option == "header":
-        return "--header" if value else "--no-header"
-    option = f"--{_ARGUMENTS.get(cure.option, cure.option.replace('_', '-'))}"
-    if value is None:
-        return option
-    if cure.option == "null_values":
-        return " ".join(f"{option} {_word(mark)}" for mark in value)
-    if isinstance(value, Mapping):
-        names = {how: [k for k, v in value.items() if v == how] for how in value.values()}
-        return " ".join(f"{option} {_word(f'{how}:{listed(of)}')}" for how, of in names.items())
-    many = isinstance(value, Iterable) and not isinstance(value, str)
-    return f"{option} {_word(listed(value) if many else str(value))}"
-
-
-def listed(names: Iterable[object]) -> str:
-    """Names as an option takes them, with quotes around those that have commas."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(dict.fromkeys(names))
-    return text.getvalue()
-
-
-def _word(text: str) -> str:
-    return shlex.quote(text)
 
 
 def _as_option(match: re.Match[str]) -> str:
