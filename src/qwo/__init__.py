@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from qwo.agreement import Check, check
     from qwo.bayes.posterior import posterior
     from qwo.bayes.result import Posterior
     from qwo.discovery.discover import discover
@@ -40,6 +41,7 @@ __all__ = [
     "QWO",
     "Bootstrap",
     "CausalGraph",
+    "Check",
     "DataWarning",
     "Discovery",
     "InputError",
@@ -50,6 +52,7 @@ __all__ = [
     "Posterior",
     "audit",
     "bootstrap",
+    "check",
     "compare",
     "discover",
     "enumerate_dags",
@@ -69,6 +72,7 @@ __all__ = [
 ]
 
 _NAMES = {
+    "agreement": ("Check", "check"),
     "bayes": ("Posterior", "posterior"),
     "discovery": ("Discovery", "discover"),
     "errors": ("DataWarning", "InputError"),

@@ -1,0 +1,380 @@
+"""`check`: how far data and a graph agree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwo.blas import blas_threads_for
+from qwo.agreement.compatibility import Contradictions, contradictions, draw_subsets
+from qwo.agreement.families import (
+    Change,
+    Independences,
+    deviance,
+    failing,
+    implied_independences,
+    wanted_changes,
+)
+from qwo.agreement.residuals import (
+    FamilyFit,
+    HeldOut,
+    family_fits,
+    held_out,
+    influential_rows,
+)
+from qwo.agreement.words import in_words
+from qwo.discovery import Discovery, discover
+from qwo.checks import at_least, between, generator
+from qwo.errors import SampleSizeError
+from qwo.graph.coercion import as_graph
+from qwo.graph.extension import to_dag
+from qwo.moments import Moments, as_moments
+from qwo.resample.draws import draw_scatter, square_root
+from qwo.simulation.linear_model import implied_covariance
+from qwo.types import Adjacency, FloatArray, Indices, Mask
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+INFLUENTIAL = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """One kind of evidence against the graph.
+
+    Attributes
+    ----------
+    name : str
+        What was tested.
+    p_value : float
+        How often data from the graph itself would look as bad; NaN where that is not known.
+    alarm : bool
+        Whether it rings, at a level such that all kinds together ring for a right graph with the
+        probability asked for at most.
+    """
+
+    name: str
+    p_value: float
+    alarm: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """How far data and a graph agree; `summary` says it in plain words.
+
+    Attributes
+    ----------
+    alarm : bool
+        Whether any kind of evidence rings.
+    tests : tuple of Test
+        The kinds of evidence: independences that the graph implies, its overall fit, its
+        compatibility with graphs of subsets, and, from rows, whether its equations are linear.
+    independences : Independences
+        All that the graph implies, one for each pair without an edge, with p-values.
+    failing : ndarray of bool
+        Which of them fail, at a false discovery rate of ``alpha``.
+    permuted, random : float
+        Share of graphs with permuted nodes, and of random graphs with as many edges, of which at
+        most as many implied independences fail.
+    changes : tuple of Change
+        Edges that the data want added, removed or turned, the largest gain first.
+    subsets : Contradictions or None
+        Between the graph and graphs of subsets of the variables.
+    families : tuple of FamilyFit
+        Tests of each equation; empty without rows.
+    influential : tuple of (int, float)
+        Rows that fit worst, and the sum of their squared residuals; empty without rows.
+    held_out : HeldOut or None
+        Cross-validated likelihood; None without rows, or with too few.
+    dag : ndarray of int8
+        The DAG that was checked: the graph, or a member of its class.
+    names : tuple of str
+        The variables.
+    n_samples : float
+        N.
+    learnt : bool
+        Whether the graph was taken to have been learnt from these data.
+    params : dict
+        The parameters.
+    """
+
+    alarm: bool
+    tests: tuple[Test, ...]
+    independences: Independences
+    failing: Mask
+    permuted: float
+    random: float
+    changes: tuple[Change, ...]
+    subsets: Contradictions | None
+    families: tuple[FamilyFit, ...]
+    influential: tuple[tuple[int, float], ...]
+    held_out: HeldOut | None
+    dag: Adjacency
+    names: tuple[str, ...]
+    n_samples: float
+    learnt: bool
+    params: dict[str, Any] = field(default_factory=dict)
+
+    def summary(self) -> str:
+        """What was found, in plain words first, figures below."""
+        return in_words(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The implied independences as a data frame, the least likely first."""
+        import pandas as pd
+
+        found = self.independences
+        frame = pd.DataFrame(
+            {
+                "first": [self.names[u] for u in found.first],
+                "second": [self.names[v] for v in found.second],
+                "given": [
+                    ", ".join(self.names[p] for p in np.flatnonzero(self.dag[:, v]))
+                    for v in found.second
+                ],
+                "partial_correlation": found.partial,
+                "p_value": found.p_values,
+                "fails": self.failing,
+            }
+        )
+        return frame.sort_values("p_value", kind="stable", ignore_index=True)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        state = "alarm" if self.alarm else "no alarm"
+        return f"<Check: {state}, {int(self.failing.sum())} of {len(self.independences)} fail>"
+
+
+def check(
+    data: Any,
+    graph: Any,
+    *,
+    alpha: float = 0.05,
+    penalty_discount: float = 2.0,
+    learnt: bool | None = None,
+    n_draws: int = 100,
+    n_subsets: int = 5,
+    random_state: int | None = None,
+) -> Check:
+    """How far data and a graph agree.
+
+    The graph implies independences, which are tested; the same is done with graphs whose nodes
+    are permuted. Data drawn from the graph with its fitted coefficients say what is to be expected
+    by chance: of the overall fit, of the worst independence, and of the agreement between the
+    graph of all variables and graphs of some of them. If the graph was learnt from the same data,
+    the search is repeated on each draw, so that its choosing counts too.
+
+    Parameters
+    ----------
+    data : Moments, array-like, data frame, str or path
+        Samples in rows and variables in columns, or their moments; equations and rows are looked
+        at only where there are rows.
+    graph : object
+        Anything that `qwo.graph.as_graph` takes: a DAG, or a CPDAG, of which one member is checked.
+    alpha : float
+        The probability of an alarm if the graph is right, and the false discovery rate of the
+        implied independences.
+    penalty_discount : float
+        c of the price c log N of an edge, for the changes that the data want and for searches.
+    learnt : bool, optional
+        Whether the graph was learnt from these data; if not given, whether it is a `Discovery`.
+    n_draws : int
+        Data sets drawn from the graph, permuted graphs, and random graphs.
+    n_subsets : int
+        Subsets of variables; 0 leaves them out.
+    random_state : int, optional
+        Seed.
+    """
+    between("alpha", alpha, 0.0, 1.0)
+    at_least("n_draws", n_draws, 0)
+    at_least("n_subsets", n_subsets, 0)
+    moments = as_moments(data)
+    if moments.is_oracle:
+        raise SampleSizeError("exact moments (N = ∞) leave nothing to test; wanted a sample")
+    dag = to_dag(as_graph(graph, moments.names, kind="dag").matrix, moments.names)
+    rng = generator(random_state)
+    subsets = draw_subsets(len(dag), n_subsets, rng)
+    learnt = isinstance(graph, Discovery) if learnt is None else learnt
+    # All matrices are small: threads of BLAS would cost more than they bring.
+    with blas_threads_for(0.0):
+        work = _Work(moments, dag, alpha, penalty_discount, subsets, learnt)
+        return work.check(_rows(data, moments), n_draws, rng)
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """What one data set says of one graph."""
+
+    independences: Independences
+    deviance: float
+    subsets: Contradictions | None
+
+    @property
+    def worst(self) -> float:
+        """The smallest p-value of an implied independence."""
+        return float(self.independences.p_values.min(initial=1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """Data, graph, and what they are looked at with."""
+
+    moments: Moments
+    dag: Adjacency
+    alpha: float
+    penalty_discount: float
+    subsets: list[Indices]
+    learnt: bool
+
+    def check(self, rows: FloatArray | None, n_draws: int, rng: np.random.Generator) -> Check:
+        """Everything together."""
+        moments, dag, alpha = self.moments, self.dag, self.alpha
+        seen = self.look(moments.correlation, dag)
+        drawn = [self.look_at_draw(rng) for _ in range(n_draws)]
+        fits = () if rows is None else tuple(family_fits(rows, dag))
+        tests = _tests(seen, drawn, fits, alpha)
+        fails = failing(seen.independences.p_values, alpha)
+        price = self.penalty_discount * math.log(moments.n_samples)
+        return Check(
+            alarm=any(test.alarm for test in tests),
+            tests=tests,
+            independences=seen.independences,
+            failing=fails,
+            permuted=self.share_as_good(int(fails.sum()), n_draws, rng, _permuted),
+            random=self.share_as_good(int(fails.sum()), n_draws, rng, _random_dag),
+            changes=tuple(wanted_changes(moments.correlation, moments.n_samples, dag, price)),
+            subsets=seen.subsets,
+            families=fits,
+            influential=() if rows is None else tuple(influential_rows(rows, dag, INFLUENTIAL)),
+            held_out=None if rows is None else held_out(rows, dag, rng),
+            dag=dag,
+            names=moments.names,
+            n_samples=moments.n_samples,
+            learnt=self.learnt,
+            params={
+                "alpha": alpha,
+                "penalty_discount": self.penalty_discount,
+                "n_draws": n_draws,
+                "n_subsets": len(self.subsets),
+            },
+        )
+
+    def look(self, correlation: FloatArray, dag: Adjacency) -> _Seen:
+        n_samples = self.moments.n_samples
+        compatible = (
+            contradictions(correlation, n_samples, dag, self.penalty_discount, self.subsets)
+            if self.subsets
+            else None
+        )
+        return _Seen(
+            implied_independences(correlation, n_samples, dag),
+            deviance(correlation, n_samples, dag),
+            compatible,
+        )
+
+    def look_at_draw(self, rng: np.random.Generator) -> _Seen:
+        """What data drawn from the graph say of it, or of the graph learnt from them."""
+        drawn = _draw(self._implied(), self.moments.n_samples, rng)
+        if not self.learnt:
+            return self.look(drawn, self.dag)
+        found = discover(
+            Moments.from_covariance(drawn, self.moments.n_samples),
+            penalty_discount=self.penalty_discount,
+            restarts=0,
+            random_state=0,
+        )
+        return self.look(drawn, found.dag)
+
+    def _implied(self) -> FloatArray:
+        """The correlation matrix of the graph with its fitted coefficients."""
+        correlation, n = self.moments.correlation, len(self.dag)
+        slopes, variances = np.zeros((n, n)), np.ones(n)
+        for v, column in enumerate(self.dag.T):
+            parents = np.flatnonzero(column)
+            if parents.size:
+                cross = correlation[parents, v]
+                slopes[parents, v] = np.linalg.solve(correlation[np.ix_(parents, parents)], cross)
+                variances[v] = max(1.0 - cross @ slopes[parents, v], 1e-12)
+        return implied_covariance(slopes, variances)
+
+    def share_as_good(
+        self,
+        count: int,
+        draws: int,
+        rng: np.random.Generator,
+        other_graph: Callable[[Adjacency, np.random.Generator], Adjacency],
+    ) -> float:
+        """Share of graphs of which at most so many implied independences fail."""
+        if not draws:
+            return math.nan
+        as_good = 0
+        for _ in range(draws):
+            other = other_graph(self.dag, rng)
+            found = implied_independences(self.moments.correlation, self.moments.n_samples, other)
+            as_good += int(failing(found.p_values, self.alpha).sum()) <= count
+        return as_good / draws
+
+
+def _permuted(dag: Adjacency, rng: np.random.Generator) -> Adjacency:
+    shuffled = rng.permutation(len(dag))
+    return dag[np.ix_(shuffled, shuffled)]
+
+
+def _random_dag(dag: Adjacency, rng: np.random.Generator) -> Adjacency:
+    """A random DAG with as many edges, in a random order."""
+    n = len(dag)
+    pairs = np.column_stack(np.triu_indices(n, 1))
+    chosen = pairs[rng.permutation(len(pairs))[: int(dag.sum())]]
+    drawn = np.zeros_like(dag)
+    drawn[chosen[:, 0], chosen[:, 1]] = 1
+    return _permuted(drawn, rng)
+
+
+def _draw(covariance: FloatArray, n_samples: float, rng: np.random.Generator) -> FloatArray:
+    """The correlation matrix of a normal sample."""
+    scatter = draw_scatter(rng, square_root(covariance), n_samples - 1)
+    scales = np.sqrt(scatter.diagonal())
+    return np.asarray(scatter / np.outer(scales, scales))
+
+
+def _tests(
+    seen: _Seen, drawn: list[_Seen], fits: tuple[FamilyFit, ...], alpha: float
+) -> tuple[Test, ...]:
+    """Each kind of evidence at its share of alpha."""
+    found = {
+        "implied independences": _rank(-seen.worst, [-d.worst for d in drawn]),
+        "overall fit": _rank(seen.deviance, [d.deviance for d in drawn]),
+    }
+    if seen.subsets is not None:
+        rates = [d.subsets.rate for d in drawn if d.subsets is not None]
+        found["subsets of variables"] = _rank(seen.subsets.rate, rates)
+    linear = [fit.linearity for fit in fits if not math.isnan(fit.linearity)]
+    if linear:
+        found["linear equations"] = min(1.0, min(linear) * len(linear))
+    level = alpha / len(found)
+    return tuple(Test(name, p, bool(p <= level)) for name, p in found.items())
+
+
+def _rank(value: float, others: list[float]) -> float:
+    """Share of values at least as large, the value itself counted."""
+    if not others:
+        return math.nan
+    return (1 + sum(other >= value for other in others)) / (1 + len(others))
+
+
+def _rows(data: Any, moments: Moments) -> FloatArray | None:
+    """Standardised rows, where the data have rows."""
+    if isinstance(data, Moments):
+        return None
+    from qwo.moments.tables import as_table
+
+    values = as_table(data).values
+    kept = values[np.isfinite(values).all(axis=1)]
+    return np.asarray((kept - moments.means) / moments.scales)

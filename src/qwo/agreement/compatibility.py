@@ -1,0 +1,83 @@
+"""Self-compatibility: whether searches on some of the variables contradict the search on all.
+
+If a DAG G is right, it also says what the graph of a subset S of its variables looks like: a and b
+in S are linked, whatever one conditions on within S, unless their ancestors in S separate them in
+G. And an arrow a → b that the search draws within S cannot stand where b is an ancestor of a in G.
+Contradictions need no ground truth to be counted (Faller, Vankadara, Mastakouri, Locatello and
+Janzing 2024). Links that S has beyond those of G are not counted: leaving out a common cause of two
+variables makes them, rightly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from qwo.discovery import discover
+from qwo.graph.dag import ancestor_matrix
+from qwo.graph.separation import d_connected
+from qwo.moments import Moments
+from qwo.types import Adjacency, FloatArray, Indices, Mask
+
+SHARE, MOST = 0.7, 20
+"""The share of variables in a subset, and how many at most: pairs are separated one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contradictions:
+    """How often graphs of subsets deny what the graph of all says, of how many chances."""
+
+    missing: int
+    turned: int
+    chances: int
+
+    @property
+    def rate(self) -> float:
+        """Contradictions per chance."""
+        return (self.missing + self.turned) / max(self.chances, 1)
+
+
+def contradictions(
+    correlation: FloatArray,
+    n_samples: float,
+    dag: Adjacency,
+    penalty_discount: float,
+    subsets: list[Indices],
+) -> Contradictions:
+    """Contradictions between a DAG and the graphs that the search finds in subsets."""
+    above = ancestor_matrix(dag)
+    missing = turned = chances = 0
+    for chosen in subsets:
+        part = np.ix_(chosen, chosen)
+        found = discover(
+            Moments.from_covariance(correlation[part], n_samples),
+            penalty_discount=penalty_discount,
+            restarts=0,
+            random_state=0,
+        )
+        linked = _links(dag, above, chosen)
+        seen = (found.cpdag != 0) | (found.cpdag.T != 0)
+        missing += int((linked & ~seen).sum()) // 2
+        turned += int(((found.cpdag == 1) & above[part].T).sum())
+        chances += int(linked.sum()) // 2 + int((found.cpdag == 1).sum())
+    return Contradictions(missing, turned, chances)
+
+
+def _links(dag: Adjacency, above: Mask, chosen: Indices) -> Mask:
+    """Which pairs of the chosen no subset of the chosen separates in the DAG."""
+    linked = np.zeros((len(chosen), len(chosen)), dtype=bool)
+    inside = np.zeros(len(dag), dtype=bool)
+    inside[chosen] = True
+    for i, a in enumerate(chosen):
+        for j, b in enumerate(chosen[:i]):
+            given = inside & (above[:, a] | above[:, b])
+            given[[a, b]] = False
+            linked[i, j] = d_connected(dag, int(a), np.flatnonzero(given))[b]
+    return linked | linked.T
+
+
+def draw_subsets(n: int, count: int, rng: np.random.Generator) -> list[Indices]:
+    """Random subsets of the variables, three at least in each."""
+    size = min(max(3, round(SHARE * n)), MOST)
+    return [np.sort(rng.permutation(n)[:size]) for _ in range(count)] if size < n else []

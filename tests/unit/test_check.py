@@ -1,0 +1,204 @@
+"""`qwo.check`: what the data say against a graph."""
+
+from __future__ import annotations
+
+from math import log
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import qwo
+from qwo.agreement.compatibility import _links, contradictions, draw_subsets
+from qwo.agreement.families import (
+    deviance,
+    failing,
+    families,
+    implied_independences,
+    wanted_changes,
+)
+from qwo.agreement.residuals import family_fits, held_out, influential_rows
+from qwo.errors import ArgumentError, SampleSizeError
+from qwo.graph import ancestor_matrix, d_separated
+from qwo.order.reference import partial_correlation
+
+
+@pytest.fixture(scope="module")
+def case():
+    data, dag, _ = qwo.simulate("er", n_variables=8, n_samples=600, degree=3, random_state=5)
+    return data, dag, qwo.Moments.from_data(data)
+
+
+def quick(data, graph, **options):
+    return qwo.check(data, graph, n_draws=20, n_subsets=2, random_state=0, **options)
+
+
+def test_partial_correlations_are_those_of_the_definition(case):
+    _, dag, moments = case
+    for family in families(moments.correlation, dag):
+        v, parents = family.variable, family.parents.tolist()
+        for u in range(len(dag)):
+            if u != v:
+                given = [p for p in parents if p != u]
+                wanted = partial_correlation(moments.correlation, u, v, given)
+                assert family.partial[u] == pytest.approx(wanted, abs=1e-12)
+
+
+def test_there_is_one_implied_independence_for_each_pair_without_an_edge(case):
+    _, dag, moments = case
+    found = implied_independences(moments.correlation, moments.n_samples, dag)
+    n = len(dag)
+    assert len(found) == n * (n - 1) // 2 - dag.sum()
+    for u, v in zip(found.first, found.second, strict=True):
+        assert d_separated(dag, int(u), int(v), np.flatnonzero(dag[:, v]).tolist())
+
+
+def test_p_values_are_those_of_a_regression(case):
+    data, dag, moments = case
+    found = implied_independences(moments.correlation, moments.n_samples, dag)
+    u, v = int(found.first[0]), int(found.second[0])
+    parents = np.flatnonzero(dag[:, v])
+    columns = np.column_stack([np.ones(len(data)), data[:, [*parents, u]]])
+    slopes, rest, *_ = np.linalg.lstsq(columns, data[:, v], rcond=None)
+    freedom = len(data) - columns.shape[1]
+    error = np.sqrt(rest[0] / freedom * np.linalg.inv(columns.T @ columns)[-1, -1])
+    wanted = 2 * stats.t.sf(abs(slopes[-1] / error), freedom)
+    assert found.p_values[0] == pytest.approx(wanted, rel=1e-8)
+
+
+def test_failing_is_benjamini_and_hochberg():
+    p = np.array([0.001, 0.6, 0.02, 0.03, 0.04])
+    assert failing(p, 0.05).tolist() == [True, False, True, True, True]
+    assert not failing(np.array([0.02, 0.5, 0.9]), 0.05).any()
+    assert failing(np.zeros(0), 0.05).tolist() == []
+
+
+def test_deviance_is_the_distance_to_the_saturated_model(case):
+    _, dag, moments = case
+    complete = np.triu(np.ones_like(dag), 1)
+    assert deviance(moments.correlation, 600, complete) == pytest.approx(0.0, abs=1e-8)
+    full = qwo.score_graph(moments, complete, 0.0).score
+    assert deviance(moments.correlation, 600, dag) == pytest.approx(
+        full - qwo.score_graph(moments, dag, 0.0).score
+    )
+
+
+def test_gains_of_changes_are_differences_of_scores(case):
+    _, dag, moments = case
+    rng = np.random.default_rng(0)
+    wrong = np.triu((rng.random(dag.shape) < 0.4).astype(np.int8), 1)
+    found = wanted_changes(moments.correlation, 600, wrong, 2.0 * log(600))
+    assert {change.kind for change in found} == {"add", "remove", "turn"}
+    before = float(qwo.score_graph(moments, wrong))
+    for change in found:
+        changed = wrong.copy()
+        changed[change.cause, change.effect] = 0 if change.kind == "remove" else 1
+        if change.kind == "turn":
+            changed[change.effect, change.cause] = 0
+        after = float(qwo.score_graph(moments, changed))
+        assert change.gain == pytest.approx(after - before, rel=1e-6)
+        assert change.gain > 0
+
+
+def test_the_true_graph_wants_no_change(case):
+    _, dag, moments = case
+    assert wanted_changes(moments.correlation, 600, dag, 2.0 * log(600)) == []
+
+
+def test_links_of_a_subset_are_those_that_nothing_in_it_separates():
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        dag = np.triu((rng.random((6, 6)) < 0.4).astype(np.int8), 1)
+        chosen = np.sort(rng.permutation(6)[:4])
+        linked = _links(dag, ancestor_matrix(dag), chosen)
+        for i, a in enumerate(chosen):
+            for j, b in enumerate(chosen[:i]):
+                others = [v for v in chosen if v not in (a, b)]
+                sets = [
+                    [v for k, v in enumerate(others) if code >> k & 1]
+                    for code in range(2 ** len(others))
+                ]
+                separable = any(d_separated(dag, int(a), int(b), s) for s in sets)
+                assert linked[i, j] == linked[j, i] == (not separable)
+
+
+def test_a_right_graph_is_hardly_contradicted_by_subsets_and_a_reversed_one_is():
+    _, dag, _ = qwo.simulate("er", n_variables=8, n_samples=10, degree=2, random_state=2)
+    data, *_ = qwo.simulate(dag, n_samples=5000, random_state=3)
+    moments = qwo.Moments.from_data(data)
+    subsets = draw_subsets(8, 6, np.random.default_rng(0))
+    right = contradictions(moments.correlation, 5000, dag, 2.0, subsets)
+    wrong = contradictions(moments.correlation, 5000, dag[::-1, ::-1].copy(), 2.0, subsets)
+    assert right.rate < 0.1 < wrong.rate
+
+
+def test_rows_tell_bent_equations_and_outliers():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=500)
+    y = x**2 + 0.1 * rng.normal(size=500)
+    z = x + rng.normal(size=500)
+    z[7] += 30.0
+    rows = np.column_stack([x, y, z])
+    dag = np.array([[0, 1, 1], [0, 0, 0], [0, 0, 0]], dtype=np.int8)
+    fits = list(family_fits(rows, dag))
+    assert np.isnan(fits[0].linearity)
+    assert fits[1].linearity < 1e-10 < fits[2].linearity
+    assert fits[2].outliers == 1
+    assert influential_rows(rows, dag, 1)[0][0] == 7
+
+
+def test_held_out_likelihood_prefers_the_true_graph(case):
+    data, dag, moments = case
+    rows = (data - moments.means) / moments.scales
+    found = held_out(rows[:100], dag, np.random.default_rng(0))
+    assert found.graph > found.saturated > 0
+    assert held_out(rows[:30], dag, np.random.default_rng(0)) is None
+
+
+def test_a_right_graph_rings_nothing_and_a_wrong_one_does(case):
+    data, dag, _ = case
+    assert not qwo.check(data, dag, n_draws=99, n_subsets=2, random_state=0).alarm
+    wrong = qwo.check(data, dag[::-1, ::-1].copy(), n_draws=99, n_subsets=2, random_state=0)
+    assert wrong.alarm
+    assert "Alarm" in wrong.summary()
+    assert "should be independent" in str(wrong)
+
+
+def test_the_same_seed_gives_the_same_check(case):
+    data, dag, _ = case
+    first, second = quick(data, dag), quick(data, dag)
+    assert first.summary() == second.summary()
+    assert first.tests == second.tests
+
+
+def test_a_discovery_counts_as_learnt(case):
+    data, dag, _ = case
+    found = qwo.discover(data, random_state=0)
+    assert quick(data, found).learnt
+    assert not quick(data, dag).learnt
+    assert not quick(data, found, learnt=False).learnt
+
+
+def test_moments_alone_are_enough_for_what_needs_no_rows(case):
+    _, dag, moments = case
+    found = quick(moments, dag)
+    assert found.families == ()
+    assert found.held_out is None
+    assert "linear" not in {test.name for test in found.tests}
+
+
+def test_the_frame_lists_the_least_likely_first(case):
+    data, dag, _ = case
+    frame = quick(data, dag).to_frame()
+    assert frame["p_value"].is_monotonic_increasing
+    assert len(frame) == 28 - dag.sum()
+
+
+def test_bad_arguments_are_refused(case):
+    data, dag, _ = case
+    with pytest.raises(ArgumentError, match="alpha"):
+        qwo.check(data, dag, alpha=0.0)
+    with pytest.raises(ArgumentError, match="n_draws"):
+        qwo.check(data, dag, n_draws=-1)
+    with pytest.raises(SampleSizeError, match="exact"):
+        qwo.check(qwo.Moments.from_precision(np.eye(3)), np.zeros((3, 3), dtype=int))
