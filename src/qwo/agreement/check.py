@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwo.blas import blas_threads_for
 from qwo.agreement.compatibility import Contradictions, contradictions, draw_subsets
 from qwo.agreement.families import (
     Change,
@@ -27,9 +26,10 @@ from qwo.agreement.residuals import (
     influential_rows,
 )
 from qwo.agreement.words import in_words
-from qwo.discovery import Discovery, discover
+from qwo.blas import blas_threads_for
 from qwo.checks import at_least, between, generator
-from qwo.errors import SampleSizeError
+from qwo.discovery import Discovery, discover
+from qwo.errors import ArgumentError, SampleSizeError
 from qwo.graph.coercion import as_graph
 from qwo.graph.extension import to_dag
 from qwo.moments import Moments, as_moments
@@ -192,7 +192,8 @@ def check(
     random_state : int, optional
         Seed.
     """
-    between("alpha", alpha, 0.0, 1.0)
+    if not 0.0 < between("alpha", alpha, 0.0, 1.0) < 1.0:
+        raise ArgumentError(f"alpha is {alpha!r}; wanted a number above 0 and below 1")
     at_least("n_draws", n_draws, 0)
     at_least("n_subsets", n_subsets, 0)
     moments = as_moments(data)
