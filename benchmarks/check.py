@@ -21,6 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+
 import qwo
 from qwo.graph.dag import ancestor_matrix
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -33,7 +33,9 @@ from qwo.errors import ArgumentError, SampleSizeError
 from qwo.graph.coercion import as_graph
 from qwo.graph.extension import to_dag
 from qwo.moments import Moments, as_moments
+from qwo.moments.source import ReadArguments
 from qwo.resample.draws import draw_scatter, square_root
+from qwo.resample.options import Rows
 from qwo.simulation.linear_model import implied_covariance
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
@@ -157,11 +159,12 @@ def check(
     graph: Any,
     *,
     alpha: float = 0.05,
-    penalty_discount: float = 2.0,
+    penalty_discount: float | None = None,
     learnt: bool | None = None,
     n_draws: int = 100,
     n_subsets: int = 5,
     random_state: int | None = None,
+    **reading: Unpack[ReadArguments],
 ) -> Check:
     """How far data and a graph agree.
 
@@ -181,8 +184,9 @@ def check(
     alpha : float
         The probability of an alarm if the graph is right, and the false discovery rate of the
         implied independences.
-    penalty_discount : float
-        c of the price c log N of an edge, for the changes that the data want and for searches.
+    penalty_discount : float, optional
+        c of the price c log N of an edge, for the changes that the data want and for searches; if
+        not given, that of the `Discovery`, or 2.
     learnt : bool, optional
         Whether the graph was learnt from these data; if not given, whether it is a `Discovery`.
     n_draws : int
@@ -191,22 +195,30 @@ def check(
         Subsets of variables; 0 leaves them out.
     random_state : int, optional
         Seed.
+    **reading
+        How data are read, as for `Moments.from_data`: ``columns``, ``drop``, ``transform``,
+        ``missing`` and so on.
     """
     if not 0.0 < between("alpha", alpha, 0.0, 1.0) < 1.0:
         raise ArgumentError(f"alpha is {alpha!r}; wanted a number above 0 and below 1")
     at_least("n_draws", n_draws, 0)
     at_least("n_subsets", n_subsets, 0)
-    moments = as_moments(data)
+    given = Rows.of(data, reading)
+    moments = given.moments or as_moments(
+        given.data, missing=given.missing, covariance_estimator=given.covariance_estimator
+    )
     if moments.is_oracle:
         raise SampleSizeError("exact moments (N = ∞) leave nothing to test; wanted a sample")
     dag = to_dag(as_graph(graph, moments.names, kind="dag").matrix, moments.names)
     rng = generator(random_state)
     subsets = draw_subsets(len(dag), n_subsets, rng)
     learnt = isinstance(graph, Discovery) if learnt is None else learnt
+    if penalty_discount is None:
+        penalty_discount = graph.params["penalty_discount"] if isinstance(graph, Discovery) else 2.0
     # All matrices are small: threads of BLAS would cost more than they bring.
     with blas_threads_for(0.0):
         work = _Work(moments, dag, alpha, penalty_discount, subsets, learnt)
-        return work.check(_rows(data, moments), n_draws, rng)
+        return work.check(_standardised(given.data, moments), n_draws, rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -370,12 +382,9 @@ def _rank(value: float, others: list[float]) -> float:
     return (1 + sum(other >= value for other in others)) / (1 + len(others))
 
 
-def _rows(data: Any, moments: Moments) -> FloatArray | None:
-    """Standardised rows, where the data have rows."""
+def _standardised(data: Any, moments: Moments) -> FloatArray | None:
+    """The complete rows in standard deviations, where the data have rows."""
     if isinstance(data, Moments):
         return None
-    from qwo.moments.tables import as_table
-
-    values = as_table(data).values
-    kept = values[np.isfinite(values).all(axis=1)]
+    kept = data.values[np.isfinite(data.values).all(axis=1)]
     return np.asarray((kept - moments.means) / moments.scales)

@@ -11,6 +11,7 @@ import typer
 from qwo.cli.audit import audit
 from qwo.cli.bench import bench
 from qwo.cli.bootstrap import bootstrap, merge
+from qwo.cli.check import check
 from qwo.cli.compare import compare
 from qwo.cli.convert import convert
 from qwo.cli.effect import effect
@@ -54,7 +55,7 @@ app = typer.Typer(
 
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     LEARNING: (audit, learn, posterior, bootstrap, merge),
-    GRAPHS: (compare, fit, effect, convert),
+    GRAPHS: (check, compare, fit, effect, convert),
     TRYING: (simulate, bench, reproduce, info),
 }
 for panel, commands in PANELS.items():

@@ -1,0 +1,95 @@
+"""``qwo check``: how far data and a graph agree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from qwo.cli.console import Console
+from qwo.cli.exit_codes import ExitCode
+from qwo.cli.graph_files import format_names, graph_from
+from qwo.cli.reading import DataFile, Reading, read_data
+from qwo.cli.reading_options import as_option
+
+if TYPE_CHECKING:
+    from qwo.agreement import Check
+
+
+def check(
+    file: DataFile,
+    graph: Annotated[
+        Path,
+        typer.Argument(metavar="GRAPH", help="A graph file, or a folder that qwo learn wrote."),
+    ],
+    *,
+    reading: Reading,
+    console: Console,
+    graph_format: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="FORMAT",
+            autocompletion=format_names,
+            help="Format of GRAPH, where it does not tell.",
+        ),
+    ] = None,
+    alpha: Annotated[
+        float, typer.Option("--alpha", help="Probability of an alarm if the graph is right.")
+    ] = 0.05,
+    draws: Annotated[
+        int, typer.Option("--draws", min=0, help="Data sets drawn from the graph for comparison.")
+    ] = 100,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the draws.")] = None,
+) -> None:
+    """Say how far data and a graph agree, in plain words first.
+
+    [b]qwo check cells.csv model.dot[/b]     a graph of your own
+    [b]qwo check cells.csv result[/b]        what qwo learn found in the same data
+
+    Tests the independences that the graph implies, its overall fit, whether searches on some of
+    the variables contradict it, and whether its equations are linear. An alarm ends with exit
+    code 3. No alarm is no proof.
+    """
+    import qwo
+
+    given = graph_from(graph, graph_format)
+    if reading.columns is None:
+        reading = replace(reading, columns=as_option(given.names))
+    read = read_data(file, reading, console, with_rows=True)
+    found = qwo.check(
+        read.moments if read.rows is None else read.rows,
+        given,
+        alpha=alpha,
+        learnt=graph.is_dir(),
+        n_draws=draws,
+        random_state=seed,
+    )
+    console.result(found.summary(), _document(found))
+    if found.alarm:
+        raise typer.Exit(ExitCode.ATTENTION)
+
+
+def _document(found: Check) -> dict[str, Any]:
+    names = found.names
+    return {
+        "alarm": found.alarm,
+        "tests": [
+            {"name": test.name, "p_value": test.p_value, "alarm": test.alarm}
+            for test in found.tests
+        ],
+        "independences": len(found.independences),
+        "failing": int(found.failing.sum()),
+        "changes": [
+            {
+                "change": change.kind,
+                "cause": names[change.cause],
+                "effect": names[change.effect],
+                "gain": change.gain,
+            }
+            for change in found.changes
+        ],
+        "parameters": found.params,
+    }
