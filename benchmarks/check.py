@@ -1,6 +1,6 @@
 """How often `qwo.check` rings, with and without a fault: python -m benchmarks.check --sets 40.
 
-Random graphs with 10 variables and degree 3, effects ±[0.5, 1.5] on variables of variance 1. Faults:
+Random graphs with 10 variables, degree 3; effects ±[0.5, 1.5] on variables of variance 1. Faults:
 
 right          the true graph, given beforehand
 learnt         the graph that `discover` finds in the same data
