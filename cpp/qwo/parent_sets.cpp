@@ -31,7 +31,7 @@ ParentSets::ParentSets(std::shared_ptr<const BicProblem> problem, const Kernels&
       everyone_(std::make_shared<const Columns>(context_.problem->n())),
       place_(static_cast<std::size_t>(context_.problem->n()), after_all), wanted_by_(n(), n()),
       children_(n(), n()), indexed_parents_(static_cast<std::size_t>(n())),
-      checked_(static_cast<std::size_t>(n()), {-1}), saved_in_(static_cast<std::size_t>(n()), 0) {
+      checked_(static_cast<std::size_t>(n()), {-1}), journal_(n()) {
     for (std::size_t v = 0; v < candidates.size(); ++v) {
         std::vector<std::int32_t> variables = candidates[v];
         variables.push_back(static_cast<std::int32_t>(v));
@@ -57,7 +57,7 @@ ParentSets::ParentSets(const ParentSets& other)
       columns_(other.columns_), later_(other.later_), walks_(other.walks_), fits_(other.fits_),
       cost_(other.cost_), wants_(other.wants_), wanted_by_(other.wanted_by_),
       children_(other.children_), indexed_parents_(other.indexed_parents_),
-      checked_(other.checked_), saved_in_(static_cast<std::size_t>(n()), 0) {
+      checked_(other.checked_), journal_(n()) {
     set_order(other.order_);
 }
 
@@ -69,7 +69,6 @@ void ParentSets::set_order(const std::vector<int>& order) {
 }
 
 void ParentSets::begin(const std::vector<int>& order) {
-    marks_.clear();
     journal_.clear();
     touched_.clear();
     set_order(order);
@@ -117,7 +116,7 @@ void ParentSets::load(const ParentSetsState& state) {
 }
 
 void ParentSets::narrow() {
-    assert(marks_.empty());
+    assert(marks() == 0);
     if (has_narrowed())
         return;
     for (int v = 0; v < n(); ++v) {
@@ -139,7 +138,7 @@ void ParentSets::narrow() {
 }
 
 bool ParentSets::renew(int v) {
-    assert(marks_.empty());
+    assert(marks() == 0);
     bool found = false;
     while (widen(v))
         found = true; // with new parents, others may be wanted
@@ -378,47 +377,14 @@ std::vector<int> ParentSets::take_touched() {
     return taken;
 }
 
-void ParentSets::save(int v) {
-    if (marks_.empty() || saved_in_[static_cast<std::size_t>(v)] == marks_.back().id)
-        return;
-    saved_in_[static_cast<std::size_t>(v)] = marks_.back().id;
-    if (spare_.empty()) {
-        journal_.emplace_back();
-    } else {
-        journal_.push_back(std::move(spare_.back()));
-        spare_.pop_back();
-    }
-    journal_.back().assign(fit(v));
-}
-
-std::size_t ParentSets::mark() {
-    marks_.push_back({next_mark_++, journal_.size(), cost_, order_});
-    return marks_.size() - 1;
-}
-
 void ParentSets::undo(std::size_t mark) {
-    assert(mark < marks_.size());
-    while (journal_.size() > marks_[mark].journal_size) {
-        ParentFit& old = journal_.back();
+    const auto [cost, order] = journal_.undo(mark, [&](ParentFit& old) {
         const int v = old.child();
         std::swap(fits_[static_cast<std::size_t>(v)], old);
-        spare_.push_back(std::move(old));
-        journal_.pop_back();
         index(v);
-    }
-    set_order(marks_[mark].order);
-    cost_ = marks_[mark].cost;
-    marks_.resize(mark);
-}
-
-void ParentSets::release(std::size_t mark) {
-    assert(mark < marks_.size());
-    marks_.resize(mark);
-    if (marks_.empty()) {
-        for (ParentFit& old : journal_)
-            spare_.push_back(std::move(old));
-        journal_.clear();
-    }
+    });
+    set_order(order);
+    cost_ = cost;
 }
 
 } // namespace qwo

@@ -23,6 +23,7 @@
 #include "qwo/bit_matrix.hpp"
 #include "qwo/columns.hpp"
 #include "qwo/equivalence.hpp"
+#include "qwo/fit_journal.hpp"
 #include "qwo/parent_fit.hpp"
 
 namespace qwo {
@@ -113,10 +114,10 @@ class ParentSets {
 
     // Marks nest. undo(m) restores the state at the mark, release(m) keeps the present one; either
     // ends the mark m and all after it.
-    std::size_t mark();
+    std::size_t mark() { return journal_.mark(cost_, order_); }
     void undo(std::size_t mark);
-    void release(std::size_t mark);
-    std::size_t marks() const { return marks_.size(); }
+    void release(std::size_t mark) { journal_.release(mark); }
+    std::size_t marks() const { return journal_.marks(); }
 
     // Variables whose fit or place has changed, or that are parents of such a one, since the last
     // call; with repetitions.
@@ -127,12 +128,6 @@ class ParentSets {
     static constexpr std::int32_t before_all = -1;
     static constexpr std::int32_t after_all = std::numeric_limits<std::int32_t>::max();
 
-    struct Mark {
-        std::uint64_t id;
-        std::size_t journal_size;
-        double cost;
-        std::vector<int> order;
-    };
     template <class Visit>
     class Trial;
     class Move;
@@ -159,8 +154,8 @@ class ParentSets {
     void find_wanted(const ParentFit& fit, std::uint64_t* words) const;
 
     void touch(const ParentFit& fit);
-    void index(int u); // brings the bits up to date with the fit of u
-    void save(int v);
+    void index(int u);                          // brings the bits up to date with the fit of u
+    void save(int v) { journal_.save(fit(v)); } // before it changes
     void set_order(const std::vector<int>& order);
     void put(int v, int place);
     void settle(ParentFit& fit); // after its parents have changed
@@ -194,10 +189,7 @@ class ParentSets {
     ParentFit wide_;                          // scratch of renew()
     std::vector<int> visits_, visits_of_own_; // the heaps of WayLeft and WayRight
     std::vector<int> touched_;
-    std::vector<Mark> marks_;
-    std::vector<ParentFit> journal_, spare_;
-    std::vector<std::uint64_t> saved_in_;
-    std::uint64_t next_mark_ = 1;
+    FitJournal journal_;
 };
 
 } // namespace qwo
