@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from qwo.cli import app
-from qwo.cli.exit_codes import ExitCode
+from qwo.cli.failures import ExitCode
 from qwo.graph.formats import FORMATS
 from tests.docs.consoles import Session, Step, read_steps, same
 

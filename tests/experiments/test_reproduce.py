@@ -14,8 +14,8 @@ import typer
 from typer.testing import CliRunner
 
 from qwo._experiments import ResultStore, reproduce
-from qwo.cli.option_groups import with_option_groups
-from qwo.cli.reproduce import reproduce as command
+from qwo.cli.bench import reproduce as command
+from qwo.cli.options import with_option_groups
 from qwo.datasets import load_network, load_paper_figures, load_paper_table2
 from qwo.errors import ArgumentError
 

@@ -15,7 +15,7 @@ import pytest
 import qwo
 from qwo import arguments, device, options
 from qwo.arguments import SearchArguments
-from qwo.cli.search_options import search_parameters
+from qwo.cli.options import search_parameters
 from qwo.discovery import choices
 from qwo.errors import ArgumentError
 from qwo.graph.knowledge import KnowledgeLike

@@ -9,19 +9,15 @@ from typing import Annotated
 import typer
 
 from qwo.cli.audit import audit
-from qwo.cli.bench import bench
+from qwo.cli.bench import bench, info, reproduce
 from qwo.cli.bootstrap import bootstrap, merge
 from qwo.cli.check import check
-from qwo.cli.compare import compare
-from qwo.cli.convert import convert
 from qwo.cli.effect import effect
 from qwo.cli.failures import Command, Commands
-from qwo.cli.fit import fit
-from qwo.cli.info import info
+from qwo.cli.graphs import compare, convert, fit
 from qwo.cli.learn import learn
-from qwo.cli.option_groups import with_option_groups
+from qwo.cli.options import with_option_groups
 from qwo.cli.posterior import posterior
-from qwo.cli.reproduce import reproduce
 from qwo.cli.simulate import simulate
 
 HELP = """

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import typer
 
 from qwo.cli.console import Console, flowed
-from qwo.cli.exit_codes import ExitCode
+from qwo.cli.failures import ExitCode
 from qwo.cli.reading import DataFile, Reading, cure, data_file, source_name
 from qwo.cli.wording import count, worded
 

@@ -6,24 +6,146 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qwo.cli.bootstrap_files import BootstrapFolder, BootstrapOutput
-from qwo.cli.console import Console, warn
-from qwo.cli.exit_codes import ExitCode
-from qwo.cli.folder import only_writer
-from qwo.cli.knowledge_options import KnowledgeOptions
+from qwo.cli.console import Console, to_json, warn
+from qwo.cli.failures import ExitCode, command_line
+from qwo.cli.folder import (
+    COUNTS,
+    RECORD,
+    only_writer,
+    open_checkpoint,
+    whole_folder,
+    write_csv,
+    written_files,
+)
+from qwo.cli.graphs import write_graphs
+from qwo.cli.options import KnowledgeOptions, ResamplingOptions, SearchFlags, format_names
 from qwo.cli.reading import DataFile, DataRead, Reading, read_data
-from qwo.cli.resampling_options import ResamplingOptions
-from qwo.cli.search_options import SearchFlags
-from qwo.errors import DataWarning
+from qwo.errors import ArgumentError, DataWarning
+from qwo.files import write_whole
 
 if TYPE_CHECKING:
     from qwo.graph import Knowledge
     from qwo.resample import Bootstrap
+
+SUPPORTS = "support.csv"
+DEFAULT_FORMATS = ("json", "adjacency", "dot")
+
+
+@dataclass(frozen=True)
+class BootstrapOutput:
+    """The result folder and what goes into it."""
+
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FOLDER",
+            help="Write supports, counts and consensus graphs here. Without: the surest pairs, to "
+            "standard output.",
+            rich_help_panel="Output",
+        ),
+    ] = None
+    threshold: Annotated[
+        float,
+        typer.Option(
+            "--threshold",
+            metavar="SHARE",
+            help="How often pairs of the consensus graphs are adjacent at least.",
+            rich_help_panel="Output",
+        ),
+    ] = 0.5
+    formats: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="NAME",
+            autocompletion=format_names,
+            help="Graph format besides json, as for qwo learn. Repeatable; adjacency and dot if "
+            "not given.",
+            rich_help_panel="Output",
+        ),
+    ] = None
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            metavar="",
+            help="Begin anew, and replace what qwo wrote into the folder before.",
+            rich_help_panel="Output",
+        ),
+    ] = False
+
+
+@dataclass(frozen=True)
+class BootstrapFolder:
+    """Where a run keeps its counts while it lasts; no path if nothing is to be written."""
+
+    checkpoint: Path | None
+    replaces: bool
+
+    @classmethod
+    def open(cls, output: BootstrapOutput, *, resume: bool = False) -> BootstrapFolder:
+        """Make sure that the folder can be written, and lay out the checkpoint to go on from."""
+        from qwo.graph.formats import find_format
+
+        for name in output.formats or ():
+            find_format(name)
+        if not 0 <= output.threshold <= 1:
+            raise ArgumentError(
+                f"--threshold is {output.threshold:g}; wanted a share between 0 and 1"
+            )
+        folder = output.output
+        if folder is None:
+            return cls(None, False)
+        checkpoint = open_checkpoint(folder, force=output.force, resume=resume)
+        return cls(checkpoint, output.force or resume)
+
+    @staticmethod
+    def counts_file(path: Path) -> Path:
+        """The counts in a folder that was written here, or the file itself."""
+        return path / COUNTS if path.is_dir() else path
+
+    def write(self, found: Bootstrap, output: BootstrapOutput) -> None:
+        """Write everything, the record of it last; the checkpoint has done its service then."""
+        assert output.output is not None
+        with whole_folder(output.output, force=self.replaces) as made:
+            found.save(made / COUNTS)
+            _write_supports(made / SUPPORTS, found)
+            _write_graphs(made, found, output)
+            record = {
+                "kind": "bootstrap",
+                "command": command_line(),
+                "threshold": output.threshold,
+                **found.to_dict(),
+                "files": [*written_files(made), RECORD],
+            }
+            write_whole(made / RECORD, to_json(record) + "\n")
+        if self.checkpoint is not None:
+            self.checkpoint.unlink(missing_ok=True)
+
+
+def _write_supports(path: Path, found: Bootstrap) -> None:
+    from qwo.resample import PairSupport
+
+    write_csv(path, PairSupport._fields, found.to_records())
+
+
+def _write_graphs(folder: Path, found: Bootstrap, output: BootstrapOutput) -> None:
+    """The consensus CPDAG and DAG in each format that can hold them."""
+    from qwo.graph import CausalGraph
+
+    dag = CausalGraph(found.names, found.consensus_dag(output.threshold), "dag")
+    cpdag = CausalGraph(found.names, found.consensus_cpdag(output.threshold), "cpdag")
+    for name in dict.fromkeys(("json", *(output.formats or DEFAULT_FORMATS))):
+        write_graphs(folder, dag, cpdag, name)
 
 
 def bootstrap(

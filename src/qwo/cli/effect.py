@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from qwo.cli.console import Console
-from qwo.cli.graph_files import format_names, graph_from
+from qwo.cli.graphs import graph_from
+from qwo.cli.options import as_option, format_names
 from qwo.cli.reading import DataFile, Reading, read_data
-from qwo.cli.reading_options import as_option
 from qwo.cli.wording import count, table
 from qwo.errors import ArgumentError
 

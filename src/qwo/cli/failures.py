@@ -1,23 +1,146 @@
-"""How a command ends when something goes wrong: one clear message, and an exit code that tells."""
+"""How a command ends: exit codes, Ctrl-C, and one clear message when something goes wrong."""
 
 from __future__ import annotations
 
 import logging
 import os
+import shlex
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from contextvars import ContextVar
+from enum import IntEnum
+from types import FrameType
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from qwo.cli.console import fail, logger, shown_warnings, system_message
-from qwo.cli.exit_codes import ExitCode
-from qwo.cli.invocation import remember_command
+from qwo.cli.console import Console, fail, logger, shown_warnings, system_message
 from qwo.cli.wording import worded
 from qwo.errors import InputError
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+    from qwo.search import Progress
+
+
+class ExitCode(IntEnum):
+    """How a command ended."""
+
+    FINE = 0
+    """Done."""
+
+    INPUT = 1
+    """The input cannot be used, or a file cannot be written; the message says why."""
+
+    USAGE = 2
+    """The command line itself is wrong: an unknown command, option or choice."""
+
+    ATTENTION = 3
+    """Done, and something asks for attention: warnings of an audit, a bootstrap that failed."""
+
+    BUG = 70
+    """A fault of qwo itself."""
+
+    INTERRUPTED = 130
+    """Ctrl-C or a request to terminate; ``qwo learn`` has saved the best graph so far."""
+
+    BROKEN_PIPE = 141
+    """Whoever read the output went away, as ``head`` does."""
+
+
+_command: ContextVar[str] = ContextVar("command", default="qwo")
+
+
+def remember_command(arguments: Sequence[str]) -> None:
+    """Keep the arguments of the command that is about to run."""
+    _command.set(shlex.join(["qwo", *arguments]))
+
+
+def command_line() -> str:
+    """The command that runs, to be pasted into a shell."""
+    return _command.get()
+
+
+SIGNALS = ("SIGINT", "SIGTERM")
+PATIENCE = 1.0
+"""Seconds before a progress bar appears: most searches end before."""
+
+
+class Watch:
+    """A callback of a search that shows where it stands, and stops it once asked to."""
+
+    def __init__(self, bar: tqdm[Any]) -> None:
+        self.asked_to_stop = False
+        self._bar = bar
+
+    def __call__(self, progress: Progress) -> bool:
+        """Whether the search shall stop."""
+        self._bar.set_description_str(f"searching ({progress.search})", refresh=False)
+        self._bar.set_postfix_str(f"best score {-progress.best_cost:.2f}", refresh=False)
+        self._bar.update(progress.round - self._bar.n)
+        return self.asked_to_stop
+
+    def stop(self, _number: int, _frame: FrameType | None) -> None:
+        """Ask to stop; whoever asks twice does not want to wait."""
+        if self.asked_to_stop:
+            raise KeyboardInterrupt
+        self.asked_to_stop = True
+
+
+class Held:
+    """Whether someone asked to stop while that had to wait."""
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    def __call__(self, _number: int, _frame: FrameType | None) -> None:
+        """Remember it."""
+        self.asked = True
+
+
+@contextmanager
+def held_interrupts() -> Iterator[Held]:
+    """Ctrl-C and requests to terminate wait for the end of the block, which is short."""
+    held = Held()
+    with _handled_by(held):
+        yield held
+
+
+@contextmanager
+def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Signals go to a function while the block runs, if it runs where signals arrive."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = [getattr(signal, name) for name in SIGNALS if hasattr(signal, name)]
+    before = [(number, signal.signal(number, handler)) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, old in before:
+            signal.signal(number, old)
+
+
+@contextmanager
+def watched_search(console: Console) -> Iterator[Watch]:
+    """A watch that hears Ctrl-C and requests to terminate while the block runs."""
+    from tqdm import tqdm
+
+    with tqdm(
+        bar_format="{desc}: {elapsed}{postfix}",
+        delay=PATIENCE,
+        leave=False,
+        disable=not console.shows_progress,
+    ) as bar:
+        watch = Watch(bar)
+        with _handled_by(watch.stop):
+            yield watch
 
 
 def _without_bool(parameters: list[Any]) -> list[Any]:

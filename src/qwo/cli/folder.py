@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 from qwo.errors import ArgumentError
+from qwo.files import whole_file, write_whole
+from qwo.text import no_formula
+
+COUNTS = "bootstrap.npz"
+"""The counts of a bootstrap, from which it can go on."""
 
 RECORD = "result.json"
 """The file that lists, under ``files``, what qwo wrote into a folder."""
@@ -212,3 +219,51 @@ def _free_name(folder: Path) -> Path:
     while (candidate := folder.with_name(f"{folder.name}-{number}")).exists():
         number += 1
     return candidate
+
+
+def open_checkpoint(folder: Path, *, force: bool, resume: bool) -> Path:
+    """The file beside a folder that keeps the replicates while a run lasts.
+
+    Raises
+    ------
+    ArgumentError
+        If one is left from a run that did not end, and it is not said what to do with it.
+    """
+    if resume and force:
+        raise ArgumentError("--resume goes on and --force begins anew; give one of them")
+    check_folder(folder, force=force or resume)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    checkpoint = beside(folder, "checkpoint.npz", hidden=False)
+    if resume:
+        if not checkpoint.exists() and (folder / COUNTS).is_file():
+            with whole_file(checkpoint) as made:
+                shutil.copyfile(folder / COUNTS, made)
+    elif force:
+        checkpoint.unlink(missing_ok=True)
+    elif checkpoint.exists():
+        raise ArgumentError(
+            f"{str(checkpoint)!r} is left from a run that did not end; add --resume to go on "
+            "from it, or --force to begin anew"
+        )
+    return checkpoint
+
+
+def write_csv(
+    path: Path,
+    header: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    spreadsheet: bool = False,
+) -> None:
+    """Write a table with a line of names; numbers in full precision.
+
+    For a spreadsheet, texts that it would take for formulas stand behind an apostrophe.
+    """
+    if spreadsheet:
+        header = [no_formula(name) for name in header]
+        rows = ([no_formula(v) if isinstance(v, str) else v for v in row] for row in rows)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    write_whole(path, text.getvalue())

@@ -10,20 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from qwo.cli.benchpress import check_outputs, write_outputs
-from qwo.cli.bootstrap_files import open_checkpoint
+from qwo.cli.bench import check_outputs, write_outputs
 from qwo.cli.console import Console, is_terminal, logger, shown_warnings, warn
-from qwo.cli.exit_codes import ExitCode
-from qwo.cli.folder import check_folder, only_writer
-from qwo.cli.knowledge_options import KnowledgeOptions
-from qwo.cli.output_options import REPORT, OutputOptions
+from qwo.cli.failures import ExitCode
+from qwo.cli.folder import check_folder, only_writer, open_checkpoint
+from qwo.cli.options import REPORT, KnowledgeOptions, OutputOptions, SearchFlags
 from qwo.cli.reading import DataFile, DataRead, Reading, read_data
-from qwo.cli.search_options import SearchFlags
 from qwo.cli.wording import worded
 from qwo.errors import ArgumentError, InputError
 
 if TYPE_CHECKING:
-    from qwo.cli.learnt import Learnt
+    from qwo.cli.results import Learnt
     from qwo.discovery import Discovery
     from qwo.graph import Knowledge
     from qwo.resample import Bootstrap
@@ -83,7 +80,7 @@ def learn(
     A --> B is a direction that all graphs of the equivalence class share; A --- B could be either.
     Ctrl-C ends the search: the best graph so far is the result, and the exit code 130.
     """
-    from qwo.cli.learnt import Learnt
+    from qwo.cli.results import Learnt
     from qwo.graph.formats import find_format
 
     started = time.perf_counter()
@@ -156,7 +153,7 @@ def _end(
     replaces: bool,
 ) -> ExitCode:
     """Write the folder, if there is to be one, and show the graph; how that went."""
-    from qwo.cli.result_files import write_result
+    from qwo.cli.results import write_result
 
     written, code = False, ExitCode.FINE
     try:
@@ -178,7 +175,7 @@ def _search(
     console: Console,
 ) -> Discovery:
     """The search, which Ctrl-C ends but does not break."""
-    from qwo.cli.interrupts import watched_search
+    from qwo.cli.failures import watched_search
     from qwo.discovery import discover
 
     with watched_search(console) as watch:
@@ -200,7 +197,7 @@ def _supports(
     """How sure each edge is, if that is asked for; and whether it could not be found out."""
     if not resamples.number or found.status == "interrupted":
         return None, False
-    from qwo.cli.supports import find_supports
+    from qwo.cli.results import find_supports
 
     try:
         supports = find_supports(

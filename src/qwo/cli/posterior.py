@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from qwo.cli.console import Console, shown_warnings, to_json
-from qwo.cli.csv_files import write_csv
-from qwo.cli.exit_codes import ExitCode
-from qwo.cli.folder import RECORD, check_folder, whole_folder, written_files
-from qwo.cli.invocation import command_line
-from qwo.cli.knowledge_options import KnowledgeOptions
+from qwo.cli.failures import ExitCode, command_line
+from qwo.cli.folder import RECORD, check_folder, whole_folder, write_csv, written_files
+from qwo.cli.options import KnowledgeOptions, names_in
 from qwo.cli.reading import DataFile, Reading, read_data
-from qwo.cli.reading_options import names_in
 from qwo.errors import ArgumentError
 from qwo.files import write_whole
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qwo.cli.console import Console, warn
-from qwo.cli.reading_options import DataFile, Reading, names_in
+from qwo.cli.options import DataFile, Reading, names_in
 from qwo.cli.wording import as_flag, count, worded
 from qwo.errors import InputError
 

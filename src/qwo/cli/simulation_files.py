@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 
-from qwo.cli.csv_files import write_csv
-from qwo.cli.graph_files import graph_from
+from qwo.cli.folder import write_csv
+from qwo.cli.graphs import graph_from
 from qwo.graph import CausalGraph, write_graph
 from qwo.order.build import versions
 from qwo.simulation import Simulation, simulate

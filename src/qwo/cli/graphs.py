@@ -1,0 +1,301 @@
+"""``qwo compare``, ``qwo convert``, ``qwo fit``: commands about graphs that are given."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from qwo.cli.console import Console, logger, warn
+from qwo.cli.folder import write_csv
+from qwo.cli.options import as_option, format_names
+from qwo.cli.reading import DataFile, Reading, read_data
+from qwo.cli.wording import count, table
+from qwo.errors import ArgumentError, FileFormatError
+
+if TYPE_CHECKING:
+    from qwo.graph import CausalGraph
+    from qwo.moments import Moments
+
+STDIN = Path("-")
+
+
+def graph_from(path: Path, form: str | None = None, *, of_folder: str = "cpdag") -> CausalGraph:
+    """The graph of a file, of a folder that ``qwo learn`` wrote, or of standard input (``-``).
+
+    Of a folder, the class; or, with ``of_folder="dag"``, the DAG that its numbers belong to.
+    """
+    from qwo.graph import read_graph
+    from qwo.graph.formats import find_format, parse_graph
+    from qwo.graph.formats.registry import format_of_text
+
+    if form is not None:
+        find_format(form)
+    if path == STDIN:
+        data = sys.stdin.buffer.read()
+        chosen = form or format_of_text(data.decode("utf-8", "replace"))
+        if chosen is None:
+            raise ArgumentError("the format of standard input is unknown; name it with --from")
+        return parse_graph(data, chosen, "standard input")
+    if path.is_dir():
+        inside = path / f"{of_folder}.json"
+        if not inside.is_file():
+            inside = path / "cpdag.json"
+        if not inside.is_file():
+            raise FileFormatError(
+                f"the folder {str(path)!r} has no cpdag.json; wanted a graph file, or a folder "
+                "that qwo learn wrote"
+            )
+        path = inside
+    return read_graph(path, form)
+
+
+def write_graphs(folder: Path, dag: CausalGraph, cpdag: CausalGraph, form: str) -> None:
+    """A DAG and its class in one format; what the format cannot hold is left out.
+
+    That it has no undirected edges is in its nature; any other reason is worth a warning.
+    """
+    from qwo.graph import write_graph
+    from qwo.graph.formats import FORMATS, can_hold
+
+    suffix = FORMATS[form].suffixes[0]
+    reason = can_hold(form, dag)
+    if reason is not None:
+        warn(f"no file {form!r}: {reason}")
+        return
+    write_graph(dag, folder / f"dag{suffix}", form)
+    reason = can_hold(form, cpdag)
+    if reason is None:
+        write_graph(cpdag, folder / f"cpdag{suffix}", form)
+    else:
+        logger.info("only the DAG as %s: %s", form, reason)
+
+
+def compare(
+    estimated: Annotated[
+        Path,
+        typer.Argument(metavar="ESTIMATED", help="A graph file, or a folder that qwo learn wrote."),
+    ],
+    truth: Annotated[Path, typer.Argument(metavar="TRUTH", help="The graph to compare it with.")],
+    *,
+    reading: Reading,
+    console: Console,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="FILE",
+            help="Also score both graphs on these data: does the search or the sample err?",
+        ),
+    ] = None,
+    penalty: Annotated[
+        float, typer.Option("--penalty", help="Penalty discount c of the score.")
+    ] = 2.0,
+    estimated_format: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="FORMAT",
+            autocompletion=format_names,
+            help="Format of ESTIMATED, where it does not tell.",
+        ),
+    ] = None,
+    truth_format: Annotated[
+        str | None,
+        typer.Option(
+            "--truth-from",
+            metavar="FORMAT",
+            autocompletion=format_names,
+            help="Format of TRUTH, where it does not tell.",
+        ),
+    ] = None,
+) -> None:
+    """Compare two graphs, and list the edges that differ.
+
+    [b]qwo compare result truth.csv[/b]
+    [b]qwo compare result truth.csv --data cells.csv[/b]     with the score of both
+    """
+    import qwo
+
+    first, second = graph_from(estimated, estimated_format), graph_from(truth, truth_format)
+    comparison = qwo.compare(first, second)
+    document = comparison.to_dict()
+    text = str(comparison)
+    if data is not None:
+        if reading.columns is None:
+            reading = replace(reading, columns=as_option(second.names))
+        moments = read_data(data, reading, console).moments
+        scores = [_score(moments, graph, penalty) for graph in (first, second)]
+        text += f"\n\n{_verdict(*scores)}"
+        document |= {
+            "score_estimated": scores[0],
+            "score_true": scores[1],
+            "score_gap": scores[1] - scores[0],
+        }
+    console.result(text, document)
+
+
+def _score(moments: Moments, graph: CausalGraph, penalty: float) -> float:
+    import qwo
+
+    dag = graph.reordered(moments.names).to_dag()
+    return float(qwo.score_graph(moments, dag.matrix, penalty))
+
+
+def _verdict(estimated: float, true: float) -> str:
+    """Both scores, and whose fault the difference is."""
+    gap = true - estimated
+    numbers = [f"{value:.2f}" for value in (estimated, true, gap)]
+    rows = [["", "estimated", "truth", "gap"], ["score", *numbers]]
+    if abs(gap) < 1e-6 * max(abs(true), 1.0):
+        verdict = "both score the same"
+    elif gap > 0:
+        verdict = "the true graph scores higher: a longer search (--restarts) may find it"
+    else:
+        verdict = "the estimate scores higher than the truth: more data would help, not more search"
+    return f"{table(rows, right=3)}\n{verdict}"
+
+
+def convert(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SOURCE",
+            help="A graph file, a folder that qwo learn wrote, or - for standard input.",
+        ),
+    ],
+    target: Annotated[
+        Path, typer.Argument(metavar="TARGET", help="The file to write, or - for standard output.")
+    ],
+    *,
+    console: Console,
+    source_format: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="FORMAT",
+            autocompletion=format_names,
+            help="Format of SOURCE, where its text and name do not tell.",
+        ),
+    ] = None,
+    target_format: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="FORMAT",
+            autocompletion=format_names,
+            help="Format of TARGET, where its name does not tell.",
+        ),
+    ] = None,
+    dag: Annotated[
+        bool, typer.Option("--dag", metavar="", help="Write one DAG of the equivalence class.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", metavar="", help="Replace TARGET if it is there.")
+    ] = False,
+) -> None:
+    """Write a graph in another format.
+
+    [b]qwo convert graph.dot graph.graphml[/b]
+    [b]qwo convert result truth.csv --to pcalg[/b]      codes of another tool: name them
+    [b]qwo convert result model.lavaan --dag[/b]        formats for DAGs only
+
+    Formats: json, graphml, gml, dagitty, dot, tetrad, bnlearn, lavaan, edges, adjacency, parquet,
+    and the matrices of pcalg, causal-learn, zero-one.
+    """
+    from qwo.graph import write_graph
+    from qwo.graph.formats import find_format
+
+    graph = graph_from(source, source_format)
+    shown = graph.to_dag() if dag else graph
+    if target == STDIN:
+        if target_format is None:
+            raise ArgumentError("standard output has no name that tells a format; give --to")
+        sys.stdout.buffer.write(find_format(target_format).write(shown))
+        sys.stdout.buffer.flush()
+        return
+    if target.exists() and not force:
+        raise ArgumentError(f"{str(target)!r} is there already; add --force to replace it")
+    write_graph(shown, target, target_format)
+    console.say(
+        f"wrote {target}: {count(graph.n_variables, 'variable')}, {count(graph.n_edges, 'edge')}"
+    )
+
+
+def fit(
+    file: DataFile,
+    graph: Annotated[
+        Path,
+        typer.Argument(metavar="GRAPH", help="A graph file, or a folder that qwo learn wrote."),
+    ],
+    *,
+    reading: Reading,
+    console: Console,
+    graph_format: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="FORMAT",
+            autocompletion=format_names,
+            help="Format of GRAPH, where it does not tell.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="CSV", help="Also write the coefficients here."),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", metavar="", help="Replace it if it is there.")
+    ] = False,
+    spreadsheet: Annotated[
+        bool,
+        typer.Option(
+            "--spreadsheet",
+            metavar="",
+            help="Write names such as =1+1 so that no spreadsheet computes them.",
+        ),
+    ] = False,
+) -> None:
+    """Fit a linear model to a graph: coefficients, errors, fit.
+
+    [b]qwo fit cells.csv model.dot[/b]
+    [b]qwo fit cells.csv result -t log -o coefficients.csv[/b]
+
+    Columns that are not in the graph are left out. Of a folder that qwo learn wrote, the DAG in
+    dag.json is fitted. Where a graph file has undirected edges, one DAG of its class is; all have
+    the same likelihood.
+    """
+    import qwo
+    from qwo.sem import EdgeEstimate
+
+    if output is not None and output.exists() and not force:
+        raise ArgumentError(f"{str(output)!r} is there already; add --force to replace it")
+    given = graph_from(graph, graph_format)
+    member = graph_from(graph, graph_format, of_folder="dag") if graph.is_dir() else given
+    if reading.columns is None:
+        reading = replace(reading, columns=as_option(given.names))
+    moments = read_data(file, reading, console).moments
+    dag = member.reordered(moments.names).to_dag()
+    undirected = int((given.matrix == 2).sum()) // 2
+    if undirected:
+        which = "chosen arbitrarily" if member is given else "which is in dag.json"
+        warn(
+            f"{undirected} of {given.n_edges} edges are undirected; their coefficients belong to "
+            f"one DAG of the class, {which}"
+        )
+    model = qwo.fit_sem(moments, dag.matrix)
+    if output is not None:
+        write_csv(output, EdgeEstimate._fields, model.edges, spreadsheet=spreadsheet)
+        console.say(f"wrote {output}")
+    console.result(
+        str(model),
+        {
+            "n_samples": model.n_samples,
+            "fit": asdict(model.fit),
+            "edges": [edge._asdict() for edge in model.edges],
+            "variables": [node._asdict() for node in model.nodes],
+        },
+    )

@@ -1,0 +1,582 @@
+"""The options that commands share: groups of them, made from the records where there are some."""
+
+from __future__ import annotations
+
+import csv
+import inspect
+import io
+import json
+import tomllib
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+
+import typer
+
+from qwo.errors import ArgumentError, FileFormatError, MissingFileError
+from qwo.options import STARTS, Flag, SearchOptions
+
+if TYPE_CHECKING:
+    from qwo.graph import Knowledge
+
+
+def with_option_groups(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command with each parameter that is a group of options replaced by these.
+
+    A group is a dataclass, whose fields are annotated as typer's parameters are, or a class that
+    says what its ``parameters()`` are. Commands that take the same group have the same options.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    signature = inspect.signature(command)
+    groups = {name: hints[name] for name in signature.parameters if _is_group(hints[name])}
+    flat: dict[str, inspect.Parameter] = {}
+    for name, parameter in signature.parameters.items():
+        added = (
+            _options(groups[name])
+            if name in groups
+            else [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name])]
+        )
+        flat.update((option.name, option) for option in added)
+
+    @wraps(command)
+    def flattened(**values: Any) -> Any:
+        records = {
+            name: group(**{option.name: values.pop(option.name) for option in _options(group)})
+            for name, group in groups.items()
+        }
+        return command(**values, **records)
+
+    # What typer looks at; `wraps` has left the original's.
+    flattened.__signature__ = inspect.Signature(list(flat.values()))  # type: ignore[attr-defined]
+    flattened.__annotations__ = {name: option.annotation for name, option in flat.items()}
+    del flattened.__wrapped__
+    return flattened
+
+
+def _is_group(hint: Any) -> bool:
+    return is_dataclass(hint) or hasattr(hint, "parameters")
+
+
+def _options(group: Any) -> list[inspect.Parameter]:
+    if not is_dataclass(group):
+        return list(group.parameters())
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(group)
+    ]
+
+
+TEXT = "Text files"
+
+DataFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="CSV, TSV or Parquet with one row per sample, a covariance matrix (.cov in its name, "
+        "or --samples), or - for CSV from standard input.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Which columns of a file to take, and what to do with them."""
+
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--columns",
+            "-c",
+            metavar="A,B,…",
+            help="Take these columns only.",
+            rich_help_panel="Data",
+        ),
+    ] = None
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--drop", "-d", metavar="A,B,…", help="Leave these out.", rich_help_panel="Data"
+        ),
+    ] = None
+    transform: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--transform",
+            "-t",
+            metavar="NAME[:A,B,…]",
+            help="[b]log[/b], [b]log1p[/b], [b]rank-normal[/b] or [b]standardise[/b]: all columns, "
+            "or those named behind a colon. Repeatable.",
+            rich_help_panel="Data",
+        ),
+    ] = None
+    missing: Annotated[
+        Literal["raise", "drop", "em"],
+        typer.Option(
+            "--missing",
+            metavar="HOW",
+            help="Missing values: [b]raise[/b] an error, [b]drop[/b] their rows, or use all that "
+            "is there by maximum likelihood ([b]em[/b]).",
+            rich_help_panel="Data",
+        ),
+    ] = "raise"
+    covariance_estimator: Annotated[
+        Literal["plain", "ledoit-wolf", "oas"],
+        typer.Option(
+            "--covariance-estimator",
+            metavar="NAME",
+            help="[b]plain[/b], or [b]ledoit-wolf[/b] and [b]oas[/b], which shrink: for about as "
+            "many variables as samples.",
+            rich_help_panel="Data",
+        ),
+    ] = "plain"
+    samples: Annotated[
+        float | None,
+        typer.Option(
+            "--samples",
+            "-N",
+            metavar="N",
+            help="FILE holds a covariance or correlation matrix of this many samples (or inf).",
+            rich_help_panel="Data",
+        ),
+    ] = None
+    separator: Annotated[
+        str | None,
+        typer.Option(
+            "--separator",
+            metavar="CHARACTER",
+            help="Told by the first line otherwise.",
+            rich_help_panel=TEXT,
+        ),
+    ] = None
+    decimal: Annotated[
+        str, typer.Option("--decimal", metavar="MARK", help="Decimal mark.", rich_help_panel=TEXT)
+    ] = "."
+    header: Annotated[
+        bool,
+        typer.Option(
+            "--header/--no-header",
+            metavar="",
+            show_default=False,
+            help="Whether the first line holds names.",
+            rich_help_panel=TEXT,
+        ),
+    ] = True
+    null_values: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--null-value",
+            metavar="TEXT",
+            help="What else stands for a missing value, such as -999. Repeatable.",
+            rich_help_panel=TEXT,
+        ),
+    ] = None
+
+    def arguments(self) -> dict[str, Any]:
+        """The keyword arguments of `qwo.moments.read_moments`."""
+        return {
+            "columns": names_in(self.columns),
+            "drop": names_in(self.drop),
+            "transform": _transforms(self.transform or []),
+            "missing": self.missing,
+            "covariance_estimator": self.covariance_estimator,
+            "n_samples": self.samples,
+            "separator": {"\\t": "\t", "tab": "\t"}.get(self.separator or "", self.separator),
+            "decimal": self.decimal,
+            "header": self.header,
+            "null_values": self.null_values or [],
+        }
+
+
+def names_in(values: list[str] | None) -> list[str] | None:
+    """The names in options such as ``--drop A,B``; quotes keep a comma within a name."""
+    if values is None:
+        return None
+    fields = (field.strip() for row in csv.reader(values, skipinitialspace=True) for field in row)
+    return [field for field in fields if field]
+
+
+def _transforms(values: list[str]) -> str | dict[str, str] | None:
+    """One transformation for all columns, or that of each column named."""
+    chosen: dict[str, str] = {}
+    for value in values:
+        name, colon, columns = value.partition(":")
+        if not colon:
+            if len(values) > 1:
+                raise ArgumentError(
+                    f"--transform {value} is for all columns, so that no other can follow; name "
+                    f"columns behind a colon, as in --transform {value}:A,B"
+                )
+            return name
+        chosen.update(dict.fromkeys(names_in([columns]) or [], name))
+    return chosen or None
+
+
+def as_option(names: Iterable[str]) -> list[str]:
+    """Names as an option takes them: one word, with quotes around names that have commas."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(dict.fromkeys(names))
+    return [text.getvalue()]
+
+
+class SearchFlags:
+    """How to search; what is left out is chosen to suit the data."""
+
+    def __init__(self, **given: Any) -> None:
+        self._given = given
+
+    @classmethod
+    def parameters(cls) -> list[inspect.Parameter]:
+        """The flags, as typer takes them."""
+        return list(search_parameters(SearchOptions).values())
+
+    def arguments(self) -> dict[str, Any]:
+        """The keyword arguments of `qwo.discover`."""
+        return {name: _PARSERS.get(name, _same)(value) for name, value in self._given.items()}
+
+
+def search_parameters(record: Any) -> dict[str, inspect.Parameter]:
+    """The parameters of a command for the options of a record that have a flag."""
+    return {
+        field.name: _parameter(field.name, field.metadata["option"].flag, field.default)
+        for field in fields(record)
+        if field.metadata["option"].flag is not None
+    }
+
+
+def _parameter(name: str, flag: Flag, default: Any) -> inspect.Parameter:
+    kind = flag.type
+    value = default if flag.default is ... else flag.default
+    shown = typer.Option(
+        *flag.names,
+        metavar=flag.metavar,
+        help=flag.help,
+        rich_help_panel="Search",
+        autocompletion=_begin_alike if name == "start" else None,
+    )
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=str(value) if kind is str and value is not None else value,
+        annotation=Annotated[kind | None if value is None else kind, shown],
+    )
+
+
+def _begin_alike(incomplete: str) -> list[str]:
+    return [start for start in STARTS if start.startswith(incomplete)]
+
+
+def _penalty(text: str) -> float | str:
+    """A number, or a word that stands for one."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _start(text: str | None) -> str | list[str] | None:
+    named = text is None or text in STARTS or "," not in text
+    return text if named else names_in([text or ""])
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+_PARSERS = {"penalty_discount": _penalty, "start": _start}
+
+
+FIELDS = ("tiers", "forbidden", "required", "forbidden_within_tiers", "roots", "leaves")
+
+
+@dataclass(frozen=True)
+class KnowledgeOptions:
+    """What is known beforehand; the graph keeps to it strictly."""
+
+    knowledge: Annotated[
+        Path | None,
+        typer.Option(
+            "--knowledge",
+            "-k",
+            metavar="FILE",
+            help="Tiers and edges: Tetrad's format, or .toml/.json with the keys tiers, forbidden, "
+            "required, roots, leaves.",
+            rich_help_panel="Knowledge",
+        ),
+    ] = None
+    tiers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--tiers",
+            "--tier",
+            metavar="TIERS",
+            help="[b]'A,B > C > D'[/b]: nothing later causes anything earlier. Or one --tier each.",
+            rich_help_panel="Knowledge",
+        ),
+    ] = None
+    forbid: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--forbid",
+            metavar="A,B",
+            help="No edge A → B. Repeatable.",
+            rich_help_panel="Knowledge",
+        ),
+    ] = None
+    require: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--require",
+            metavar="A,B",
+            help="There is an edge A → B. Repeatable.",
+            rich_help_panel="Knowledge",
+        ),
+    ] = None
+    roots: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--roots", metavar="A,B,…", help="Nothing causes these.", rich_help_panel="Knowledge"
+        ),
+    ] = None
+    leaves: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--leaves", metavar="A,B,…", help="These cause nothing.", rich_help_panel="Knowledge"
+        ),
+    ] = None
+
+    def build(self) -> Knowledge | None:
+        """All of it together, or None if there is none."""
+        from qwo.graph import Knowledge
+
+        fields = {} if self.knowledge is None else _fields_of_file(self.knowledge)
+        inline = self._inline()
+        if fields.get("tiers") and inline["tiers"]:
+            raise ArgumentError("tiers are both in the --knowledge file and in --tiers; choose one")
+        for name, value in inline.items():
+            fields[name] = [*fields.get(name, ()), *value]
+        return Knowledge(**fields) if any(fields.values()) else None
+
+    def _inline(self) -> dict[str, list[Any]]:
+        return {
+            "tiers": [
+                names_in([tier]) or [] for value in self.tiers or [] for tier in value.split(">")
+            ],
+            "forbidden": _pairs("--forbid", self.forbid),
+            "required": _pairs("--require", self.require),
+            "roots": names_in(self.roots) or [],
+            "leaves": names_in(self.leaves) or [],
+        }
+
+
+def _pairs(option: str, values: list[str] | None) -> list[tuple[str, str]]:
+    pairs = []
+    for value in values or []:
+        names = names_in([value]) or []
+        if len(names) != 2:
+            raise ArgumentError(
+                f"{option} is {value!r}; wanted a cause and an effect, as in {option} dose,outcome"
+            )
+        pairs.append((names[0], names[1]))
+    return pairs
+
+
+def _fields_of_file(path: Path) -> dict[str, Any]:
+    """The arguments of `Knowledge` that a file holds."""
+    from qwo.graph import Knowledge
+
+    if not path.is_file():
+        raise MissingFileError(f"there is no file {str(path)!r} (looked from {Path.cwd()})")
+    if path.suffix.lower() not in (".json", ".toml"):
+        known = Knowledge.from_file(path)
+        return {name: list(getattr(known, name)) for name in FIELDS}
+    try:
+        text = path.read_text(encoding="utf-8")
+        fields = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
+    except ValueError as error:
+        raise FileFormatError(f"{path}: {error}") from error
+    unknown = [name for name in fields if name not in FIELDS] if isinstance(fields, dict) else ["?"]
+    if unknown:
+        raise FileFormatError(
+            f"{path}: {unknown[0]!r} is not a kind of knowledge; wanted some of {', '.join(FIELDS)}"
+        )
+    return dict(fields)
+
+
+@dataclass(frozen=True)
+class ResamplingOptions:
+    """How many resamples, how they are drawn, and where they are worked on."""
+
+    resamples: Annotated[
+        int,
+        typer.Option(
+            "--resamples",
+            "--replicates",
+            "-r",
+            metavar="R",
+            help="How many resamples.",
+            rich_help_panel="Resamples",
+        ),
+    ] = 100
+    resampling: Annotated[
+        Literal["halves", "subsamples", "replacement"],
+        typer.Option(
+            "--resampling",
+            metavar="HOW",
+            help="What a resample is: one of the [b]halves[/b] of a random cut, a fraction of the "
+            "rows each time anew ([b]subsamples[/b]), or rows drawn with [b]replacement[/b].",
+            rich_help_panel="Resamples",
+        ),
+    ] = "halves"
+    sample_fraction: Annotated[
+        float | None,
+        typer.Option(
+            "--sample-fraction",
+            metavar="F",
+            help="Size of a resample as a fraction of the data: 0.5 for subsamples and 1 for rows "
+            "drawn with replacement, if not given.",
+            rich_help_panel="Resamples",
+        ),
+    ] = None
+    tolerance: Annotated[
+        float | None,
+        typer.Option(
+            "--tolerance",
+            metavar="T",
+            help="Stop once no share is more uncertain than ± T, looked at every 100 resamples.",
+            rich_help_panel="Resamples",
+        ),
+    ] = None
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            "--shard",
+            metavar="I/K",
+            help="Run part I of K only, as in 2/8; qwo merge puts the parts together.",
+            rich_help_panel="Resamples",
+        ),
+    ] = None
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            metavar="",
+            help="Go on from where the last run with this folder was, or begin if there is none.",
+            rich_help_panel="Resamples",
+        ),
+    ] = False
+
+    def check(self, folder: Path | None) -> None:
+        """Refuse what does not go together, before any work is done."""
+        self._shard()
+        if folder is None and (self.shard is not None or self.resume):
+            option = "--resume" if self.resume else "--shard"
+            raise ArgumentError(f"{option} needs a folder to keep the counts in; name it after -o")
+
+    def arguments(self) -> dict[str, Any]:
+        """The keyword arguments of `qwo.bootstrap`."""
+        return {
+            "n_resamples": self.resamples,
+            "resampling": self.resampling,
+            "sample_fraction": self.sample_fraction,
+            "tolerance": self.tolerance,
+            "shard": self._shard(),
+        }
+
+    def _shard(self) -> tuple[int, int] | None:
+        if self.shard is None:
+            return None
+        number, slash, count = self.shard.partition("/")
+        if not (slash and number.strip().isdecimal() and count.strip().isdecimal()):
+            raise ArgumentError(f"--shard is {self.shard!r}; wanted part/parts, such as 2/8")
+        return int(number), int(count)
+
+
+REPORT = "report.html"
+DEFAULT_FORMATS = ("json", "adjacency", "dot")
+
+
+def format_names(incomplete: str) -> list[str]:
+    """The graph formats that begin like this, for the shell's completion."""
+    from qwo.graph.formats import FORMATS
+
+    return [name for name in FORMATS if name.startswith(incomplete)]
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """The result folder and what goes into it."""
+
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FOLDER",
+            help="Write graph, coefficients, figures and report here. Without: the edges alone, to "
+            "standard output.",
+            rich_help_panel="Output",
+        ),
+    ] = None
+    formats: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="NAME",
+            autocompletion=format_names,
+            help="Graph format besides json: graphml, gml, dagitty, dot, tetrad, bnlearn, lavaan, "
+            "edges, pcalg, causal-learn, zero-one, adjacency, parquet. Repeatable; adjacency and "
+            "dot if not given.",
+            rich_help_panel="Output",
+        ),
+    ] = None
+    report: Annotated[
+        bool,
+        typer.Option(
+            "--report/--no-report",
+            metavar="",
+            show_default=False,
+            help="The HTML report.",
+            rich_help_panel="Output",
+        ),
+    ] = True
+    figures: Annotated[
+        bool,
+        typer.Option(
+            "--figures/--no-figures",
+            metavar="",
+            show_default=False,
+            help="Figures as SVG and PNG.",
+            rich_help_panel="Output",
+        ),
+    ] = True
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            metavar="",
+            help="Replace what qwo wrote into the folder before; other files stay.",
+            rich_help_panel="Output",
+        ),
+    ] = False
+    benchpress: Annotated[
+        tuple[Path, Path, Path] | None,
+        typer.Option(
+            "--benchpress",
+            metavar="FILE FILE FILE",
+            help="Write the outputs of a Benchpress module: adjmat, time, ntests.",
+            rich_help_panel="Output",
+        ),
+    ] = None
+
+    def graph_formats(self) -> list[str]:
+        """The formats to write; JSON always, as other commands read it."""
+        return list(dict.fromkeys(("json", *(self.formats or DEFAULT_FORMATS))))
