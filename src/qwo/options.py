@@ -266,7 +266,7 @@ class SearchOptions:
         ),
     )
     penalty_discount: Penalty = field(
-        default=2.0,
+        default="auto",
         metadata=_option(
             'float or "auto"',
             "c of the score 2·loglik - c·edges·log N: higher means fewer edges; 1 is the textbook "
