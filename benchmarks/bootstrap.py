@@ -44,7 +44,7 @@ def tell(progress):
 
 if __name__ == "__main__":
     data, file, replicates, jobs = sys.argv[1:]
-    bootstrap(np.load(data), n_resamples=int(replicates), random_state=1, n_jobs=int(jobs),
+    bootstrap(np.load(data), n_resamples=int(replicates), penalty_discount=2.0, random_state=1, n_jobs=int(jobs),
               checkpoint=file, callback=tell)
 """
 
@@ -72,15 +72,27 @@ def main() -> None:
 def measure(n_samples: int, replicates: int, jobs: int) -> list[str]:
     """One line of the table."""
     data, _, _ = qwo.simulate(
-        "er", n_variables=50, n_samples=n_samples, degree=4, random_state=SEED
+        "er", n_variables=50, n_samples=n_samples, degree=4, penalty_discount=2.0, random_state=SEED
     )
     data = np.asarray(data)
     with threadpool_limits(1):
-        single, _ = timed(lambda: [qwo.discover(data, random_state=s) for s in range(replicates)])
-        drawn, _ = timed(lambda: [qwo.discover(drawn_rows(data, s)) for s in range(replicates)])
-        alone, here = timed(lambda: bootstrap(data, n_resamples=replicates, random_state=SEED))
+        single, _ = timed(
+            lambda: [
+                qwo.discover(data, penalty_discount=2.0, random_state=s) for s in range(replicates)
+            ]
+        )
+        drawn, _ = timed(
+            lambda: [
+                qwo.discover(drawn_rows(data, s), penalty_discount=2.0) for s in range(replicates)
+            ]
+        )
+        alone, here = timed(
+            lambda: bootstrap(data, n_resamples=replicates, penalty_discount=2.0, random_state=SEED)
+        )
     shared, there = timed(
-        lambda: bootstrap(data, n_resamples=replicates, random_state=SEED, n_jobs=jobs)
+        lambda: bootstrap(
+            data, n_resamples=replicates, penalty_discount=2.0, random_state=SEED, n_jobs=jobs
+        )
     )
     assert isinstance(here, Bootstrap)
     assert isinstance(there, Bootstrap)
@@ -127,7 +139,9 @@ def resume_after_kill(data: np.ndarray, replicates: int, jobs: int, whole: Boots
                     break
         stored = Bootstrap.load(file)
         assert 0 < stored.n_done < replicates, "the run was not killed in its midst"
-        resumed = bootstrap(data, n_resamples=replicates, n_jobs=jobs, checkpoint=file)
+        resumed = bootstrap(
+            data, n_resamples=replicates, penalty_discount=2.0, n_jobs=jobs, checkpoint=file
+        )
         assert same_table(resumed, whole), "the resumed run has another table"
         return stored.n_done
 

@@ -31,7 +31,7 @@ POLICIES: dict[str, Callable[[npt.NDArray[np.float64]], Moments]] = {
 
 def outcome(moments: Moments, dag: npt.NDArray[np.int8], seed: int) -> list[float]:
     """Samples, SHD, extra and lost edges of the graph found."""
-    found = qwo.discover(moments, random_state=seed)
+    found = qwo.discover(moments, penalty_discount=2.0, random_state=seed)
     compared = qwo.compare(found.cpdag, qwo.to_cpdag(dag))
     return [
         moments.n_samples,

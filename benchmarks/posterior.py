@@ -188,7 +188,7 @@ def times() -> list[dict[str, object]]:
         found = qwo.posterior(moments, random_state=1)
         seconds = time.process_time() - started
         started = time.process_time()
-        qwo.discover(moments, random_state=1)
+        qwo.discover(moments, penalty_discount=2.0, random_state=1)
         discovery = time.process_time() - started
         p = found.edge_probabilities
         unsure = (p > CLIP) & (p < 1 - CLIP)
@@ -244,7 +244,7 @@ def distances(count: int) -> list[dict[str, object]]:
                     "posterior": shd(found.least_shd_graph.matrix, truth),
                     "expected": found.expected_shd,
                     "bic_posterior": shd(bic.least_shd_graph.matrix, truth),
-                    "discover": shd(qwo.discover(moments, random_state=1).cpdag, truth),
+                    "discover": shd(qwo.discover(moments, penalty_discount=2.0, random_state=1).cpdag, truth),
                 }
             )
         last = rows[-count:]

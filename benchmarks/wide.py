@@ -94,10 +94,10 @@ def search_once(n: int, full: bool, threads: int) -> dict[str, float]:
     small, _ = moments_of_sample(10, 100, 0)
     moments, dag = moments_of_sample(n, SAMPLES_PER_VARIABLE * n, n)
     with threadpool_limits(limits=threads):
-        qwo.discover(small, random_state=0)
+        qwo.discover(small, penalty_discount=2.0, random_state=0)
         Path("/proc/self/clear_refs").write_text("5")
         before, wall, start = memory("VmRSS"), time.perf_counter(), time.process_time()
-        found = qwo.discover(moments, random_state=0)
+        found = qwo.discover(moments, penalty_discount=2.0, random_state=0)
         seconds, wall = time.process_time() - start, time.perf_counter() - wall
         peak = memory("VmHWM") - before
         inverse = time.process_time()
@@ -180,7 +180,9 @@ def quality() -> None:
             for all_up_to in (n, n - 1):
                 choices.ALL_CANDIDATES_UP_TO = all_up_to
                 start = time.process_time()
-                found.append(qwo.discover(moments, random_state=0, gamma=gamma))
+                found.append(
+                    qwo.discover(moments, penalty_discount=2.0, random_state=0, gamma=gamma)
+                )
                 seconds.append(time.process_time() - start)
             penalty = 2 * np.log(n_samples) + 2 * gamma * np.log(n)
             edges, scores = [f.n_edges for f in found], [f.score for f in found]

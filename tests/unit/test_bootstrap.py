@@ -339,7 +339,7 @@ def test_more_variables_than_distinct_rows() -> None:
 def test_more_variables_than_rows() -> None:
     data = sample(n_variables=20, n_samples=15)
     with pytest.warns(qwo.DataWarning, match="20 variables"):
-        found = bootstrap(data, n_resamples=5, random_state=0)
+        found = bootstrap(data, n_resamples=5, penalty_discount=2.0, random_state=0)
     assert found.n_counted == 5
     assert found.reference.params["gamma"] == 0.5
 

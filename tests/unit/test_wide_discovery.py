@@ -34,7 +34,7 @@ def sample(seed: int, degree: float = 3) -> Moments:
 def test_lists_of_candidates_lose_nothing(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    full = [discover(sample(seed), random_state=1).score for seed in range(4)]
+    full = [discover(sample(seed), penalty_discount=2.0, random_state=1).score for seed in range(4)]
     sizes: list[int] = []
 
     def find(correlation: FloatArray, precision: FloatArray, n_samples: float) -> list[Indices]:
@@ -44,7 +44,9 @@ def test_lists_of_candidates_lose_nothing(
 
     monkeypatch.setattr(choices, "candidate_parents", find)
     request.getfixturevalue("wide")
-    listed = [discover(sample(seed), random_state=1).score for seed in range(4)]
+    listed = [
+        discover(sample(seed), penalty_discount=2.0, random_state=1).score for seed in range(4)
+    ]
     assert len(sizes) == 4
     assert max(sizes) < 40
     np.testing.assert_allclose(listed, full, atol=20.0)  # an edge costs 14
@@ -65,8 +67,8 @@ def test_lists_come_in_late_in_crowds_that_memory_suffices_for(
             super().__init__(*args, all_at_first=all_at_first, **kwargs)
 
     monkeypatch.setattr(choices, "BicEngine", Recorder)
-    discover(sample(0), random_state=0)
-    discover(sample(0, degree=10), random_state=0)
+    discover(sample(0), penalty_discount=2.0, random_state=0)
+    discover(sample(0, degree=10), penalty_discount=2.0, random_state=0)
     assert given == [False, late]
 
 

@@ -109,7 +109,7 @@ def bootstrap(
     Examples
     --------
     >>> import qwo
-    >>> data, dag, _ = qwo.simulate("er", n_variables=5, n_samples=500, random_state=1)
+    >>> data, dag, _ = qwo.simulate("er", n_variables=5, n_samples=2000, random_state=1)
     >>> result = qwo.bootstrap(data, n_resamples=50, random_state=1)
     >>> bool((result.consensus_cpdag() == result.reference.cpdag).all())
     True
