@@ -44,8 +44,8 @@ def tell(progress):
 
 if __name__ == "__main__":
     data, file, replicates, jobs = sys.argv[1:]
-    bootstrap(np.load(data), n_resamples=int(replicates), penalty_discount=2.0, random_state=1, n_jobs=int(jobs),
-              checkpoint=file, callback=tell)
+    bootstrap(np.load(data), n_resamples=int(replicates), penalty_discount=2.0, random_state=1,
+              n_jobs=int(jobs), checkpoint=file, callback=tell)
 """
 
 

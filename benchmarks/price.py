@@ -175,7 +175,6 @@ def judged(
         "expected": result.expected_false_edges,
         "arrows": int(arrows.sum()),
         "right": int((arrows & (dag == 1)).sum()),
-        "true": int((truth == 1).sum()),
         "counts": np.bincount(place, minlength=BINS).tolist(),
         "rates": np.bincount(place, evidence.false_rates, minlength=BINS).tolist(),
         "wrong": np.bincount(place, wrong, minlength=BINS).tolist(),
@@ -218,7 +217,6 @@ def summary(runs: Runs) -> list[dict[str, Any]]:
                     "shd_change": float(change.mean()),
                     "standard_error": float(error),
                     "arrow_precision": mean["right"] / max(mean["arrows"], 1e-9),
-                    "arrow_recall": mean["right"] / max(mean["true"], 1e-9),
                     "penalty": mean["penalty"],
                     "edges": mean["edges"],
                     "false": mean["false"],
@@ -243,7 +241,7 @@ def print_summary(runs: Runs, rows: list[dict[str, Any]]) -> None:
         ratio = np.mean([math.log((a["shd"] + 0.5) / (b["shd"] + 0.5)) for a, b in pairs])
         mean = {
             key: np.mean([a[key] for a, _ in pairs])
-            for key in ("shd", "arrow_precision", "arrow_recall", "penalty", "false", "expected")
+            for key in ("shd", "arrow_precision", "penalty", "false", "expected")
         }
         spent = np.mean([math.log(a["milliseconds"] / b["milliseconds"]) for a, b in pairs])
         cells.append(
@@ -264,7 +262,6 @@ def print_summary(runs: Runs, rows: list[dict[str, Any]]) -> None:
             "SHD ratio",
             "SHD",
             "precision",
-            "recall",
             "price",
             "false",
             "expected",
@@ -304,7 +301,7 @@ def main() -> None:
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
         writer.writerows(
-            {k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()} for row in rows
+            {k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()} for row in rows
         )
     print_summary(runs, rows)
 

@@ -74,6 +74,8 @@ OURS = (
     _ours("qwo, 5 restarts", restarts=5),
     _ours("qwo, 100 restarts", restarts=100),
 )
+CHOSEN = _ours("qwo, price chosen", penalty_discount="auto")
+"""Our default; all others get the price of the data set, so that they can be compared."""
 PLAIN = Method("qwo, plain BIC", "qwo", "qwo", {"gamma": 0.0}, "qwo, plain BIC", FIRST)
 """For data with no more samples than variables, where the extended BIC is our default."""
 QWO_GRASP = Method(
@@ -108,6 +110,7 @@ METHODS = {
     method.name: method
     for method in (
         *OURS,
+        CHOSEN,
         PLAIN,
         QWO_GRASP,
         *FLOP,
