@@ -244,7 +244,9 @@ def distances(count: int) -> list[dict[str, object]]:
                     "posterior": shd(found.least_shd_graph.matrix, truth),
                     "expected": found.expected_shd,
                     "bic_posterior": shd(bic.least_shd_graph.matrix, truth),
-                    "discover": shd(qwo.discover(moments, penalty_discount=2.0, random_state=1).cpdag, truth),
+                    "discover": shd(
+                        qwo.discover(moments, penalty_discount=2.0, random_state=1).cpdag, truth
+                    ),
                 }
             )
         last = rows[-count:]
