@@ -37,8 +37,10 @@ def test_lists_of_candidates_lose_nothing(
     full = [discover(sample(seed), penalty_discount=2.0, random_state=1).score for seed in range(4)]
     sizes: list[int] = []
 
-    def find(correlation: FloatArray, precision: FloatArray, n_samples: float) -> list[Indices]:
-        lists = candidates.candidate_parents(correlation, precision, n_samples)
+    def find(
+        correlation: FloatArray, precision: FloatArray, n_samples: float, **device: Any
+    ) -> list[Indices]:
+        lists = candidates.candidate_parents(correlation, precision, n_samples, **device)
         sizes.append(max(len(own) for own in lists))
         return lists
 
