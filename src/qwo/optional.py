@@ -18,7 +18,7 @@ def optional_module(module: str, purpose: str, requirement: str | None = None) -
     purpose : str
         Who needs it, as the start of a sentence: ``"plots need"``.
     requirement : str, optional
-        What to install, such as ``"qwo[plot]"``; the package itself if not given.
+        What to install, such as ``"dask[distributed]"``; the package itself if not given.
 
     Raises
     ------

@@ -299,7 +299,7 @@ def _faults_named(client: Any) -> Iterator[None]:
 
 
 def _distributed() -> Any:
-    return optional_module("distributed", "a cluster needs", "qwo[cluster]")
+    return optional_module("distributed", "a cluster needs", "dask[distributed]")
 
 
 def _until(

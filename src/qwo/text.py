@@ -99,6 +99,6 @@ def records_frame(fields: Sequence[str], records: Iterable[tuple[object, ...]]) 
     MissingPackageError
         If pandas is not installed.
     """
-    pandas = optional_module("pandas", "a table as a data frame needs", "qwo[pandas]")
+    pandas = optional_module("pandas", "a table as a data frame needs")
     frame: pd.DataFrame = pandas.DataFrame(list(records), columns=list(fields))
     return frame

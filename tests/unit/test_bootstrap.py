@@ -481,3 +481,14 @@ def test_a_progress_bar_is_shown_on_standard_error(capsys: pytest.CaptureFixture
 def test_options_out_of_range(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         run(**options)
+
+
+def test_a_bootstrap_by_em_of_skewed_columns_warns_that_it_crawls() -> None:
+    data = sample(n_variables=3, n_samples=60).copy()
+    data[:, 1] = np.exp(2 * data[:, 1])
+    data[::7, 2] = np.nan
+    with (
+        pytest.warns(qwo.DataWarning, match="9 of 60 rows"),
+        pytest.warns(qwo.DataWarning, match="EM is run on every resample, and .* skewed: 'X1'"),
+    ):
+        bootstrap(data, n_resamples=2, random_state=0, missing="em")

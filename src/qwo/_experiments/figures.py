@@ -139,7 +139,7 @@ def _save(figure: Figure, folder: Path, name: str) -> str:
 
 
 def _new_figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure, Any]:
-    optional_module("matplotlib", "figures need", "qwo[plot]")
+    optional_module("matplotlib", "figures need")
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size, layout="constrained")

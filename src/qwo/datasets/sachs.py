@@ -58,7 +58,7 @@ class Dataset:
         MissingPackageError
             If pandas is not installed.
         """
-        pandas = optional_module("pandas", "a data frame needs", "qwo[pandas]")
+        pandas = optional_module("pandas", "a data frame needs")
         frame: pd.DataFrame = pandas.DataFrame(self.values.copy(), columns=list(self.names))
         return frame
 

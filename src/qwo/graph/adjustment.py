@@ -192,4 +192,4 @@ def _obstacle(estimated: CausalGraph, truth: CausalGraph) -> str | None:
 
 
 def _gadjid() -> Any:
-    return optional_module("gadjid", "the adjustment distance needs", "qwo[aid]")
+    return optional_module("gadjid", "the adjustment distance needs")

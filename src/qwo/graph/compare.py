@@ -144,7 +144,7 @@ def compare(estimated: object, truth: object, *, aid: bool | None = None) -> Com
         variables of the other graph, in the same order.
     aid : bool, optional
         Whether to compute the adjustment identification distances, which takes the package gadjid
-        (``pip install 'qwo[aid]'``) and graphs that are DAGs or valid CPDAGs. By default, if both
+        (``pip install gadjid``) and graphs that are DAGs or valid CPDAGs. By default, if both
         are given.
     """
     first, second = same_variables(estimated, truth)

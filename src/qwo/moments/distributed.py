@@ -58,7 +58,7 @@ def sum_partitions(
     parts: list[Any], given: list[str], wanted: list[int], weight: int | None
 ) -> Total:
     """The sums over all partitions, each computed where it is."""
-    dask = optional_module("dask", "Dask collections need", "qwo[cluster]")
+    dask = optional_module("dask", "Dask collections need", "dask[distributed]")
     sums = [
         dask.delayed(_sums, pure=True)(part, given, wanted, weight, k == 0)
         for k, part in enumerate(parts)

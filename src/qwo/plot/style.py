@@ -34,7 +34,7 @@ def local_style() -> AbstractContextManager[None]:
     MissingPackageError
         If matplotlib is not installed.
     """
-    mpl = optional_module("matplotlib", "plots need", "qwo[plot]")
+    mpl = optional_module("matplotlib", "plots need")
     context: AbstractContextManager[None] = mpl.rc_context(_STYLE)
     return context
 

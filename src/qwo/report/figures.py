@@ -40,7 +40,7 @@ class Figure(NamedTuple):
 def figures(contents: Contents) -> list[Figure]:
     """All figures; none without matplotlib."""
     try:
-        optional_module("matplotlib", "plots need", "qwo[plot]")
+        optional_module("matplotlib", "plots need")
     except MissingPackageError:
         return []
     discovery, n = contents.discovery, contents.discovery.n_variables
@@ -92,7 +92,7 @@ def _image(
     draw: Callable[[Any], None], size: tuple[float, float], ground: str, vectors: bool
 ) -> str:
     """An image as a data address."""
-    mpl = optional_module("matplotlib", "figures need", "qwo[plot]")
+    mpl = optional_module("matplotlib", "figures need")
     from matplotlib.figure import Figure as Canvas
 
     style = _STYLE | (_DARK_STYLE if ground == "dark" else {})

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
@@ -23,7 +24,7 @@ import numpy.typing as npt
 from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dsyrk
 
-from qwo.errors import ConstantColumnError, SampleSizeError, list_names
+from qwo.errors import ConstantColumnError, DataWarning, SampleSizeError, list_names
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments, read_table
 from qwo.moments.arrays import Table
@@ -46,6 +47,9 @@ Method = Literal["rows", "parametric"]
 
 CONSTANT = 1e-13
 """A spread below this fraction of the mean is what rounding leaves of a constant column."""
+
+SKEWED = 3.0
+"""The skewness from which on a column slows EM down."""
 
 BLOCK_ROWS = 4096
 
@@ -298,6 +302,8 @@ def _source(
 ) -> Source:
     """Weights where moments can be had from them; the rows themselves for any other estimator."""
     complete = bool(np.isfinite(table.values).all())
+    if missing == "em" and not complete:
+        _warn_of_slow_em(table)
     if estimator_name(estimator) != "plain" or not complete:
         return RefittedRows(table, scheme, estimator, "raise" if complete else missing)
     sample = Sample(moments.n_samples, moments.means, moments.scales, moments.correlation)
@@ -409,6 +415,23 @@ def draw_scatter(rng: np.random.Generator, root: FloatArray, freedom: float) -> 
         factor = root @ rng.standard_normal((n, int(freedom)))
     scatter: FloatArray = factor @ factor.T
     return scatter
+
+
+def _warn_of_slow_em(table: Table) -> None:
+    """Say that EM converges slowly where a few large values determine the regressions."""
+    values = np.where(np.isfinite(table.values), table.values, np.nan)
+    spread = np.nanstd(values, axis=0)
+    scores = (values - np.nanmean(values, axis=0)) / np.where(spread > 0, spread, 1.0)
+    skewed = np.abs(np.nanmean(scores**3, axis=0)) > SKEWED
+    if skewed.any():
+        names = list(compress(table.names, skewed))
+        warnings.warn(
+            f"EM is run on every resample, and columns are skewed: {list_names(names)}. It may "
+            "take many times longer than on their logarithms or ranks (transform='log', "
+            "'rank-normal')",
+            DataWarning,
+            stacklevel=2,
+        )
 
 
 def digest_of(texts: tuple[str, ...], values: FloatArray) -> str:
