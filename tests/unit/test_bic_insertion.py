@@ -172,7 +172,7 @@ def test_wrong_parameters_are_refused(wrong: dict[str, int]) -> None:
 
 def test_more_starts_never_end_worse() -> None:
     """And on data with many optima one at least ends better."""
-    moments, _ = band_data(40, 3, 0, low=0.2, high=0.5)
+    moments, _ = band_data(40, 3, 2, low=0.2, high=0.5)
     engine = BicEngine(moments)
     alone = bic_insertion(engine, restarts=0, random_state=1).cost
     costs = []
