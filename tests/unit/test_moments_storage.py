@@ -124,3 +124,45 @@ class TestUpdate:
             Moments.from_data(data, covariance_estimator="oas").update(data)
         with pytest.raises(InputError, match="'b'"):
             Moments.from_data(data, list("abc")).update(pd.DataFrame({"a": [1], "c": [2]}))
+
+
+class TestAudited:
+    """What no data can have is refused, wherever it comes from."""
+
+    @pytest.mark.parametrize(
+        ("field", "change"),
+        [
+            ("correlation", lambda m: m - 2 * np.eye(3)),
+            ("correlation", lambda _: np.where(np.eye(3), 1, -0.9)),
+            ("correlation", lambda _: np.where(np.eye(3), 1, 1.5)),
+            ("correlation", lambda _: np.full((3, 3), np.nan)),
+            ("correlation", lambda m: m + np.triu(np.full((3, 3), 0.3), 1)),
+            ("correlation", lambda m: m[:2]),
+            ("n_samples", lambda _: np.array(1e-300)),
+            ("n_samples", lambda _: np.array(np.nan)),
+            ("scales", lambda s: -s),
+            ("means", lambda m: m + np.inf),
+            ("version", lambda _: np.array("one")),
+        ],
+    )
+    def test_matrices_that_are_none(self, tmp_path, field, change):
+        data = np.random.default_rng(0).standard_normal((50, 3))
+        file = tmp_path / "m.npz"
+        Moments.from_data(data).save(file)
+        with np.load(file) as archive:
+            content = dict(archive)
+        content[field] = change(content[field])
+        np.savez(file, **content)
+        for read in (Moments.load, qwo.discover, lambda path: qwo.audit(path).raise_errors()):
+            with pytest.raises(qwo.InputError):
+                read(file)
+
+    def test_damaged_files_are_named(self, tmp_path):
+        data = np.random.default_rng(0).standard_normal((50, 3))
+        file = tmp_path / "m.npz"
+        Moments.from_data(data).save(file)
+        whole = file.read_bytes()
+        for cut in range(0, len(whole), 97):
+            file.write_bytes(whole[:cut])
+            with pytest.raises(FileFormatError, match=r"m\.npz"):
+                Moments.load(file)

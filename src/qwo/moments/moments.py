@@ -34,6 +34,7 @@ from qwo.moments.covariance import (
     check_bounds,
     check_matrix,
     estimator_name,
+    mirror_lower,
     pooled,
     sample_from_covariance,
     sample_from_precision,
@@ -440,7 +441,7 @@ class Moments:
         file = existing_file(path)
         try:
             # Fields are asked for by name: nothing in the file can be executed.
-            with np.load(file, allow_pickle=False) as archive:
+            with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
                 content = {field: archive[field] for field in FIELDS}
             version, n_samples = int(content["version"]), float(content["n_samples"])
             names, estimator = content["names"].tolist(), str(content["estimator"])
@@ -458,10 +459,10 @@ class Moments:
                 f"{VERSION}"
             )
         labels = column_names(names if isinstance(names, list) else [names])
-        size = sample_size(n_samples)
-        moments = cls(labels, size, means, scales, correlation, estimator)
+        moments = cls(labels, sample_size(n_samples), means, scales, correlation, estimator)
         moments._check(file)
-        return moments
+        # Other programs may round the halves of a matrix differently.
+        return dataclasses.replace(moments, correlation=mirror_lower(correlation))
 
     def _check(self, file: Path) -> None:
         """See that a file holds scales and a correlation matrix."""
@@ -473,6 +474,8 @@ class Moments:
                 "have; wanted numbers, and standard deviations above 0",
                 columns,
             )
+        if self.n_variables < 2:
+            raise ShapeError(f"{file} holds moments of {self.n_variables} variables; wanted 2")
         check_matrix(self.names, self.correlation, "correlation")
         if (np.diagonal(self.correlation) != 1).any():
             raise CovarianceError(f"{file} holds a correlation matrix whose diagonal is not 1")

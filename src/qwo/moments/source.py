@@ -539,10 +539,13 @@ def estimate_table(
     """
     name = estimator_name(covariance_estimator)
     n_rows, n = table.values.shape
+    if n < 2:
+        audit = Audit(tuple(inspect_types(table.names, table.refused)))
+        return Estimate(table.names, None, "plain", audit)
     workers = count_workers(-1) if n_rows * n >= 1 << 20 else 1
     summation = Summation(n, workers)
     sums = summation.run(iter([Batch(lambda: Rows(table.values), 1.0)]))
-    if missing == "em" and sums.seen.n_incomplete and n >= 2:
+    if missing == "em" and sums.seen.n_incomplete:
         return _estimate_incomplete(table, sums, look)
     found = survey(
         table.names, sums, refused=table.refused, missing=missing, shrunk=name != "plain", look=look
