@@ -287,6 +287,8 @@ def _look(block: FloatArray, kept: int) -> Seen:
 def _units(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Powers of two that keep the squares of values, and of deviations, within float64."""
     largest = np.maximum(np.abs(low), np.abs(high))
+    if largest.max() < SAFE and (high - low).min() > 1 / SAFE:
+        return np.ones(len(low)), np.ones(len(low))
     size = np.where(largest < SAFE, 1.0, _coarse(largest))
     spread = high / size - low / size
     return size, np.where((spread > 1 / SAFE) | (spread == 0), 1.0, _coarse(spread))
@@ -308,7 +310,8 @@ def _new_run(
 ) -> _Run:
     n = block.shape[1]
     share = np.ones(len(block)) if weights is None else weights
-    origin = (share @ (block / size)) / share.sum()
+    scaled = block if (size == 1).all() else block / size
+    origin = (share @ scaled) / share.sum()
     # Elsewhere than on the host only the products are worth their way there.
     xp = present_module() if n > WIDE else np
     scatter = np.zeros((n, n), order="F") if n <= WIDE else xp.zeros((n, n))
