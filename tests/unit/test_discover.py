@@ -165,8 +165,8 @@ def test_more_variables_than_samples_uses_the_extended_bic_and_says_so() -> None
     with pytest.warns(qwo.DataWarning):
         moments = qwo.Moments.from_data(simulation.data)
     with pytest.warns(qwo.DataWarning, match="gamma = 0.5"):
-        found = qwo.discover(moments, random_state=0)
-    plain = qwo.discover(moments, gamma=0.0, random_state=0)
+        found = qwo.discover(moments, penalty_discount=2.0, random_state=0)
+    plain = qwo.discover(moments, penalty_discount=2.0, gamma=0.0, random_state=0)
     assert found.params["gamma"] == 0.5
     assert found.n_edges < plain.n_edges
 
