@@ -170,7 +170,8 @@ def test_the_time_limit_is_kept(cluster: Any) -> None:
     )
     assert found.status == "time limit"
     assert found.seconds < 20.0
-    assert found.score >= discover(moments, restarts=0, random_state=3).score
+    once = discover(moments, restarts=0, random_state=3)
+    assert found.score >= once.score - 1e-6
 
 
 def test_a_chain_whose_time_is_up_says_so() -> None:
@@ -215,7 +216,7 @@ def test_few_restarts_run_here(cluster: Any, monkeypatch: pytest.MonkeyPatch) ->
 @foreign_warnings
 @pytest.mark.parametrize("options", [{"search": "grasp"}, {"engine": "qwo"}])
 def test_other_searches_have_nothing_for_a_cluster(options: dict[str, Any], cluster: Any) -> None:
-    with pytest.raises(ArgumentError, match="leave cluster out"):
+    with pytest.raises(ArgumentError, match="leave it out"):
         discover(sample(0), cluster=cluster.scheduler_address, **options)
 
 

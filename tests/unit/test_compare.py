@@ -191,5 +191,5 @@ def test_the_adjustment_distance_is_for_dags_and_cpdags(gadjid):
 
 @pytest.mark.usefixtures("without_gadjid")
 def test_the_adjustment_distance_needs_its_package():
-    with pytest.raises(MissingPackageError, match=r'pip install "qwo\[aid\]"'):
+    with pytest.raises(MissingPackageError, match=r'pip install "gadjid"'):
         compare(ESTIMATE, TRUTH, aid=True)

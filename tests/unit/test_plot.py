@@ -517,7 +517,7 @@ class TestAllPlots:
     ) -> None:
         monkeypatch.setitem(sys.modules, "matplotlib", None)
         arguments = [[[0]]] * (2 if function is plot_comparison else 1)
-        with pytest.raises(ModuleNotFoundError, match=r'pip install "qwo\[plot\]"'):
+        with pytest.raises(ModuleNotFoundError, match=r'pip install "matplotlib"'):
             function(*arguments)
 
     def test_importing_the_plots_does_not_import_matplotlib(self) -> None:

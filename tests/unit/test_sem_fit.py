@@ -352,7 +352,7 @@ def test_tables(case):
 
 def test_tables_without_pandas_name_the_cure(case, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ModuleNotFoundError, match=r'pip install "qwo\[pandas\]"'):
+    with pytest.raises(ModuleNotFoundError, match=r'pip install "pandas"'):
         case[2].edges_table()
 
 
