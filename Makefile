@@ -60,6 +60,7 @@ bench: setup  ## time the kernels
 bench-flop: setup  ## compare with FLOP in depth; goes on where it was left
 	$(BIN)/python -m benchmarks.peers.environments flop
 	$(BIN)/python -m benchmarks.peers.flop --profile standard
+	$(BIN)/python -m benchmarks.thin
 
 # PROFILE is smoke (two minutes), standard (an hour) or full; a peer that can't be installed is reported.
 bench-peers: setup  ## compare with the field; goes on where it was left

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from benchmarks.peers.methods import FLOP, METHODS, OURS, PLAIN, XGES, Method
+from benchmarks.peers.thin import NAMES
 
 LARGE = tuple(method.name for method in (OURS[0], OURS[1], FLOP[0], XGES[1]))
 """Methods that can be asked for hundreds of variables."""
@@ -22,7 +23,7 @@ class Kind:
     family
         A random graph of `qwo.simulate` ("er", "scale-free-in", "scale-free-out"), "dao",
         "gaussian" (a published network with its coefficients), "structure" (a published graph
-        with random coefficients), "sachs" or "chamber".
+        with random coefficients), one of `benchmarks.peers.thin`, "sachs" or "chamber".
     n
         Variables.
     n_samples
@@ -61,6 +62,7 @@ TITLES = {
     "dao": "DaO",
     "sachs": "Sachs",
     "chamber": "causal chamber",
+    **{name: name.replace("-", " ") + " effects" for name in NAMES},
 }
 
 
@@ -167,6 +169,14 @@ def _variations() -> Iterator[Cell]:
         yield Cell(BASE, "penalty", penalty_discount=penalty_discount)
 
 
+def _thin() -> Iterator[Cell]:
+    for name in NAMES:
+        yield Cell(Kind(name, 50, 1000), "thin", 10)
+        yield Cell(Kind(name, 100, 1000), "thin", 5)
+        for n, data_sets in ((200, 3), (500, 1)):
+            yield Cell(Kind(name, n, 1000), "thin", data_sets, only=LARGE, limit=60.0)
+
+
 def _networks() -> Iterator[Cell]:
     for network, n in (("ecoli70", 46), ("magic-niab", 44), ("magic-irri", 64), ("arth150", 107)):
         yield Cell(Kind("gaussian", n, 1000, network=network), "gaussian network")
@@ -209,12 +219,13 @@ def _full() -> Iterator[Cell]:
         yield Cell(_er(100, 1000, noise=noise), "noise", 20, slow=True, limit=600.0)
 
 
-STANDARD = Profile(_by_size(_sizes(), _variations(), _networks(), _real()), 8.0, 2)
+STANDARD = Profile(_by_size(_sizes(), _variations(), _thin(), _networks(), _real()), 8.0, 2)
 SMOKE = Profile(
     (
         Cell(_er(10, 200), "size", 2, slow=True, limit=5.0),
         Cell(_er(50, 500), "size", 1, limit=5.0),
         Cell(Kind("dao", 20, 500, 4), "graph", 2, limit=5.0),
+        Cell(Kind("path-strong", 30, 500), "thin", 1, limit=5.0),
         Cell(Kind("gaussian", 46, 1000, network="ecoli70"), "gaussian network", 1, limit=5.0),
         Cell(Kind("sachs", 11, 400), "real", 1, limit=5.0),
         Cell(_er(200, 1000), "size", 1, only=LARGE, limit=10.0),

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from benchmarks.peers.cells import Kind
 from benchmarks.peers.process import Workers
+from benchmarks.peers.thin import NAMES, draw_thin
 from qwo.datasets import load_gaussian_network, load_network, load_sachs
 from qwo.simulation import LinearModel, random_model
 
@@ -65,6 +66,8 @@ class Sources:
         if kind.family in ("sachs", "chamber"):
             data, dag = _sachs() if kind.family == "sachs" else self._read_chamber()
             return Problem(data[rng.choice(len(data), kind.n_samples, replace=False)], dag)
+        if kind.family in NAMES:
+            return Problem(*draw_thin(kind.family, kind.n, kind.n_samples, rng))
         model = self._model(kind, rng)
         return Problem(model.sample(kind.n_samples, kind.noise, rng), model.dag)
 

@@ -28,6 +28,7 @@ SECTIONS = {
     "degree": "Average degree",
     "samples": "Number of samples",
     "graph": "Scale-free and DaO models",
+    "thin": "Long, thin and clustered graphs",
     "noise": "Noise that is not Gaussian",
     "penalty": "Other penalties",
     "gaussian network": "Published Gaussian networks",
