@@ -74,7 +74,7 @@ def test_sachs_as_a_frame() -> None:
 
 def test_a_frame_without_pandas_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install "pandas""):
+    with pytest.raises(ModuleNotFoundError, match='pip install "pandas"'):
         load_sachs().to_frame()
 
 
