@@ -28,9 +28,9 @@ InsertionSearch::InsertionSearch(ParentSets& engine, std::uint64_t seed, SearchO
                                  bool settled)
     : engine_(engine), random_(seed), options_(options),
       queued_(static_cast<std::size_t>(engine.n()), 0),
-      changed_(static_cast<std::size_t>(engine.n()), settled ? 0 : 1), best_(engine.cost()),
-      noise_(noise_share * engine.problem().penalty),
-      restarted_(static_cast<std::size_t>(engine.n()), 0) {
+      changed_(static_cast<std::size_t>(engine.n()), settled ? 0 : 1),
+      restarted_(static_cast<std::size_t>(engine.n()), 0), best_(engine.cost()),
+      noise_(noise_share * engine.problem().penalty) {
     trace_.emplace_back(0.0, best_);
     if (settled) {
         phase_ = SearchPhase::done;
