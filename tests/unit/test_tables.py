@@ -319,6 +319,10 @@ class TestCsv:
         assert table.names == ("a", "b")
         assert table.values.tolist() == [[1, 2], [3, 4], [5, 9]]
 
+    def test_row_names_of_r_that_are_numbers_out_of_order_are_an_index(self, write):
+        table = as_table(write(",a,b\n85,1,2\n86,2,1\n4,3,5\n10,4,4\n"))
+        assert table.names == ("a", "b")
+
     def test_an_unnamed_first_column_that_names_the_rows_is_an_index(self, write):
         table = as_table(write('"","mpg","cyl"\n"Mazda RX4",21,6\n"Datsun, 710",22.8,4\n'))
         assert table.names == ("mpg", "cyl")

@@ -270,8 +270,10 @@ def _has_index(names: list[str], rows: list[list[str]]) -> bool:
         return False
     labels = [row[0] for row in rows if row]
     if all(re.fullmatch(r"\d+", label) for label in labels):
+        # pandas counts; R keeps the numbers that rows had before some were left out or sorted.
         numbers = [int(label) for label in labels]
-        return all(later == number + 1 for number, later in pairwise(numbers))
+        counted = all(later == number + 1 for number, later in pairwise(numbers))
+        return counted or (names[0] == "" and len(set(numbers)) == len(numbers) > 1)
     words = not any(is_number(label) for label in labels)
     return names[0] == "" and words and len(set(labels)) == len(labels)
 
