@@ -172,17 +172,17 @@ def test_wrong_parameters_are_refused(wrong: dict[str, int]) -> None:
 
 def test_more_starts_never_end_worse() -> None:
     """And on data with many optima one at least ends better."""
-    moments, _ = band_data(40, 3, 2, low=0.2, high=0.5)
-    engine = BicEngine(moments)
-    alone = bic_insertion(engine, restarts=0, random_state=1).cost
-    costs = []
+    gains = []
     for seed in range(4):
+        moments, _ = band_data(40, 2, seed, low=0.5, high=1.5)
+        alone = bic_insertion(BicEngine(moments), restarts=0, random_state=seed).cost
         engine = BicEngine(moments)
         outcome = bic_insertion(engine, restarts=1, starts=4, tries=0, random_state=seed)
         assert outcome.cost == engine.cost == pytest.approx(outcome.trace[-1][1], rel=1e-9)
         assert [c for _, c in outcome.trace] == sorted((c for _, c in outcome.trace), reverse=True)
-        costs.append(outcome.cost)
-    assert min(costs) < alone - 1.0
+        gains.append(alone - outcome.cost)
+    assert min(gains) > -1e-6
+    assert max(gains) > 1.0
 
 
 def test_no_further_start_once_the_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
