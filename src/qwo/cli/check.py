@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,7 +10,7 @@ import typer
 from qwo.cli.console import Console
 from qwo.cli.failures import ExitCode
 from qwo.cli.graphs import graph_from
-from qwo.cli.options import as_option, format_names
+from qwo.cli.options import GraphFile, GraphFormat, as_option
 from qwo.cli.reading import DataFile, Reading, read_data
 
 if TYPE_CHECKING:
@@ -20,22 +19,11 @@ if TYPE_CHECKING:
 
 def check(
     file: DataFile,
-    graph: Annotated[
-        Path,
-        typer.Argument(metavar="GRAPH", help="A graph file, or a folder that qwo learn wrote."),
-    ],
+    graph: GraphFile,
     *,
     reading: Reading,
     console: Console,
-    graph_format: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="FORMAT",
-            autocompletion=format_names,
-            help="Format of GRAPH, where it does not tell.",
-        ),
-    ] = None,
+    graph_format: GraphFormat = None,
     alpha: Annotated[
         float, typer.Option("--alpha", help="Probability of an alarm if the graph is right.")
     ] = 0.05,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from qwo.cli.console import Console
 from qwo.cli.graphs import graph_from
-from qwo.cli.options import as_option, format_names
+from qwo.cli.options import GraphFile, GraphFormat, as_option
 from qwo.cli.reading import DataFile, Reading, read_data
 from qwo.cli.wording import count, table
 from qwo.errors import ArgumentError
@@ -24,24 +23,13 @@ Choice = tuple[tuple[str, ...], "Effect", bool]
 
 def effect(
     file: DataFile,
-    graph: Annotated[
-        Path,
-        typer.Argument(metavar="GRAPH", help="A graph file, or a folder that qwo learn wrote."),
-    ],
+    graph: GraphFile,
     cause: Annotated[str, typer.Argument(metavar="CAUSE", help="The variable that is changed.")],
     outcome: Annotated[str, typer.Argument(metavar="EFFECT", help="The variable that may follow.")],
     *,
     reading: Reading,
     console: Console,
-    graph_format: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="FORMAT",
-            autocompletion=format_names,
-            help="Format of GRAPH, where it does not tell.",
-        ),
-    ] = None,
+    graph_format: GraphFormat = None,
     level: Annotated[
         float, typer.Option("--level", help="Level of the confidence intervals.")
     ] = 0.95,

@@ -11,7 +11,7 @@ import typer
 
 from qwo.cli.console import Console, logger, warn
 from qwo.cli.folder import write_csv
-from qwo.cli.options import as_option, format_names
+from qwo.cli.options import GraphFile, GraphFormat, as_option, format_names
 from qwo.cli.reading import DataFile, Reading, read_data
 from qwo.cli.wording import count, table
 from qwo.errors import ArgumentError, FileFormatError
@@ -227,22 +227,11 @@ def convert(
 
 def fit(
     file: DataFile,
-    graph: Annotated[
-        Path,
-        typer.Argument(metavar="GRAPH", help="A graph file, or a folder that qwo learn wrote."),
-    ],
+    graph: GraphFile,
     *,
     reading: Reading,
     console: Console,
-    graph_format: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="FORMAT",
-            autocompletion=format_names,
-            help="Format of GRAPH, where it does not tell.",
-        ),
-    ] = None,
+    graph_format: GraphFormat = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="CSV", help="Also write the coefficients here."),

@@ -510,6 +510,21 @@ def format_names(incomplete: str) -> list[str]:
     return [name for name in FORMATS if name.startswith(incomplete)]
 
 
+GraphFile = Annotated[
+    Path,
+    typer.Argument(metavar="GRAPH", help="A graph file, or a folder that qwo learn wrote."),
+]
+GraphFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="FORMAT",
+        autocompletion=format_names,
+        help="Format of GRAPH, where it does not tell.",
+    ),
+]
+
+
 @dataclass(frozen=True)
 class OutputOptions:
     """The result folder and what goes into it."""
