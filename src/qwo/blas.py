@@ -43,14 +43,19 @@ def one_blas_thread() -> Iterator[None]:
     if not _held.acquire(blocking=False):
         yield
         return
+    threads = [(library, library.get_num_threads()) for library in _libraries()]
+    threaded = [(library, number) for library, number in threads if number != 1]
     try:
-        with _controller().limit(limits=1, user_api="blas"):
-            yield
+        for library, _ in threaded:
+            library.set_num_threads(1)
+        yield
     finally:
+        for library, number in threaded:
+            library.set_num_threads(number)
         _held.release()
 
 
 @cache
-def _controller() -> Any:
-    """Of all BLAS libraries of the process; to find them takes milliseconds."""
-    return ThreadpoolController()
+def _libraries() -> list[Any]:
+    """All BLAS libraries of the process; to find them takes milliseconds."""
+    return [found for found in ThreadpoolController().lib_controllers if found.user_api == "blas"]

@@ -433,7 +433,7 @@ class SearchOptions:
         """Check every value, and keep it as a plain type of Python."""
         for name, option in OPTIONS.items():
             value, rule = getattr(self, name), option.rule
-            if rule is None or (value is None and DEFAULTS[name] is None):
+            if rule is None or value is DEFAULTS[name]:
                 continue
             if not rule.holds(value):
                 raise ArgumentError(f"{name} is {value!r}; wanted {rule.wanted}", option=name)

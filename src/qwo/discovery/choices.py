@@ -88,7 +88,7 @@ def choose(options: SearchOptions, moments: Moments) -> SearchOptions:
         search=search,
         engine=engine,
         penalty_discount=penalty,
-        gamma=_gamma(replace(options, engine=engine, penalty_discount=penalty), moments),
+        gamma=_gamma(options.gamma, engine, penalty, moments),
         restarts=restarts,
     )
 
@@ -138,15 +138,17 @@ def _price_shows(engine: str | OrderEngine, moments: Moments) -> bool:
     return enough
 
 
-def _gamma(options: SearchOptions, moments: Moments) -> float:
+def _gamma(
+    given: float | None, engine: str | OrderEngine, penalty: float | str, moments: Moments
+) -> float:
     """Gamma of the extended BIC: 0 while N > n, where the plain BIC is what everybody means.
 
     A price that is chosen from the data knows how many candidates there are.
     """
-    if options.gamma is not None:
-        return options.gamma
+    if given is not None:
+        return given
     wide = moments.n_samples <= moments.n_variables
-    if options.engine != "bic" or options.penalty_discount == "auto" or not wide:
+    if engine != "bic" or penalty == "auto" or not wide:
         return 0.0
     warning = DataWarning(
         f"{moments.n_variables} variables, but only {moments.n_samples:g} samples: among so many "

@@ -206,7 +206,7 @@ class Evidence:
         known = self.null.density(seen) + PRIOR_DENSITY
         weights = np.full(len(means), max(len(seen), 1) / len(means))
         for _ in range(ROUNDS):
-            weights = weights * (kernel / (known + kernel @ weights)[:, None]).sum(axis=0) / visible
+            weights = weights * ((1.0 / (known + kernel @ weights)) @ kernel) / visible
         return means, weights
 
 

@@ -235,6 +235,8 @@ def _floats(array: npt.NDArray[Any]) -> FloatArray:
 
 def is_frame(data: Any) -> bool:
     """Whether narwhals knows the object as a data frame."""
+    if isinstance(data, np.ndarray):
+        return False
     try:
         wrapped = nw.from_native(data, pass_through=True)
     except nw.exceptions.DuplicateError:

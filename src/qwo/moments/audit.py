@@ -131,7 +131,8 @@ def survey(
     broken = list(inspect_range(labels, sample))
     findings += broken or inspect_correlation(labels, sample, shrunk=shrunk)
     if look and not any(finding.severity == "error" for finding in findings):
-        findings += inspect_rows(labels, seen.first[:, varying], sample.correlation)
+        first = seen.first if len(varying) == len(names) else seen.first[:, varying]
+        findings += inspect_rows(labels, first, sample.correlation, kinds)
     usable = not broken and len(varying) == len(names)
     return Survey(Audit(tuple(findings), kinds), sample if usable else None)
 

@@ -8,13 +8,17 @@ data may look like this and be sound, so that each finding says what it saw.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from qwo.errors import Cure, list_names
 from qwo.moments.findings import Finding, Kind
-from qwo.types import FloatArray, Indices
+from qwo.types import FloatArray, Indices, Mask
+
+FEW_ROWS = 50
+"""Rows that show most columns to be measurements."""
 
 FEW_CODES = 10
 """Whole numbers with no more different values than this may be codes."""
@@ -56,45 +60,53 @@ LEAST = 20
 def column_kinds(names: Sequence[str], rows: FloatArray) -> dict[str, Kind]:
     """What the values of each column seem to be."""
     whole = _whole(rows)
-    kinds: dict[str, Kind] = {}
-    for k, name in enumerate(names):
-        column = rows[:, k]
-        few = len(_different(column)) if whole[k] else len(_different(column[:50]))
-        if few <= 2 and len(_different(column)) == 2:
-            kinds[name] = "binary"
-        elif whole[k] and 2 < few <= FEW_CODES and CODE_REPEATS * few <= len(column):
-            kinds[name] = "ordinal"
-        else:
-            kinds[name] = "continuous"
+    # A look at few rows spares the look at all for columns of measurements.
+    few = whole | (_count_different(rows[:FEW_ROWS]) <= 2)
+    kinds: dict[str, Kind] = dict.fromkeys(names, "continuous")
+    for k in np.flatnonzero(few).tolist():
+        values = len(_different(rows[:, k]))
+        if values == 2:
+            kinds[names[k]] = "binary"
+        elif whole[k] and 2 < values <= FEW_CODES and CODE_REPEATS * values <= len(rows):
+            kinds[names[k]] = "ordinal"
     return kinds
 
 
 def inspect_rows(
-    names: Sequence[str], rows: FloatArray, correlation: FloatArray | None
+    names: Sequence[str],
+    rows: FloatArray,
+    correlation: FloatArray | None,
+    kinds: Mapping[str, Kind],
 ) -> Iterator[Finding]:
     """Findings about rows that were kept, in which missing values are NaN."""
-    kinds = column_kinds(names, rows)
     yield from _codes(names, rows, kinds)
     yield from _identifiers(names, rows)
     yield from _sentinels(names, rows)
     if correlation is not None and len(rows) >= 3:
         yield from _near_copies(names, rows, correlation)
+    scores = _Scores.of(rows)
     if len(rows) >= MANY_ROWS:
-        yield from _repeated(rows, kinds)
-        yield from _serial(names, rows, kinds)
-    yield from inspect_shape(names, rows)
+        yield from _repeated(names, rows, kinds)
+        yield from _serial(names, scores, kinds)
+    yield from inspect_shape(names, rows, scores)
 
 
-def _whole(rows: FloatArray) -> FloatArray:
+def _whole(rows: FloatArray) -> Mask:
     """Which columns hold whole numbers only, and at least one."""
-    finite = np.isfinite(rows)
-    # A look at few rows spares the look at all for columns of measurements.
+    first = rows[:FEW_ROWS]
     with np.errstate(invalid="ignore"):
-        whole = ((rows[:50] == np.rint(rows[:50])) | ~finite[:50]).all(axis=0)
-        for k in np.flatnonzero(whole):
-            column = rows[finite[:, k], k]
-            whole[k] = len(column) > 0 and bool((column == np.rint(column)).all())
+        whole = ((first == np.rint(first)) | ~np.isfinite(first)).all(axis=0)
+    for k in np.flatnonzero(whole).tolist():
+        column = rows[np.isfinite(rows[:, k]), k]
+        whole[k] = len(column) > 0 and bool((column == np.rint(column)).all())
     return np.asarray(whole)
+
+
+def _count_different(rows: FloatArray) -> Indices:
+    """How many different finite values each column has."""
+    ranked = np.sort(np.where(np.isfinite(rows), rows, np.nan), axis=0)
+    steps = (ranked[1:] > ranked[:-1]).sum(axis=0)
+    return np.asarray(steps + (np.isfinite(ranked[:1]).sum(axis=0)))
 
 
 def _different(column: FloatArray) -> FloatArray:
@@ -109,7 +121,7 @@ def _drop(names: Sequence[str], columns: Sequence[str], effect: str) -> tuple[Cu
     return (Cure("drop", list(columns), effect),)
 
 
-def _codes(names: Sequence[str], rows: FloatArray, kinds: dict[str, Kind]) -> Iterator[Finding]:
+def _codes(names: Sequence[str], rows: FloatArray, kinds: Mapping[str, Kind]) -> Iterator[Finding]:
     """Whole numbers with few different values, as categories are coded."""
     # No code is below 0: rounded measurements are.
     coded = [
@@ -171,11 +183,15 @@ def _numbers_rows(name: str, column: FloatArray) -> bool:
 def _sentinels(names: Sequence[str], rows: FloatArray) -> Iterator[Finding]:
     """Values such as -999, far from all others of their column."""
     found: dict[int, float] = {}
-    for k in range(len(names)):
-        column = rows[np.isfinite(rows[:, k]), k]
-        for mark in (column.min(initial=np.inf), column.max(initial=-np.inf)):
+    finite = np.isfinite(rows)
+    low = rows.min(axis=0, initial=np.inf, where=finite)
+    high = rows.max(axis=0, initial=-np.inf, where=finite)
+    ends = np.array([low, high])
+    for k in np.flatnonzero(np.isin(ends, SENTINELS).any(axis=0)).tolist():
+        column = rows[finite[:, k], k]
+        for mark in ends[:, k].tolist():
             if mark in SENTINELS and _far(mark, column[column != mark]):
-                found[k] = float(mark)
+                found[k] = mark
     if not found:
         return
     shown = ", ".join(
@@ -252,13 +268,15 @@ def _resolution(column: FloatArray) -> float | None:
     return None
 
 
-def _repeated(rows: FloatArray, kinds: dict[str, Kind]) -> Iterator[Finding]:
+def _repeated(
+    names: Sequence[str], rows: FloatArray, kinds: Mapping[str, Kind]
+) -> Iterator[Finding]:
     """Rows that appear more than once although their values could hardly agree by chance."""
-    if "continuous" not in kinds.values():
+    measured = [k for k, name in enumerate(names) if kinds[name] == "continuous"]
+    if not measured:
         return
     enough = max(REPEATED_SHARE * len(rows), 3)
     # One column shows quickly that rows differ; only if it does not are whole rows compared.
-    measured = [k for k, kind in enumerate(kinds.values()) if kind == "continuous"]
     if len(rows) - len(np.unique(rows[:, measured[0]])) < enough or not _rich(rows):
         return
     _, counts = np.unique(np.nan_to_num(rows), axis=0, return_counts=True)
@@ -281,15 +299,15 @@ def _rich(rows: FloatArray) -> bool:
     return bool(np.log(np.maximum(different, 1)).sum() > 2 * np.log(len(rows)) + 3)
 
 
-def _serial(names: Sequence[str], rows: FloatArray, kinds: dict[str, Kind]) -> Iterator[Finding]:
+def _serial(names: Sequence[str], scores: _Scores, kinds: Mapping[str, Kind]) -> Iterator[Finding]:
     """Columns whose values depend on the row before, as in time series."""
-    measured = [k for k, name in enumerate(names) if kinds[name] != "binary"]
-    if len(measured) < 2:
+    measured = np.array([kinds[name] != "binary" for name in names])
+    if measured.sum() < 2:
         return
-    related: Indices = np.array([k for k in measured if _depends(rows[:, k])], dtype=np.intp)
-    if len(related) < max(2, len(measured) / 2):
+    related = np.flatnonzero(measured & scores.depend_on_row_before())
+    if len(related) < max(2, measured.sum() / 2):
         return
-    columns = tuple(names[k] for k in related)
+    columns = tuple(names[k] for k in related.tolist())
     yield Finding(
         "serial",
         "warning",
@@ -301,38 +319,92 @@ def _serial(names: Sequence[str], rows: FloatArray, kinds: dict[str, Kind]) -> I
     )
 
 
-def _depends(column: FloatArray) -> bool:
-    """Whether the correlation with the row before is beyond chance."""
-    pairs = np.isfinite(column[1:]) & np.isfinite(column[:-1])
-    before, after = column[:-1][pairs], column[1:][pairs]
-    if len(before) < MANY_ROWS - 1:
-        return False
-    # Squares of huge or tiny values leave the range of float64.
-    middle = np.median(before / 2) * 2
-    before, after = before / 2 - middle / 2, after / 2 - middle / 2
-    unit = max(np.abs(before).max(), np.abs(after).max())
-    if unit == 0:
-        return False
-    before, after = before / unit, after / unit
-    before, after = before - before.mean(), after - after.mean()
-    size = np.sqrt((before @ before) * (after @ after))
-    lag = (before @ after) / size if size > 0 else 0.0
-    return bool(lag > max(SERIAL, SERIAL_ERRORS / np.sqrt(len(before))))
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scores:
+    """Columns in a unit of their own, in which no power leaves the range of float64.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, rows)
+        Of mean 0 and between -2 and 2; 0 where a value is missing.
+    there : ndarray of bool, of the same shape
+        Where there is one.
+    flat : ndarray of bool
+        Columns with few values, or whose values differ in their last digits only.
+    """
+
+    values: FloatArray
+    there: Mask
+    flat: Mask
+
+    @classmethod
+    def of(cls, rows: FloatArray) -> _Scores:
+        columns = np.ascontiguousarray(rows.T)
+        there = np.isfinite(columns)
+        count = there.sum(axis=1)
+        complete = bool(there.all())
+        halves = columns / 2 if complete else np.where(there, columns / 2, np.nan)
+        low, high = (
+            limit(halves, axis=1, initial=end, where=there)
+            for limit, end in ((np.min, np.inf), (np.max, -np.inf))
+        )
+        low, high = (np.where(count > 0, end, 0.0) for end in (low, high))
+        unit, largest = high / 2 - low / 2, np.maximum(np.abs(low), np.abs(high))
+        halves -= (low / 2 + high / 2)[:, None]
+        halves /= np.where(unit > 0, unit, 1.0)[:, None]
+        if not complete:
+            halves[~there] = 0.0
+        halves -= (halves.sum(axis=1) / np.maximum(count, 1))[:, None]
+        if not complete:
+            halves[~there] = 0.0
+        spread = np.sqrt(np.einsum("ij,ij->i", halves, halves) / np.maximum(count, 1))
+        flat = (count < LEAST) | (spread * unit <= np.finfo(float).eps * largest)
+        return cls(halves, there, flat)
+
+    def depend_on_row_before(self) -> Mask:
+        """Whether the correlation of each column with the row before is beyond chance."""
+        before, after = self.values[:, :-1], self.values[:, 1:]
+        both = self.there[:, 1:] & self.there[:, :-1]
+        count = both.sum(axis=1)
+        if not both.all():
+            before, after = before * both, after * both
+        share = np.maximum(count, 1)
+        means = before.sum(axis=1) / share, after.sum(axis=1) / share
+        # The means are next to 0, so that nothing is lost by taking them off afterwards.
+        squares = [
+            np.einsum("ij,ij->i", part, part) / share - mean**2
+            for part, mean in zip((before, after), means, strict=True)
+        ]
+        size = np.sqrt(np.maximum(squares[0] * squares[1], 0.0))
+        cross = np.einsum("ij,ij->i", before, after) / share - means[0] * means[1]
+        lag = cross / np.where(size > 0, size, 1.0)
+        beyond = lag > np.maximum(SERIAL, SERIAL_ERRORS / np.sqrt(share))
+        return np.asarray(beyond & (count >= MANY_ROWS - 1))
+
+    def shapes(self) -> tuple[FloatArray, FloatArray]:
+        """Skewness and excess kurtosis of the columns; 0 for both where they are flat."""
+        count = np.maximum(self.there.sum(axis=1), 1)
+        square = self.values * self.values
+        variance = np.where(self.flat, 1.0, square.sum(axis=1) / count)
+        skewness = np.einsum("ij,ij->i", square, self.values) / count / variance**1.5
+        kurtosis = np.einsum("ij,ij->i", square, square) / count / variance**2 - 3
+        return np.where(self.flat, 0.0, skewness), np.where(self.flat, 0.0, kurtosis)
 
 
-def inspect_shape(names: Sequence[str], values: FloatArray) -> Iterator[Finding]:
+def inspect_shape(names: Sequence[str], values: FloatArray, scores: _Scores) -> Iterator[Finding]:
     """A note on columns that are strongly skewed or have heavy tails; missing values do not count.
 
     Second moments say all that the search needs to know of a linear model with any noise. Where the
     scale of measurement bends the relations, as with concentrations, a transformation may help.
     """
-    shapes = {k: shape(column) for k, column in enumerate(values.T)}
-    far = [k for k in shapes if _is_far(*shapes[k]) and not _is_binary(values[:, k])]
+    skewness, kurtosis = scores.shapes()
+    beyond = (np.abs(skewness) > SKEWNESS) | (kurtosis > EXCESS_KURTOSIS)
+    far = [k for k in np.flatnonzero(beyond).tolist() if not _is_binary(values[:, k])]
     if not far:
         return
-    shown = [f"{names[k]!r} ({_in_words(*shapes[k])})" for k in far[:5]]
+    shown = [f"{names[k]!r} ({_in_words(skewness[k], kurtosis[k])})" for k in far[:5]]
     more = f" and {len(far) - 5} more" if len(far) > 5 else ""
-    right = np.nanmin(values[:, far]) > 0 and all(shapes[k][0] > 0 for k in far)
+    right = np.nanmin(values[:, far]) > 0 and bool((skewness[far] > 0).all())
     columns = tuple(names[k] for k in far)
     every = len(far) == len(names)
     ranks = "rank-normal" if every else dict.fromkeys(columns, "rank-normal")
@@ -351,10 +423,6 @@ def inspect_shape(names: Sequence[str], values: FloatArray) -> Iterator[Finding]
     )
 
 
-def _is_far(skewness: float, kurtosis: float) -> bool:
-    return abs(skewness) > SKEWNESS or kurtosis > EXCESS_KURTOSIS
-
-
 def _in_words(skewness: float, kurtosis: float) -> str:
     if abs(skewness) > SKEWNESS:
         return f"skewness {skewness:.1f}"
@@ -369,15 +437,5 @@ def _is_binary(column: FloatArray) -> bool:
 
 def shape(column: FloatArray) -> tuple[float, float]:
     """Skewness and excess kurtosis of the finite values; 0 for both if there are few, or one."""
-    finite = column[np.isfinite(column)]
-    largest = np.abs(finite).max(initial=0.0)
-    if finite.size < LEAST or largest == 0:
-        return 0.0, 0.0
-    scaled = finite / largest  # fourth powers of huge or tiny values leave the range of float64
-    scaled -= scaled.mean()
-    square = scaled * scaled
-    variance = square.mean()
-    if variance < np.finfo(float).eps ** 2:
-        return 0.0, 0.0
-    skewness = (square * scaled).mean() / variance**1.5
-    return float(skewness), float((square * square).mean() / variance**2 - 3)
+    skewness, kurtosis = _Scores.of(np.reshape(column, (-1, 1))).shapes()
+    return float(skewness[0]), float(kurtosis[0])

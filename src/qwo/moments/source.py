@@ -11,7 +11,7 @@ import dataclasses
 import glob
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -65,7 +65,7 @@ from qwo.moments.covariance import (
 )
 from qwo.moments.distributed import is_dask, partitions, sum_partitions, with_weights
 from qwo.moments.em import survey_incomplete
-from qwo.moments.findings import Audit, Finding
+from qwo.moments.findings import Audit, Finding, Kind
 from qwo.moments.first_rows import column_kinds, inspect_rows
 from qwo.moments.matrix_files import is_matrix_file, read_matrix
 from qwo.moments.parquet import ArrowDataset, ParquetFiles, is_dataset
@@ -234,11 +234,12 @@ class Reader(Protocol):
 
 @dataclass(frozen=True)
 class InMemory:
-    """A table in memory: its names, and a function that gives some of its columns."""
+    """A table in memory: its names, a function that gives some of its columns, and its rows."""
 
     names: Sequence[str]
     rows: Callable[[Sequence[int]], Rows]
     notes: tuple[Finding, ...] = ()
+    n_rows: float = math.inf
 
     def batches(self, columns: Sequence[int], n_rows: int) -> Iterator[Batch]:
         """All rows at once, however many are asked for."""
@@ -288,7 +289,7 @@ def _frame_reader(frame: Any, options: ReadOptions) -> InMemory:
         wanted = [names[k] for k in columns]
         return rows_of_table(table_from_frame(frame, names, columns=list(columns)), wanted)
 
-    return InMemory(names, rows)
+    return InMemory(names, rows, n_rows=len(frame) if isinstance(frame, Sized) else math.inf)
 
 
 def _array_reader(data: Any, options: ReadOptions) -> InMemory:
@@ -300,7 +301,7 @@ def _array_reader(data: Any, options: ReadOptions) -> InMemory:
             return Rows(table.values)
         return rows_of_table(table, [names[k] for k in columns])
 
-    return InMemory(names, rows)
+    return InMemory(names, rows, n_rows=len(table.values))
 
 
 def _read_with_pandas(file: Path) -> Any:
@@ -490,7 +491,9 @@ class _Reading:
         self, left: Sequence[int], names: tuple[str, ...], refused: Sequence[str]
     ) -> Summation:
         options = self.options
-        plan = Plan.of(len(names), options.memory_limit, count_workers(options.n_jobs))
+        n_rows = self.reader.n_rows if isinstance(self.reader, InMemory) else math.inf
+        threads = 1 if _is_small(n_rows, len(names)) else count_workers(options.n_jobs)
+        plan = Plan.of(len(names), options.memory_limit, threads)
         given = None
         if options.weights is not None and self.weight is None:
             given = check_weights(_vector(options.weights))
@@ -519,6 +522,11 @@ class _Reading:
         return dataclasses.replace(audit, findings=(*self.reader.notes, *audit.findings))
 
 
+def _is_small(n_rows: float, n_columns: int) -> bool:
+    """Whether the sums over a table in memory take less time than threads to start."""
+    return n_rows * n_columns * max(n_columns, 128) < 1 << 27
+
+
 def estimate_table(
     table: Table,
     covariance_estimator: str | Any = "plain",
@@ -542,8 +550,7 @@ def estimate_table(
     if n < 2:
         audit = Audit(tuple(inspect_types(table.names, table.refused)))
         return Estimate(table.names, None, "plain", audit)
-    workers = count_workers(-1) if n_rows * n >= 1 << 20 else 1
-    summation = Summation(n, workers)
+    summation = Summation(n, 1 if _is_small(n_rows, n) else count_workers(-1))
     sums = summation.run(iter([Batch(lambda: Rows(table.values), 1.0)]))
     if missing == "em" and sums.seen.n_incomplete:
         return _estimate_incomplete(table, sums, look)
@@ -572,10 +579,11 @@ def _estimate_incomplete(table: Table, sums: PartialSums, look: bool) -> Estimat
     counts = MissingCounts.of(names, sums.seen)
     found, sample = survey_incomplete(table.values, counts)
     findings = [*inspect_types(names, table.refused), *found]
+    kinds: dict[str, Kind] = {}
     if look:
         correlation = None if sample is None else sample.correlation
-        findings += inspect_rows(names, sums.seen.first, correlation)
-    kinds = column_kinds(names, sums.seen.first) if look else {}
+        kinds = column_kinds(names, sums.seen.first)
+        findings += inspect_rows(names, sums.seen.first, correlation, kinds)
     kinds |= {column.name: "nominal" for column in table.refused}
     audit = Audit(tuple(findings), kinds)
     return Estimate(names, None if audit.errors else sample, "em", audit)

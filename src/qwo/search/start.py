@@ -124,17 +124,17 @@ def spanning_tree(correlation: FloatArray) -> Tree:
     strength = np.abs(correlation)
     n = len(strength)
     tree: Tree = [[] for _ in range(n)]
-    outside = np.arange(1, n)
-    best, nearest = strength[0, 1:], np.zeros(n - 1, dtype=np.intp)
-    while outside.size:
-        k = int(np.argmax(best))
-        v, u = int(outside[k]), int(nearest[k])
+    strength[:, 0] = -1.0  # what is in the tree is never chosen again
+    best, nearest = strength[0].copy(), np.zeros(n, dtype=np.intp)
+    for _ in range(n - 1):
+        v = int(best.argmax())
+        u = int(nearest[v])
         tree[u].append(v)
         tree[v].append(u)
-        outside, best, nearest = (np.delete(kept, k) for kept in (outside, best, nearest))
-        closer = strength[v, outside] > best
-        best = np.where(closer, strength[v, outside], best)
-        nearest = np.where(closer, v, nearest)
+        strength[:, v] = best[v] = -1.0
+        closer = strength[v] > best
+        np.copyto(best, strength[v], where=closer)
+        nearest[closer] = v
     return tree
 
 
