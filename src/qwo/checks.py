@@ -20,7 +20,8 @@ def generator(random_state: Any) -> np.random.Generator:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:
         raise ArgumentError(
-            f"random_state is {random_state!r}; wanted None, an integer from 0 up, or a Generator"
+            f"random_state is {random_state!r}; wanted None, an integer from 0 up, or a Generator",
+            option="random_state",
         ) from error
 
 

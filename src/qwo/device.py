@@ -32,7 +32,7 @@ def array_module(device: str = "cpu") -> Any:
         If there is no CUDA device.
     """
     if device not in get_args(Device):
-        raise ArgumentError(f"device is {device!r}; wanted 'cpu' or 'gpu'")
+        raise ArgumentError(f"device is {device!r}; wanted 'cpu' or 'gpu'", option="device")
     if device == "cpu":
         return np
     cupy = optional_module("cupy", "device 'gpu' needs", "qwo[gpu]")

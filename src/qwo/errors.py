@@ -18,7 +18,7 @@ class Cure:
     Attributes
     ----------
     option : str
-        The argument to pass.
+        The argument to pass; or, with parentheses, the function to call.
     value : object, optional
         What to pass; None where only the user can know.
     effect : str
@@ -30,12 +30,17 @@ class Cure:
     effect: str = ""
 
 
+HOW_MANY = Cure("n_samples", None, "says how many samples the matrix comes from")
+"""The cure for moments whose number of samples is not known, or infinite."""
+
 Wording = Callable[[Cure], str]
 """How a front end spells an option with its value."""
 
 
 def python_wording(cure: Cure) -> str:
-    """A cure as an argument in Python: ``missing='em'``."""
+    """A cure as it is written in Python: ``missing='em'``, ``to_dag()``."""
+    if cure.option.endswith(")"):
+        return cure.option
     return f"{cure.option}={'…' if cure.value is None else repr(cure.value)}"
 
 

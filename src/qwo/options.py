@@ -460,8 +460,9 @@ class SearchOptions:
             given = getattr(self, name)
             if given is not None and given not in (DEFAULTS[name], value):
                 raise ArgumentError(
-                    f"method={self.method!r} has {name}={value!r}, but {name} is {given!r}; leave "
-                    "one of them out"
+                    f"{name} is {given!r}, but the method {self.method!r} takes {value!r}; leave "
+                    "one of them out",
+                    option=name,
                 )
         return replace(self, **fixed)
 

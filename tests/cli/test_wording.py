@@ -2,47 +2,65 @@
 
 from __future__ import annotations
 
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
-from qwo.cli.wording import as_flag, count, in_options, table, worded, wrapped_list
-from qwo.errors import ArgumentError, Cure, DataWarning
+import qwo
+from qwo.cli.wording import OPTION_FLAGS, as_flag, count, table, worded, wrapped_list
+from qwo.errors import ArgumentError, Cure, DataWarning, InputError
+
+OWN_WORDS = ("estimator/", "order/edge_test.py")
+"""What the command line does not reach: methods of results, tests that are given as objects."""
 
 
-@pytest.mark.parametrize(
-    ("message", "shown"),
-    [
-        ("pass missing='drop' to leave", "add --missing drop to leave"),
-        ("pass n_samples=, the number", "add --samples, the number"),
-        ("penalty_discount must be above 0; got -1", "--penalty must be above 0; got -1"),
-        ("search must be one of", "--search must be one of"),
-        ("the search is over", "the search is over"),
-        ("or penalty_discount alone", "or --penalty alone"),
-        ("--penalty is fine already", "--penalty is fine already"),
-        (
-            "matrix is singular; use engine='bic', the default, or pass covariance_estimator='oas'",
-            "matrix is singular; use --engine bic, the default, or add --covariance-estimator oas",
-        ),
-        ("n_resamples is 0; wanted 1", "--resamples is 0; wanted 1"),
-        ("sample_fraction is 2; wanted", "--sample-fraction is 2; wanted"),
-        ("resampling='subsamples' draws", "--resampling subsamples draws"),
-        (
-            "tolerance ends a run; leave tolerance out, or run without shard",
-            "--tolerance ends a run; leave it out, or run without --shard",
-        ),
-        (
-            "shard is 9 of 8; wanted (1, 8) to (8, 8)",
-            "--shard is 9 of 8; wanted 1/8 to 8/8",
-        ),
-        (
-            "go on: shard was 1 and is 2, replicate_time_limit was 1 and is 2",
-            "go on: --shard was 1 and is 2, --time-limit was 1 and is 2",
-        ),
-        ("no shard was lost", "no shard was lost"),
-        ("what the column 'missing' is", "what the column 'missing' is"),
-    ],
-)
-def test_cures_are_options(message: str, shown: str) -> None:
-    assert in_options(message) == shown
+SOURCE = Path(qwo.__file__).parent
+NAMED_APART = re.compile(rf"\\b({'|'.join(name for name in OPTION_FLAGS if '_' in name)})\\b")
+ASSIGNED = re.compile(rf"\\b({'|'.join(map(re.escape, OPTION_FLAGS))})=")
+BEGINS = re.compile(rf"({'|'.join(map(re.escape, OPTION_FLAGS))}) (is|must|=) ")
+
+
+def text_of(node: ast.expr) -> str:
+    """A string of the source, without what is filled in."""
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(
+            text_of(part) if isinstance(part, ast.Constant) else "…" for part in node.values
+        )
+    return ""
+
+
+def messages() -> Iterator[tuple[str, str, str | None]]:
+    """Where each message of the library is, its text, and the option that it begins with."""
+    for file in sorted(SOURCE.rglob("*.py")):
+        if file.is_relative_to(SOURCE / "cli") or file.is_relative_to(SOURCE / "_experiments"):
+            continue
+        for node in ast.walk(ast.parse(file.read_text())):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+                continue
+            kind = getattr(qwo.errors, node.func.id, None)
+            if isinstance(kind, type) and issubclass(kind, InputError | DataWarning):
+                option = next((k.value for k in node.keywords if k.arg == "option"), None)
+                text = " ".join(map(text_of, node.args[:1]))
+                name = None if option is None else ast.unparse(option).strip("'")
+                yield f"{file.relative_to(SOURCE)}:{node.lineno}", text, name
+
+
+def test_messages_carry_options_as_data() -> None:
+    """So that each front end can name them: no message spells one out but at its beginning."""
+    found = list(messages())
+    assert len(found) > 200
+    for place, text, option in found:
+        begins = BEGINS.match(text)
+        own = place.startswith(OWN_WORDS)
+        assert option or not begins or own, f"{place}: option= is missing: {text}"
+        rest = text.removeprefix(option) if option else text
+        assert own or not NAMED_APART.search(rest), f"{place}: {text}"
+        assert not ASSIGNED.search(rest), f"{place}: {text}"
 
 
 def test_counts_and_lists() -> None:
@@ -71,6 +89,8 @@ def test_tables_are_aligned() -> None:
         (Cure("random_state"), "--seed …"),
         (Cure("covariance_estimator", "oas"), "--covariance-estimator oas"),
         (Cure("weights", "w"), "weights='w'"),
+        (Cure("to_dag()", True), "--dag"),
+        (Cure("shard", (2, 8)), "--shard 2/8"),
     ],
 )
 def test_a_cure_is_an_option_of_the_command(cure: Cure, said: str) -> None:

@@ -63,7 +63,7 @@ def test_choice_by_arguments():
 
 
 def test_two_rules_at_once_are_refused():
-    with pytest.raises(InputError, match=r"penalty_discount = 2.*alpha = 0\.05"):
+    with pytest.raises(InputError, match=r"penalty_discount is 2.*a level of 0\.05"):
         edge_test(2, 0.05, n_variables=5, n_samples=100)
 
 

@@ -467,7 +467,7 @@ def test_more_variables_than_samples_are_fine() -> None:
         ({"score": "aic"}, "score is 'aic'"),
         ({"t": 0}, "t is 0"),
         ({"t": "x"}, "t is 'x'"),
-        ({"score": "bic", "t": 0.5}, "only score='bge'"),
+        ({"score": "bic", "t": 0.5}, "only the score 'bge' has one"),
         ({"score": "bic", "penalty_discount": -1}, "penalty_discount is -1"),
         ({"edge_prior": -1}, "edge_prior is -1"),
         ({"edge_prior": float("nan")}, "edge_prior is nan"),

@@ -89,7 +89,7 @@ def test_options_reach_the_call(file: str) -> None:
 def test_what_is_wrong_is_said(file: str) -> None:
     assert "wanted a cause and an effect" in call(file, "-e", "V0", code=1).stderr
     assert "V9" in call(file, "-n", "100", "-e", "V0,V9", code=1).stderr
-    assert "n_draws" in call(file, "-n", "1", code=1).stderr
+    assert "--draws is 1; wanted at least" in call(file, "-n", "1", code=1).stderr
 
 
 def test_doubts_have_an_exit_code_of_their_own(file: str) -> None:

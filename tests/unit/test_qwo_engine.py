@@ -67,7 +67,7 @@ def test_arguments_out_of_range_are_refused(engine_class, moments):
         engine_class(moments, objective="bic")
     with pytest.raises(ArgumentError, match="give one of them"):
         engine_class(moments, alpha=0.1, penalty_discount=2)
-    with pytest.raises(ArgumentError, match="n_samples = 100 goes with a matrix"):
+    with pytest.raises(ArgumentError, match="n_samples is 100, which goes with a matrix"):
         engine_class(moments, 100)
     with pytest.raises(OrderError, match="each of 0 … 7 once"):
         engine_class(moments, order=[0] * 8)
@@ -82,7 +82,9 @@ def test_a_singular_matrix_is_refused_with_a_cure():
     data = np.random.default_rng(1).standard_normal((11, 12))
     with pytest.warns(DataWarning):
         wide = Moments.from_data(data)
-    with pytest.raises(EngineError, match=r"n = 12.*N = 11.*engine='bic'.*ledoit-wolf") as caught:
+    with pytest.raises(
+        EngineError, match=r"n = 12.*N = 11.*\n.*engine='bic'.*ledoit-wolf"
+    ) as caught:
         QwoEngine(wide, penalty_discount=1.0)
     assert isinstance(caught.value, InputError)
     assert set(caught.value.columns) < set(wide.names)

@@ -204,7 +204,11 @@ class TestCovarianceFiles:
     @pytest.mark.parametrize(
         ("content", "error", "message"),
         [
-            ("a,b\n1,0\n0,1\n", SampleSizeError, "pass n_samples="),
+            (
+                "a,b\n1,0\n0,1\n",
+                SampleSizeError,
+                "does not say how many samples.*\nCure: n_samples=…",
+            ),
             ("", FileFormatError, "no line of names"),
             ("0\na b\n1\n0 1\n", SampleSizeError, "sample size as 0"),
             ("50\na b c\n1\n0 1\n", ShapeError, "3 names .* but 2 rows"),

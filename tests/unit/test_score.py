@@ -82,7 +82,7 @@ def test_an_object_and_its_short_form_are_refused_together() -> None:
 
 def test_what_is_no_score_or_test_is_refused_with_what_it_lacks() -> None:
     moments = sample(3, 8, 100, 3.0)
-    with pytest.raises(ArgumentError, match=r"a FisherZ, has no method price\("):
+    with pytest.raises(ArgumentError, match=r"a FisherZ, has no method `price`"):
         BicEngine(moments, score=FisherZ())  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match=r"a BIC, has no method threshold\("):
+    with pytest.raises(ArgumentError, match=r"a BIC, has no method `threshold`"):
         QwoEngine(moments, test=BIC())  # type: ignore[arg-type]

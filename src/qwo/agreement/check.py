@@ -200,7 +200,9 @@ def check(
         ``missing`` and so on.
     """
     if not 0.0 < between("alpha", alpha, 0.0, 1.0) < 1.0:
-        raise ArgumentError(f"alpha is {alpha!r}; wanted a number above 0 and below 1")
+        raise ArgumentError(
+            f"alpha is {alpha!r}; wanted a number above 0 and below 1", option="alpha"
+        )
     at_least("n_draws", n_draws, 0)
     at_least("n_subsets", n_subsets, 0)
     given = Rows.of(data, reading)

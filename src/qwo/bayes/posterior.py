@@ -24,7 +24,7 @@ from qwo.bayes.chains import AGREED, Chains, disagreement, edge_convergence
 from qwo.bayes.result import Posterior, PosteriorStatus
 from qwo.bayes.scores import FamilyScore, ScoreName, bge_score, bic_score, choose_t
 from qwo.discovery import discover
-from qwo.errors import ArgumentError, DataWarning, SampleSizeError
+from qwo.errors import ArgumentError, Cure, DataWarning, SampleSizeError
 from qwo.graph.knowledge import Knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
@@ -213,7 +213,9 @@ def _check_moments(moments: Moments) -> None:
 def _draws_per_chain(n_draws: int) -> int:
     wanted = whole_number("n_draws", n_draws)
     if wanted < 4 * N_CHAINS:
-        raise ArgumentError(f"n_draws is {n_draws}; wanted at least {4 * N_CHAINS}")
+        raise ArgumentError(
+            f"n_draws is {n_draws}; wanted at least {4 * N_CHAINS}", option="n_draws"
+        )
     return -(-wanted // N_CHAINS)
 
 
@@ -222,7 +224,9 @@ def _seed(random_state: int | None) -> int:
         return int(np.random.SeedSequence().generate_state(1)[0])
     seed = whole_number("random_state", random_state)
     if seed < 0:
-        raise ArgumentError(f"random_state is {seed}; wanted a number from 0")
+        raise ArgumentError(
+            f"random_state is {seed}; wanted a number from 0", option="random_state"
+        )
     return seed
 
 
@@ -234,7 +238,7 @@ def _positive(name: str, value: Any, default: float) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not 0 < number < math.inf:
-        raise ArgumentError(f"{name} is {value!r}; wanted a number above 0")
+        raise ArgumentError(f"{name} is {value!r}; wanted a number above 0", option=name)
     return number
 
 
@@ -265,11 +269,15 @@ def _family(
         return bge_score(moments, chosen, odds)
     if score == "bic":
         if t is not None:
-            raise ArgumentError(f"t is {t!r}, but only score='bge' has a t; leave it out")
+            raise ArgumentError(
+                f"t is {t!r}, but only the score 'bge' has one; leave it out",
+                option="t",
+                cures=[Cure("score", "bge", "has it")],
+            )
         discount = _positive("penalty_discount", penalty_discount, 1.0)
         params["penalty_discount"] = discount
         return bic_score(moments, discount, odds)
-    raise ArgumentError(f"score is {score!r}; wanted 'bge' or 'bic'")
+    raise ArgumentError(f"score is {score!r}; wanted 'bge' or 'bic'", option="score")
 
 
 def _start_dags(

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, TextIO
 
 import typer
 
-from qwo.cli.wording import in_options, worded
+from qwo.cli.wording import worded
 from qwo.text import plain
 
 LogLevel = Literal["debug", "info", "warning", "error"]
@@ -148,11 +148,11 @@ def shown_warnings(already: Iterable[str] = ()) -> Iterator[list[str]]:
         **_more: object,
     ) -> None:
         text = str(message)
-        if not issubclass(category, DataWarning):
+        if not isinstance(message, DataWarning):
             logger.debug("%s: %s", category.__name__, text)
         elif text not in seen:
             seen.append(text)
-            warn(worded(message) if isinstance(message, DataWarning) else in_options(text))
+            warn(worded(message))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", DataWarning)

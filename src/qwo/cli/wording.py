@@ -1,13 +1,12 @@
 """Messages of the library in the words of the command line.
 
-The library tells Python users which argument to pass; here the same cure is an option.
+Errors and findings carry the options that they speak of as data; here these become flags.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import re
 import shlex
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -18,22 +17,28 @@ from qwo.options import OPTIONS
 if TYPE_CHECKING:
     from qwo.moments import Finding
 
-_ARGUMENTS = {
+OPTION_FLAGS = {
     "columns": "columns",
     "covariance_estimator": "covariance-estimator",
     "decimal": "decimal",
     "drop": "drop",
+    "edge_prior": "edge-prior",
+    "format": "from or --to",
     "header": "header",
     "knowledge": "knowledge",
     "missing": "missing",
+    "n_draws": "draws",
     "n_resamples": "resamples",
     "n_samples": "samples",
     "null_values": "null-value",
     "replicate_time_limit": "time-limit",
     "resampling": "resampling",
     "sample_fraction": "sample-fraction",
+    "score": "score",
     "separator": "separator",
     "shard": "shard",
+    "t": "prior-scale",
+    "to_dag()": "dag",
     "tolerance": "tolerance",
     "transform": "transform",
 } | {
@@ -43,27 +48,15 @@ _ARGUMENTS = {
 }
 """Arguments of the library and the options that give them."""
 
-_NAMES = "|".join(_ARGUMENTS)
-_UNDERSCORED = "|".join(name for name in _ARGUMENTS if "_" in name)
-
-_PHRASES = (
-    (r", as in Moments\.from_covariance\(matrix, n_samples=1000\)", " (--samples)"),
-    (r"use to_dag\(…?(\.\.\.)?\) first", "add --dag"),
-    (r"pass format= ", "choose one with --from or --to: "),
-    (r"^tolerance ends", "--tolerance ends"),
-    (r"leave tolerance out, or run without shard", "leave it out, or run without --shard"),
-    (r"wanted \((\d+), (\d+)\) to \((\d+), (\d+)\)", r"wanted \1/\2 to \3/\4"),
-)
-
 
 def flag_named(option: str) -> str:
     """What an option of the library is called here; as there, if it is not here."""
-    return f"--{_ARGUMENTS[option]}" if option in _ARGUMENTS else option
+    return f"--{OPTION_FLAGS[option]}" if option in OPTION_FLAGS else option
 
 
 def as_flag(cure: Cure) -> str:
     """A cure as an option of a command: ``--missing em``, ``--drop a,b``, ``--no-header``."""
-    if cure.option not in _ARGUMENTS:
+    if cure.option not in OPTION_FLAGS:
         return python_wording(cure)
     flag, value = flag_named(cure.option), cure.value
     if isinstance(value, bool):
@@ -80,6 +73,8 @@ def _words(option: str, value: Any) -> list[str]:
         for column, name in value.items():
             chosen.setdefault(str(name), []).append(str(column))
         values = [f"{name}:{one_word(columns)}" for name, columns in chosen.items()]
+    elif option == "shard":
+        values = ["/".join(map(str, value))]
     elif isinstance(value, list | tuple) and option != "null_values":
         values = [one_word(map(str, value))]
     else:
@@ -96,28 +91,9 @@ def one_word(names: Iterable[str]) -> str:
 
 def worded(said: InputError | DataWarning | Finding) -> str:
     """What the library says, with its options as they are given here."""
-    if isinstance(said, InputError):
-        return in_options(said.worded(as_flag, flag_named))
-    return in_options(said.worded(as_flag))
-
-
-def in_options(message: str) -> str:
-    """A message whose cures are options of a command."""
-    for pattern, words in _PHRASES:
-        message = re.sub(pattern, words, message)
-    # As in "pass missing='em'", "pass n_samples=" and "penalty_discount is -1".
-    message = re.sub(rf"\bpass (the right )?(?={_NAMES}=)", "add ", message)
-    message = re.sub(rf"\b({_NAMES})=('[^']*'|[\d.]+)?", _as_option, message)
-    message = re.sub(rf"^({_NAMES})(?= (is|must) )", _as_option, message, flags=re.MULTILINE)
-    # As in "cannot go on: penalty_discount was 2 and is 1, shard was …".
-    message = re.sub(rf"(?<=[:,] )({_NAMES})(?= was )", _as_option, message)
-    # No prose has an underscore.
-    return re.sub(rf"\b({_UNDERSCORED})\b", _as_option, message)
-
-
-def _as_option(match: re.Match[str]) -> str:
-    value = (match[2] or "").strip("'") if "=" in match[0] else ""
-    return f"--{_ARGUMENTS[match[1]]}{' ' + value if value else ''}"
+    return (
+        said.worded(as_flag, flag_named) if isinstance(said, InputError) else said.worded(as_flag)
+    )
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:

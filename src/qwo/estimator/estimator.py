@@ -201,7 +201,8 @@ def _seed(random_state: Any) -> int | None:
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(np.iinfo(np.int32).max))
     raise ArgumentError(
-        f"random_state is {random_state!r}; wanted an integer, a numpy RandomState or None"
+        f"random_state is {random_state!r}; wanted an integer, a numpy RandomState or None",
+        option="random_state",
     )
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from qwo.arguments import PathArguments, options_given, takes_options
 from qwo.discovery import Discovery
 from qwo.discovery.price import LEAST
-from qwo.errors import ArgumentError, InputError, SampleSizeError
+from qwo.errors import HOW_MANY, ArgumentError, Cure, InputError, SampleSizeError
 from qwo.estimator.held_out import most_predictive
 from qwo.estimator.path_search import (
     PathSettings,
@@ -198,8 +198,9 @@ class PenaltyPath:
             )
         if method == "held-out" and not np.isfinite(self.table.values).all():
             raise InputError(
-                "choose('held-out') predicts whole rows, but some have missing values; call "
-                "penalty_path with missing='drop', or choose('stars')"
+                "choose('held-out') predicts whole rows, but some have missing values; make the "
+                "path without them, or take choose('stars')",
+                cures=[Cure("missing", "drop", "leaves those rows out")],
             )
         return self.table
 
@@ -257,8 +258,8 @@ def penalty_path(
         table = kept_rows(rows.data, rows.missing)
     if moments.is_oracle:
         raise SampleSizeError(
-            "exact moments (N = ∞) show the same graph under every penalty; give the number of "
-            "samples, as in Moments.from_covariance(matrix, n_samples=1000), or call qwo.discover"
+            "exact moments (N = ∞) show the same graph under every penalty; qwo.discover finds it",
+            cures=[HOW_MANY],
         )
     seed = given.random_state
     if seed is None:
@@ -284,8 +285,9 @@ def _least_loss(discoveries: Sequence[Discovery]) -> tuple[int, FloatArray]:
     """
     if any(one.evidence is None for one in discoveries):
         raise ArgumentError(
-            "choose('auto') needs the strengths of the edges, which the exact BIC alone has; call "
-            "penalty_path with engine='bic', or choose('held-out')"
+            "choose('auto') needs the strengths of the edges, which the exact BIC alone has; make "
+            "the path with it, or take choose('held-out')",
+            cures=[Cure("engine", "bic", "is the exact BIC")],
         )
     prices = np.array([one.evidence.price for one in discoveries if one.evidence is not None])
     fair = [k for k, one in enumerate(discoveries) if one.params["penalty_discount"] >= LEAST]

@@ -18,7 +18,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from qwo.errors import ArgumentError, GraphError
+from qwo.errors import ArgumentError, Cure, GraphError
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.cpdag import is_cpdag
 from qwo.graph.dag import Names, ancestor_matrix, check_dag, named_matrix, parents, vertex
@@ -171,7 +171,7 @@ def adjustment_distance(
         return None
     gadjid, obstacle = _gadjid(), _obstacle(estimated, truth)
     if obstacle and wanted:
-        raise GraphError(f"there is no adjustment distance: {obstacle}; pass aid=False")
+        raise GraphError(f"there is no adjustment distance: {obstacle}", cures=[Cure("aid", False)])
     if obstacle:
         return None
     arguments = (truth.matrix, estimated.matrix, "from row to column")

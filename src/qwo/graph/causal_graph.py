@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.checks import is_choice
-from qwo.errors import ColumnNameError, GraphError, list_names
+from qwo.errors import ColumnNameError, Cure, GraphError, list_names
 from qwo.graph import display
 from qwo.graph.cpdag import as_cpdag
 from qwo.graph.dag import topological_order
@@ -70,7 +70,11 @@ class CausalGraph:
             raise GraphError(f"kind is {self.kind!r}; wanted 'dag' or 'cpdag'")
         if self.kind == "dag" and (matrix == 2).any():
             raise GraphError(
-                "a DAG has no undirected edges; give kind='cpdag', or use to_dag first"
+                "a DAG has no undirected edges",
+                cures=[
+                    Cure("kind", "cpdag", "lets it have some"),
+                    Cure("to_dag()", True, "takes a DAG of the class"),
+                ],
             )
         topological_order(matrix == 1, names)
         if matrix.flags.writeable:

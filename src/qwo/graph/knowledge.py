@@ -147,7 +147,8 @@ def as_knowledge(given: KnowledgeLike) -> Knowledge:
     # Reached by callers whose types nobody checks.
     raise KnowledgeError(
         f"knowledge is a {type(given).__name__}; wanted a Knowledge, a dict of its arguments, or "
-        f"the path of a file"
+        f"the path of a file",
+        option="knowledge",
     )
 
 

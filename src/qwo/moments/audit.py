@@ -64,7 +64,9 @@ SHRINK = (
 def check_missing(missing: Missing) -> Missing:
     """A policy for missing values that there is."""
     if missing not in POLICIES:
-        raise ArgumentError(f"missing is {missing!r}; wanted {' or '.join(map(repr, POLICIES))}")
+        raise ArgumentError(
+            f"missing is {missing!r}; wanted {' or '.join(map(repr, POLICIES))}", option="missing"
+        )
     return missing
 
 

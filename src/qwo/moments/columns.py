@@ -107,7 +107,8 @@ def chosen_transforms(
     if not isinstance(transform, Mapping):
         raise ArgumentError(
             f"transform is a {type(transform).__name__}; wanted the name of a transformation for "
-            "all columns, or a mapping such as {'income': 'log'}"
+            "all columns, or a mapping such as {'income': 'log'}",
+            option="transform",
         )
     for name in transform.values():
         _check_name(name)
@@ -203,5 +204,6 @@ TRANSFORMS: dict[str, Callable[[FloatArray], FloatArray]] = {
 def _check_name(name: object) -> None:
     if name not in TRANSFORMS:
         raise ArgumentError(
-            f"transform is {name!r}; wanted one of {', '.join(map(repr, TRANSFORMS))}"
+            f"transform is {name!r}; wanted one of {', '.join(map(repr, TRANSFORMS))}",
+            option="transform",
         )

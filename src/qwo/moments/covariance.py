@@ -113,14 +113,16 @@ def regularized(values: FloatArray, sample: Sample, estimator: str | Any) -> Sam
     if not hasattr(fitted, "covariance_"):
         raise ArgumentError(
             f"covariance_estimator {estimator!r} has no covariance_ after fit; wanted an estimator "
-            "that leaves one"
+            "that leaves one",
+            option="covariance_estimator",
         )
     covariance = _checked(fitted.covariance_, values.shape[1], estimator)
     location = np.asarray(getattr(fitted, "location_", 0.0), dtype=np.float64)
     if location.shape not in ((), (values.shape[1],)) or not np.isfinite(location).all():
         raise ArgumentError(
             f"covariance_estimator {estimator!r} gives location_ as {location!r}; wanted "
-            f"{values.shape[1]} numbers"
+            f"{values.shape[1]} numbers",
+            option="covariance_estimator",
         )
     spans, correlation = split_covariance(covariance)
     return Sample(
@@ -145,7 +147,10 @@ def _checked(given: Any, size: int, estimator: str | Any) -> FloatArray:
     elif (np.diagonal(covariance) <= 0).any():
         wrong = f"a diagonal entry of {np.diagonal(covariance).min():g}; wanted them above 0"
     if wrong:
-        raise CovarianceError(f"covariance_estimator {estimator!r} made a matrix with {wrong}")
+        raise CovarianceError(
+            f"covariance_estimator {estimator!r} made a matrix with {wrong}",
+            option="covariance_estimator",
+        )
     return covariance
 
 
@@ -159,7 +164,8 @@ def estimator_name(estimator: str | Any) -> str:
         return type(estimator).__name__
     raise ArgumentError(
         f"covariance_estimator is {estimator!r}; wanted one of {', '.join(map(repr, choices))}, or "
-        "a covariance estimator with the methods of scikit-learn's, such as GraphicalLasso()"
+        "a covariance estimator with the methods of scikit-learn's, such as GraphicalLasso()",
+        option="covariance_estimator",
     )
 
 
@@ -355,6 +361,7 @@ def sample_size(n_samples: float | None) -> float:
     if not size >= MIN_SAMPLES:
         raise SampleSizeError(
             f"n_samples is {n_samples!r}; wanted a number from {MIN_SAMPLES} up, or None if the "
-            "matrix is exact"
+            "matrix is exact",
+            option="n_samples",
         )
     return size

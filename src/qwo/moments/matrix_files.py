@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from qwo.errors import FileFormatError, SampleSizeError, ShapeError
+from qwo.errors import HOW_MANY, FileFormatError, SampleSizeError, ShapeError
 from qwo.moments.arrays import is_number, short
 from qwo.moments.columns import Columns, column_names, select_columns
 from qwo.moments.text_files import (
@@ -91,8 +91,9 @@ def read_matrix(
     size = stated if n_samples is None else n_samples
     if size is None:
         raise SampleSizeError(
-            f"{file} does not say how many samples its matrix comes from; pass n_samples=, or "
-            "infinity if the matrix is exact"
+            f"{file} does not say how many samples its matrix comes from; there are infinitely "
+            "many if the matrix is exact",
+            cures=[HOW_MANY],
         )
     chosen = select_columns(names, columns, drop)
     return MatrixFile(

@@ -342,7 +342,9 @@ class Moments:
         """
         self._check_mergeable("left")
         if missing not in ("raise", "drop"):
-            raise ArgumentError(f"missing is {missing!r}; wanted 'raise' or 'drop'")
+            raise ArgumentError(
+                f"missing is {missing!r}; wanted 'raise' or 'drop'", option="missing"
+            )
         rows = new_rows(self.names, data, missing)
         with one_blas_thread():
             new = PartialSums(self.n_variables).add(rows.values)
@@ -648,11 +650,13 @@ def _refuse_options(what: str, options: ReadOptions, made_by: str) -> None:
     if options.transform is not None:
         raise ArgumentError(
             f"transform is {options.transform!r}, but the {what} given cannot be treated so after "
-            "the fact; apply it to the data"
+            "the fact; apply it to the data",
+            option="transform",
         )
     wanted = estimator_name(options.covariance_estimator)
     if wanted not in ("plain", made_by):
         raise ArgumentError(
             f"covariance_estimator is {wanted!r}, but the {what} given were estimated by "
-            f"{made_by!r}; choose the estimator when making them: apply it to the data"
+            f"{made_by!r}; choose the estimator when making them: apply it to the data",
+            option="covariance_estimator",
         )

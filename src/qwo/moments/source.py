@@ -22,7 +22,9 @@ import numpy.typing as npt
 
 from qwo.blas import one_blas_thread
 from qwo.errors import (
+    HOW_MANY,
     ArgumentError,
+    Cure,
     FileFormatError,
     MissingFileError,
     MissingPackageError,
@@ -177,13 +179,19 @@ class ReadOptions:
         name = estimator_name(self.covariance_estimator)
         if self.missing == "em" and name != "plain":
             raise ArgumentError(
-                f"missing is 'em' and covariance_estimator is {name!r}, but EM is an estimator by "
-                "itself; pass covariance_estimator='plain', or missing='drop'"
+                f"missing is 'em', which is a covariance estimator by itself, but {name!r} is "
+                "asked for too",
+                option="missing",
+                cures=[
+                    Cure("covariance_estimator", "plain", "leaves that to EM"),
+                    Cure("missing", "drop", "leaves rows with missing values out"),
+                ],
             )
         if not self.streams and self.weights is not None:
             raise ArgumentError(
-                "weights are for plain moments of complete rows; leave out missing='em', other "
-                "covariance estimators and transformations of whole columns"
+                "weights are for plain moments of complete rows; leave out EM, other covariance "
+                "estimators and transformations of whole columns",
+                option="weights",
             )
 
     @property
@@ -649,8 +657,9 @@ def _refuse_symmetric(names: Sequence[str], rows: FloatArray, n_rows: int | None
     if len(corner) >= min(n, kept_rows(n)) and np.array_equal(corner, corner.T):
         raise FileFormatError(
             f"the table of {list_names(names)} is square and symmetric, like a covariance "
-            "matrix and unlike data; give the number of samples behind it to have it read as one "
-            "(n_samples= of read_moments, Moments.from_covariance or from_covariance_file)"
+            "matrix and unlike data; it is read as one by read_moments, Moments.from_covariance "
+            "and from_covariance_file if the number of samples behind it is given",
+            cures=[HOW_MANY],
         )
 
 
@@ -679,16 +688,19 @@ def _estimate_dask(source: Any, options: ReadOptions) -> Estimate:
     if name != "plain":
         raise ArgumentError(
             f"covariance_estimator is {name!r}, but the data are a Dask collection; only 'plain' "
-            "moments can be summed up from parts"
+            "moments can be summed up from parts",
+            option="covariance_estimator",
         )
     if options.missing == "em":
         raise ArgumentError(
             "missing is 'em', but Dask collections take 'raise' or 'drop'; EM goes over the data "
-            "many times: pass data.compute()"
+            "many times: pass data.compute()",
+            option="missing",
         )
     if options.transform is not None or options.marks:
         raise ArgumentError(
-            "transform and null_values are not for Dask collections; apply them with Dask"
+            "Dask collections are not transformed or searched for marks of missing values here; "
+            "do so with Dask"
         )
     if not isinstance(options.weights, str | int | None):
         raise ArgumentError("weights of a Dask collection must be the name of one of its columns")

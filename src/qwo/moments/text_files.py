@@ -67,7 +67,8 @@ class CsvFormat:
         if self.decimal.isalnum() or self.decimal == self.separator:
             raise ArgumentError(
                 f"decimal is {self.decimal!r}; wanted a mark such as '.' or ',' that is not the "
-                "separator"
+                "separator",
+                option="decimal",
             )
 
 

@@ -43,7 +43,7 @@ class FisherZ:
 
     def __post_init__(self) -> None:
         if self.alpha is not None and not 0 < self.alpha < 1:
-            raise ArgumentError(f"alpha must be between 0 and 1; got {self.alpha}")
+            raise ArgumentError(f"alpha must be between 0 and 1; got {self.alpha}", option="alpha")
 
     def threshold(self, n_variables: int, n_samples: float) -> float:
         """τ = tanh²(z(1 - alpha/2) / √(N - n - 1))."""
@@ -76,7 +76,10 @@ class BicRule:
 
     def __post_init__(self) -> None:
         if not 0 < self.penalty_discount < math.inf:
-            raise ArgumentError(f"penalty_discount must be positive; got {self.penalty_discount}")
+            raise ArgumentError(
+                f"penalty_discount must be positive; got {self.penalty_discount}",
+                option="penalty_discount",
+            )
 
     def threshold(self, n_variables: int, n_samples: float) -> float:  # noqa: ARG002
         """τ = 1 - exp(-c log(N) / N)."""
@@ -146,8 +149,9 @@ def edge_test(
         return _given_test(test, penalty_discount, alpha)
     if penalty_discount is not None and alpha is not None:
         raise ArgumentError(
-            f"penalty_discount = {penalty_discount} asks for the BIC rule and alpha = {alpha} for "
-            f"Fisher's z-test; give one of them"
+            f"penalty_discount is {penalty_discount}, which asks for the BIC rule, and a level of "
+            f"{alpha} for Fisher's z-test; give one of them",
+            option="penalty_discount",
         )
     asked: EdgeTest
     if penalty_discount is not None:
@@ -161,11 +165,12 @@ def edge_test(
 def _given_test(test: EdgeTest, penalty_discount: float | None, alpha: float | None) -> EdgeTest:
     if penalty_discount is not None or alpha is not None:
         raise ArgumentError(
-            "a test was given, and penalty_discount or alpha besides, which are short forms of "
-            "one; give one of them"
+            "a test was given, and a penalty or a level besides, which are short forms of one; "
+            "give one of them"
         )
     if not isinstance(test, EdgeTest):
         raise ArgumentError(
-            f"the test, a {type(test).__name__}, has no method threshold(n_variables, n_samples)"
+            f"the test, a {type(test).__name__}, has no method `threshold` of two numbers, those "
+            "of variables and of samples"
         )
     return test

@@ -63,7 +63,7 @@ def objective_for(name: ObjectiveName, n_samples: float) -> Objective:
     """
     if name not in get_args(ObjectiveName):
         choices = ", ".join(repr(choice) for choice in get_args(ObjectiveName))
-        raise ArgumentError(f"objective must be one of {choices}; got {name!r}")
+        raise ArgumentError(f"objective must be one of {choices}; got {name!r}", option="objective")
     if name == "edges" or math.isinf(n_samples):
         return EdgeCount()
     return CappedLikelihood(n_samples)

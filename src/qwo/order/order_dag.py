@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from qwo.errors import ArgumentError, OrderError, list_names
+from qwo.errors import ArgumentError, Cure, OrderError, list_names
 from qwo.moments import Moments, as_moments
 from qwo.names import as_columns
 from qwo.order.bic import BicEngine
@@ -95,7 +95,7 @@ def order_dag(
     """
     if engine not in _ENGINES:
         choices = ", ".join(repr(name) for name in _ENGINES)
-        raise ArgumentError(f"engine must be one of {choices}; got {engine!r}")
+        raise ArgumentError(f"engine must be one of {choices}; got {engine!r}", option="engine")
     moments = as_moments(data)
     places = _columns(order, moments.names)
     dag = _ENGINES[engine](moments, places, penalty_discount, alpha).dag()
@@ -120,8 +120,9 @@ def _by_score(
 ) -> OrderEngine:
     if alpha is not None:
         raise ArgumentError(
-            f"alpha = {alpha} asks for a test, but engine='bic' compares scores; give "
-            "penalty_discount instead, or engine='qwo'"
+            f"alpha is {alpha}, the level of an edge test, which the exact BIC has not",
+            cures=[Cure("engine", "qwo", "has one")],
+            option="alpha",
         )
     discount = 2.0 if penalty_discount is None else penalty_discount
     return BicEngine(moments, penalty_discount=discount, order=order)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from qwo import _core
 from qwo.device import array_module
-from qwo.errors import ArgumentError, EngineError
+from qwo.errors import ArgumentError, Cure, EngineError
 from qwo.moments import Moments
 from qwo.order.build import check_kernels
 from qwo.order.edge_test import EdgeTest, edge_test
@@ -235,8 +235,9 @@ def as_given_moments(moments: Moments | npt.ArrayLike, n_samples: float | None) 
         return Moments.from_covariance(moments, n_samples)
     if n_samples is not None:
         raise ArgumentError(
-            f"n_samples = {n_samples:g} goes with a matrix; the Moments given have "
-            f"N = {moments.n_samples:g} of their own"
+            f"n_samples is {n_samples:g}, which goes with a matrix; the Moments given have "
+            f"N = {moments.n_samples:g} of their own",
+            option="n_samples",
         )
     return moments
 
@@ -265,7 +266,12 @@ def _singular(moments: Moments, variable: int) -> EngineError:
     return EngineError(
         f"the correlation matrix of n = {moments.n_variables} variables from "
         f"N = {moments.n_samples:g} samples is singular: the others determine {name!r}. The QWO "
-        "engine regresses on all predecessors, which takes N > n samples and no linear dependence; "
-        "use engine='bic', leave out variables, or use covariance_estimator='ledoit-wolf' or 'oas'",
+        "engine regresses on all predecessors, which takes N > n samples and no linear dependence",
         [name],
+        [
+            Cure("engine", "bic", "regresses on few"),
+            Cure("drop", [name], "leaves it out"),
+            Cure("covariance_estimator", "ledoit-wolf", "shrinks the correlations"),
+            Cure("covariance_estimator", "oas", "shrinks them too"),
+        ],
     )

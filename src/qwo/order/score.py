@@ -40,9 +40,12 @@ class BIC:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.penalty_discount) and self.penalty_discount > 0):
-            raise ArgumentError(f"penalty_discount must be above 0; got {self.penalty_discount}")
+            raise ArgumentError(
+                f"penalty_discount must be above 0; got {self.penalty_discount}",
+                option="penalty_discount",
+            )
         if not (math.isfinite(self.gamma) and self.gamma >= 0):
-            raise ArgumentError(f"gamma must not be negative; got {self.gamma}")
+            raise ArgumentError(f"gamma must not be negative; got {self.gamma}", option="gamma")
 
     def price(self, n_variables: int, n_samples: float) -> float:
         """The penalty_discount times log N, and 2 gamma log n."""
@@ -79,11 +82,12 @@ def score_from(score: Score | None, penalty_discount: float | None, gamma: float
         return BIC(2.0 if penalty_discount is None else penalty_discount, gamma or 0.0)
     if penalty_discount is not None or gamma is not None:
         raise ArgumentError(
-            "a score was given, and penalty_discount or gamma besides, which are short forms of "
-            "one; give either"
+            "a score was given, and a penalty or gamma besides, which are short forms of one; "
+            "give either"
         )
     if not isinstance(score, Score):
         raise ArgumentError(
-            f"the score, a {type(score).__name__}, has no method price(n_variables, n_samples)"
+            f"the score, a {type(score).__name__}, has no method `price` of two numbers, those of "
+            "variables and of samples"
         )
     return score

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dsyrk
 
-from qwo.errors import ConstantColumnError, DataWarning, SampleSizeError, list_names
+from qwo.errors import HOW_MANY, ConstantColumnError, Cure, DataWarning, SampleSizeError, list_names
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments, read_table
 from qwo.moments.arrays import Table
@@ -286,10 +286,7 @@ def _prepare_moments(
     moments: Moments, resampling: Resampling, sample_fraction: float | None
 ) -> Prepared:
     if moments.is_oracle:
-        raise SampleSizeError(
-            "exact moments (N = ∞) have nothing to resample; give the number of samples, as in "
-            "Moments.from_covariance(matrix, n_samples=1000)"
-        )
+        raise SampleSizeError("exact moments (N = ∞) have nothing to resample", cures=[HOW_MANY])
     size = check_size(moments.n_samples, resampling, sample_fraction)
     scheme = Scheme(resampling, int(moments.n_samples), int(size))
     source = NormalModel(moments, square_root(moments.correlation), size, scheme)
@@ -425,13 +422,13 @@ def _warn_of_slow_em(table: Table) -> None:
     skewed = np.abs(np.nanmean(scores**3, axis=0)) > SKEWED
     if skewed.any():
         names = list(compress(table.names, skewed))
-        warnings.warn(
+        ranks = "rank-normal" if skewed.all() else dict.fromkeys(names, "rank-normal")
+        warning = DataWarning(
             f"EM is run on every resample, and columns are skewed: {list_names(names)}. It may "
-            "take many times longer than on their logarithms or ranks (transform='log', "
-            "'rank-normal')",
-            DataWarning,
-            stacklevel=2,
+            "take many times longer than on their logarithms or ranks",
+            cures=[Cure("transform", ranks, "takes normal scores of their ranks")],
         )
+        warnings.warn(warning, stacklevel=2)
 
 
 def digest_of(texts: tuple[str, ...], values: FloatArray) -> str:

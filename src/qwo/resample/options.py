@@ -90,7 +90,10 @@ def as_used(options: SearchOptions, reference: Discovery) -> SearchOptions:
 def check_size(n_samples: float, resampling: Any, fraction: Any) -> float:
     """N of a resample of N rows; a whole number where N is one."""
     if resampling not in get_args(Resampling):
-        raise ArgumentError(f"resampling is {resampling!r}; wanted one of {get_args(Resampling)}")
+        raise ArgumentError(
+            f"resampling is {resampling!r}; wanted one of {get_args(Resampling)}",
+            option="resampling",
+        )
     if resampling == "halves":
         if fraction is not None:
             raise ArgumentError(
@@ -99,6 +102,7 @@ def check_size(n_samples: float, resampling: Any, fraction: Any) -> float:
                     Cure("resampling", "subsamples", "draws any fraction of the rows, once each"),
                     Cure("resampling", "replacement", "draws them with replacement"),
                 ],
+                option="sample_fraction",
             )
         size = n_samples // 2
     else:
@@ -115,11 +119,15 @@ def _size(n_samples: float, resampling: Resampling, fraction: Any) -> float:
     once = resampling == "subsamples"
     share = (0.5 if once else 1.0) if fraction is None else fraction
     if not isinstance(share, int | float | np.number) or not 0 < share <= 1:
-        raise ArgumentError(f"sample_fraction is {share!r}; wanted a number above 0, at most 1")
+        raise ArgumentError(
+            f"sample_fraction is {share!r}; wanted a number above 0, at most 1",
+            option="sample_fraction",
+        )
     if share == 1 and once:
         raise ArgumentError(
             "sample_fraction is 1: every subsample is the whole sample; wanted a fraction below 1, "
-            "such as 0.5"
+            "such as 0.5",
+            option="sample_fraction",
         )
     size = float(share) * n_samples
     return float(round(size)) if float(n_samples).is_integer() else size
@@ -131,7 +139,8 @@ def check_resamples(n_resamples: Any) -> int:
     if not 1 <= number <= MOST_RESAMPLES:
         raise ArgumentError(
             f"n_resamples is {number}; wanted 1 at least, better 100, and {MOST_RESAMPLES:,} at "
-            "most: no share is more uncertain than ± 0.001 then"
+            "most: no share is more uncertain than ± 0.001 then",
+            option="n_resamples",
         )
     return number
 
@@ -141,11 +150,14 @@ def check_tolerance(tolerance: float | None, shard: Shard | None) -> None:
     if tolerance is None:
         return
     if not is_number(tolerance) or not 0 < tolerance < math.inf:
-        raise ArgumentError(f"tolerance is {tolerance!r}; wanted a number above 0, such as 0.05")
+        raise ArgumentError(
+            f"tolerance is {tolerance!r}; wanted a number above 0, such as 0.05", option="tolerance"
+        )
     if shard is not None:
         raise ArgumentError(
             "tolerance ends a run by its own replicates, but the table of several shards needs all "
-            "of theirs; leave tolerance out, or run without shard"
+            "of theirs; leave one of them out",
+            option="tolerance",
         )
 
 
@@ -154,15 +166,18 @@ def check_shard(shard: Any, random_state: int | None) -> Shard | None:
     if shard is None:
         return None
     if not isinstance(shard, tuple | list) or len(shard) != 2:
-        raise ArgumentError(f"shard is {shard!r}; wanted two numbers, such as (2, 8)")
+        raise ArgumentError(
+            f"shard is {shard!r}; wanted two numbers, such as (2, 8)", option="shard"
+        )
     number, count = (whole_number("shard", part) for part in shard)
     if not 1 <= number <= count:
         raise ArgumentError(
-            f"shard is {number} of {count}; shards are counted from 1: wanted (1, {count}) to "
-            f"({count}, {count})"
+            f"shard is {number} of {count}; shards are counted from 1, up to {count}",
+            option="shard",
         )
     if random_state is None:
         raise ArgumentError(
-            "shards of one run must draw from one seed; give all of them the same random_state"
+            "shards of one run must draw from one seed; give all of them the same",
+            cures=[Cure("random_state", 0, "or any other number, for all")],
         )
     return number, count

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from qwo.discovery import Discovery
 from qwo.discovery.price import Evidence
-from qwo.errors import ArgumentError, FileFormatError, MergeError, MissingFileError
+from qwo.errors import ArgumentError, Cure, FileFormatError, MergeError, MissingFileError
 from qwo.files import whole_file
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.resample.result import Bootstrap
@@ -181,23 +181,34 @@ class Checkpoint:
             write_bootstrap(result, self.path)
 
     def _check(self, stored: Bootstrap, begun: Bootstrap) -> None:
-        cure = "give what it was begun with, or another file"
+        advice = "give what it was begun with, or another file"
         differing = [
-            f"{name} was {_shown(stored.params.get(name))} and is {_shown(value)}"
+            _as_before(name, stored.params.get(name), value)
             for name, value in begun.params.items()
             if name not in ("n_resamples", "tolerance") and not _same(stored, begun, name)
         ]
         if differing:
-            raise FileFormatError(f"cannot go on from {self.path}: {', '.join(differing)}; {cure}")
+            raise FileFormatError(
+                f"cannot go on from {self.path}: it was begun with other options; {advice}",
+                cures=differing,
+            )
         if stored.fingerprint != begun.fingerprint:
             raise FileFormatError(
-                f"cannot go on from {self.path}: it is of other data or other knowledge; {cure}"
+                f"cannot go on from {self.path}: it is of other data or other knowledge; {advice}"
             )
         if stored.n_resamples > begun.n_resamples:
             raise FileFormatError(
                 f"cannot go on from {self.path}: it is of {stored.n_resamples} replicates, more "
                 f"than the {begun.n_resamples} asked for; ask for as many, or give another file"
             )
+
+
+def _as_before(name: str, before: Any, now: Any) -> Cure:
+    """An option as it was when the file was begun."""
+    if before is None:
+        return Cure(name, now, "was not given then")
+    before = tuple(before) if isinstance(before, list) else before
+    return Cure(name, before, "was given then" + ("" if now is None else f", and not {now!r}"))
 
 
 def _same(stored: Bootstrap, begun: Bootstrap, name: str) -> bool:
@@ -249,19 +260,21 @@ def merge(parts: Iterable[Bootstrap | str | os.PathLike[str]]) -> Bootstrap:
 def _check_shards(name: str, merged: Bootstrap, other_name: str, other: Bootstrap) -> None:
     if merged.names != other.names or merged.fingerprint != other.fingerprint:
         differing = [
-            f"{key} {merged.params.get(key)!r} and {value!r}"
+            Cure(key, merged.params.get(key), f"or {value!r} for both")
             for key, value in other.params.items()
             if key != "shard" and merged.params.get(key) != value
         ]
-        seen = f": {', '.join(differing)}" if differing else ", such as data or knowledge"
+        seen = "" if differing else ", such as data or knowledge"
         raise MergeError(
             f"{name} and {other_name} are not shards of one run; they differ in what replicates "
-            f"depend on{seen}"
+            f"depend on{seen}",
+            cures=differing,
         )
     if len(merged.outcomes) != len(other.outcomes):
         raise MergeError(
             f"{name} is a shard of {len(merged.outcomes)} replicates, {other_name} of "
-            f"{len(other.outcomes)}; run them with the same n_resamples"
+            f"{len(other.outcomes)}; run both with the same number",
+            cures=[Cure("n_resamples", max(len(merged.outcomes), len(other.outcomes)), "for both")],
         )
     twice = np.flatnonzero((merged.outcomes != 0) & (other.outcomes != 0))
     if twice.size:

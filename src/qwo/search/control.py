@@ -136,7 +136,9 @@ def _seconds(value: float) -> float:
     except (TypeError, ValueError):
         seconds = math.nan
     if not seconds >= 0:
-        raise ArgumentError(f"time_limit must be a number of seconds from 0; got {value!r}")
+        raise ArgumentError(
+            f"time_limit must be a number of seconds from 0; got {value!r}", option="time_limit"
+        )
     return seconds
 
 

@@ -97,7 +97,7 @@ def _policy(version: int, *depths: int | None) -> _Policy:
         if depth is not None and depth < least:
             raise ArgumentError(f"{name} must be at least {least}, or None; got {depth}")
     if version not in (0, 1, 2):
-        raise ArgumentError(f"version must be 0, 1 or 2; got {version!r}")
+        raise ArgumentError(f"version must be 0, 1 or 2; got {version!r}", option="version")
     limits = [math.inf if depth is None else depth for depth in depths[: version + 1]]
     return _Policy(*accumulate([*limits, 0, 0][:3], min))
 

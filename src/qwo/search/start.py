@@ -60,7 +60,9 @@ def start_order(
         order = _RULES[start](correlation, n_samples, precision)
     else:
         choices = ", ".join(repr(name) for name in [*_RULES, "random"])
-        raise ArgumentError(f"start is {start!r}; wanted one of {choices}, or all variables")
+        raise ArgumentError(
+            f"start is {start!r}; wanted one of {choices}, or all variables", option="start"
+        )
     return order if knowledge is None else knowledge.topological_start(order)
 
 

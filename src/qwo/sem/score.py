@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from qwo.errors import ArgumentError, SampleSizeError
+from qwo.errors import HOW_MANY, ArgumentError, SampleSizeError
 from qwo.graph.coercion import as_graph
 from qwo.graph.dag import check_dag
 from qwo.graph.extension import to_dag
@@ -78,10 +78,7 @@ def score_graph(
     discount = _check_discount(penalty_discount)
     moments = as_moments(data, **reading)
     if moments.is_oracle:
-        raise SampleSizeError(
-            "exact moments (N = ∞) have no finite score; give the number of samples, as in "
-            "Moments.from_covariance(matrix, n_samples=1000)"
-        )
+        raise SampleSizeError("exact moments (N = ∞) have no finite score", cures=[HOW_MANY])
     matrix = as_graph(graph, moments.names, kind="dag").matrix
     # A graph without undirected edges is read as a DAG, so that a cycle is shown as one.
     extend = to_dag if (matrix == 2).any() else check_dag
@@ -104,5 +101,7 @@ def _check_discount(value: float) -> float:
     except (TypeError, ValueError):
         discount = math.nan
     if not 0 <= discount < math.inf:
-        raise ArgumentError(f"penalty_discount is {value!r}; wanted a number from 0 up")
+        raise ArgumentError(
+            f"penalty_discount is {value!r}; wanted a number from 0 up", option="penalty_discount"
+        )
     return discount

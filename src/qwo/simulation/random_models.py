@@ -99,7 +99,9 @@ def simulate(
     coefficients = model.coefficients
     if standardize:
         if len(data) < 2:
-            raise ArgumentError("standardize=True needs n_samples of at least 2; got 1")
+            raise ArgumentError(
+                "n_samples is 1; wanted 2 at least to standardise", option="n_samples"
+            )
         data -= data.mean(axis=0)
         scales = data.std(axis=0)
         data /= scales

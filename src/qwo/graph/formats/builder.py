@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from qwo.errors import FileFormatError, GraphError
+from qwo.errors import Cure, FileFormatError, GraphError
 from qwo.graph.causal_graph import CausalGraph, Kind, kind_of
 from qwo.graph.marks import ARROW, BACK_ARROW, LINE, turned
 from qwo.text import shown
@@ -97,8 +97,9 @@ def require_dag(graph: CausalGraph, title: str) -> None:
         edge = next(edge for edge in graph.edges if edge.mark == LINE)
         raise GraphError(
             f"{title} holds DAGs only, and {shown(edge.source)} — {shown(edge.target)} has no "
-            f"direction; use to_dag(...) first",
+            "direction",
             columns=[edge.source, edge.target],
+            cures=[Cure("to_dag()", True, "takes a DAG of the class")],
         )
 
 

@@ -9,7 +9,14 @@ from functools import partial
 from pathlib import Path
 
 from qwo.checks import is_choice
-from qwo.errors import ArgumentError, FileFormatError, GraphError, InputError, MissingFileError
+from qwo.errors import (
+    ArgumentError,
+    Cure,
+    FileFormatError,
+    GraphError,
+    InputError,
+    MissingFileError,
+)
 from qwo.files import write_whole
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.formats import dot, graphml, json_graph, r_packages, tables, tetrad
@@ -158,7 +165,10 @@ def format_of_text(text: str) -> str | None:
 
 def unknown_format(source: str) -> FileFormatError:
     """The error for something whose format nothing tells."""
-    return FileFormatError(f"the format of {shown(source)} is unknown; pass format= {_choices()}")
+    return FileFormatError(
+        f"the format of {shown(source)} is unknown; wanted one of {_choices()}",
+        cures=[Cure("format", None, "names it")],
+    )
 
 
 def _choices() -> str:
@@ -213,7 +223,7 @@ def parse_graph(data: str | bytes, format: str, source: str = "the text") -> Cau
     except InputError as error:
         if str(error).startswith(source):
             raise
-        raise type(error)(f"{source}: {error}", error.columns) from error
+        raise type(error)(f"{source}: {error.args[0]}", error.columns, error.cures) from error
 
 
 def is_file(text: str) -> bool:
