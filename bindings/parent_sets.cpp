@@ -436,7 +436,7 @@ void bind_parent_sets(nb::module_& m) {
             "__init__",
             [](InsertionSearch* self, ParentSets& engine, std::uint64_t seed, bool tucks,
                bool sweep, double give_up_descent, double give_up_repair, double give_up_tuck,
-               bool settled) {
+               double known, bool settled) {
                 check_unmarked(engine);
                 SearchOptions options;
                 options.tucks = tucks;
@@ -444,12 +444,14 @@ void bind_parent_sets(nb::module_& m) {
                 options.give_up_descent = give_up_descent;
                 options.give_up_repair = give_up_repair;
                 options.give_up_tuck = give_up_tuck;
+                options.known = known;
                 new (self) InsertionSearch(engine, seed, options, settled);
             },
             nb::arg("engine"), nb::arg("seed"), nb::kw_only(), nb::arg("tucks") = true,
             nb::arg("sweep") = true, nb::arg("give_up_descent") = SearchOptions{}.give_up_descent,
             nb::arg("give_up_repair") = SearchOptions{}.give_up_repair,
-            nb::arg("give_up_tuck") = SearchOptions{}.give_up_tuck, nb::arg("settled") = false,
+            nb::arg("give_up_tuck") = SearchOptions{}.give_up_tuck,
+            nb::arg("known") = SearchOptions{}.known, nb::arg("settled") = false,
             nb::keep_alive<1, 2>())
         .def(
             "run",

@@ -4,6 +4,7 @@
 // all marks that are left.
 #pragma once
 
+#include <algorithm>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -53,6 +54,14 @@ class FitJournal {
         }
         marks_.resize(mark);
         return {target.cost, std::move(target.order)};
+    }
+
+    // Whether something holds for all fits that have been copied since a mark.
+    template <class Holds>
+    bool holds_since(std::size_t mark, Holds holds) const {
+        assert(mark < marks_.size());
+        const auto first = static_cast<std::ptrdiff_t>(marks_[mark].journal_size);
+        return std::all_of(fits_.begin() + first, fits_.end(), holds);
     }
 
     // Ends a mark and all after it.

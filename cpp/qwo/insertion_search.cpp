@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -149,6 +150,16 @@ void InsertionSearch::step_descent() {
     }
     const double give_up = restarting_ ? options_.give_up_repair : options_.give_up_descent;
     scan_and_move(next_queued(), give_up * engine_.problem().penalty);
+    if (restarting_)
+        stop_if_back(cost_before_restart_);
+}
+
+// What has the parents that it had at the last mark, and a place among them, was at its best there.
+void InsertionSearch::stop_if_back(double before) {
+    if (std::abs(engine_.cost() - before) > noise_ || !engine_.is_back())
+        return;
+    queue_.clear();
+    std::fill(queued_.begin(), queued_.end(), 0);
 }
 
 void InsertionSearch::finish_descent() {
@@ -157,6 +168,8 @@ void InsertionSearch::finish_descent() {
         const double lost = engine_.cost() - cost_before_restart_;
         const bool nearly = lost > noise_ && lost < options_.near_miss * engine_.problem().penalty;
         phase_ = nearly ? SearchPhase::tucks : SearchPhase::done;
+    } else if (std::abs(engine_.cost() - options_.known) <= noise_) {
+        phase_ = SearchPhase::done;
     } else if (!renewed_) {
         engine_.narrow();
         renew_before(phase_);
@@ -189,10 +202,8 @@ void InsertionSearch::scan_and_move(int v, double give_up) {
     }
 }
 
-void InsertionSearch::repair() {
-    while (!queue_.empty()) {
-        scan_and_move(next_queued(), options_.give_up_repair * engine_.problem().penalty);
-    }
+void InsertionSearch::repair_next() {
+    scan_and_move(next_queued(), options_.give_up_repair * engine_.problem().penalty);
 }
 
 void InsertionSearch::step_tucks() {
@@ -234,7 +245,10 @@ bool InsertionSearch::keep_or_undo(std::size_t mark, double before, double give_
     }
     const std::vector<char> changed_before = changed_;
     queue_touched();
-    repair();
+    while (!queue_.empty()) {
+        repair_next();
+        stop_if_back(before);
+    }
     const bool better = engine_.cost() < before - noise_;
     if (better || (equals && engine_.cost() <= before + noise_))
         engine_.release(mark);
@@ -288,6 +302,7 @@ void InsertionSearch::turn(int x, int y) {
     // What the step alone has touched is as good as it was.
     if (engine_.cost() >= before - noise_)
         engine_.take_touched();
+    engine_.mark(); // the member, which a tuck that leads nowhere comes back to
     tuck(x, y);
     if (keep_or_undo(mark, before, options_.give_up_tuck, false)) {
         ++counts_.improving_turns;
@@ -335,7 +350,8 @@ void InsertionSearch::step_sweep() {
     const int v = sweep_.back();
     sweep_.pop_back();
     scan_and_move(v, never);
-    repair();
+    while (!queue_.empty())
+        repair_next();
     if (sweep_.empty())
         finish_sweep();
 }

@@ -53,6 +53,8 @@ struct SearchOptions {
     double give_up_tuck = std::numeric_limits<double>::infinity();
     bool tucks = true; // and turns
     bool sweep = true;
+    // The cost of an optimum that is known: whoever comes to it by descent need not tuck or turn.
+    double known = std::numeric_limits<double>::quiet_NaN();
     // A restart that ends worse by less than this, in edge penalties, tucks the edges of what it
     // has touched before it is given up.
     double near_miss = 0.0;
@@ -102,7 +104,8 @@ class InsertionSearch {
     bool keep_or_undo(std::size_t mark, double before, double give_up, bool equals);
     void step_sweep();
     void scan_and_move(int v, double give_up);
-    void repair();
+    void repair_next();
+    void stop_if_back(double before);
     int next_queued();
     void tuck(int x, int y);
     void queue(int v);

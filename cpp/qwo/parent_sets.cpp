@@ -377,6 +377,16 @@ std::vector<int> ParentSets::take_touched() {
     return taken;
 }
 
+bool ParentSets::is_back() const {
+    return journal_.holds_since(marks() - 1, [&](const ParentFit& old) {
+        const ParentFit& now = fit(old.child());
+        const std::vector<int>& parents = old.parents();
+        return now.parents().size() == parents.size() &&
+               std::all_of(parents.begin(), parents.end(),
+                           [&](int p) { return now.index_of(p) >= 0; });
+    });
+}
+
 void ParentSets::undo(std::size_t mark) {
     const auto [cost, order] = journal_.undo(mark, [&](ParentFit& old) {
         const int v = old.child();

@@ -118,6 +118,8 @@ class ParentSets {
     void undo(std::size_t mark);
     void release(std::size_t mark) { journal_.release(mark); }
     std::size_t marks() const { return journal_.marks(); }
+    // Whether all have the parents again that they had at the last mark; the order may differ.
+    bool is_back() const;
 
     // Variables whose fit or place has changed, or that are parents of such a one, since the last
     // call; with repetitions.

@@ -211,3 +211,23 @@ def test_many_variables_begin_at_the_cheaper_order(
     monkeypatch.setattr(module._Run, "settle", lambda run: begun.append(run._engine.order.tolist()))
     bic_insertion(BicEngine(moments, order=given), restarts=1, random_state=0)
     assert begun[0] == good.order.tolist()
+
+
+def test_a_tuck_that_leads_back_ends_there() -> None:
+    """Once most of the time went into asking everyone again whom a tuck had touched."""
+    engine = BicEngine(Moments.from_data(drawn(0, n=50, degree=8.0).data))
+    search = engine.compiled_search(1, tucks=True)
+    assert search.run(60.0)
+    counts = search.counts
+    assert counts["tucks"] > 150
+    assert counts["scans"] < 12 * (counts["tucks"] + counts["turns"])
+
+
+def test_a_descent_to_a_known_optimum_ends_there() -> None:
+    engine, _ = run()
+    again = engine.copy()
+    again.reset(engine.order)
+    search = again.compiled_search(2, tucks=True, known=engine.cost)
+    assert search.run(60.0)
+    assert search.counts["tucks"] == 0
+    assert again.cost == pytest.approx(engine.cost, abs=1e-6)

@@ -172,15 +172,27 @@ class BicEngine(EngineBase):
         return self._sets.cost
 
     def compiled_search(
-        self, seed: int, *, tucks: bool, sweep: bool = True, settled: bool = False
+        self,
+        seed: int,
+        *,
+        tucks: bool,
+        sweep: bool = True,
+        known: float = math.nan,
+        settled: bool = False,
     ) -> CompiledSearch:
         """The insertion search of the core on this engine, to be run in slices.
 
-        A settled engine is one that a search has left: there is nothing to do but restarts.
+        A descent that leads to an optimum whose cost is known ends there. A settled engine is one
+        that a search has left: there is nothing to do but restarts.
         """
-        give_up_tuck = math.inf if self._n <= EVERY_TUCK_BELOW else COSTLY_TUCK
         return _core.InsertionSearch(
-            self._sets, seed, tucks=tucks, sweep=sweep, settled=settled, give_up_tuck=give_up_tuck
+            self._sets,
+            seed,
+            tucks=tucks,
+            sweep=sweep,
+            give_up_tuck=math.inf if self._n <= EVERY_TUCK_BELOW else COSTLY_TUCK,
+            known=known,
+            settled=settled,
         )
 
     def compiled_restarts(self, seed: int, *, length: int = 0, tries: int = 0) -> CompiledRestarts:

@@ -271,8 +271,8 @@ class _Run:
         """Descent, tucks, turns and sweeps to the first local optimum."""
         self._settle(self._engine)
 
-    def _settle(self, engine: BicEngine, *, sweep: bool = True) -> None:
-        search = engine.compiled_search(self._seed(), tucks=self._tucks, sweep=sweep)
+    def _settle(self, engine: BicEngine, *, sweep: bool = True, known: float = math.nan) -> None:
+        search = engine.compiled_search(self._seed(), tucks=self._tucks, sweep=sweep, known=known)
         offset, best = self._control.seconds, self._trace[-1][1]
         while not self._asked_to_stop():
             if search.run(min(SLICE, self._control.remaining)):
@@ -298,7 +298,7 @@ class _Run:
             enough = min(enough, next(count for most, count in ENOUGH.items() if away <= most))
             if enough == 0:
                 return True
-            self._settle(challenger, sweep=False)
+            self._settle(challenger, sweep=False, known=before)
             if abs(challenger.cost - before) <= self._noise:
                 agreed, fruitless = agreed + 1, fruitless + 1
                 continue
