@@ -30,9 +30,9 @@ def at_least(name: str, value: object, smallest: int) -> int:
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise ArgumentError(f"{name} is {value!r}; wanted an integer") from None
+        raise ArgumentError(f"{name} is {value!r}; wanted an integer", option=name) from None
     if number < smallest:
-        raise ArgumentError(f"{name} is {number}; wanted at least {smallest}")
+        raise ArgumentError(f"{name} is {number}; wanted at least {smallest}", option=name)
     return number
 
 
@@ -43,7 +43,9 @@ def between(name: str, value: object, low: float, high: float) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not low <= number <= high:
-        raise ArgumentError(f"{name} is {value!r}; wanted a number between {low} and {high}")
+        raise ArgumentError(
+            f"{name} is {value!r}; wanted a number between {low} and {high}", option=name
+        )
     return number
 
 
@@ -52,9 +54,13 @@ def positive_range(name: str, limits: Any) -> Range:
     try:
         low, high = (float(limit) for limit in limits)
     except (TypeError, ValueError, OverflowError):
-        raise ArgumentError(f"{name} is {limits!r}; wanted a pair (low, high)") from None
+        raise ArgumentError(
+            f"{name} is {limits!r}; wanted a pair (low, high)", option=name
+        ) from None
     if not 0 < low <= high < math.inf:
-        raise ArgumentError(f"{name} is {limits!r}; wanted finite numbers with 0 < low <= high")
+        raise ArgumentError(
+            f"{name} is {limits!r}; wanted finite numbers with 0 < low <= high", option=name
+        )
     return low, high
 
 

@@ -219,7 +219,7 @@ class DataWarning(UserWarning):
 
     def worded(self, wording: Wording = python_wording) -> str:
         """The message with its cures, as a front end spells them."""
-        return "\n".join(filter(None, (str(self.args[0]), worded_cures(self.cures, wording))))
+        return ". ".join(filter(None, (str(self.args[0]), worded_cures(self.cures, wording))))
 
     def __str__(self) -> str:
         return self.worded()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -71,6 +73,14 @@ def no_formula(name: str) -> str:
     For tables that people open. Files that are read again hold names as they are.
     """
     return f"'{name}" if name.startswith(("=", "+", "-", "@", "\t", "\r")) else name
+
+
+def csv_line(values: Iterable[object]) -> str:
+    """A line of a CSV file, without its end; what could be taken for one is in quotes."""
+    text = io.StringIO()
+    # Only what ends its own lines is quoted by the writer of Python 3.11 and 3.12.
+    csv.writer(text, lineterminator="\r\n").writerow(values)
+    return text.getvalue().removesuffix("\r\n")
 
 
 def plain(value: Any) -> Plain:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 
@@ -172,3 +173,39 @@ def test_a_fault_of_our_own_says_so(data: Path, monkeypatch: pytest.MonkeyPatch)
     assert "fault of qwo" in result.stderr
     assert "ZeroDivisionError: deep inside" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("header", "left"), [(",b,c,d", {"b", "c", "d"}), ("b,b,c,d", {"b", "c", "d"})]
+)
+def test_a_column_without_a_name_of_its_own_is_dropped_as_the_message_says(
+    header: str, left: set[str]
+) -> None:
+    """The cure that is printed, word by word, is taken by the command that printed it."""
+    file = write_table(Path("table.csv"), list(chain()), header.split(","))
+    refused = run("learn", file, "--restarts", 0)
+    assert refused.exit_code == 1
+    [_, cure] = refused.stderr.split("Cure: ")
+    flag, value, *_ = shlex.split(cure)
+    assert flag == "--drop"
+    found = run("learn", file, "--restarts", 0, flag, value, "--json")
+    assert found.exit_code == 0, found.output
+    assert set(json.loads(found.stdout)["order"]) == left
+
+
+def test_a_decimal_mark_that_is_no_character() -> None:
+    file = write_table(Path("table.csv"), list(chain()), "abcd")
+    for mark in ("\0", "", "..", "7"):
+        refused = run("audit", file, "--decimal", mark)
+        assert refused.exit_code == 1
+        assert f"--decimal is {mark!r}; wanted" in refused.stderr
+
+
+@pytest.mark.parametrize("resamples", [0, 4])
+def test_an_index_is_noted_with_and_without_a_bootstrap(resamples: int) -> None:
+    names = ",a,b,c,d"
+    rows = [f"{k},{','.join(map(str, row))}" for k, row in enumerate(chain(60).T)]
+    Path("table.csv").write_text("\n".join([names, *rows]) + "\n", encoding="utf-8")
+    found = run("learn", "table.csv", "--restarts", 0, "-b", resamples)
+    assert found.exit_code == 0
+    assert "note: the first column has no name and numbers or names the rows" in found.stderr

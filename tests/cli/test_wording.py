@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import qwo
-from qwo.cli.wording import OPTION_FLAGS, as_flag, count, table, worded, wrapped_list
+from qwo.cli.wording import OPTION_FLAGS, as_flag, table, worded, wrapped_list
 from qwo.errors import ArgumentError, Cure, DataWarning, InputError
+from qwo.text import count
 
 OWN_WORDS = ("estimator/", "order/edge_test.py")
 """What the command line does not reach: methods of results, tests that are given as objects."""
@@ -101,5 +102,5 @@ def test_errors_and_warnings_name_options_as_they_are_given_here() -> None:
     error = ArgumentError("n_jobs is 0; wanted 1", option="n_jobs", cures=[Cure("n_jobs", -1)])
     assert worded(error) == "--jobs is 0; wanted 1\nCure: --jobs -1"
     warning = DataWarning("few samples", cures=[Cure("gamma", 0, "takes the plain BIC")])
-    assert worded(warning) == "few samples\nCure: --gamma 0 takes the plain BIC"
-    assert str(warning) == "few samples\nCure: gamma=0 takes the plain BIC"
+    assert worded(warning) == "few samples. Cure: --gamma 0 takes the plain BIC"
+    assert str(warning) == "few samples. Cure: gamma=0 takes the plain BIC"

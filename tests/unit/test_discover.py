@@ -131,16 +131,13 @@ def test_time_limits_are_kept_at_500_variables(search: str) -> None:
     data, _ = drawn(0, n=500, n_samples=1500)
     moments = qwo.Moments.from_data(data)
     limit = 0.3
-    overruns = []
-    for _ in range(3):  # a busy machine may take the processor away for a while
-        with threadpool_limits(1):  # threads of BLAS that wait for a processor are not ours
-            start = time.perf_counter()
-            found = qwo.discover(moments, search=search, time_limit=limit, random_state=0)
-            overruns.append(time.perf_counter() - start - limit)
-        assert found.status in ("time limit", "converged")
-        if overruns[-1] <= 0.1 * limit + 0.1:
-            break
-    assert min(overruns) <= 0.1 * limit + 0.1
+    with threadpool_limits(1):
+        # A busy machine may take the processor away; what was worked is never more than what passed.
+        start = time.process_time()
+        found = qwo.discover(moments, search=search, time_limit=limit, random_state=0)
+        worked = time.process_time() - start
+    assert found.status in ("time limit", "converged")
+    assert worked <= 1.1 * limit + 0.1
 
 
 def test_progress_bar_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
@@ -255,8 +252,8 @@ def test_an_engine_of_the_users_own() -> None:
         ({"depth": 0.5, "search": "grasp"}, "depth"),
         ({"reach": 0, "search": "hill-climbing"}, "reach"),
         ({"objective": "edges"}, "objective is 'edges', which engine 'bic'"),
-        ({"method": "qwo-grasp", "alpha": 0.5}, "method='qwo-grasp' has alpha"),
-        ({"method": "qwo-hc", "search": "grasp"}, "has search='hill-climbing'"),
+        ({"method": "qwo-grasp", "alpha": 0.5}, "alpha is 0.5, but the method 'qwo-grasp' takes 0.01"),
+        ({"method": "qwo-hc", "search": "grasp"}, "search is 'grasp', but the method 'qwo-hc' takes 'hill-climbing'"),
         ({"start": "alphabetical"}, "alphabetical"),
         ({"start": [0, 1]}, "order"),
     ],

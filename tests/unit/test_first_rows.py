@@ -115,6 +115,24 @@ def test_very_few_rows(frame):
     assert "few-rows" in warned(frame[:8])
 
 
+@pytest.mark.parametrize(
+    ("n_rows", "n_columns", "few"),
+    [(16, 7, True), (29, 7, True), (30, 7, False), (15, 3, False), (14, 3, True), (60, 30, False)],
+)
+def test_few_rows_depend_on_the_columns(n_rows, n_columns, few):
+    """Such as the 16 years of Longley's 7 columns."""
+    data = np.random.default_rng(0).standard_normal((n_rows, n_columns))
+    assert ("few-rows" in warned(data)) == few
+
+
+def test_two_values_are_worth_a_note_and_no_more(frame):
+    frame["sex"] = np.resize([1, 2, 2], len(frame))
+    audit = qwo.audit(frame)
+    [note] = [finding for finding in audit.findings if finding.code == "binary"]
+    assert (note.severity, note.columns, note.cures) == ("note", ("sex",), ())
+    assert "'sex' (1, 2)" in note.message
+
+
 def test_a_handful_of_rows_is_not_called_copies():
     data = np.random.default_rng(0).integers(0, 2, (3, 11)).astype(float)
     data[0], data[1] = 0, 1

@@ -114,7 +114,7 @@ def test_more_columns_than_rows_are_refused(holes):
 
 
 def test_shrinkage_cannot_be_had_with_it(holes):
-    with pytest.raises(ArgumentError, match="EM is an estimator by itself"):
+    with pytest.raises(ArgumentError, match="which is a covariance estimator by itself"):
         Moments.from_data(holes, missing="em", covariance_estimator="oas")
 
 

@@ -147,7 +147,7 @@ def test_bad_input_is_refused():
         LocalScoreEngine(lambda v, parents: math.nan if v and parents else 0.0, 3)
     with pytest.raises(EngineError, match="about 2 variables, the score about 3"):
         LocalScoreEngine(lambda *_: 0.0, 3, knowledge=Knowledge().resolve(["a", "b"]))
-    with pytest.raises(ArgumentError, match="got 0"):
+    with pytest.raises(ArgumentError, match="n_variables is 0"):
         LocalScoreEngine(lambda *_: 0.0, 0)
     with pytest.raises(OrderError):
         LocalScoreEngine(lambda *_: 0.0, 3).reset([0, 1, 1])

@@ -243,7 +243,7 @@ class TestGivenMatrices:
         moments = Moments.from_precision((precision + precision.T) / 2)
         assert moments.is_oracle
         np.testing.assert_allclose(moments.covariance, covariance, rtol=1e-9)
-        assert Moments.from_precision(np.eye(3), 10).n_samples == 10
+        assert Moments.from_precision(np.eye(3), 20).n_samples == 20
 
     def test_a_frame_brings_its_names(self, data):
         frame = pd.DataFrame(data, columns=list("uvwxyz"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 import subprocess
@@ -15,7 +16,7 @@ import qwo
 from qwo.cli.results import write_csv
 from qwo.errors import ColumnNameError, KnowledgeError
 from qwo.names import as_column, as_pair, check_names, default_names
-from qwo.text import count, listed, no_formula, number, p_value, plain, short
+from qwo.text import count, csv_line, listed, no_formula, number, p_value, plain, short
 
 
 def test_a_variable_by_name_or_number():
@@ -89,3 +90,9 @@ def test_names_that_a_spreadsheet_would_compute_are_protected(name, tmp_path):
         with path.open(newline="", encoding="utf-8") as file:
             row = list(csv.reader(file))[1]
         assert row == [f"'{name}" if spreadsheet else name, "-1.5"]
+
+
+@pytest.mark.parametrize("name", ["a\rb", "c\nd", 'e"f', "g,h", " i ", "\r", "j\r\n", ""])
+def test_a_line_of_csv_keeps_every_name(name: str) -> None:
+    line = csv_line([name, "x", 1.5])
+    assert list(csv.reader(io.StringIO(line + "\n", newline=""))) == [[name, "x", "1.5"]]

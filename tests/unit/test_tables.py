@@ -20,6 +20,7 @@ from qwo.errors import (
     FileFormatError,
     InputError,
     MissingFileError,
+    MissingPackageError,
     ShapeError,
 )
 from qwo.moments import Moments, read_moments
@@ -466,3 +467,72 @@ class TestPaths:
     def test_what_is_no_path(self, path):
         with pytest.raises(MissingFileError):
             Moments.from_data(path)
+
+
+class TestFilesThatPandasReads:
+    """Spreadsheets and the files of statistics programs."""
+
+    @pytest.mark.parametrize(
+        ("suffix", "function", "package"),
+        [
+            (".xlsx", "read_excel", "openpyxl"),
+            (".dta", "read_stata", ""),
+            (".sav", "read_spss", "pyreadstat"),
+        ],
+    )
+    def test_the_frame_of_the_reader_is_read(self, write, monkeypatch, suffix, function, package):
+        """With a stand-in for the reader, so that no package besides pandas is needed."""
+        del package
+        path = write(b"of no use", f"t{suffix}")
+        frame = pd.DataFrame(ROWS, columns=["a", "b"])
+        monkeypatch.setattr(pd, function, lambda file: frame if file == path else None)
+        assert as_table(path).names == ("a", "b")
+        assert as_table(path, drop=["a"]).values.tolist() == [[2.5], [4.5], [-1.0]]
+
+    @pytest.mark.parametrize(
+        ("suffix", "function", "package"),
+        [(".xlsx", "read_excel", "openpyxl"), (".sav", "read_spss", "pyreadstat")],
+    )
+    def test_what_is_missing_is_named(self, write, monkeypatch, suffix, function, package):
+        def refuse(_file):
+            raise ImportError(package)
+
+        monkeypatch.setattr(pd, function, refuse)
+        with pytest.raises(MissingPackageError, match=f"pip install {package}, or save .* CSV"):
+            as_table(write(b"x", f"t{suffix}"))
+
+    def test_stata_files_for_real(self, tmp_path):
+        frame = pd.DataFrame(np.random.default_rng(0).standard_normal((30, 2)), columns=["a", "b"])
+        frame.to_stata(tmp_path / "t.dta", write_index=False)
+        assert Moments.from_data(tmp_path / "t.dta").names == ("a", "b")
+
+    def test_spreadsheets_for_real(self, tmp_path):
+        pytest.importorskip("openpyxl", reason="the reader of .xlsx is not installed")
+        pd.DataFrame(ROWS, columns=["a", "b"]).to_excel(tmp_path / "t.xlsx", index=False)
+        assert as_table(tmp_path / "t.xlsx").values.tolist() == ROWS
+
+    def test_spss_files_for_real(self, tmp_path):
+        spss = pytest.importorskip("pyreadstat", reason="the reader of .sav is not installed")
+        spss.write_sav(pd.DataFrame(ROWS, columns=["a", "b"]), str(tmp_path / "t.sav"))
+        assert as_table(tmp_path / "t.sav").values.tolist() == ROWS
+
+    def test_a_damaged_file_is_no_fault_of_the_package(self, write):
+        with pytest.raises(FileFormatError, match=r"not a readable \.dta file"):
+            as_table(write(b"no data", "t.dta"))
+
+
+def test_columns_are_dropped_by_an_array_of_names_or_positions():
+    frame = pd.DataFrame(np.zeros((3, 4)), columns=list("abcd"))
+    for drop in (np.array(["a", "c"]), np.array([0, 2]), pd.Index(["a", "c"]), {"a", "c"}):
+        assert as_table(frame, drop=drop).names == ("b", "d")
+    for wrong in (5, [["a"]], [{"a"}]):
+        with pytest.raises(ColumnNameError, match="wanted a list of column names"):
+            as_table(frame, drop=wrong)
+
+
+def test_positions_are_texts_only_where_a_column_has_no_name_of_its_own(write):
+    path = write(",a,b,a,5\n0.5,1,2,3,7\n0.25,3,4,5,8\n")
+    assert as_table(path, drop=["0", "3"]).names == ("a", "b", "5")
+    assert as_table(path, drop=["0", "a", "5"]).names == ("b",)
+    with pytest.raises(ColumnNameError, match="no such columns: '2'"):
+        as_table(path, drop=["0", "3", "2"])

@@ -10,7 +10,8 @@ import typer
 from qwo.cli.console import Console, flowed
 from qwo.cli.failures import ExitCode
 from qwo.cli.reading import DataFile, Reading, cure, data_file, source_name
-from qwo.cli.wording import count, worded
+from qwo.cli.wording import worded
+from qwo.text import count
 
 
 def audit(file: DataFile, reading: Reading, console: Console) -> None:

@@ -17,9 +17,10 @@ import typer
 from qwo.cli.console import Console, warn
 from qwo.cli.failures import ExitCode
 from qwo.cli.folder import write_csv
-from qwo.cli.wording import count, table
+from qwo.cli.wording import table
 from qwo.errors import ArgumentError
 from qwo.files import write_whole
+from qwo.text import count
 
 if TYPE_CHECKING:
     from qwo._experiments import Reproduction, Tally

@@ -11,8 +11,9 @@ from qwo.cli.console import Console
 from qwo.cli.graphs import graph_from
 from qwo.cli.options import GraphFile, GraphFormat, as_option
 from qwo.cli.reading import DataFile, Reading, read_data
-from qwo.cli.wording import count, table
+from qwo.cli.wording import table
 from qwo.errors import ArgumentError
+from qwo.text import count
 
 if TYPE_CHECKING:
     from qwo.sem import Effect

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import secrets
@@ -14,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from qwo.errors import ArgumentError
 from qwo.files import whole_file, write_whole
-from qwo.text import no_formula
+from qwo.text import csv_line, no_formula
 
 COUNTS = "bootstrap.npz"
 """The counts of a bootstrap, from which it can go on."""
@@ -262,8 +260,4 @@ def write_csv(
     if spreadsheet:
         header = [no_formula(name) for name in header]
         rows = ([no_formula(v) if isinstance(v, str) else v for v in row] for row in rows)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    write_whole(path, text.getvalue())
+    write_whole(path, "".join(f"{csv_line(row)}\n" for row in (header, *rows)))

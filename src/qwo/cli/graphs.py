@@ -13,8 +13,9 @@ from qwo.cli.console import Console, logger, warn
 from qwo.cli.folder import write_csv
 from qwo.cli.options import GraphFile, GraphFormat, as_option, format_names
 from qwo.cli.reading import DataFile, Reading, read_data
-from qwo.cli.wording import count, table
+from qwo.cli.wording import table
 from qwo.errors import ArgumentError, FileFormatError
+from qwo.text import count
 
 if TYPE_CHECKING:
     from qwo.graph import CausalGraph

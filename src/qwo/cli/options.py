@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import inspect
-import io
 import json
 import tomllib
 from collections.abc import Callable, Iterable
@@ -17,6 +16,7 @@ import typer
 
 from qwo.errors import ArgumentError, FileFormatError, MissingFileError
 from qwo.options import STARTS, Flag, SearchOptions
+from qwo.text import csv_line
 
 if TYPE_CHECKING:
     from qwo.graph import Knowledge
@@ -221,9 +221,7 @@ def _transforms(values: list[str]) -> str | dict[str, str] | None:
 
 def as_option(names: Iterable[str]) -> list[str]:
     """Names as an option takes them: one word, with quotes around names that have commas."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(dict.fromkeys(names))
-    return [text.getvalue()]
+    return [csv_line(dict.fromkeys(names))]
 
 
 class SearchFlags:

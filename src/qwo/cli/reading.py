@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from qwo.cli.console import Console, warn
 from qwo.cli.options import DataFile, Reading, names_in
-from qwo.cli.wording import as_flag, count, worded
+from qwo.cli.wording import as_flag, worded
 from qwo.errors import InputError
+from qwo.text import count
 
 if TYPE_CHECKING:
     from qwo.moments import Audit, Moments

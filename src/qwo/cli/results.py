@@ -15,10 +15,10 @@ from qwo.cli.folder import COUNTS, RECORD, more_files, whole_folder, write_csv, 
 from qwo.cli.graphs import write_graphs
 from qwo.cli.options import REPORT, OutputOptions, SearchFlags
 from qwo.cli.reading import DataRead
-from qwo.cli.wording import count, table, worded, wrapped_list
+from qwo.cli.wording import table, worded, wrapped_list
 from qwo.errors import InputError
 from qwo.files import whole_file, write_whole
-from qwo.text import about
+from qwo.text import about, count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,8 +10,8 @@ import typer
 
 from qwo.cli.console import Console, to_json
 from qwo.cli.folder import RECORD, check_folder, whole_folder, written_files
-from qwo.cli.wording import count
 from qwo.files import write_whole
+from qwo.text import count
 
 GRAPH, DATA = "Graph", "Data"
 

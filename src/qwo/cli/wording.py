@@ -5,14 +5,13 @@ Errors and findings carry the options that they speak of as data; here these bec
 
 from __future__ import annotations
 
-import csv
-import io
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from qwo.errors import Cure, DataWarning, InputError, python_wording
 from qwo.options import OPTIONS
+from qwo.text import csv_line
 
 if TYPE_CHECKING:
     from qwo.moments import Finding
@@ -30,6 +29,7 @@ OPTION_FLAGS = {
     "n_draws": "draws",
     "n_resamples": "resamples",
     "n_samples": "samples",
+    "n_variables": "variables",
     "null_values": "null-value",
     "replicate_time_limit": "time-limit",
     "resampling": "resampling",
@@ -72,21 +72,14 @@ def _words(option: str, value: Any) -> list[str]:
         chosen: dict[str, list[str]] = {}
         for column, name in value.items():
             chosen.setdefault(str(name), []).append(str(column))
-        values = [f"{name}:{one_word(columns)}" for name, columns in chosen.items()]
+        values = [f"{name}:{csv_line(dict.fromkeys(columns))}" for name, columns in chosen.items()]
     elif option == "shard":
         values = ["/".join(map(str, value))]
     elif isinstance(value, list | tuple) and option != "null_values":
-        values = [one_word(map(str, value))]
+        values = [csv_line(dict.fromkeys(map(str, value)))]
     else:
         values = [str(part) for part in (value if isinstance(value, list | tuple) else [value])]
     return [shlex.quote(word) for word in values]
-
-
-def one_word(names: Iterable[str]) -> str:
-    """Names as an option takes them: with commas, and quotes around names that have some."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(dict.fromkeys(names))
-    return text.getvalue()
 
 
 def worded(said: InputError | DataWarning | Finding) -> str:
@@ -94,11 +87,6 @@ def worded(said: InputError | DataWarning | Finding) -> str:
     return (
         said.worded(as_flag, flag_named) if isinstance(said, InputError) else said.worded(as_flag)
     )
-
-
-def count(number: int, noun: str, plural: str | None = None) -> str:
-    """Such as ``1 edge`` or ``6 edges``."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def table(rows: list[list[str]], *, right: int = 0) -> str:

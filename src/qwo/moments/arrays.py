@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from qwo.errors import ColumnNameError, InputError, ShapeError, list_names
 from qwo.moments.columns import Columns, column_names, default_names, select_columns
+from qwo.moments.findings import Finding
 from qwo.types import FloatArray
 
 MANY_STRAYS = 3
@@ -52,11 +53,14 @@ class Table:
         The numeric columns, in any memory order.
     refused : tuple of RefusedColumn
         The other columns.
+    notes : tuple of Finding
+        What is worth knowing of how the table was read.
     """
 
     names: tuple[str, ...]
     values: FloatArray
     refused: tuple[RefusedColumn, ...] = ()
+    notes: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -59,18 +59,29 @@ def default_names(n_variables: int) -> tuple[str, ...]:
 def select_columns(labels: Sequence[str], columns: Columns, drop: Columns) -> list[int]:
     """Positions of the columns to take."""
     chosen = range(len(labels)) if columns is None else _positions(labels, columns)
-    dropped = set(_positions(labels, drop or ()))
+    dropped = set() if drop is None else set(_positions(labels, drop))
     return [place for place in chosen if place not in dropped]
 
 
 def _positions(labels: Sequence[str], wanted: Sequence[str | int]) -> list[int]:
-    """Positions of columns given by name or position."""
+    """Positions of columns given by name or position.
+
+    A column without a name of its own goes by its position as a text too, as it is written on a
+    command line.
+    """
     if isinstance(wanted, str):
         raise ColumnNameError(f"got the single string {wanted!r}; wanted a list of column names")
     places: dict[str | int, list[int]] = {k: [k] for k in range(len(labels))}
     for k, label in enumerate(labels):
         places.setdefault(label, []).append(k)
-    unknown = [str(item) for item in wanted if item not in places]
+    for k, label in enumerate(labels):
+        if not label.strip() or len(places[label]) > 1:
+            places.setdefault(str(k), [k])
+    try:
+        wanted = list(wanted)
+        unknown = [str(item) for item in wanted if item not in places]
+    except TypeError as error:
+        raise ColumnNameError(f"got {wanted!r}; wanted a list of column names") from error
     if unknown:
         raise ColumnNameError(
             f"no such columns: {list_names(unknown)}; the table has {list_names(labels)}", unknown

@@ -347,7 +347,7 @@ def _numbers(values: Any, name: str) -> FloatArray:
     try:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{name} is {values!r}; wanted numbers") from error
+        raise ArgumentError(f"{name} is {values!r}; wanted numbers", option=name) from error
 
 
 def sample_size(n_samples: float | None) -> float:

@@ -45,6 +45,7 @@ Code = Literal[
     "no-convergence",
     "non-gaussian",
     "codes",
+    "binary",
     "identifier",
     "sentinel",
     "repeated-rows",
@@ -95,8 +96,7 @@ class Finding:
 
     def worded(self, wording: Wording = python_wording) -> str:
         """The message and the cures, as a front end spells them."""
-        cures = worded_cures(self.cures, wording)
-        return f"{self.message}. {cures}" if cures else self.message
+        return ". ".join(filter(None, (self.message, worded_cures(self.cures, wording))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,8 @@ class Audit:
         """Raise what is wrong as one `InputError`, or else warn of what is doubtful."""
         self.raise_errors()
         for finding in self.warnings:
-            warnings.warn(finding.worded(), DataWarning, stacklevel=_callers_level())
+            warning = DataWarning(finding.message, finding.cures)
+            warnings.warn(warning, stacklevel=_callers_level())
 
     def __str__(self) -> str:
         if not self.findings:

@@ -80,6 +80,7 @@ def inspect_rows(
 ) -> Iterator[Finding]:
     """Findings about rows that were kept, in which missing values are NaN."""
     yield from _codes(names, rows, kinds)
+    yield from _two_values(names, rows, kinds)
     yield from _identifiers(names, rows)
     yield from _sentinels(names, rows)
     if correlation is not None and len(rows) >= 3:
@@ -141,6 +142,25 @@ def _codes(names: Sequence[str], rows: FloatArray, kinds: Mapping[str, Kind]) ->
         "If they are codes of categories without an order, sums and differences of them mean "
         "nothing",
         _drop(names, columns, "leaves them out"),
+    )
+
+
+def _two_values(
+    names: Sequence[str], rows: FloatArray, kinds: Mapping[str, Kind]
+) -> Iterator[Finding]:
+    """A note on columns with two values, which need no cure."""
+    binary = [k for k, name in enumerate(names) if kinds[name] == "binary"]
+    if not binary:
+        return
+    shown = ", ".join(f"{names[k]!r} ({_values(rows[:, k])})" for k in binary[:5])
+    more = f" and {len(binary) - 5} more" if len(binary) > 5 else ""
+    verb = "has" if len(binary) == 1 else "have"
+    yield Finding(
+        "binary",
+        "note",
+        tuple(names[k] for k in binary),
+        f"{len(binary)} of {len(names)} columns {verb} two values: {shown}{more}. That is fine: as "
+        "a cause such a column shifts means, and an effect on it is a change of shares",
     )
 
 

@@ -443,8 +443,7 @@ class _Reading:
         if not self.options.streams:
             table = self.table()
             options = self.options
-            found = estimate_table(table, options.covariance_estimator, options.missing)
-            return dataclasses.replace(found, audit=self._noted(found.audit))
+            return estimate_table(table, options.covariance_estimator, options.missing)
         return self._summed()
 
     def table(self) -> Table:
@@ -460,7 +459,8 @@ class _Reading:
         if refused:
             whole = whole[:, good]
         transforms = chosen_transforms(self.options.transform, names, list(refused))
-        return Table(names, apply_transforms(names, whole, transforms), tuple(refused.values()))
+        whole = apply_transforms(names, whole, transforms)
+        return Table(names, whole, tuple(refused.values()), notes=tuple(self.reader.notes))
 
     def _prepared(self, rows: Rows, weighted: bool = False) -> Rows:
         """Rows with marks of missing values as such; the last column may be that of the weights."""
@@ -553,6 +553,14 @@ def estimate_table(
     look : bool
         Whether the first rows are looked at, as is right unless they were looked at before.
     """
+    found = _estimate_table(table, covariance_estimator, missing, look)
+    audit = dataclasses.replace(found.audit, findings=(*table.notes, *found.audit.findings))
+    return dataclasses.replace(found, audit=audit)
+
+
+def _estimate_table(
+    table: Table, covariance_estimator: str | Any, missing: Missing, look: bool
+) -> Estimate:
     name = estimator_name(covariance_estimator)
     n_rows, n = table.values.shape
     if n < 2:

@@ -63,7 +63,7 @@ class CsvFormat:
                 continue
             plain = isinstance(mark, str) and len(mark) == 1 and mark.isascii()
             if not plain or mark in '\r\n"' or not (mark.isprintable() or mark == "\t"):
-                raise ArgumentError(f"{option} is {mark!r}; wanted one character")
+                raise ArgumentError(f"{option} is {mark!r}; wanted one character", option=option)
         if self.decimal.isalnum() or self.decimal == self.separator:
             raise ArgumentError(
                 f"decimal is {self.decimal!r}; wanted a mark such as '.' or ',' that is not the "

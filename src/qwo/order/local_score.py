@@ -65,7 +65,9 @@ class LocalScoreEngine(EngineBase):
         knowledge: ResolvedKnowledge | None = None,
     ) -> None:
         if n_variables < 1:
-            raise ArgumentError(f"n_variables must be at least 1; got {n_variables}")
+            raise ArgumentError(
+                f"n_variables is {n_variables}; wanted at least 1", option="n_variables"
+            )
         if knowledge is not None and len(knowledge.names) != n_variables:
             raise EngineError(
                 f"the knowledge is about {len(knowledge.names)} variables, the score about "

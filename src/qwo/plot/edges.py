@@ -89,7 +89,7 @@ def check_choice(option: str, value: object, choices: Sequence[object]) -> None:
     """Refuse a value that is not among the choices."""
     if value not in choices:
         wanted = ", ".join(map(repr, choices))
-        raise ArgumentError(f"{option} is {value!r}; wanted one of {wanted}")
+        raise ArgumentError(f"{option} is {value!r}; wanted one of {wanted}", option=option)
 
 
 def coefficient_matrix(coefficients: Any, names: Sequence[str]) -> FloatArray:

@@ -273,5 +273,5 @@ def _line(record: PairSupport) -> str:
 
 def _share(name: str, value: Any) -> float:
     if not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
-        raise ArgumentError(f"{name} is {value!r}; wanted a share between 0 and 1")
+        raise ArgumentError(f"{name} is {value!r}; wanted a share between 0 and 1", option=name)
     return float(value)

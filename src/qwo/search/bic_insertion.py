@@ -158,7 +158,7 @@ def _default_starts(n_variables: int) -> int:
 def _check(**counts: int) -> None:
     for name, value in counts.items():
         if value < 0:
-            raise ArgumentError(f"{name} must be at least 0; got {value}")
+            raise ArgumentError(f"{name} must be at least 0; got {value}", option=name)
 
 
 def _chain_lengths(restarts: int) -> list[int]:

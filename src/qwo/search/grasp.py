@@ -95,7 +95,9 @@ def _policy(version: int, *depths: int | None) -> _Policy:
     names = ("depth", "singular_depth", "nonsingular_depth")
     for name, depth, least in zip(names, depths, (1, 0, 0), strict=True):
         if depth is not None and depth < least:
-            raise ArgumentError(f"{name} must be at least {least}, or None; got {depth}")
+            raise ArgumentError(
+                f"{name} must be at least {least}, or None; got {depth}", option=name
+            )
     if version not in (0, 1, 2):
         raise ArgumentError(f"version must be 0, 1 or 2; got {version!r}", option="version")
     limits = [math.inf if depth is None else depth for depth in depths[: version + 1]]

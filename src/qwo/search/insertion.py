@@ -69,7 +69,7 @@ def insertion(
         ("reach", farthest, 1),
     ):
         if value < least:
-            raise ArgumentError(f"{name} must be at least {least}; got {value}")
+            raise ArgumentError(f"{name} must be at least {least}; got {value}", option=name)
     rng = np.random.default_rng(random_state)
 
     def search(run: Run) -> None:

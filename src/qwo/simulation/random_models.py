@@ -166,7 +166,8 @@ def random_dag(
         )
     if n_variables is None:
         raise ArgumentError(
-            f"n_variables is missing: say how many variables the {kind!r} graph has"
+            f"n_variables is missing: say how many variables the {kind!r} graph has",
+            option="n_variables",
         )
     n = at_least("n_variables", n_variables, 1)
     check_size(f"the matrix of {n} variables", n * n)
@@ -234,8 +235,8 @@ def given_dag(graph: Any, n_variables: int | None) -> Adjacency:
     dag = check_dag(graph)
     if n_variables is not None and n_variables != len(dag):
         raise ArgumentError(
-            f"n_variables is {n_variables}, but the given graph has {len(dag)}; leave "
-            "n_variables out"
+            f"n_variables is {n_variables}, but the given graph has {len(dag)}; leave it out",
+            option="n_variables",
         )
     if len(dag) == 0:
         raise GraphError("the given graph has no variables")
