@@ -132,7 +132,7 @@ def test_time_limits_are_kept_at_500_variables(search: str) -> None:
     moments = qwo.Moments.from_data(data)
     limit = 0.3
     with threadpool_limits(1):
-        # A busy machine may take the processor away; what was worked is never more than what passed.
+        # A busy machine may take the processor away: what was worked is what counts.
         start = time.process_time()
         found = qwo.discover(moments, search=search, time_limit=limit, random_state=0)
         worked = time.process_time() - start
@@ -252,8 +252,8 @@ def test_an_engine_of_the_users_own() -> None:
         ({"depth": 0.5, "search": "grasp"}, "depth"),
         ({"reach": 0, "search": "hill-climbing"}, "reach"),
         ({"objective": "edges"}, "objective is 'edges', which engine 'bic'"),
-        ({"method": "qwo-grasp", "alpha": 0.5}, "alpha is 0.5, but the method 'qwo-grasp' takes 0.01"),
-        ({"method": "qwo-hc", "search": "grasp"}, "search is 'grasp', but the method 'qwo-hc' takes 'hill-climbing'"),
+        ({"method": "qwo-grasp", "alpha": 0.5}, "alpha is 0.5, but the method"),
+        ({"method": "qwo-hc", "search": "grasp"}, "'qwo-hc' takes 'hill-climbing'"),
         ({"start": "alphabetical"}, "alphabetical"),
         ({"start": [0, 1]}, "order"),
     ],
