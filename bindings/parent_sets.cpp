@@ -7,6 +7,8 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -121,40 +123,112 @@ std::vector<double> diagonal_of(const MatrixIn& matrix, int n) {
 // A set of moments as it comes from Python: correlation matrix, N, price of an edge, most parents.
 using MomentsIn = std::tuple<MatrixIn, double, double, Whole>;
 
-MomentSet moment_set(const MomentsIn& given, int n, bool whole) {
+MomentSet moment_set(const MomentsIn& given, int n, int n_columns, bool whole) {
     const auto& [matrix, n_samples, price, max_parents] = given;
-    if (checked_correlation(matrix) != n)
+    if (checked_correlation(matrix) != n_columns)
         throw Refusal("ShapeError", "all sets of moments must have the same variables");
     const Score score{checked_number("n_samples", n_samples, 1.0),
                       checked_number("price", price, 0.0)};
     MomentSet set(correlation_rows(matrix, whole), score,
                   checked_index("max_parents", max_parents, n));
-    set.variances = diagonal_of(matrix, n);
+    set.variances = diagonal_of(matrix, n_columns);
     return set;
+}
+
+// Sizes of the blocks of columns, the price of an edge with so many parameters, and the most
+// columns that the parents of a variable and all but one of its own may have.
+using BlocksIn = std::tuple<OrderIn, std::vector<double>, Whole>;
+
+// Blocks that share out the columns of a matrix whose diagonal blocks are identities; none if there
+// are no sizes.
+Blocks checked_blocks(const OrderIn& sizes, const MatrixIn& matrix) {
+    if (sizes.shape(0) == 0)
+        return {};
+    const auto n_columns = static_cast<long long>(matrix.shape(0));
+    std::vector<int> given;
+    long long sum = 0;
+    for (std::size_t v = 0; v < sizes.shape(0); ++v) {
+        given.push_back(static_cast<int>(checked("block size", sizes.data()[v], 1, n_columns)));
+        sum += given.back();
+    }
+    if (sum != n_columns) {
+        throw Refusal("ShapeError", "the blocks have " + std::to_string(sum) +
+                                        " columns in all, the matrix " + std::to_string(n_columns));
+    }
+    const Blocks blocks(given);
+    for (int v = 0; v < blocks.n(); ++v) {
+        const int first = blocks.first(v), end = first + blocks.size(v);
+        for (int i = first; i < end; ++i) {
+            for (int j = first; j < end; ++j) {
+                const double* row = matrix.data() + i * n_columns;
+                if (!(std::abs(row[j] - (i == j ? 1.0 : 0.0)) < 1e-6)) {
+                    throw Refusal("CovarianceError",
+                                  "the columns of variable " + std::to_string(v) +
+                                      " must have unit variances and no correlations");
+                }
+            }
+        }
+    }
+    return blocks;
+}
+
+// Takes up the prices of blocks. They come after the moments.
+void set_block_prices(BicProblem& problem, const std::vector<double>& prices, Whole max_columns) {
+    const Blocks& blocks = problem.blocks;
+    if (problem.sets.size() > 1)
+        throw Refusal("ArgumentError", "variables with blocks of columns need one set of moments");
+    MomentSet& set = problem.sets.front();
+    const auto widest = static_cast<std::size_t>(blocks.widest());
+    if (prices.size() <= widest * widest)
+        throw Refusal("ShapeError", "there must be a price for each number of parameters");
+    for (double price : prices)
+        set.block_prices.emplace_back(set.score.n_samples, checked_number("price", price, 0.0));
+    set.max_columns = checked_index("max_columns", max_columns, INT_MAX);
+    const auto price = [&](int u, int v) {
+        return prices[static_cast<std::size_t>(blocks.size(u) * blocks.size(v))];
+    };
+    const int n = blocks.n();
+    problem.penalty = std::numeric_limits<double>::infinity();
+    problem.typical_penalty = 0.0;
+    for (int v = 0; v < n; ++v) {
+        double sum = 0.0;
+        for (int u = 0; u < n; ++u) {
+            sum += price(u, v);
+            problem.penalty = std::min(problem.penalty, price(u, v));
+        }
+        problem.penalties.push_back(sum / n);
+        problem.typical_penalty += sum / n / n;
+    }
 }
 
 ParentSets make_parent_sets(const std::vector<MomentsIn>& moments, const OrderIn& which,
                             const std::optional<MaskIn>& may_cause,
                             const std::optional<MaskIn>& precedes, Lists required,
                             const std::string& kernel, const OrderIn& candidates,
-                            const OrderIn& ends, bool all_at_first) {
+                            const OrderIn& ends, bool all_at_first, const BlocksIn& given_blocks) {
     if (moments.empty())
         throw Refusal("ShapeError", "there must be one set of moments at least");
-    const int n = checked_correlation(std::get<0>(moments.front()));
+    const MatrixIn& matrix = std::get<0>(moments.front());
+    const int n_columns = checked_correlation(matrix);
+    const auto& [sizes, prices, max_columns] = given_blocks;
+    auto problem = std::make_shared<BicProblem>();
+    problem->blocks = checked_blocks(sizes, matrix);
+    const int n = problem->blocks.empty() ? n_columns : problem->blocks.n();
     Lists lists;
     if (ends.shape(0) > 0)
         lists = checked_lists("candidate", candidates, ends, n);
     check_required(required, lists, n);
-    auto problem = std::make_shared<BicProblem>();
     for (const MomentsIn& given : moments)
-        problem->sets.push_back(moment_set(given, n, lists.empty()));
+        problem->sets.push_back(moment_set(given, n, n_columns, lists.empty()));
     if (which.shape(0) != 0 && which.shape(0) != static_cast<std::size_t>(n))
         throw Refusal("ShapeError", "which must name one set for each of the variables, or none");
     for (std::size_t v = 0; v < which.shape(0); ++v) {
         problem->which.push_back(
             checked_index("set", Whole{which.data()[v]}, static_cast<int>(moments.size())));
     }
-    problem->penalty = problem->sets.front().score.price;
+    problem->penalty = problem->typical_penalty = problem->sets.front().score.price;
+    if (!problem->blocks.empty())
+        set_block_prices(*problem, prices, max_columns);
     problem->constraints.may_cause = to_bytes("may_cause", may_cause, n);
     problem->constraints.precedes = to_bytes("precedes", precedes, n);
     problem->constraints.required = std::move(required);
@@ -308,10 +382,13 @@ void bind_parent_sets(nb::module_& m) {
             nb::arg("which").noconvert(), nb::arg("may_cause").none().noconvert(),
             nb::arg("precedes").none().noconvert(), nb::arg("required"), nb::arg("kernels"),
             nb::arg("candidates").noconvert(), nb::arg("ends").noconvert(), nb::arg("all_at_first"),
+            nb::arg("blocks"),
             "Moments: tuples of correlation matrix, N, price of an edge, most parents; which "
             "of them each variable has, the first if it is empty. "
             "Candidates of variable v are candidates[ends[v - 1] : ends[v]]; all if there "
-            "are no ends, and until narrow() if all are at first.")
+            "are no ends, and until narrow() if all are at first. Blocks: how many columns each "
+            "variable has, one if that is empty; the price of an edge with so many parameters; and "
+            "the most columns of parents, with all but one of the child.")
         .def("copy", [](const ParentSets& self) { return ParentSets(self); })
         .def("reset", &reset, nb::arg("order").noconvert())
         .def(
@@ -346,10 +423,12 @@ void bind_parent_sets(nb::module_& m) {
             "regression",
             [](const ParentSets& self, Whole v) {
                 const ParentFit& fit = self.fit(checked_variable(self, v));
-                return std::make_tuple(fit.parents(), fit.coefficients(), fit.residual_variance());
+                return std::make_tuple(fit.parents(), fit.coefficients(),
+                                       fit.residual_covariances());
             },
             nb::arg("variable"),
-            "Parents in fitting order, their coefficients, and the residual variance.")
+            "Parents in fitting order, the coefficients of their columns for each column of the "
+            "variable, and the residual covariances of those, row by row.")
         .def("move", &move, nb::arg("variable"), nb::arg("place"))
         .def(
             "scan",
@@ -385,6 +464,20 @@ void bind_parent_sets(nb::module_& m) {
             },
             nb::arg("other"), nb::arg("least_gain"),
             "Take over the better pieces of another engine's DAG; whether there were any.")
+        .def(
+            "cost_with",
+            [](ParentSets& self, Whole variable, const OrderIn& parents) {
+                const int v = checked_variable(self, variable);
+                const std::vector<int> chosen =
+                    checked_variables("parent", parents.data(), parents.shape(0), self.n());
+                if (std::find(chosen.begin(), chosen.end(), v) != chosen.end())
+                    throw Refusal("OrderError",
+                                  "variable " + std::to_string(v) + " can be no parent of its own");
+                nb::gil_scoped_release release;
+                return self.cost_with(v, chosen);
+            },
+            nb::arg("variable"), nb::arg("parents").noconvert(),
+            "What a variable would cost with other parents; infinite if one may be none.")
         .def(
             "renew",
             [](ParentSets& self, Whole variable) {

@@ -1,4 +1,4 @@
-// The variables over which a fit keeps its arrays, ascending: all of them, or a choice.
+// The variables that a fit looks at, ascending: all of them, or a choice; and their columns.
 #pragma once
 
 #include <algorithm>
@@ -8,26 +8,34 @@
 #include <utility>
 #include <vector>
 
+#include "qwo/blocks.hpp"
 #include "qwo/matrix.hpp"
 
 namespace qwo {
 
 class Columns {
   public:
-    explicit Columns(int n) : size_(n) {}
-    explicit Columns(std::vector<std::int32_t> ascending)
-        : size_(static_cast<int>(ascending.size())), chosen_(std::move(ascending)) {
+    explicit Columns(int n, const Blocks& blocks = {}) : size_(n), n_columns_(n) {
+        if (!blocks.empty())
+            list_columns(blocks);
+    }
+    explicit Columns(std::vector<std::int32_t> ascending, const Blocks& blocks = {})
+        : size_(static_cast<int>(ascending.size())), n_columns_(size_),
+          chosen_(std::move(ascending)) {
         assert(size_ > 0 && std::is_sorted(chosen_.begin(), chosen_.end()));
+        if (!blocks.empty())
+            list_columns(blocks);
     }
 
     bool all() const { return chosen_.empty(); }
     int size() const { return size_; }
-    int width() const { return padded(size_); }
+    // Of rows with one number for each column.
+    int width() const { return padded(n_columns_); }
     const std::int32_t* variables() const { return chosen_.data(); } // null for all
-    int variable(int column) const {
-        return all() ? column : chosen_[static_cast<std::size_t>(column)];
+    int variable(int index) const {
+        return all() ? index : chosen_[static_cast<std::size_t>(index)];
     }
-    // The column of a variable, -1 if it has none.
+    // The number of a variable among those chosen, -1 if it is none of them.
     int find(int variable) const {
         if (all())
             return variable;
@@ -35,9 +43,29 @@ class Columns {
         return at != chosen_.end() && *at == variable ? static_cast<int>(at - chosen_.begin()) : -1;
     }
 
+    // Where variables own blocks of columns: how many columns there are, which of them come first
+    // for each variable, and which they are among those of all variables.
+    int n_columns() const { return n_columns_; }
+    int first(int index) const { return firsts_[static_cast<std::size_t>(index)]; }
+    int block_size(int index) const { return first(index + 1) - first(index); }
+    const std::int32_t* columns() const {
+        return firsts_.empty() ? chosen_.data() : columns_.data();
+    }
+
   private:
-    int size_;
+    void list_columns(const Blocks& blocks) {
+        for (int i = 0; i < size_; ++i) {
+            firsts_.push_back(static_cast<std::int32_t>(columns_.size()));
+            for (int k = 0; k < blocks.size(variable(i)); ++k)
+                columns_.push_back(blocks.first(variable(i)) + k);
+        }
+        firsts_.push_back(static_cast<std::int32_t>(columns_.size()));
+        n_columns_ = static_cast<int>(columns_.size());
+    }
+
+    int size_, n_columns_;
     std::vector<std::int32_t> chosen_;
+    std::vector<std::int32_t> firsts_, columns_;
 };
 
 } // namespace qwo

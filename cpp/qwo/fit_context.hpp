@@ -26,6 +26,11 @@ struct FitContext {
     std::vector<double> z, losses, precisions, turned;
     std::vector<std::int32_t> places;
     Array direction, correlations;
+    // Of fits with blocks of columns: rows over all columns, and small matrices.
+    Array white, squares;
+    std::vector<const double*> rows;
+    std::vector<double> block, cross, whitened, small, scratch;
+    std::vector<int> numbers;
 };
 
 } // namespace qwo

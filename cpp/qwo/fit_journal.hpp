@@ -8,6 +8,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -33,12 +34,12 @@ class FitJournal {
             return;
         *saved_in = marks_.back().id;
         if (spare_.empty()) {
-            fits_.emplace_back();
+            fits_.push_back(fit.blank());
         } else {
             fits_.push_back(std::move(spare_.back()));
             spare_.pop_back();
         }
-        fits_.back().assign(fit);
+        fits_.back()->assign(fit);
     }
 
     // Hands back the fits since a mark, the last first: restore(fit) may swap it for the present
@@ -61,7 +62,8 @@ class FitJournal {
     bool holds_since(std::size_t mark, Holds holds) const {
         assert(mark < marks_.size());
         const auto first = static_cast<std::ptrdiff_t>(marks_[mark].journal_size);
-        return std::all_of(fits_.begin() + first, fits_.end(), holds);
+        return std::all_of(fits_.begin() + first, fits_.end(),
+                           [&](const std::unique_ptr<ParentFit>& fit) { return holds(*fit); });
     }
 
     // Ends a mark and all after it.
@@ -70,7 +72,7 @@ class FitJournal {
         marks_.resize(mark);
         if (!marks_.empty())
             return;
-        for (ParentFit& old : fits_)
+        for (std::unique_ptr<ParentFit>& old : fits_)
             spare_.push_back(std::move(old));
         fits_.clear();
     }
@@ -89,7 +91,7 @@ class FitJournal {
     };
 
     std::vector<Mark> marks_;
-    std::vector<ParentFit> fits_, spare_;
+    std::vector<std::unique_ptr<ParentFit>> fits_, spare_;
     std::vector<std::uint64_t> saved_in_; // id of the mark under which a fit was copied last
     std::uint64_t next_mark_ = 1;
 };

@@ -149,7 +149,7 @@ void InsertionSearch::step_descent() {
         return;
     }
     const double give_up = restarting_ ? options_.give_up_repair : options_.give_up_descent;
-    scan_and_move(next_queued(), give_up * engine_.problem().penalty);
+    scan_and_move(next_queued(), give_up);
     if (restarting_)
         stop_if_back(cost_before_restart_);
 }
@@ -166,7 +166,8 @@ void InsertionSearch::finish_descent() {
     phase_ = options_.tucks ? SearchPhase::tucks : SearchPhase::sweep;
     if (restarting_) {
         const double lost = engine_.cost() - cost_before_restart_;
-        const bool nearly = lost > noise_ && lost < options_.near_miss * engine_.problem().penalty;
+        const bool nearly =
+            lost > noise_ && lost < options_.near_miss * engine_.problem().typical_penalty;
         phase_ = nearly ? SearchPhase::tucks : SearchPhase::done;
     } else if (std::abs(engine_.cost() - options_.known) <= noise_) {
         phase_ = SearchPhase::done;
@@ -188,7 +189,9 @@ int InsertionSearch::next_queued() {
 
 void InsertionSearch::scan_and_move(int v, double give_up) {
     ++counts_.scans;
-    const Insertion best = engine_.best_insertion(v, give_up);
+    // An edge may be free, and 0 times infinity is no number.
+    const double limit = give_up == never ? never : give_up * engine_.problem().penalty_of(v);
+    const Insertion best = engine_.best_insertion(v, limit);
     if (!(best.change < -noise_))
         return;
     const double before = engine_.cost();
@@ -203,7 +206,7 @@ void InsertionSearch::scan_and_move(int v, double give_up) {
 }
 
 void InsertionSearch::repair_next() {
-    scan_and_move(next_queued(), options_.give_up_repair * engine_.problem().penalty);
+    scan_and_move(next_queued(), options_.give_up_repair);
 }
 
 void InsertionSearch::step_tucks() {
@@ -238,7 +241,7 @@ bool InsertionSearch::collect_edges() {
 }
 
 bool InsertionSearch::keep_or_undo(std::size_t mark, double before, double give_up, bool equals) {
-    if (engine_.cost() > before + give_up * engine_.problem().penalty) {
+    if (engine_.cost() > before + give_up * engine_.problem().typical_penalty) {
         engine_.take_touched();
         engine_.undo(mark);
         return false;

@@ -38,6 +38,9 @@ struct Kernels {
     // r *= scale,  c += a r,  s += b r^2
     void (*sweep)(int n, double scale, double a, double b, double* r, double* c, double* s);
 
+    // out += a x y
+    void (*add_products)(int n, double a, const double* x, const double* y, double* out);
+
     // sums += a t,  squares += t^2
     void (*gather)(int n, double a, const double* t, double* sums, double* squares);
 

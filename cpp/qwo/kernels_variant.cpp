@@ -88,6 +88,12 @@ void sweep(int n, double scale, double a, double b, double* QWO_RESTRICT r, doub
     }
 }
 
+void add_products(int n, double a, const double* x, const double* y, double* QWO_RESTRICT out) {
+#pragma omp simd
+    for (int i = 0; i < n; ++i)
+        out[i] += a * (x[i] * y[i]);
+}
+
 void gather(int n, double a, const double* QWO_RESTRICT t, double* QWO_RESTRICT sums,
             double* QWO_RESTRICT squares) {
 #pragma omp simd
@@ -284,6 +290,7 @@ const Kernels QWO_PASTE(kernels_, QWO_VARIANT) = {
     .pick = pick,
     .residual_row = residual_row,
     .sweep = sweep,
+    .add_products = add_products,
     .gather = gather,
     .best_candidate = best_candidate,
     .exchange = exchange,

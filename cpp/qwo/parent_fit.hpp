@@ -1,71 +1,61 @@
-// The regression of one variable on its parents, by residual arrays.
+// The regression of one variable on its parents.
 //
-// For a child v with parents P the fit keeps, over the variables u of its columns,
-//     c[u] = cov(v, u | P)      and      s[u] = var(u | P),
-// so that what u would add to the likelihood of v is read in O(1):
-//     -N log(1 - c[u]^2 / (s[u] s[v])).
-// The columns are all variables, or v and its candidates: only they can become parents. Behind them
-// stands an orthonormal basis e_1 .. e_K of the span of the parents: row k holds cov(e_k, u) for
-// the same u, followed by the coefficients T_k of e_k on the parents. From those, beta_j = sum_k
-// cov(e_k, v) T_k[j] and (S[P, P]^-1)_jj = sum_k T_k[j]^2, and dropping parent j would raise the
-// residual variance by beta_j^2 / (S[P, P]^-1)_jj. Adding a parent appends its normalised residual
-// to the basis; dropping one turns the basis, by a Householder reflection, until the residual of
-// that parent is its last vector, and takes it off. Either costs O(K) for each column, and every
-// number in the rows is a correlation, so that rounding errors stay of the size of the machine's
-// precision however collinear the parents are.
+// What variables look like is left to those who derive from this: single columns (ColumnFit), or
+// blocks of them (BlockFit). Here is what both do with them: grow and shrink, start again, and the
+// parents themselves.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "qwo/columns.hpp"
 #include "qwo/fit_context.hpp"
-#include "qwo/matrix.hpp"
 
 namespace qwo {
 
 class ParentFit {
   public:
-    ParentFit() = default;
+    virtual ~ParentFit() = default;
+    ParentFit& operator=(const ParentFit&) = delete;
+
+    // Another fit of the same kind, of nothing yet.
+    virtual std::unique_ptr<ParentFit> blank() const = 0;
     // The fit without parents. The columns, which must include the child, outlive the fit.
-    ParentFit(const BicProblem& problem, const Columns& columns, int child);
-
-    ParentFit(const ParentFit& other) { assign(other); }
-    ParentFit(ParentFit&& other) noexcept = default;
-    ParentFit& operator=(const ParentFit& other) {
-        assign(other);
-        return *this;
-    }
-    ParentFit& operator=(ParentFit&& other) noexcept = default;
-
-    // Takes over another fit; reuses the storage that is already there.
-    void assign(const ParentFit& other);
-
-    // The same for a fit that is only tried out: rows of the basis are shared with the other, which
-    // must stay as it is, until they change.
-    void borrow(const ParentFit& other);
+    virtual void start(const BicProblem& problem, const Columns& columns, int child) = 0;
+    // Takes over another fit of the same kind; reuses the storage that is already there.
+    virtual void assign(const ParentFit& other) = 0;
+    // The same for a fit that is only tried out: it shares with the other, which must stay as it
+    // is, what does not change.
+    virtual void borrow(const ParentFit& other) = 0;
 
     int child() const { return child_; }
     const Columns& columns() const { return *columns_; }
     const std::vector<int>& parents() const { return parents_; }
-    std::vector<double> coefficients() const; // of the parents, in their order
-    double residual_variance() const { return s_[static_cast<std::size_t>(own_)]; }
     int index_of(int parent) const; // -1 if it is none
-    // -2 log-likelihood (up to a constant) plus the penalty of the parents, after grow_shrink.
+    // -2 log-likelihood (up to a constant) plus the price of the parents, after grow_shrink.
     double cost() const { return cost_; }
-    // Squared partial correlation of the child and u given the parents; 0 for one that the parents
+
+    // Coefficients of the columns of the parents, in their order, for each column of the child.
+    virtual std::vector<double> coefficients() const = 0;
+    // Covariances of the columns of the child given the parents, row by row.
+    virtual std::vector<double> residual_covariances() const = 0;
+
+    // What u would explain of the child, to compare candidates by: 0 for one that the parents
     // determine, and for one that is no candidate.
-    double gain_r2(int u) const;
-
-    // Bit i of `words` says whether the variable of column i would pay for itself as a parent, as
-    // gain_r2 has it; none does if the fit is full.
-    void wanted(const std::uint8_t* allowed, std::uint64_t* words) const;
+    virtual double strength(FitContext& context, int u) const = 0;
+    // Bit i of `words` says whether the variable of number i would pay for itself as a parent, as
+    // would_pay has it; none does if the fit is full.
+    virtual void wanted(FitContext& context, const std::uint8_t* allowed,
+                        std::uint64_t* words) const = 0;
     // Whether u would pay for itself, as far as the moments say.
-    bool would_pay(int u) const { return gain_r2(u) > moments_->worth_adding; }
-    bool is_full() const { return size() >= moments_->max_parents; }
+    virtual bool would_pay(FitContext& context, int u) const = 0;
+    virtual bool is_full() const = 0;
 
-    void add(FitContext& context, int parent);
-    void drop(FitContext& context, int index);
+    void add(FitContext& context, int parent) { add_at(context, columns_->find(parent)); }
+    // Takes out the parent of a number, which the last one gets: their order carries no meaning,
+    // except that the required ones come first.
+    virtual void drop(FitContext& context, int index) = 0;
 
     // Puts in the parents that the constraints require, which are never dropped.
     void add_required(FitContext& context);
@@ -88,42 +78,34 @@ class ParentFit {
     // Below this conditional variance (in units of the variance) a variable counts as determined.
     static constexpr double determined = 1e-12;
 
-  private:
+  protected:
+    ParentFit() = default;
+    ParentFit(const ParentFit&) = default;
+
     int size() const { return static_cast<int>(parents_.size()); }
-    // A row of the basis: `width_` covariances, then the coefficients on the parents. Those of
-    // parents that joined after the row was made are zero and not stored: see `lengths_`.
-    const double* row(int k) const { return rows_[static_cast<std::size_t>(k)]; }
-    double coefficient(int k, int j) const {
-        return j < lengths_[static_cast<std::size_t>(k)] ? row(k)[width_ + j] : 0.0;
-    }
-    // Where this fit may write row k.
-    double* place_for(int k) {
-        return basis_.data() + static_cast<std::size_t>(k) * (width_ + capacity_);
-    }
-    void start(const BicProblem& problem, const Columns& columns, int child);
-    void set_width(int width);
-    // The correlations of a variable with those of the columns, zero from there to `width_`.
-    const double* correlations(FitContext& context, int variable) const;
-    void add_column(FitContext& context, int column);
-    double* own_direction(FitContext& context, int index) const; // a step of drop()
-    void reserve(int size);
+    void start_head(const BicProblem& problem, const Columns& columns, int child);
     void copy_head(const ParentFit& other);
-    void update_cost();
-    // The parent whose loss raises the residual variance least, and that loss; -1 if none may go.
-    int weakest(FitContext& context, double& loss) const;
+    // The correlations of a column of the problem with those of this fit, zero from there on.
+    const double* correlations(FitContext& context, int column) const;
+
+    virtual void add_at(FitContext& context, int index) = 0; // the variable of a number
+    // The number of the candidate that is worth most, -1 if none pays or there is no room.
+    virtual int best_candidate(FitContext& context, const std::int32_t* place, std::int32_t limit,
+                               const std::uint8_t* allowed) const = 0;
+    // The index of the parent that is worth least, if it does not pay; -1 if all do.
+    virtual int least_needed(FitContext& context) const = 0;
+    virtual void update_cost(FitContext& context) = 0;
 
     const MomentSet* moments_ = nullptr; // those of the child
     const Columns* columns_ = nullptr;
     int child_ = -1;
-    int own_ = -1;       // the column of the child
+    int own_ = -1;       // the number of the child among the variables
     int n_required_ = 0; // required parents come first
-    int width_ = 0;
-    int capacity_ = 0; // rows that `basis_` has room for
     double cost_ = 0.0;
     std::vector<int> parents_;
-    std::vector<const double*> rows_;
-    std::vector<int> lengths_;
-    Array c_, s_, basis_;
 };
+
+// A fit of the kind that a problem takes.
+std::unique_ptr<ParentFit> make_fit(const BicProblem& problem);
 
 } // namespace qwo

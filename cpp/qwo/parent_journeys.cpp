@@ -8,8 +8,8 @@
 
 namespace qwo {
 
-bool ParentSets::wants(const ParentFit& fit, int candidate) const {
-    if (!fit.would_pay(candidate) || fit.is_full())
+bool ParentSets::wants(const ParentFit& fit, int candidate) {
+    if (!fit.would_pay(context_, candidate) || fit.is_full())
         return false;
     const std::uint8_t* allowed = problem().constraints.allowed_parents(fit.child(), n());
     return allowed == nullptr || allowed[candidate] != 0;
@@ -222,7 +222,7 @@ class ParentSets::Trial {
     Trial(ParentSets& sets, int v, Visit& visit)
         : sets_(sets), v_(v), visit_(visit), start_(sets.fit(v).cost()) {}
 
-    const ParentFit& own() const { return is_copy_ ? sets_.own_ : sets_.fit(v_); }
+    const ParentFit& own() const { return is_copy_ ? *sets_.own_ : sets_.fit(v_); }
     void lose_own(int u, int limit) {
         sets_.lose(copy(), u, limit);
         change_of_own_ = own().cost() - start_;
@@ -232,23 +232,23 @@ class ParentSets::Trial {
         change_of_own_ = own().cost() - start_;
     }
     void lose_other(int u, int limit) {
-        sets_.other_.borrow(sets_.fit(u));
-        sets_.lose(sets_.other_, v_, limit);
-        change_of_passed_ += sets_.other_.cost() - sets_.fit(u).cost();
+        sets_.other_->borrow(sets_.fit(u));
+        sets_.lose(*sets_.other_, v_, limit);
+        change_of_passed_ += sets_.other_->cost() - sets_.fit(u).cost();
     }
     void gain_other(int u, int limit) {
-        sets_.other_.borrow(sets_.fit(u));
-        sets_.gain(sets_.other_, v_, limit);
-        change_of_passed_ += sets_.other_.cost() - sets_.fit(u).cost();
+        sets_.other_->borrow(sets_.fit(u));
+        sets_.gain(*sets_.other_, v_, limit);
+        change_of_passed_ += sets_.other_->cost() - sets_.fit(u).cost();
     }
     bool arrive(int place) { return visit_(place, change_of_own_ + change_of_passed_); }
 
   private:
     ParentFit& copy() {
         if (!is_copy_)
-            sets_.own_.borrow(sets_.fit(v_));
+            sets_.own_->borrow(sets_.fit(v_));
         is_copy_ = true;
-        return sets_.own_;
+        return *sets_.own_;
     }
 
     ParentSets& sets_;
@@ -263,7 +263,7 @@ class ParentSets::Trial {
 class ParentSets::Move {
   public:
     Move(ParentSets& sets, int v)
-        : sets_(sets), v_(v), own_(sets.fits_[static_cast<std::size_t>(v)]), before_(own_.cost()) {
+        : sets_(sets), v_(v), own_(sets.own_fit(v)), before_(own_.cost()) {
         sets.save(v);
         sets.touch(own_);
     }
@@ -288,7 +288,7 @@ class ParentSets::Move {
   private:
     template <class Change>
     void change_other(int u, Change change) {
-        ParentFit& fit = sets_.fits_[static_cast<std::size_t>(u)];
+        ParentFit& fit = sets_.own_fit(u);
         sets_.save(u);
         sets_.touch(fit);
         change_ -= fit.cost();

@@ -17,10 +17,11 @@ constexpr std::size_t most_neighbours = 50;
 // Up to so many variables, all of them candidates, a journey asks each.
 constexpr int most_walked = 500;
 
-std::shared_ptr<const Columns> columns_of(std::vector<std::int32_t> variables) {
+std::shared_ptr<const Columns> columns_of(std::vector<std::int32_t> variables,
+                                          const Blocks& blocks) {
     std::sort(variables.begin(), variables.end());
     variables.erase(std::unique(variables.begin(), variables.end()), variables.end());
-    return std::make_shared<const Columns>(std::move(variables));
+    return std::make_shared<const Columns>(std::move(variables), blocks);
 }
 
 } // namespace
@@ -28,14 +29,15 @@ std::shared_ptr<const Columns> columns_of(std::vector<std::int32_t> variables) {
 ParentSets::ParentSets(std::shared_ptr<const BicProblem> problem, const Kernels& kernels,
                        const std::vector<std::vector<std::int32_t>>& candidates, bool all_at_first)
     : context_(std::move(problem), kernels),
-      everyone_(std::make_shared<const Columns>(context_.problem->n())),
+      everyone_(std::make_shared<const Columns>(context_.problem->n(), context_.problem->blocks)),
       place_(static_cast<std::size_t>(context_.problem->n()), after_all), wanted_by_(n(), n()),
       children_(n(), n()), indexed_parents_(static_cast<std::size_t>(n())),
-      checked_(static_cast<std::size_t>(n()), {-1}), journal_(n()) {
+      checked_(static_cast<std::size_t>(n()), {-1}), own_(make_fit(*context_.problem)),
+      other_(make_fit(*context_.problem)), wide_(make_fit(*context_.problem)), journal_(n()) {
     for (std::size_t v = 0; v < candidates.size(); ++v) {
         std::vector<std::int32_t> variables = candidates[v];
         variables.push_back(static_cast<std::int32_t>(v));
-        columns_.push_back(columns_of(std::move(variables)));
+        columns_.push_back(columns_of(std::move(variables), context_.problem->blocks));
     }
     if (all_at_first)
         later_.swap(columns_);
@@ -54,10 +56,12 @@ void ParentSets::make_room_for_wishes() {
 
 ParentSets::ParentSets(const ParentSets& other)
     : context_(other.context_), everyone_(other.everyone_), place_(other.place_),
-      columns_(other.columns_), later_(other.later_), walks_(other.walks_), fits_(other.fits_),
-      cost_(other.cost_), wants_(other.wants_), wanted_by_(other.wanted_by_),
-      children_(other.children_), indexed_parents_(other.indexed_parents_),
-      checked_(other.checked_), journal_(n()) {
+      columns_(other.columns_), later_(other.later_), walks_(other.walks_), cost_(other.cost_),
+      wants_(other.wants_), wanted_by_(other.wanted_by_), children_(other.children_),
+      indexed_parents_(other.indexed_parents_), checked_(other.checked_), own_(make_fit(problem())),
+      other_(make_fit(problem())), wide_(make_fit(problem())), journal_(n()) {
+    for (const auto& fit : other.fits_)
+        fits_.emplace_back(make_fit(problem()))->assign(*fit);
     set_order(other.order_);
 }
 
@@ -76,7 +80,8 @@ void ParentSets::begin(const std::vector<int>& order) {
 }
 
 ParentFit& ParentSets::begin_fit(int v) {
-    ParentFit& fit = fits_.emplace_back(problem(), *columns_[static_cast<std::size_t>(v)], v);
+    ParentFit& fit = *fits_.emplace_back(make_fit(problem()));
+    fit.start(problem(), *columns_[static_cast<std::size_t>(v)], v);
     fit.add_required(context_);
     return fit;
 }
@@ -96,8 +101,8 @@ void ParentSets::reset(const std::vector<int>& order) {
 
 ParentSetsState ParentSets::state() const {
     ParentSetsState state{order_, {}, checked_, cost_};
-    for (const ParentFit& fit : fits_)
-        state.parents.push_back(fit.parents());
+    for (const auto& fit : fits_)
+        state.parents.push_back(fit->parents());
     return state;
 }
 
@@ -121,14 +126,14 @@ void ParentSets::narrow() {
         return;
     for (int v = 0; v < n(); ++v) {
         forget(v);
-        ParentFit& fit = fits_[static_cast<std::size_t>(v)];
+        std::unique_ptr<ParentFit>& fit = fits_[static_cast<std::size_t>(v)];
         const Columns& listed = candidates(v);
         std::vector<std::int32_t> variables(listed.variables(), listed.variables() + listed.size());
-        variables.insert(variables.end(), fit.parents().begin(), fit.parents().end());
+        variables.insert(variables.end(), fit->parents().begin(), fit->parents().end());
         std::shared_ptr<const Columns>& columns = columns_[static_cast<std::size_t>(v)];
-        columns = columns_of(std::move(variables));
-        ParentFit narrowed;
-        narrowed.rebuild(context_, fit, *columns);
+        columns = columns_of(std::move(variables), problem().blocks);
+        std::unique_ptr<ParentFit> narrowed = make_fit(problem());
+        narrowed->rebuild(context_, *fit, *columns);
         fit = std::move(narrowed);
     }
     later_.clear();
@@ -146,32 +151,32 @@ bool ParentSets::renew(int v) {
 }
 
 bool ParentSets::widen(int v) {
-    ParentFit& fit = fits_[static_cast<std::size_t>(v)];
-    if (fit.columns().all() || checked_[static_cast<std::size_t>(v)] == fit.parents())
+    std::unique_ptr<ParentFit>& fit = fits_[static_cast<std::size_t>(v)];
+    if (fit->columns().all() || checked_[static_cast<std::size_t>(v)] == fit->parents())
         return false;
     std::vector<std::int32_t> variables;
-    find_missed(fit, variables);
-    find_neighbours(fit, variables);
+    find_missed(*fit, variables);
+    find_neighbours(*fit, variables);
     if (variables.empty())
         return false;
     forget(v);
     std::shared_ptr<const Columns>& columns = columns_[static_cast<std::size_t>(v)];
     variables.insert(variables.end(), columns->variables(), columns->variables() + columns->size());
-    const std::shared_ptr<const Columns> wider = columns_of(std::move(variables));
-    ParentFit renewed;
-    renewed.rebuild(context_, fit, *wider);
-    renewed.grow_shrink(context_, place_.data(), place(v));
-    const bool changed = renewed.parents() != fit.parents();
+    const std::shared_ptr<const Columns> wider = columns_of(std::move(variables), problem().blocks);
+    std::unique_ptr<ParentFit> renewed = make_fit(problem());
+    renewed->rebuild(context_, *fit, *wider);
+    renewed->grow_shrink(context_, place_.data(), place(v));
+    const bool changed = renewed->parents() != fit->parents();
     if (changed)
-        touch(fit);
-    cost_ += renewed.cost() - fit.cost();
+        touch(*fit);
+    cost_ += renewed->cost() - fit->cost();
     fit = std::move(renewed);
     columns = wider;
     if (columns->size() > 64 * static_cast<int>(wants_.words()))
         wants_ = wants_.widened(columns->size() + columns->size() / 2);
-    fit.refresh(context_);
+    fit->refresh(context_);
     if (changed)
-        touch(fit);
+        touch(*fit);
     index(v);
     return true;
 }
@@ -181,9 +186,9 @@ bool ParentSets::widen(int v) {
 // parents unless there are more in the prefix, since then this has nothing more to find for them.
 void ParentSets::find_missed(const ParentFit& fit, std::vector<std::int32_t>& missed) {
     const int v = fit.child();
-    wide_.rebuild(context_, fit, *everyone_);
+    wide_->rebuild(context_, fit, *everyone_);
     std::vector<std::uint64_t> wanted(wanted_by_.words());
-    find_wanted(wide_, wanted.data());
+    find_wanted(*wide_, wanted.data());
     std::size_t in_prefix = 0;
     for_each_bit(wanted.data(), wanted.size(), [&](int u) {
         if (fit.columns().find(u) < 0) {
@@ -197,7 +202,8 @@ void ParentSets::find_missed(const ParentFit& fit, std::vector<std::int32_t>& mi
         return;
     std::sort(missed.begin(), missed.end(), [&](int a, int b) {
         const bool first = place(a) < place(v), second = place(b) < place(v);
-        return first != second ? first : wide_.gain_r2(a) > wide_.gain_r2(b);
+        return first != second ? first
+                               : wide_->strength(context_, a) > wide_->strength(context_, b);
     });
     missed.resize(most_missed);
 }
@@ -236,15 +242,15 @@ void ParentSets::forget(int v) {
     std::fill_n(row, wants_.words(), 0);
 }
 
-void ParentSets::find_wanted(const ParentFit& fit, std::uint64_t* words) const {
+void ParentSets::find_wanted(const ParentFit& fit, std::uint64_t* words) {
     // Candidates are all allowed.
     const std::uint8_t* allowed =
         fit.columns().all() ? problem().constraints.allowed_parents(fit.child(), n()) : nullptr;
-    fit.wanted(allowed, words);
+    fit.wanted(context_, allowed, words);
 }
 
 void ParentSets::index(int u) {
-    const ParentFit& fit = fits_[static_cast<std::size_t>(u)];
+    const ParentFit& fit = this->fit(u);
     std::uint64_t* row = wants_.row(u);
     fit_wants_.assign(wants_.words(), 0);
     find_wanted(fit, fit_wants_.data());
@@ -297,9 +303,9 @@ double ParentSets::cost_with(int v, const std::vector<int>& parents) {
     const auto may = [&](int u) { return may_have(v, u); };
     if (!std::all_of(parents.begin(), parents.end(), may))
         return std::numeric_limits<double>::infinity();
-    other_.borrow(fit(v));
-    other_.take(context_, parents);
-    return other_.cost();
+    other_->borrow(fit(v));
+    other_->take(context_, parents);
+    return other_->cost();
 }
 
 void ParentSets::arrange(const std::vector<int>& order) {
@@ -317,7 +323,7 @@ void ParentSets::take(const OrderedDag& dag) {
     set_order(dag.order);
     std::vector<int> old_parents, new_parents;
     for (int v = 0; v < n(); ++v) {
-        ParentFit& fit = fits_[static_cast<std::size_t>(v)];
+        ParentFit& fit = own_fit(v);
         const std::vector<int>& parents = dag.parents[static_cast<std::size_t>(v)];
         old_parents = fit.parents();
         new_parents = parents;
@@ -336,7 +342,7 @@ void ParentSets::take(const OrderedDag& dag) {
 }
 
 void ParentSets::refit(int v, bool has_changed) {
-    ParentFit& fit = fits_[static_cast<std::size_t>(v)];
+    ParentFit& fit = own_fit(v);
     const auto precedes = [&](int u) { return place(u) < place(v); };
     bool wishes = has_changed;
     for_each_bit(wants_.row(v), wants_.words(),
@@ -388,8 +394,8 @@ bool ParentSets::is_back() const {
 }
 
 void ParentSets::undo(std::size_t mark) {
-    const auto [cost, order] = journal_.undo(mark, [&](ParentFit& old) {
-        const int v = old.child();
+    const auto [cost, order] = journal_.undo(mark, [&](std::unique_ptr<ParentFit>& old) {
+        const int v = old->child();
         std::swap(fits_[static_cast<std::size_t>(v)], old);
         index(v);
     });

@@ -65,7 +65,7 @@ class ParentSets {
     double cost() const { return cost_; }
     const std::vector<int>& order() const { return order_; }
     int place(int v) const { return place_[static_cast<std::size_t>(v)]; }
-    const ParentFit& fit(int v) const { return fits_[static_cast<std::size_t>(v)]; }
+    const ParentFit& fit(int v) const { return *fits_[static_cast<std::size_t>(v)]; }
     // The list of v, itself included, whether it has come in yet or not.
     const Columns& candidates(int v) const {
         return *(has_narrowed() ? columns_ : later_)[static_cast<std::size_t>(v)];
@@ -150,11 +150,12 @@ class ParentSets {
     // `limit` is the place below which candidates stand.
     void lose(ParentFit& fit, int candidate, int limit);
     void gain(ParentFit& fit, int candidate, int limit);
-    bool wants(const ParentFit& fit, int candidate) const;
+    bool wants(const ParentFit& fit, int candidate);
     bool wishes(int v, int candidate) const; // the same for the fit of v, from the bits
     // The columns whose variables the fit would take as parents, as bits.
-    void find_wanted(const ParentFit& fit, std::uint64_t* words) const;
+    void find_wanted(const ParentFit& fit, std::uint64_t* words);
 
+    ParentFit& own_fit(int v) { return *fits_[static_cast<std::size_t>(v)]; }
     void touch(const ParentFit& fit);
     void index(int u);                          // brings the bits up to date with the fit of u
     void save(int v) { journal_.save(fit(v)); } // before it changes
@@ -178,7 +179,7 @@ class ParentSets {
     std::vector<std::shared_ptr<const Columns>> columns_;
     std::vector<std::shared_ptr<const Columns>> later_; // the lists, until narrow()
     bool walks_ = false; // from place to place, instead of leaping to where a fit changes
-    std::vector<ParentFit> fits_;
+    std::vector<std::unique_ptr<ParentFit>> fits_;
     double cost_ = 0.0;
     BitMatrix wants_; // (u, i): the fit of u would take the variable of its column i as a parent
     BitMatrix wanted_by_; // (v, u): the fit of u would take v
@@ -187,8 +188,8 @@ class ParentSets {
     std::vector<std::vector<int>> checked_; // the parents for which renew() has nothing to add
     std::vector<std::uint64_t> fit_wants_;  // scratch of index() and of go_right()
 
-    ParentFit own_, other_;                   // scratch of the scans
-    ParentFit wide_;                          // scratch of renew()
+    std::unique_ptr<ParentFit> own_, other_;  // scratch of the scans
+    std::unique_ptr<ParentFit> wide_;         // scratch of renew()
     std::vector<int> visits_, visits_of_own_; // the heaps of WayLeft and WayRight
     std::vector<int> touched_;
     FitJournal journal_;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "qwo/blocks.hpp"
 #include "qwo/constraints.hpp"
 #include "qwo/score.hpp"
 
@@ -39,15 +40,25 @@ struct MomentSet {
     Score score;
     double worth_adding, worth_keeping; // of the score, which would compute them again and again
     int max_parents;
+    // Of an edge with so many parameters, that is, between blocks with that product of sizes.
+    std::vector<BlockPrice> block_prices;
+    int max_columns = 0; // those of the child and its parents, less one
 };
 
 struct BicProblem {
     std::vector<MomentSet> sets; // one at least, all of the same variables
     std::vector<int> which;      // the set of each child; empty if all have the first
-    double penalty = 0.0;        // the price of an edge in the first set: the unit of searches
+    Blocks blocks;               // none if every variable is a column
+    // The price of an edge in the first set, the unit of searches: of the cheapest and of a typical
+    // one, which blocks make differ, and then of a typical one of each variable.
+    double penalty = 0.0, typical_penalty = 0.0;
+    std::vector<double> penalties;
     Constraints constraints;
 
-    int n() const { return sets.front().correlation.n; }
+    int n() const { return blocks.empty() ? sets.front().correlation.n : blocks.n(); }
+    double penalty_of(int v) const {
+        return penalties.empty() ? penalty : penalties[static_cast<std::size_t>(v)];
+    }
     const MomentSet& moments_of(int child) const {
         return which.empty()
                    ? sets.front()

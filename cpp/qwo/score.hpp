@@ -23,4 +23,13 @@ struct Score {
     double worth_keeping() const { return std::expm1(price / n_samples) * (1.0 - 1e-10); }
 };
 
+// The same where an edge has several parameters: its price, and the least r^2 of a single pair of
+// canonical variables that could pay for it.
+struct BlockPrice {
+    BlockPrice(double n_samples, double price)
+        : price(price), least(Score{n_samples, price}.worth_adding()) {}
+
+    double price, least;
+};
+
 } // namespace qwo

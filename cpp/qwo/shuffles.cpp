@@ -70,7 +70,7 @@ void Shuffles::end() {
         return;
     const double lost = engine_.cost() - search_.cost_before_restart();
     const bool better = search_.end_restart();
-    count(lost / engine_.problem().penalty, better);
+    count(lost / engine_.problem().typical_penalty, better);
     if (length_ == 0)
         wait_again(better);
 }

@@ -166,6 +166,9 @@ def _states(engine: BicEngine) -> Iterator[Call]:
         "nothing": (None, None, None, None),
         "no tuple": (),
     }
+    for bad in ([0], [N], [-1], [1, 1], [0.5], None, "x"):
+        yield f"family_cost(0, {bad!r})", lambda bad=bad: engine.family_cost(0, bad)
+        yield f"family_cost({bad!r}, [1])", lambda bad=bad: engine.family_cost(bad, [1])
     for name, state in wrong.items():
         yield f"load: {name}", lambda state=state: engine.load(state)  # type: ignore[arg-type]
 
@@ -183,6 +186,17 @@ def _constructions() -> Iterator[Call]:
         "candidates": [
             *([], [[0]], [[N]] * N, [[-1]] * N, [np.array([HUGE])] * N, [["x"]] * N),
             *([None] * N, 3, [[0.5]] * N),
+        ],
+        "block_sizes": [
+            [1],
+            [N, 0],
+            [2] * N,
+            [0.5] * N,
+            3,
+            "x",
+            [[1] * N],
+            [HUGE],
+            [2, *[1] * (N - 2)],
         ],
     }
     for name, values in options.items():
@@ -212,7 +226,10 @@ def _parent_sets() -> Iterator[Call]:
         "candidates": none,
         "ends": none,
         "all_at_first": False,
+        "blocks": (none, [], 0),
     }
+    prices = [1.0] * 26
+    blocks = np.array([2, *[1] * (N - 2)])
     matrices = [correlation[:3], np.empty((0, 0)), np.full((N, N), np.nan), mask, None]
     wrong: dict[str, list[Any]] = {
         "moments": [
@@ -229,6 +246,12 @@ def _parent_sets() -> Iterator[Call]:
         "kernels": ["mmx", None],
         "ends": [np.full(N, 1), np.array([2]), np.array([-1] * N), none.astype(float)],
         "candidates": [np.zeros((2, 2), np.int64), None],
+        "blocks": [
+            *((np.array(bad), prices, 9) for bad in ([1], [N, 0], [-1, N + 1], [1] * (N + 1))),
+            *((np.ones(N, np.int64), bad, 9) for bad in ([], [1.0], [1.0, -1.0], None)),
+            *((np.ones(N, np.int64), prices, bad) for bad in (-1, HUGE, 1.5, None)),
+            *((blocks, prices, 9), (none, []), None),  # correlated within the block
+        ],
     }
     for name, values in wrong.items():
         for bad in values:
@@ -240,6 +263,7 @@ def _parent_sets() -> Iterator[Call]:
         "place": (0,),
         "regression": (0,),
         "scan": (0,),
+        "cost_with": (0, none),
         "move": (0, 1),
         "renew": (0,),
         "narrow": (),

@@ -22,9 +22,10 @@ from qwo import _core
 from qwo.errors import ArgumentError, KnowledgeError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
+from qwo.order.blocks import association, check_block_sizes
 from qwo.order.build import check_kernels
 from qwo.order.protocol import Changes, EngineBase, as_integers, check_block, check_order
-from qwo.order.score import Score, score_from
+from qwo.order.score import Score, price_of, score_from
 from qwo.types import Adjacency, FloatArray, Indices
 
 CompiledSearch = _core.InsertionSearch
@@ -35,6 +36,9 @@ Flat = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
 MomentSet = tuple[FloatArray, float, float, int]
 """Correlation matrix, N, price of an edge, most parents."""
+
+Blocks = tuple[npt.NDArray[np.int64], list[float], int]
+"""Block sizes, none if all are 1; prices by number of parameters; most columns of parents."""
 
 BicState = tuple[npt.NDArray[np.int64], Flat, Flat, float]
 """What a `BicEngine` has come to, a few numbers per variable; see `BicEngine.state`."""
@@ -87,6 +91,10 @@ class BicEngine(EngineBase):
     all_at_first : bool
         Whether all are candidates nevertheless until `narrow`, which the search calls after its
         first descent: the parents that a variable needs while the order is rough may be on no list.
+    block_sizes : sequence of int, optional
+        How many columns of the moments each variable owns, one variable after the other; 1 if not
+        given. The columns of a variable must be whitened: see `qwo.order.blocks`. Orders, parents,
+        knowledge and candidates are of variables.
     """
 
     insertion_search = "compiled"
@@ -106,14 +114,17 @@ class BicEngine(EngineBase):
         kernels: str | None = None,
         candidates: Sequence[Indices] | None = None,
         all_at_first: bool = False,
+        block_sizes: Sequence[int] | Indices | None = None,
     ) -> None:
         self._sources = _as_sources(moments)
         self.moments = self._sources[0]
         self.score = score_from(score, penalty_discount, gamma)
-        n = self.moments.n_variables
+        self.block_sizes = _block_sizes(block_sizes, self._sources)
+        n = self.moments.n_variables if self.block_sizes is None else len(self.block_sizes)
         self._which = _which(moments_of, n, len(self._sources))
-        self._problem = [_moment_set(own, self.score, max_parents) for own in self._sources]
+        self._problem = [_moment_set(own, self.score, n, max_parents) for own in self._sources]
         _, self.n_samples, self.penalty, self.max_parents = self._problem[0]
+        self._blocks = _blocks(self.block_sizes, self.score, n, self.n_samples)
         self._n = n
         self.knowledge = knowledge
         self._kernels = check_kernels(kernels)
@@ -134,6 +145,7 @@ class BicEngine(EngineBase):
             self._kernels,
             *_candidates(candidates, self.knowledge, self._n),
             all_at_first,
+            self._blocks,
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -227,6 +239,29 @@ class BicEngine(EngineBase):
         return self._n
 
     @property
+    def typical_penalty(self) -> float:
+        """The mean price of an edge over all pairs: the penalty, unless blocks of columns differ.
+
+        The penalty itself is the price of an edge between single columns.
+        """
+        if self.block_sizes is None:
+            return self.penalty
+        values, counts = np.unique(self.block_sizes, return_counts=True)
+        prices = np.array(self._blocks[1])[np.outer(values, values)]
+        return float((prices * np.outer(counts, counts)).sum() / self._n**2)
+
+    def association(self) -> FloatArray:
+        """How much each pair of variables depends on each other: correlations, as it were."""
+        if self.block_sizes is None:
+            return self.moments.correlation
+        correlation = self.moments.correlation
+        return association(correlation, self.block_sizes, self.n_samples, self.score)
+
+    def family_cost(self, variable: int, parents: Sequence[int] | Indices) -> float:
+        """What a variable would cost with other parents; infinite if one of them may be none."""
+        return self._sets.cost_with(variable, as_integers(parents))
+
+    @property
     def order(self) -> Indices:
         """The present order, as a copy."""
         return self._sets.order().astype(np.intp, copy=False)
@@ -305,16 +340,36 @@ class BicEngine(EngineBase):
         return dag
 
     def coefficients(self) -> FloatArray:
-        """B on the correlation scale: entry (i, j) belongs to i → j."""
-        matrix = np.zeros((self._n, self._n))
-        for child in range(self._n):
+        """B on the correlation scale: entry (i, j) belongs to i → j.
+
+        With blocks of columns i and j are columns.
+        """
+        columns = self._columns()
+        matrix = np.zeros((len(self.moments.correlation),) * 2)
+        for child, own in enumerate(columns):
             parents, values, _ = self._sets.regression(child)
-            matrix[parents, child] = values
+            causes = [i for p in parents for i in columns[p]]
+            matrix[np.ix_(causes, own)] = np.reshape(values, (len(causes), len(own)))
         return matrix
 
+    def residual_covariances(self) -> list[FloatArray]:
+        """For each variable the covariance of its columns given the parents."""
+        found = [self._sets.regression(v)[2] for v in range(self._n)]
+        return [
+            np.reshape(own, (len(columns), len(columns)))
+            for own, columns in zip(found, self._columns(), strict=True)
+        ]
+
     def residual_variances(self) -> FloatArray:
-        """Variances given the parents, on the correlation scale."""
-        return np.array([self._sets.regression(v)[2] for v in range(self._n)])
+        """Variances of the columns given the parents, on the correlation scale."""
+        if self.block_sizes is None:
+            return np.array([self._sets.regression(v)[2][0] for v in range(self._n)])
+        return np.concatenate([np.diagonal(own) for own in self.residual_covariances()])
+
+    def _columns(self) -> list[range]:
+        sizes = np.ones(self._n, np.int64) if self.block_sizes is None else self.block_sizes
+        ends = np.cumsum(sizes).tolist()
+        return [range(end - size, end) for size, end in zip(sizes.tolist(), ends, strict=True)]
 
     def mark(self) -> int:
         """Remember the present state. Marks nest."""
@@ -356,9 +411,34 @@ def _which(given: Sequence[int] | Indices | None, n: int, count: int) -> npt.NDA
     return which
 
 
-def _moment_set(moments: Moments, score: Score, max_parents: int | None) -> MomentSet:
+def _block_sizes(
+    given: Sequence[int] | Indices | None, sources: tuple[Moments, ...]
+) -> npt.NDArray[np.int64] | None:
+    """How many columns each variable owns; None if each owns one, which is today's way."""
+    if given is None:
+        return None
+    sizes = check_block_sizes(given, sources[0].n_variables)
+    if (sizes == 1).all():
+        return None
+    if len(sources) > 1:
+        raise ArgumentError(
+            f"block_sizes go with one set of moments, not with several for several sets of rows; "
+            f"got {len(sources)}"
+        )
+    return sizes
+
+
+def _blocks(sizes: npt.NDArray[np.int64] | None, score: Score, n: int, n_samples: float) -> Blocks:
+    """Blocks as the core takes them; the prices are for 0, 1, 2 … parameters."""
+    if sizes is None:
+        return np.empty(0, np.int64), [], 0
+    most = int(sizes.max()) ** 2
+    prices = [0.0, *(price_of(score, n, n_samples, k) for k in range(1, most + 1))]
+    return sizes, prices, _most_parents(n_samples, None)
+
+
+def _moment_set(moments: Moments, score: Score, n: int, max_parents: int | None) -> MomentSet:
     """Moments as the core takes them: correlation matrix, N, price of an edge, most parents."""
-    n = moments.n_variables
     size = ORACLE_SAMPLES if moments.is_oracle else float(moments.n_samples)
     most = min(n - 1, _most_parents(size, max_parents))
     return moments.correlation, size, score.price(n, size), most

@@ -18,7 +18,11 @@ class Score(Protocol):
     """A rule that becomes the price of an edge for a given problem."""
 
     def price(self, n_variables: int, n_samples: float) -> float:
-        """What one parent adds to the cost of its child, in units of -2 log-likelihood."""
+        """What one parent adds to the cost of its child, in units of -2 log-likelihood.
+
+        A score for variables with several columns may take a third argument, the number of
+        parameters of the edge.
+        """
         ...
 
 
@@ -47,9 +51,17 @@ class BIC:
         if not (math.isfinite(self.gamma) and self.gamma >= 0):
             raise ArgumentError(f"gamma must not be negative; got {self.gamma}", option="gamma")
 
-    def price(self, n_variables: int, n_samples: float) -> float:
-        """The penalty_discount times log N, and 2 gamma log n."""
-        return self.penalty_discount * math.log(n_samples) + 2 * self.gamma * math.log(n_variables)
+    def price(self, n_variables: int, n_samples: float, parameters: int = 1) -> float:
+        """The penalty_discount times log N for each parameter, and 2 gamma log n for the edge."""
+        fit = self.penalty_discount * parameters * math.log(n_samples)
+        return fit + 2 * self.gamma * math.log(n_variables)
+
+
+def price_of(score: Score, n_variables: int, n_samples: float, parameters: int) -> float:
+    """The price of an edge with so many parameters: that of one each, unless the score knows."""
+    if isinstance(score, BIC):
+        return score.price(n_variables, n_samples, parameters)
+    return parameters * score.price(n_variables, n_samples)
 
 
 def worth_adding(score: Score, n_variables: int, n_samples: float) -> float:

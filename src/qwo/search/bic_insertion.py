@@ -133,7 +133,7 @@ def bic_insertion(
     if not restarts:
         run.settle()
         return run.outcome()
-    orders = _TreeOrders(engine.moments.correlation, knowledge, rng)
+    orders = _TreeOrders(engine.association(), knowledge, rng)
     if starts is None and n > FEW_STARTS_UP_TO:
         run.begin_at_better(orders())
     run.settle()
@@ -293,7 +293,7 @@ class _Run:
                 break
             before = self._engine.cost
             challenger = self._engine.copy()
-            edge_each = challenger.penalty * challenger.n_variables
+            edge_each = challenger.typical_penalty * challenger.n_variables
             away = (challenger.reset(orders()) - before) / edge_each
             enough = min(enough, next(count for most, count in ENOUGH.items() if away <= most))
             if enough == 0:

@@ -1,0 +1,142 @@
+"""Variables that own several columns: the degenerate Gaussian score.
+
+A nominal variable with k + 1 levels is k indicator columns, which enter a model together, leave it
+together and are explained together (Andrews, Ramsey and Cooper 2019). With P the parents of v, K
+their columns and k_v its own, the cost of a family is
+
+    N log det cov(V | P) + Σ_{u in P} price(k_u k_v),
+
+with the price of an edge for as many parameters as it has.
+
+The columns of each variable come one after the other, whitened: their covariance is the identity.
+Any other basis of the same columns would change all costs of a variable by one constant, so that
+neither names of levels nor the one left out matter. Eigenvalues of a covariance below `DETERMINED`
+count as that: what the parents determine is worth much, but not without bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from qwo.errors import ArgumentError
+from qwo.order.score import Score, price_of
+from qwo.types import Adjacency, FloatArray, Indices
+
+DETERMINED = 1e-12
+"""Below this variance given others, in units of its own, a direction counts as determined."""
+
+
+def check_block_sizes(sizes: Sequence[int] | Indices, n_columns: int) -> npt.NDArray[np.int64]:
+    """How many columns each variable owns; refused unless they are all the columns there are."""
+    given = np.asarray(sizes)
+    if given.ndim != 1 or not len(given) or not np.issubdtype(given.dtype, np.integer):
+        raise ArgumentError(
+            f"block_sizes must be one integer for each variable; got shape {given.shape} of dtype "
+            f"{given.dtype}"
+        )
+    if given.min() < 1 or given.sum() != n_columns:
+        raise ArgumentError(
+            f"block_sizes must be at least 1 and sum up to the {n_columns} columns; got "
+            f"{given.tolist()[:8]} with the sum {given.sum()}"
+        )
+    return given.astype(np.int64)
+
+
+def columns_of(sizes: Indices) -> list[Indices]:
+    """The columns of each variable."""
+    ends = np.cumsum(sizes)
+    return [np.arange(end - size, end) for size, end in zip(sizes, ends, strict=True)]
+
+
+def log_det(covariance: FloatArray) -> FloatArray:
+    """The log determinant of one covariance matrix or of many, with floored eigenvalues."""
+    values = np.maximum(np.linalg.eigvalsh(covariance), DETERMINED)
+    return np.asarray(np.log(values).sum(axis=-1), dtype=np.float64)
+
+
+def residual_log_det(
+    correlation: FloatArray, sizes: Indices, child: int, parents: Sequence[int] | Indices
+) -> float:
+    """The log determinant of cov(V | P); 0 without parents."""
+    columns = columns_of(sizes)
+    own = columns[child]
+    left = correlation[np.ix_(own, own)]
+    if len(parents):
+        given = np.concatenate([columns[p] for p in parents])
+        among, cross = correlation[np.ix_(given, given)], correlation[np.ix_(given, own)]
+        inverse = np.linalg.pinv(among, rcond=1e-11, hermitian=True)
+        left = left - cross.T @ inverse @ cross
+    return float(log_det((left + left.T) / 2))
+
+
+def family_costs(
+    correlation: FloatArray, sizes: Indices, dag: Adjacency, n_samples: float, score: Score
+) -> FloatArray:
+    """What each variable with its parents in a DAG costs."""
+    n = len(sizes)
+    costs = np.empty(n)
+    for child in range(n):
+        parents = np.flatnonzero(dag[:, child])
+        prices = [price_of(score, n, n_samples, int(sizes[p] * sizes[child])) for p in parents]
+        costs[child] = n_samples * residual_log_det(correlation, sizes, child, parents) + sum(
+            prices
+        )
+    return costs
+
+
+def edge_gains(
+    correlation: FloatArray, sizes: Indices, dag: Adjacency, n_samples: float
+) -> FloatArray:
+    """What each edge i → j adds to twice the log-likelihood, given the other parents of j."""
+    gains = np.zeros(dag.shape)
+    for child in range(len(sizes)):
+        parents = np.flatnonzero(dag[:, child])
+        with_all = residual_log_det(correlation, sizes, child, parents)
+        for p in parents:
+            without = residual_log_det(correlation, sizes, child, parents[parents != p])
+            gains[p, child] = n_samples * (without - with_all)
+    return gains
+
+
+def pairwise_gains(correlation: FloatArray, sizes: Indices) -> FloatArray:
+    """-log det(I - R) for each pair, R with the squared canonical correlations as eigenvalues.
+
+    That is what one adds to the log-likelihood of the other, in units of N / 2, given nothing.
+    """
+    n = len(sizes)
+    columns = columns_of(sizes)
+    gains = np.zeros((n, n))
+    of_size = {int(size): np.flatnonzero(sizes == size) for size in np.unique(sizes)}
+    for u in range(n):
+        rows = correlation[columns[u]]
+        for size, others in of_size.items():
+            cross = rows[:, np.array([columns[v] for v in others])]  # k_u × others × size
+            left = np.moveaxis(cross, 1, 0)
+            if len(rows) <= size:
+                explained = left @ np.swapaxes(left, 1, 2)
+            else:
+                explained = np.swapaxes(left, 1, 2) @ left
+            gains[u, others] = -log_det(np.eye(explained.shape[1]) - explained)
+    np.fill_diagonal(gains, 0.0)
+    return np.maximum(gains, 0.0)
+
+
+def association(
+    correlation: FloatArray, sizes: Indices, n_samples: float, score: Score
+) -> FloatArray:
+    """How much each pair depends on each other, from 0 to 1, less what an edge would cost.
+
+    √(1 - exp(-gain + price / N)): with single columns and no price, the size of the correlation.
+    """
+    n = len(sizes)
+    products = np.outer(sizes, sizes)
+    prices = np.zeros(products.shape)
+    for product in np.unique(products):
+        prices[products == product] = price_of(score, n, n_samples, int(product))
+    net = pairwise_gains(correlation, sizes) - prices / n_samples
+    strengths = np.sqrt(-np.expm1(-np.maximum(net, 0.0)))
+    np.fill_diagonal(strengths, 1.0)
+    return strengths
