@@ -1,15 +1,18 @@
 """The posterior: is it calibrated, how long does it take, do its chains agree?
 
-    python -m benchmarks.posterior calibration [--sets 40 20 5]
+    python -m benchmarks.posterior calibration [--sets 40 20 5 3] [--minutes 10]
     python -m benchmarks.posterior time
     python -m benchmarks.posterior distance [--sets 10]
 
 Calibration: models drawn from the prior (DAGs with κ to the number of edges, coefficients of BGe),
 and random graphs of average degree 3 with coefficients of at least 0.5; N = 100 (n = 10, 20) and
-200 (n = 50). Beside it the bootstrap with replacement and on halves, 100 resamples each, on the
-same data; an undirected edge counts half for each direction, and the log loss takes probabilities
-clipped to [0.005, 0.995]. Time is that of the processor, for whole calls of `qwo.posterior`.
-Distance is the SHD of the graph of least expected SHD, and of `qwo.discover`, from the true CPDAG.
+200 (n = 50, 100). Beside it 100 resamples with replacement and 100 halves of the same data, each
+searched at penalty 2: an undirected edge counts half for each direction; paths and effects are
+those of a member of the class, drawn anew for each resample, intervals quantiles of its estimates.
+The log loss takes probabilities clipped to [0.005, 0.995]. What each method says of a data set is
+kept in .cache/posterior, so that a run that has used up its minutes goes on where it ended.
+Time is that of the processor, for whole calls of `qwo.posterior`. Distance is the SHD of the graph
+of least expected SHD, and of `qwo.discover`, from the true CPDAG.
 Results go to benchmarks/results/posterior-*.csv.
 """
 
@@ -21,21 +24,26 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import qwo
 from benchmarks.timing import print_table
+from qwo.files import whole_file
 from qwo.graph.dag import topological_order
-from qwo.types import Adjacency, FloatArray
+from qwo.graph.sampling import sample_dag
+from qwo.resample.draws import Resampling, Scheme, search_seed
+from qwo.types import Adjacency, FloatArray, Mask
 
 RESULTS = Path(__file__).parent / "results"
 CLIP = 0.005
-SETTINGS = ((10, 100), (20, 100), (50, 200))
+SETTINGS = ((10, 100), (20, 100), (50, 200), (100, 200))
 PRIOR_T = 0.1
+RESAMPLES = 100
+STORE = Path(__file__).parent.parent / ".cache" / "posterior"
 
-Judge = Callable[[FloatArray], FloatArray]
+Arrays = dict[str, FloatArray]
+Judge = Callable[[FloatArray], Arrays]
 
 
 def prior_dag(n: int, rng: np.random.Generator) -> Adjacency:
@@ -63,20 +71,21 @@ def reaches(dag: Adjacency, start: int, end: int) -> bool:
     return False
 
 
-def prior_sample(n: int, n_samples: int, rng: np.random.Generator) -> tuple[FloatArray, Adjacency]:
-    """A DAG of the prior, coefficients of BGe with T = tI, and rows of that model."""
+def prior_sample(n: int, n_samples: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Rows of a model with a DAG of the prior and coefficients of BGe with T = tI, and those."""
     dag = prior_dag(n, rng)
-    rows = np.zeros((n_samples, n))
+    rows, coefficients = np.zeros((n_samples, n)), np.zeros((n, n))
     for v in topological_order(dag):
         parents = np.flatnonzero(dag[:, v])
         variance = PRIOR_T / 2 / rng.gamma((len(parents) + 3) / 2)
-        slopes = rng.normal(size=len(parents)) * np.sqrt(variance / PRIOR_T)
-        rows[:, v] = rows[:, parents] @ slopes + np.sqrt(variance) * rng.normal(size=n_samples)
-    return rows, dag
+        coefficients[parents, v] = rng.normal(size=len(parents)) * np.sqrt(variance / PRIOR_T)
+        noise = np.sqrt(variance) * rng.normal(size=n_samples)
+        rows[:, v] = rows @ coefficients[:, v] + noise
+    return rows, coefficients
 
 
-def er_sample(n: int, n_samples: int, rng: np.random.Generator) -> tuple[FloatArray, Adjacency]:
-    data, dag, _ = qwo.simulate(
+def er_sample(n: int, n_samples: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    data, _, coefficients = qwo.simulate(
         "er",
         n_variables=n,
         n_samples=n_samples,
@@ -84,25 +93,79 @@ def er_sample(n: int, n_samples: int, rng: np.random.Generator) -> tuple[FloatAr
         standardize=True,
         random_state=int(rng.integers(2**31)),
     )
-    return data, dag
+    return data, coefficients
 
 
-def posterior_edges(data: FloatArray) -> FloatArray:
-    return qwo.posterior(data, random_state=1).edge_probabilities
+MODELS = {"prior": prior_sample, "er": er_sample}
 
 
-def bootstrap_edges(**how: Any) -> Judge:
-    def edges(data: FloatArray) -> FloatArray:
-        found = qwo.bootstrap(data, n_resamples=100, random_state=1, **how)
-        return found.arrow_support + found.undirected_support / 2
+def total(coefficients: FloatArray) -> FloatArray:
+    """Total effects (I - B)⁻¹, exactly zero where there is no path."""
+    effects = np.linalg.inv(np.eye(len(coefficients)) - coefficients)
+    effects[~paths(coefficients != 0)] = 0.0
+    return effects
 
-    return edges
+
+def paths(dag: Mask) -> Mask:
+    closure = dag.copy()
+    for _ in range(int(np.ceil(np.log2(len(dag))))):
+        closure |= (closure.astype(np.float32) @ closure.astype(np.float32)) > 0
+    return closure
+
+
+def posterior_says(data: FloatArray) -> Arrays:
+    found = qwo.posterior(data, random_state=1)
+    n = found.n_variables
+    low, high = np.zeros((n, n)), np.zeros((n, n))
+    for i in range(n):
+        for j, effect in zip(others(i, n), found.effects(i, others(i, n)), strict=True):
+            low[i, j], high[i, j] = effect.interval(0.9)
+    return {
+        "edge": found.edge_probabilities,
+        "link": found.link_probabilities,
+        "arrow": found.arrow_probabilities,
+        "path": found.path_probabilities,
+        "low": low,
+        "high": high,
+    }
+
+
+def others(i: int, n: int) -> list[int]:
+    return [j for j in range(n) if j != i]
+
+
+def resamples_say(resampling: Resampling) -> Judge:
+    """Shares of the resamples that `qwo.bootstrap` takes, and of members of their classes."""
+
+    def judge(data: FloatArray) -> Arrays:
+        N, n = data.shape
+        scheme = Scheme(resampling, N, N // 2 if resampling == "halves" else N)
+        rng = np.random.default_rng(1)
+        counts = {what: np.zeros((n, n)) for what in ("edge", "link", "arrow", "path")}
+        effects = np.zeros((RESAMPLES, n, n))
+        for k in range(RESAMPLES):
+            moments = qwo.Moments.from_data(np.repeat(data, scheme.weights(1, k), axis=0))
+            found = qwo.discover(moments, penalty_discount=2.0, random_state=search_seed(1, k))
+            dag = sample_dag(found.cpdag, rng)
+            arrow, line = found.cpdag == 1, found.cpdag == 2
+            counts["arrow"] += arrow
+            counts["edge"] += arrow + line / 2
+            counts["link"] += arrow + arrow.T + line
+            counts["path"] += paths(dag == 1)
+            effects[k] = total(qwo.fit_sem(moments, dag).coefficients)
+        low, high = np.quantile(effects, [0.05, 0.95], axis=0)
+        return {what: count / RESAMPLES for what, count in counts.items()} | {
+            "low": low,
+            "high": high,
+        }
+
+    return judge
 
 
 METHODS: dict[str, Judge] = {
-    "posterior": posterior_edges,
-    "replacement": bootstrap_edges(resampling="replacement"),
-    "halves": bootstrap_edges(resampling="halves"),
+    "posterior": posterior_says,
+    "replacement": resamples_say("replacement"),
+    "halves": resamples_say("halves"),
 }
 
 
@@ -129,40 +192,72 @@ def judge(p: FloatArray, truth: FloatArray) -> dict[str, float]:
     }
 
 
-def calibration(sets: list[int]) -> list[dict[str, object]]:
+def said(model: str, place: int, k: int, method: str) -> Arrays:
+    """What a method says of a data set, and the coefficients of the truth; from the store if there.
+
+    The data set is known by the model, the place of its setting, and its number.
+    """
+    n, n_samples = SETTINGS[place]
+    file = STORE / f"{model}-{n}-{k}-{method}.npz"
+    if not file.exists():
+        data, coefficients = MODELS[model](n, n_samples, np.random.default_rng([n, k, 8]))
+        started = time.process_time()
+        arrays = METHODS[method](data)
+        arrays["seconds"] = np.array(time.process_time() - started)
+        STORE.mkdir(parents=True, exist_ok=True)
+        with whole_file(file) as made, made.open("wb") as stream:
+            np.savez_compressed(stream, truth=coefficients, **arrays)
+        print(file.stem, f"{arrays['seconds']:.2f} s", flush=True)
+    with np.load(file) as archive:
+        return dict(archive)
+
+
+def calibration(sets: list[int], minutes: float) -> list[dict[str, object]]:
+    ends = time.monotonic() + 60 * minutes
     rows: list[dict[str, object]] = []
-    for model, sample in (("prior", prior_sample), ("er", er_sample)):
-        for (n, n_samples), count in zip(SETTINGS, sets, strict=True):
-            rng = np.random.default_rng([n, 7])
-            problems = [sample(n, n_samples, rng) for _ in range(count)]
-            upper = np.triu_indices(n, 1)
-            off = ~np.eye(n, dtype=bool)
-            for name, method in METHODS.items():
-                started = time.process_time()
-                found = [method(data) for data, _ in problems]
-                seconds = (time.process_time() - started) / count
-                links = np.concatenate([(p + p.T)[upper] for p in found])
-                true_links = np.concatenate([(d + d.T)[upper] for _, d in problems])
-                edges = np.concatenate([p[off] for p in found])
-                true_edges = np.concatenate([d[off] for _, d in problems])
-                for what, p, truth in (
-                    ("link", links, true_links),
-                    ("edge", edges, true_edges),
-                ):
-                    rows.append(
-                        {
-                            "model": model,
-                            "n": n,
-                            "samples": n_samples,
-                            "sets": count,
-                            "method": name,
-                            "of": what,
-                            **judge(np.minimum(p, 1), truth.astype(float)),
-                            "seconds": seconds,
-                        }
-                    )
-                    print(rows[-1], flush=True)
+    for place, count in enumerate(sets):
+        for model in MODELS:
+            done: dict[str, list[Arrays]] = {method: [] for method in METHODS}
+            for k in range(count):
+                if time.monotonic() > ends:
+                    print(f"{model}, n = {SETTINGS[place][0]}: {k} of {count} sets in time")
+                    break
+                for method, answers in done.items():
+                    answers.append(said(model, place, k, method))
+            for method, answers in done.items():
+                if answers:
+                    rows += judged(model, place, method, answers)
     return rows
+
+
+def judged(model: str, place: int, method: str, answers: list[Arrays]) -> list[dict[str, object]]:
+    n, n_samples = SETTINGS[place]
+    head = {"model": model, "n": n, "samples": n_samples, "sets": len(answers), "method": method}
+    seconds = float(np.mean([answer["seconds"] for answer in answers]))
+    off, upper = ~np.eye(n, dtype=bool), np.triu(np.ones((n, n), dtype=bool), 1)
+    effects = np.concatenate([total(answer["truth"])[off] for answer in answers])
+    low, high = (np.concatenate([a[end][off] for a in answers]) for end in ("low", "high"))
+    covered = (low <= effects) & (effects <= high)
+    coverage = {
+        "coverage": float(covered.mean()),
+        "coverage_nonzero": float(covered[effects != 0].mean()),
+    }
+    rows: list[dict[str, object]] = []
+    for what, truth in TRUTHS.items():
+        chosen = upper if what == "link" else off
+        p = np.concatenate([answer[what][chosen] for answer in answers])
+        true = np.concatenate([truth(answer["truth"] != 0)[chosen] for answer in answers])
+        figures = judge(np.clip(p, 0, 1), true.astype(float))
+        rows.append({**head, "of": what, **figures, **coverage, "seconds": seconds})
+    return rows
+
+
+TRUTHS: dict[str, Callable[[Mask], Mask]] = {
+    "link": lambda dag: dag | dag.T,
+    "edge": lambda dag: dag,
+    "arrow": lambda dag: qwo.to_cpdag(dag.astype(np.int8)) == 1,
+    "path": paths,
+}
 
 
 def families(sizes: Iterable[int]) -> Iterable[tuple[str, int, int, int]]:
@@ -269,10 +364,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=("calibration", "time", "distance"))
     parser.add_argument("--sets", type=int, nargs="+")
+    parser.add_argument("--minutes", type=float, default=np.inf)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", qwo.DataWarning)
     if arguments.what == "calibration":
-        rows = calibration(arguments.sets or [40, 20, 5])
+        rows = calibration(arguments.sets or [40, 20, 5, 3], arguments.minutes)
     elif arguments.what == "time":
         rows = times()
     else:

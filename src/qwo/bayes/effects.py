@@ -7,12 +7,13 @@ the sum over directed paths of the products of coefficients: exactly zero where 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
+from qwo.bayes.candidates import Lists, Masks
 from qwo.bayes.scores import FamilyScore
 from qwo.errors import ArgumentError
 from qwo.types import FloatArray
@@ -95,58 +96,98 @@ class EffectPosterior:
         )
 
 
-def total_effects(
-    parents: Iterable[list[list[int]]],
-    score: FamilyScore,
-    cause: int,
-    effect: int,
-    rng: np.random.Generator,
-) -> FloatArray:
-    """The effect of one variable on another in each DAG, of standardised data.
+class CoefficientDraws:
+    """The coefficients of standardised data: a draw for each DAG, the same for every question.
 
     Parameters
     ----------
-    parents : iterable
-        For each DAG, the parents of every variable.
+    masks : ndarray of uint32, draws × n
+        The parents of each variable, as bits over its candidates.
+    candidates, core : list of lists
+        For each variable its candidate parents, and the parents that are in every draw.
     score : FamilyScore
         The score whose posterior the coefficients have.
-    cause, effect : int
-        Column numbers.
-    rng : Generator
-        The source of the coefficients.
+    seed : int
+        Where the draws of each variable begin.
     """
-    regressions: dict[tuple[int, tuple[int, ...]], _Regression] = {}
-    effects = []
-    for families in parents:
-        reached: dict[int, float] = {cause: 1.0}
-        for v in _between(families, cause, effect):
-            key = v, tuple(families[v])
-            if key not in regressions:
-                regressions[key] = _Regression.of(score, *key)
-            drawn = regressions[key].draw(rng)
-            reached[v] = math.fsum(
-                b * reached[u] for b, u in zip(drawn, families[v], strict=True) if u in reached
-            )
-        effects.append(reached.get(effect, 0.0))
-    return np.array(effects)
+
+    def __init__(
+        self, masks: Masks, candidates: Lists, core: Lists, score: FamilyScore, seed: int
+    ) -> None:
+        self._masks, self._score, self._seed = masks, score, seed
+        self._candidates, self._core = candidates, core
+        self._slopes: dict[int, FloatArray] = {}
+
+    def slopes(self, v: int) -> FloatArray:
+        """The coefficients of v's candidates, then of its core parents: parents × draws."""
+        if v not in self._slopes:
+            self._slopes[v] = self._draw(v, np.random.default_rng([self._seed, v]))
+        return self._slopes[v]
+
+    def _draw(self, v: int, rng: np.random.Generator) -> FloatArray:
+        candidates, core = self._candidates[v], self._core[v]
+        slopes = np.zeros((len(candidates) + len(core), len(self._masks)))
+        always = list(range(len(candidates), len(slopes)))
+        families, which = np.unique(self._masks[:, v], return_inverse=True)
+        for k, mask in enumerate(families.tolist()):
+            rows = [b for b in range(len(candidates)) if mask >> b & 1] + always
+            draws = np.flatnonzero(which == k)
+            if rows:
+                parents = [(candidates + core)[row] for row in rows]
+                family = _Regression.of(self._score, v, parents)
+                slopes[np.ix_(rows, draws)] = family.draw(rng, len(draws))
+        return slopes
+
+    def effects(
+        self, cause: int, wanted: Collection[int], held: Collection[int] = ()
+    ) -> dict[int, FloatArray]:
+        """The total effect of the cause on each variable wanted, in every DAG.
+
+        What is held stays where it is, whatever the cause does: paths through it do not count.
+        """
+        parents = {v: self._candidates[v] + self._core[v] for v in range(self._masks.shape[1])}
+        between = _between(parents, cause, wanted, held)
+        zero = np.zeros(len(self._masks))
+        reached = dict.fromkeys([*between, *wanted], zero) | {cause: zero + 1}
+        changed = True
+        # DAGs have orders of their own: variables are gone through until none changes any more.
+        while changed:
+            changed = False
+            for v in between:
+                slopes = self.slopes(v)
+                places = [(k, u) for k, u in enumerate(parents[v]) if u in reached]
+                effect = np.sum([slopes[k] * reached[u] for k, u in places], axis=0)
+                if not np.array_equal(effect, reached[v]):
+                    reached[v], changed = effect, True
+        return {v: reached[v] for v in wanted}
 
 
-def _between(families: list[list[int]], cause: int, effect: int) -> list[int]:
-    """The variables on directed paths from cause to effect but the cause, causes first."""
-    order: list[int] = []
-    done: dict[int, bool] = {cause: True}
-    stack = [(effect, False)]
-    while stack:
-        v, is_left = stack.pop()
-        if is_left:
-            done[v] = any(done[u] for u in families[v])
-            if done[v]:
-                order.append(v)
-        elif v not in done:
-            done[v] = False
-            stack.append((v, True))
-            stack += [(u, False) for u in families[v] if u not in done]
-    return order
+def _between(
+    parents: dict[int, list[int]], cause: int, wanted: Collection[int], held: Collection[int]
+) -> list[int]:
+    """What may lie on a path from the cause to what is wanted, ends of paths among them."""
+    children: dict[int, list[int]] = {v: [] for v in parents}
+    for v, listed in parents.items():
+        for u in listed:
+            children[u].append(v)
+    closed = {cause, *held}
+    later = _reached(children, [cause], closed)
+    earlier = _reached(parents, wanted, closed)
+    return [v for v in later if v in earlier]
+
+
+def _reached(
+    steps: dict[int, list[int]], starts: Collection[int], closed: Collection[int]
+) -> dict[int, None]:
+    """What can be reached, nearest first, without setting foot on what is closed; starts too."""
+    seen = dict.fromkeys(v for v in starts if v not in closed)
+    queue = deque(starts)
+    while queue:
+        for v in steps[queue.popleft()]:
+            if v not in seen and v not in closed:
+                seen[v] = None
+                queue.append(v)
+    return seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,8 +200,8 @@ class _Regression:
     lower: FloatArray
 
     @classmethod
-    def of(cls, score: FamilyScore, child: int, parents: tuple[int, ...]) -> _Regression:
-        P = list(parents)
+    def of(cls, score: FamilyScore, child: int, parents: list[int]) -> _Regression:
+        P = parents
         inverse = np.linalg.inv(score.matrix[np.ix_(P, P)])
         mean = inverse @ score.matrix[P, child]
         rest = score.matrix[child, child] - float(mean @ score.matrix[P, child])
@@ -168,8 +209,9 @@ class _Regression:
         # R was divided by N: the sums of squares are N times as large.
         return cls(score.degrees(len(P)), N * rest / 2, mean, np.linalg.cholesky(inverse / N))
 
-    def draw(self, rng: np.random.Generator) -> FloatArray:
-        variance = self.scale / rng.gamma(self.shape)
-        noise = self.lower @ rng.standard_normal(len(self.mean))
-        drawn: FloatArray = self.mean + math.sqrt(variance) * noise
+    def draw(self, rng: np.random.Generator, number: int) -> FloatArray:
+        """Coefficients of the parents: parents × number."""
+        spread = np.sqrt(self.scale / rng.gamma(self.shape, size=number))
+        noise = self.lower @ rng.standard_normal((len(self.mean), number))
+        drawn: FloatArray = self.mean[:, None] + spread * noise
         return drawn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from types import MappingProxyType
@@ -16,15 +16,15 @@ import numpy.typing as npt
 from qwo import _core
 from qwo.bayes.candidates import Lists, Masks
 from qwo.bayes.chains import SURE, disagreement
-from qwo.bayes.effects import EffectPosterior, total_effects
+from qwo.bayes.effects import CoefficientDraws, EffectPosterior
 from qwo.bayes.scores import FamilyScore, bge_score, bic_score
-from qwo.errors import ArgumentError, KnowledgeError, list_names
+from qwo.errors import ArgumentError, ColumnNameError, KnowledgeError, list_names
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.cpdag import to_cpdag, to_mpdag
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
-from qwo.names import as_pair
-from qwo.text import records_frame
+from qwo.names import as_column, as_pair
+from qwo.text import records_frame, shown
 from qwo.types import Adjacency, FloatArray
 
 if TYPE_CHECKING:
@@ -235,18 +235,55 @@ class Posterior:
         """Expected structural Hamming distance of `least_shd_graph` from the class of the truth."""
         return _expected_shd(self.least_shd_graph.matrix, self._class_shares)
 
-    def effect(self, cause: str | int, effect: str | int) -> EffectPosterior:
+    def effect(
+        self, cause: str | int, effect: str | int, *, held: Sequence[str | int] = ()
+    ) -> EffectPosterior:
         """What is known of the total effect of one variable on another, the graph being unsure.
 
         One draw for each DAG: coefficients from their posterior given it, multiplied along the
         directed paths. In the units of the data; exactly zero where there is no path.
+
+        Parameters
+        ----------
+        cause, effect : str or int
+            The variables, by name or column number.
+        held : sequence of str or int
+            Variables that are set as well, and stay where they are when the cause changes. All
+            questions share their draws: if a and b are set together, a one higher and b two, y
+            changes by ``effect(a, y, held=[b]).draws + 2 * effect(b, y, held=[a]).draws``.
         """
         x, y = as_pair(self.names, cause, effect)
-        seed = np.random.SeedSequence([self.params["random_state"], x, y])
-        families = (self._families(mask) for mask in self._all_masks)
-        draws = total_effects(families, self._score, x, y, np.random.default_rng(seed))
-        scale = self.moments.scales[y] / self.moments.scales[x]
-        return EffectPosterior(self.names[x], self.names[y], draws * scale)
+        fixed = [as_column(self.names, variable, "held") for variable in held]
+        for z in fixed:
+            if z in (x, y):
+                raise ColumnNameError(
+                    f"{shown(self.names[z])} is held, and the cause or the effect as well; wanted "
+                    "other variables",
+                    [self.names[z]],
+                )
+        return self._effects(x, [y], fixed)[0]
+
+    def effects(
+        self, cause: str | int, effects: Sequence[str | int]
+    ) -> tuple[EffectPosterior, ...]:
+        """`effect` of one variable on each of others, in less time than one by one."""
+        pairs = [as_pair(self.names, cause, effect) for effect in effects]
+        return self._effects(pairs[0][0], [y for _, y in pairs]) if pairs else ()
+
+    def _effects(
+        self, x: int, targets: Sequence[int], held: Sequence[int] = ()
+    ) -> tuple[EffectPosterior, ...]:
+        found = self._coefficients.effects(x, targets, held)
+        scales = self.moments.scales
+        return tuple(
+            EffectPosterior(self.names[x], self.names[y], found[y] * (scales[y] / scales[x]))
+            for y in targets
+        )
+
+    @cached_property
+    def _coefficients(self) -> CoefficientDraws:
+        seed = self.params["random_state"]
+        return CoefficientDraws(self._all_masks, self.candidates, self.core, self._score, seed)
 
     def to_records(self, threshold: float = 0.01) -> tuple[PairProbability, ...]:
         """The pairs that are linked with at least this probability, the surest first."""
