@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import qwo
 from qwo.graph import ancestors, descendants, markov_boundary
 from tests.helpers.reports import example
 
@@ -282,3 +283,24 @@ def test_what_is_tapped_on_a_telephone_is_told_in_view(
     assert report.details().startswith("V4")
     heading = report.page.locator("#details h3").bounding_box()
     assert 0 < heading["y"] < 844 - heading["height"]
+
+
+def test_the_sliders_go_by_probabilities_or_by_resamples(
+    open_report: Any, small: dict[str, Any]
+) -> None:
+    data, _, _ = qwo.simulate("er", n_variables=12, n_samples=40, degree=3, random_state=1)
+    found = qwo.posterior(
+        qwo.Moments.from_data(data, names=small["discovery"].names), n_draws=200, random_state=1
+    )
+    report = open_report({**small, "posterior": found})
+    edges = report.data()["edges"]
+    for judge, key in (("posterior", "p_link"), ("bootstrap", "link")):
+        report.page.locator("#judge").select_option(judge)
+        report.slide("#least-link", 70)
+        expected = {e for e, edge in enumerate(edges) if edge[key] >= 0.7}
+        assert 0 < len(expected) < len(edges)
+        assert report.ids("edge[id]") - report.ids("edge.absent") == expected
+    report.press("#edges tbody tr button")
+    assert "90 % interval" in report.details()
+    header = report.download("csv").decode().splitlines()[0]
+    assert header.endswith("undirected,p_link,p_arrow,p_reverse,p_undirected,coin_toss")

@@ -348,6 +348,51 @@ def test_two_paths_add_up() -> None:
     assert found.effect(0, 2).mean == pytest.approx(1.5, abs=0.1)
 
 
+def test_causes_that_are_set_together_share_their_draws() -> None:
+    """0 → 1 → 2 and 0 → 2: with 1 held, only the direct path of 0 is left."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=2000)
+    y = x + rng.normal(size=2000)
+    z = 0.5 * x + 2 * y + rng.normal(size=2000)
+    known = Knowledge(tiers=[["x"], ["y"], ["z"]])
+    moments = Moments.from_data(np.column_stack([x, y, z]), names=["x", "y", "z"])
+    found = qwo.posterior(moments, knowledge=known, n_draws=400, random_state=1)
+    direct, onward = found.effect("x", "z", held=["y"]), found.effect("y", "z", held=["x"])
+    assert direct.mean == pytest.approx(0.5, abs=0.15)
+    assert onward.mean == pytest.approx(2.0, abs=0.1)
+    whole = direct.draws + found.effect("x", "y").draws * onward.draws
+    np.testing.assert_allclose(found.effect("x", "z").draws, whole, rtol=1e-12)
+    with pytest.raises(qwo.ColumnNameError, match="'z' is held, and the cause or the effect"):
+        found.effect("x", "z", held=["z"])
+    with pytest.raises(qwo.ColumnNameError, match="held: no variable is called 'u'"):
+        found.effect("x", "z", held=["u"])
+
+
+def test_many_effects_are_the_same_as_one_by_one(wide: Posterior) -> None:
+    others = [v for v in range(25) if v != 3]
+    for v, effect in zip(others, wide.effects(3, others), strict=True):
+        alone = wide.effect(3, v)
+        assert (effect.cause, effect.effect) == (alone.cause, alone.effect)
+        np.testing.assert_array_equal(effect.draws, alone.draws)
+        assert effect.probability == pytest.approx(wide.path_probabilities[3, v])
+    assert wide.effects(3, []) == ()
+    with pytest.raises(qwo.ColumnNameError, match="both 'X3'"):
+        wide.effects(3, [1, 3])
+
+
+def test_effects_are_sums_over_paths_of_the_draws_own_coefficients(wide: Posterior) -> None:
+    slopes = wide._coefficients
+    effects = np.stack([effect.draws for effect in wide.effects(0, range(1, 25))])
+    for k, dag in enumerate(wide.draws()):
+        matrix = np.zeros((25, 25))
+        for v in range(25):
+            for u, values in slopes.slopes(v):
+                matrix[u, v] = values[k]
+        np.testing.assert_array_equal(matrix != 0, dag == 1)
+        total = np.linalg.inv(np.eye(25) - matrix)[0, 1:] * wide.moments.scales[1:]
+        np.testing.assert_allclose(effects[:, k], total / wide.moments.scales[0], atol=1e-9)
+
+
 def test_r_hat_is_one_for_independent_draws_and_large_for_stuck_chains() -> None:
     rng = np.random.default_rng(0)
     fair = rng.random((4, 500, 30)) < 0.3

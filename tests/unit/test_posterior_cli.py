@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -96,3 +97,52 @@ def test_doubts_have_an_exit_code_of_their_own(file: str) -> None:
     result = call(file, "-n", "10000000", "--time-limit", "0", code=3)
     assert "the chains disagree" in result.stderr
     assert "16 DAGs" in result.stdout
+
+
+def learn(*arguments: str, code: int = 0) -> Any:
+    result = CliRunner().invoke(app, ["learn", *arguments])
+    assert result.exit_code == code, (result.exit_code, result.output, result.exception)
+    return result
+
+
+def test_learn_puts_probabilities_beside_the_edges(file: str) -> None:
+    result = learn(file, "--posterior", "-o", "out", "--no-figures", "--seed", "3")
+    whole, found = qwo.posterior(file, random_state=3), qwo.discover(file, random_state=3)
+    lines = result.stdout.splitlines()
+    assert len(lines) == found.n_edges
+    for line, (first, mark, second) in zip(lines, found.edges, strict=True):
+        i, j = found.names.index(first), found.names.index(second)
+        link = 100 * whole.link_probabilities[i, j]
+        assert line.split()[:3] == [first, mark, second]
+        assert f"P(link) {link:3.0f} %" in line
+        if mark == "-->":
+            assert f"P(arrow) {100 * whole.arrow_probabilities[i, j]:.0f} %" in line
+    folder = Path("out")
+    np.testing.assert_array_equal(Posterior.load(folder / "posterior.npz").masks, whole.masks)
+    record = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    assert {"posterior.npz", "probabilities.csv", "effects.csv"} <= set(record["files"])
+    first = record["posterior"]["effects"][0]
+    assert first["median"] == whole.effect(first["cause"], first["effect"]).median
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "P(link)" in page
+    assert 'id="least-link"' in page
+    assert 'id="judge"' not in page
+
+
+def test_learn_reports_posterior_and_bootstrap_side_by_side(file: str) -> None:
+    result = learn(file, "--posterior", "-b", "6", "-o", "out", "--no-figures")
+    assert all("link" in line and "P(link)" in line for line in result.stdout.splitlines())
+    assert 'id="judge"' in Path("out/report.html").read_text(encoding="utf-8")
+
+
+def test_learn_keeps_the_graph_where_there_is_no_posterior(
+    file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise qwo.ArgumentError("nothing to draw")
+
+    monkeypatch.setattr(import_module("qwo.bayes.posterior"), "posterior", refuse)
+    result = learn(file, "--posterior", code=3)
+    assert "no posterior: nothing to draw" in result.stderr
+    assert "P(link)" not in result.stdout
+    assert "-->" in result.stdout or "---" in result.stdout

@@ -14,7 +14,7 @@ from qwo.report import report_data
 from qwo.report.data import Contents
 from qwo.report.picture import MOST_BOXES, draw, price_chart, trace_chart
 from qwo.report.tables import edges_table, support_table, variables_table
-from qwo.report.wording import percent, seconds, text_pairs
+from qwo.report.wording import notes, percent, seconds, text_pairs
 from qwo.resample import bootstrap
 from qwo.text import about, count, number, p_value, plain
 from tests.helpers.reports import Supports, discovery_of, example
@@ -251,3 +251,61 @@ def test_what_is_roughly_known_is_said_roughly() -> None:
         "about 12",
         "about 1,234",
     ]
+
+
+@pytest.fixture(scope="module")
+def judged() -> dict[str, Any]:
+    data, _, _ = qwo.simulate("er", n_variables=8, n_samples=60, degree=3, random_state=3)
+    return {
+        "discovery": qwo.discover(data, penalty_discount=1.0, random_state=1),
+        "posterior": qwo.posterior(data, n_draws=400, random_state=1),
+    }
+
+
+def test_edges_carry_probabilities(judged: dict[str, Any]) -> None:
+    data, found = report_data(**judged), judged["posterior"]
+    names = list(found.names)
+    for edge in data["edges"]:
+        i, j = names.index(edge["source"]), names.index(edge["target"])
+        assert edge["p_link"] == found.link_probabilities[i, j]
+        assert edge["p_arrow"] == found.arrow_probabilities[i, j]
+        assert edge["p_reverse"] == found.arrow_probabilities[j, i]
+        holds = edge["p_arrow"] > 0.5 and edge["p_arrow"] >= 2 * edge["p_reverse"]
+        assert edge["coin_toss"] == (edge["type"] == "-->" and not holds)
+        assert "link" not in edge
+    columns = [column.title for column in edges_table(data).columns]
+    assert columns[3:5] == ["P(link)", "P(arrow)"]
+
+
+def test_pairs_and_effects_are_those_of_the_posterior(judged: dict[str, Any]) -> None:
+    record, found = report_data(**judged)["posterior"], judged["posterior"]
+    linked = np.triu(found.link_probabilities >= 0.01, 1) | (np.triu(judged["discovery"].cpdag) > 0)
+    assert len(record["pairs"]) == record["n_pairs"] >= linked.sum()
+    assert record["n_draws"] == 400
+    wanted = (found.path_probabilities > 0.5) | (judged["discovery"].dag == 1)
+    listed = {(effect["cause"], effect["effect"]) for effect in record["effects"]}
+    names = found.names
+    assert {(names[i], names[j]) for i, j in np.argwhere(wanted).tolist()} <= listed
+    for effect in record["effects"]:
+        alone = found.effect(effect["cause"], effect["effect"])
+        assert effect["low"] == alone.interval()[0]
+        assert effect["probability"] == alone.probability
+
+
+def test_links_that_posterior_and_graph_disagree_about_are_noted(judged: dict[str, Any]) -> None:
+    found = judged["posterior"]
+    empty = discovery_of(np.zeros((8, 8), dtype=np.int8), found.names)
+    data = report_data(empty, posterior=found)
+    number = int((np.triu(found.link_probabilities, 1) > 0.5).sum())
+    texts = [note.text for note in notes(data)]
+    assert any(text.startswith(f"{number} links that the graph lacks are more") for text in texts)
+    full = discovery_of(np.triu(np.ones((8, 8), dtype=np.int8), 1), found.names)
+    weak = int((found.link_probabilities[np.triu_indices(8, 1)] < 0.5).sum())
+    texts = [note.text for note in notes(report_data(full, posterior=found))]
+    assert f"{weak} links of the graph are less probable than not." in texts
+
+
+def test_a_posterior_of_other_variables_is_refused(judged: dict[str, Any]) -> None:
+    other = discovery_of(judged["discovery"].dag, tuple("abcdefgh"))
+    with pytest.raises(qwo.InputError, match="variables of the posterior are not those"):
+        report_data(other, posterior=judged["posterior"])

@@ -1,7 +1,7 @@
 // The graph on its canvas: positions from the page's data, looks from the theme.
 
 import cytoscape from "cytoscape";
-import type { Graph, Report } from "./data";
+import { type Graph, type Judge, type Report, shares } from "./data";
 import { type Palette, shade } from "./theme";
 
 export type Colouring = "sign" | "link" | "arrow" | "plain";
@@ -76,17 +76,19 @@ export function paintEdges(
   cy: cytoscape.Core,
   graph: Graph,
   colouring: Colouring,
+  judge: Judge,
   palette: Palette,
 ): void {
   cy.batch(() => {
     graph.report.edges.forEach((edge, e) => {
+      const sure = shares(edge, judge);
       let colour = palette.edge;
       if (colouring === "sign") {
         colour = (edge.standardized ?? 0) >= 0 ? palette.positive : palette.negative;
       } else if (colouring === "link") {
-        colour = shade(palette.support, edge.link ?? 0);
+        colour = shade(palette.support, sure?.link ?? 0);
       } else if (colouring === "arrow" && edge.type === "-->") {
-        colour = shade(palette.support, edge.arrow ?? 0);
+        colour = shade(palette.support, sure?.arrow ?? 0);
       }
       cy.getElementById(`e${e}`).data("colour", colour);
     });

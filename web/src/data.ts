@@ -16,8 +16,41 @@ export interface EdgeRecord {
   arrow?: number;
   reverse?: number;
   undirected?: number;
+  // The same four as probabilities.
+  p_link?: number;
+  p_arrow?: number;
+  p_reverse?: number;
+  p_undirected?: number;
   // Whether the arrow is little surer than a coin toss.
   coin_toss?: boolean;
+}
+
+// What says how sure an edge is.
+export type Judge = "posterior" | "bootstrap";
+
+export interface Shares {
+  link: number;
+  arrow: number;
+  reverse: number;
+  undirected: number;
+}
+
+export function shares(edge: EdgeRecord, judge: Judge): Shares | null {
+  const [link, arrow, reverse, undirected] =
+    judge === "posterior"
+      ? [edge.p_link, edge.p_arrow, edge.p_reverse, edge.p_undirected]
+      : [edge.link, edge.arrow, edge.reverse, edge.undirected];
+  if (link === undefined) return null;
+  return { link, arrow: arrow!, reverse: reverse!, undirected: undirected! };
+}
+
+export interface EffectRecord {
+  cause: string;
+  effect: string;
+  probability: number;
+  median: number;
+  low: number;
+  high: number;
 }
 
 export interface VariableRecord {
@@ -46,6 +79,7 @@ export interface Report {
   price: object | null;
   fit: object | null;
   bootstrap: { n_resamples: number } | null;
+  posterior: { n_draws: number; effects: EffectRecord[] } | null;
 }
 
 // An edge by the numbers of its ends; the direction of an undirected one is that of a member.
@@ -83,6 +117,11 @@ export class Graph {
       this.incident[source]!.push({ link, other: target });
       this.incident[target]!.push({ link, other: source });
     });
+  }
+
+  // What to go by unless the reader says otherwise.
+  get judge(): Judge {
+    return this.report.posterior ? "posterior" : "bootstrap";
   }
 
   get size(): number {

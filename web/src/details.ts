@@ -1,6 +1,6 @@
 // What is known of the variable or edge that is selected.
 
-import type { Graph } from "./data";
+import { type Graph, shares, type Shares } from "./data";
 import { element, nameElement, quietButton } from "./elements";
 import { count, number, percent, pValue } from "./numbers";
 import type { Related, Relation } from "./relations";
@@ -83,6 +83,30 @@ export function edgeDetails(graph: Graph, e: number, actions: Actions): Node[] {
         : "The data cannot tell the direction.",
     ),
   ];
+  const { posterior, bootstrap } = graph.report;
+  if (posterior) {
+    parts.push(...meters("Probability", shares(edge, "posterior")!));
+    const effect = posterior.effects.find(
+      (record) => record.cause === edge.source && record.effect === edge.target,
+    );
+    if (effect) {
+      parts.push(
+        pairs([
+          ["Any effect", percent(effect.probability)],
+          ["Total effect, median", number(effect.median)],
+          ["90 % interval", `${number(effect.low)} to ${number(effect.high)}`],
+        ]),
+      );
+    }
+  }
+  if (bootstrap) {
+    const resamples = count(bootstrap.n_resamples, "resample");
+    parts.push(...meters(`Support in ${resamples}`, shares(edge, "bootstrap")!));
+  }
+  if (edge.coin_toss) {
+    const text = "The direction is little surer than a coin toss.";
+    parts.push(element("p", { class: "toss-note" }, text));
+  }
   if (edge.strength !== undefined) {
     parts.push(
       pairs([
@@ -106,25 +130,21 @@ export function edgeDetails(graph: Graph, e: number, actions: Actions): Node[] {
       parts.push(element("p", { class: "hint" }, text));
     }
   }
-  if (graph.report.bootstrap) {
-    const resamples = count(graph.report.bootstrap.n_resamples, "resample");
-    parts.push(
-      element("h4", {}, `Support in ${resamples}`),
-      element(
-        "div",
-        { class: "bar-chart" },
-        meter("link", edge.link!),
-        meter("arrow →", edge.arrow!),
-        meter("reverse ←", edge.reverse!),
-        meter("undirected —", edge.undirected!),
-      ),
-    );
-    if (edge.coin_toss) {
-      const text = "The direction is little surer than a coin toss.";
-      parts.push(element("p", { class: "toss-note" }, text));
-    }
-  }
   return parts;
+}
+
+function meters(heading: string, sure: Shares): HTMLElement[] {
+  return [
+    element("h4", {}, heading),
+    element(
+      "div",
+      { class: "bar-chart" },
+      meter("link", sure.link),
+      meter("arrow →", sure.arrow),
+      meter("reverse ←", sure.reverse),
+      meter("undirected —", sure.undirected),
+    ),
+  ];
 }
 
 function edgeButton(graph: Graph, e: number, actions: Actions): HTMLElement {

@@ -1,7 +1,7 @@
 // What the pointer is on, by its full name: labels may be short, small or left out.
 
 import type cytoscape from "cytoscape";
-import type { Graph } from "./data";
+import { type Graph, shares } from "./data";
 import { byId, nameElement } from "./elements";
 import { percent } from "./numbers";
 
@@ -33,10 +33,11 @@ function place(cy: cytoscape.Core, pointed: HTMLElement, { x, y }: cytoscape.Pos
 
 function edgeText(graph: Graph, e: number): (Node | string)[] {
   const { source, target, directed } = graph.links[e]!;
-  const { link, arrow, coin_toss } = graph.report.edges[e]!;
-  const mark = directed ? (coin_toss ? " →? " : " → ") : " — ";
-  const supports = link === undefined ? "" : ` · link ${percent(link)}`;
-  const direction = link === undefined || !directed ? "" : `, arrow ${percent(arrow)}`;
+  const edge = graph.report.edges[e]!;
+  const mark = directed ? (edge.coin_toss ? " →? " : " → ") : " — ";
+  const sure = shares(edge, graph.judge);
+  const supports = sure ? ` · link ${percent(sure.link)}` : "";
+  const direction = sure && directed ? `, arrow ${percent(sure.arrow)}` : "";
   return [
     nameElement(graph.name(source)),
     mark,

@@ -23,28 +23,23 @@ function dotId(name: string): string {
   return `"${fit.replaceAll('"', '\\"')}"`;
 }
 
-const FIELDS = [
-  "source",
-  "target",
-  "type",
-  "strength",
-  "false_rate",
-  "coefficient",
-  "standard_error",
-  "t",
-  "p_value",
-  "standardized",
-  "link",
-  "arrow",
-  "reverse",
-  "undirected",
-  "coin_toss",
-] as const;
+const ENDS = ["source", "target", "type"] as const;
+const STRENGTHS = ["strength", "false_rate"] as const;
+const ESTIMATES = ["coefficient", "standard_error", "t", "p_value", "standardized"] as const;
+const SUPPORTS = ["link", "arrow", "reverse", "undirected"] as const;
+const PROBABILITIES = ["p_link", "p_arrow", "p_reverse", "p_undirected"] as const;
 
 // The edges, and a line of its own for each variable that has none.
 export function csv(graph: Graph, shown: boolean[]): string {
-  const { edges, price, fit, bootstrap } = graph.report;
-  const fields = FIELDS.filter((_, k) => k < 3 || (k < 5 ? price : k < 10 ? fit : bootstrap));
+  const { edges, price, fit, bootstrap, posterior } = graph.report;
+  const fields = [
+    ...ENDS,
+    ...(price ? STRENGTHS : []),
+    ...(fit ? ESTIMATES : []),
+    ...(bootstrap ? SUPPORTS : []),
+    ...(posterior ? PROBABILITIES : []),
+    ...(bootstrap || posterior ? (["coin_toss"] as const) : []),
+  ];
   const rows = edges
     .filter((_, e) => shown[e])
     .map((edge) =>

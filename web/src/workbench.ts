@@ -2,7 +2,7 @@
 
 import type cytoscape from "cytoscape";
 import { applyStyle, type Colouring, createCanvas, magnification, paintEdges } from "./canvas";
-import type { Graph } from "./data";
+import { type Graph, type Judge, shares } from "./data";
 import { edgeDetails, emptyDetails, variableDetails } from "./details";
 import { byId, optional } from "./elements";
 import { count } from "./numbers";
@@ -27,6 +27,7 @@ export class Workbench {
   private readonly details = byId("details");
   private readonly relation = byId<HTMLSelectElement>("relation");
   private readonly colour = optional<HTMLSelectElement>("colour");
+  private readonly judge = optional<HTMLSelectElement>("judge");
   private readonly link = optional<HTMLInputElement>("least-link");
   private readonly arrow = optional<HTMLInputElement>("least-arrow");
   private readonly mostFalse = optional<HTMLInputElement>("most-false");
@@ -50,7 +51,7 @@ export class Workbench {
   // Colours again, after the theme or what they show has changed.
   restyle(): void {
     const colours = palette();
-    paintEdges(this.cy, this.graph, this.colouring(), colours);
+    paintEdges(this.cy, this.graph, this.colouring(), this.by(), colours);
     applyStyle(this.cy, this.graph.report.layout.boxes, colours);
     for (const key of document.querySelectorAll<HTMLElement>(".by-sign, .by-link, .by-arrow")) {
       key.hidden = !key.classList.contains(`by-${this.colouring()}`);
@@ -103,7 +104,11 @@ export class Workbench {
   private colouring(): Colouring {
     if (this.colour) return this.colour.value as Colouring;
     if (this.graph.report.fit) return "sign";
-    return this.graph.report.bootstrap ? "link" : "plain";
+    return this.graph.report.bootstrap || this.graph.report.posterior ? "link" : "plain";
+  }
+
+  private by(): Judge {
+    return this.judge ? (this.judge.value as Judge) : this.graph.judge;
   }
 
   private listen(): void {
@@ -152,6 +157,10 @@ export class Workbench {
     this.hideIsolated.addEventListener("change", () => this.filter());
     this.relation.addEventListener("change", () => this.refresh());
     this.colour?.addEventListener("change", () => this.restyle());
+    this.judge?.addEventListener("change", () => {
+      this.restyle();
+      this.filter();
+    });
     byId("zoom-in").addEventListener("click", () => this.zoomBy(1.4));
     byId("zoom-out").addEventListener("click", () => this.zoomBy(1 / 1.4));
     byId("fit-view").addEventListener("click", () => this.fit());
@@ -184,14 +193,16 @@ export class Workbench {
     const [link, arrow] = [least(this.link), least(this.arrow)];
     const mostFalse = Number(this.mostFalse?.value ?? 100) / 100;
     const coefficient = Number(this.coefficient?.value ?? 0);
-    this.shown = this.graph.report.edges.map(
-      (edge) =>
-        (edge.link ?? 1) >= link &&
+    this.shown = this.graph.report.edges.map((edge) => {
+      const sure = shares(edge, this.by());
+      return (
+        (sure?.link ?? 1) >= link &&
         // An edge without direction has no arrow to doubt.
-        (edge.type === "---" || (edge.arrow ?? 1) >= arrow) &&
+        (edge.type === "---" || (sure?.arrow ?? 1) >= arrow) &&
         (edge.false_rate ?? 0) <= mostFalse &&
-        Math.abs(edge.standardized ?? Infinity) >= coefficient,
-    );
+        Math.abs(edge.standardized ?? Infinity) >= coefficient
+      );
+    });
     for (const slider of [this.link, this.arrow, this.mostFalse]) {
       if (slider) byId(`${slider.id}-value`).textContent = `${slider.value} %`;
     }

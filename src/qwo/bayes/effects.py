@@ -7,9 +7,8 @@ the sum over directed paths of the products of coefficients: exactly zero where 
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -96,98 +95,82 @@ class EffectPosterior:
         )
 
 
+Slopes = list[tuple[int, FloatArray]]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class CoefficientDraws:
     """The coefficients of standardised data: a draw for each DAG, the same for every question.
 
-    Parameters
+    Attributes
     ----------
     masks : ndarray of uint32, draws × n
         The parents of each variable, as bits over its candidates.
     candidates, core : list of lists
         For each variable its candidate parents, and the parents that are in every draw.
+    paths : ndarray, n×n
+        The share of the DAGs with a directed path from i to j.
     score : FamilyScore
         The score whose posterior the coefficients have.
     seed : int
         Where the draws of each variable begin.
     """
 
-    def __init__(
-        self, masks: Masks, candidates: Lists, core: Lists, score: FamilyScore, seed: int
-    ) -> None:
-        self._masks, self._score, self._seed = masks, score, seed
-        self._candidates, self._core = candidates, core
-        self._slopes: dict[int, FloatArray] = {}
+    masks: Masks
+    candidates: Lists
+    core: Lists
+    paths: FloatArray
+    score: FamilyScore
+    seed: int
+    _slopes: dict[int, Slopes] = field(default_factory=dict, init=False)
 
-    def slopes(self, v: int) -> FloatArray:
-        """The coefficients of v's candidates, then of its core parents: parents × draws."""
+    def slopes(self, v: int) -> Slopes:
+        """The parents that v has in some DAG, and the coefficient of each in every DAG."""
         if v not in self._slopes:
-            self._slopes[v] = self._draw(v, np.random.default_rng([self._seed, v]))
+            self._slopes[v] = self._draw(v, np.random.default_rng([self.seed, v]))
         return self._slopes[v]
 
-    def _draw(self, v: int, rng: np.random.Generator) -> FloatArray:
-        candidates, core = self._candidates[v], self._core[v]
-        slopes = np.zeros((len(candidates) + len(core), len(self._masks)))
-        always = list(range(len(candidates), len(slopes)))
-        families, which = np.unique(self._masks[:, v], return_inverse=True)
+    def _draw(self, v: int, rng: np.random.Generator) -> Slopes:
+        n_candidates = len(self.candidates[v])
+        listed = self.candidates[v] + self.core[v]
+        slopes = np.zeros((len(listed), len(self.masks)))
+        families, which = np.unique(self.masks[:, v], return_inverse=True)
         for k, mask in enumerate(families.tolist()):
-            rows = [b for b in range(len(candidates)) if mask >> b & 1] + always
+            rows = [b for b in range(len(listed)) if b >= n_candidates or mask >> b & 1]
             draws = np.flatnonzero(which == k)
             if rows:
-                parents = [(candidates + core)[row] for row in rows]
-                family = _Regression.of(self._score, v, parents)
-                slopes[np.ix_(rows, draws)] = family.draw(rng, len(draws))
-        return slopes
+                family = _Regression.of(self.score, v, [listed[b] for b in rows])
+                slopes[np.array(rows)[:, None], draws] = family.draw(rng, len(draws))
+        return [(u, row) for u, row in zip(listed, slopes, strict=True) if row.any()]
 
     def effects(
-        self, cause: int, wanted: Collection[int], held: Collection[int] = ()
+        self, cause: int, wanted: Sequence[int], held: Collection[int] = ()
     ) -> dict[int, FloatArray]:
         """The total effect of the cause on each variable wanted, in every DAG.
 
         What is held stays where it is, whatever the cause does: paths through it do not count.
         """
-        parents = {v: self._candidates[v] + self._core[v] for v in range(self._masks.shape[1])}
-        between = _between(parents, cause, wanted, held)
-        zero = np.zeros(len(self._masks))
+        zero = np.zeros(len(self.masks))
+        between = self._between(cause, wanted, held)
         reached = dict.fromkeys([*between, *wanted], zero) | {cause: zero + 1}
         changed = True
         # DAGs have orders of their own: variables are gone through until none changes any more.
         while changed:
             changed = False
             for v in between:
-                slopes = self.slopes(v)
-                places = [(k, u) for k, u in enumerate(parents[v]) if u in reached]
-                effect = np.sum([slopes[k] * reached[u] for k, u in places], axis=0)
+                terms = [slope * reached[u] for u, slope in self.slopes(v) if u in reached]
+                effect = np.sum(terms, axis=0) if terms else zero
                 if not np.array_equal(effect, reached[v]):
                     reached[v], changed = effect, True
         return {v: reached[v] for v in wanted}
 
-
-def _between(
-    parents: dict[int, list[int]], cause: int, wanted: Collection[int], held: Collection[int]
-) -> list[int]:
-    """What may lie on a path from the cause to what is wanted, ends of paths among them."""
-    children: dict[int, list[int]] = {v: [] for v in parents}
-    for v, listed in parents.items():
-        for u in listed:
-            children[u].append(v)
-    closed = {cause, *held}
-    later = _reached(children, [cause], closed)
-    earlier = _reached(parents, wanted, closed)
-    return [v for v in later if v in earlier]
-
-
-def _reached(
-    steps: dict[int, list[int]], starts: Collection[int], closed: Collection[int]
-) -> dict[int, None]:
-    """What can be reached, nearest first, without setting foot on what is closed; starts too."""
-    seen = dict.fromkeys(v for v in starts if v not in closed)
-    queue = deque(starts)
-    while queue:
-        for v in steps[queue.popleft()]:
-            if v not in seen and v not in closed:
-                seen[v] = None
-                queue.append(v)
-    return seen
+    def _between(self, cause: int, wanted: Sequence[int], held: Collection[int]) -> list[int]:
+        """What lies on a path from the cause to what is wanted in some DAG; causes mostly first."""
+        on_the_way = (self.paths[cause] > 0) & (self.paths[:, wanted] > 0).any(axis=1)
+        on_the_way[wanted] = self.paths[cause, wanted] > 0
+        by_ancestors = np.argsort(self.paths.sum(axis=0), kind="stable")
+        closed = {cause, *held}
+        return [v for v in by_ancestors.tolist() if on_the_way[v] and v not in closed]
 
 
 @dataclass(frozen=True, eq=False)

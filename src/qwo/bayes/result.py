@@ -282,8 +282,14 @@ class Posterior:
 
     @cached_property
     def _coefficients(self) -> CoefficientDraws:
-        seed = self.params["random_state"]
-        return CoefficientDraws(self._all_masks, self.candidates, self.core, self._score, seed)
+        return CoefficientDraws(
+            masks=self._all_masks,
+            candidates=self.candidates,
+            core=self.core,
+            paths=self.path_probabilities,
+            score=self._score,
+            seed=self.params["random_state"],
+        )
 
     def to_records(self, threshold: float = 0.01) -> tuple[PairProbability, ...]:
         """The pairs that are linked with at least this probability, the surest first."""

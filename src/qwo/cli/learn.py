@@ -20,6 +20,7 @@ from qwo.cli.wording import worded
 from qwo.errors import ArgumentError, InputError
 
 if TYPE_CHECKING:
+    from qwo.bayes import Posterior
     from qwo.cli.results import Learnt
     from qwo.discovery import Discovery
     from qwo.graph import Knowledge
@@ -48,6 +49,15 @@ def learn(
             rich_help_panel="Search",
         ),
     ] = 0,
+    posterior: Annotated[
+        bool,
+        typer.Option(
+            "--posterior",
+            metavar="",
+            help="Draw graphs by their probability: how probable each edge is, and its effect.",
+            rich_help_panel="Search",
+        ),
+    ] = False,
     resampling: Annotated[
         Literal["halves", "subsamples", "replacement"],
         typer.Option(
@@ -72,6 +82,7 @@ def learn(
 
     [b]qwo learn cells.csv[/b]                               edges, to standard output
     [b]qwo learn cells.csv -o result -t log -b 200[/b]       report, bootstrap
+    [b]qwo learn cells.csv -o result --posterior[/b]         report, probabilities
     [b]qwo learn cells.csv --drop id,notes --missing em[/b]  cure the data
     [b]qwo learn cells.csv --tiers 'age,sex > dose > outcome'[/b]
     [b]qwo learn lead.csv --samples 250[/b]                  a covariance matrix
@@ -105,6 +116,10 @@ def learn(
             supports, failed = _supports(
                 data, knowledge, search, console, found=found, resamples=resamples
             )
+            draws = None
+            if posterior and finished and found.status != "interrupted":
+                draws = _posterior(data, knowledge, search, console)
+                failed = failed or draws is None
         learnt = Learnt(
             data=data,
             knowledge=knowledge,
@@ -112,6 +127,7 @@ def learn(
             model=model,
             n_resamples=0 if failed else resamples.number,
             bootstrap=supports,
+            posterior=draws,
             warnings=warnings,
             cut_short=not finished,
         )
@@ -213,6 +229,29 @@ def _supports(
         warn(f"no bootstrap: {worded(error)}")
         return None, True
     return supports, False
+
+
+def _posterior(
+    data: DataRead, knowledge: Knowledge | None, options: SearchFlags, console: Console
+) -> Posterior | None:
+    """How probable each edge is; None where that cannot be said."""
+    from qwo.bayes.posterior import posterior
+
+    arguments = options.arguments()
+    try:
+        logger.info("the draws begin")
+        found = posterior(
+            data.moments,
+            knowledge=knowledge,
+            time_limit=arguments["time_limit"],
+            random_state=arguments["random_state"],
+            progress=console.shows_progress,
+        )
+    except InputError as error:
+        warn(f"no posterior: {worded(error)}")
+        return None
+    logger.info("posterior: %r", found)
+    return found
 
 
 def _model(data: DataRead, found: Discovery) -> tuple[LinearSem | None, bool]:

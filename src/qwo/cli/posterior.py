@@ -182,11 +182,9 @@ def _write(
     document: dict[str, object],
 ) -> None:
     """Write everything into an empty folder, the record of it last."""
-    from qwo.bayes import PairProbability
     from qwo.graph import write_graph
 
-    found.save(folder / "posterior.npz")
-    write_csv(folder / "probabilities.csv", PairProbability._fields, found.to_records())
+    write_probabilities(folder, found, effects)
     for name, matrix in (
         ("edge_probabilities", found.edge_probabilities),
         ("path_probabilities", found.path_probabilities),
@@ -196,9 +194,6 @@ def _write(
     for name, graph in (("cpdag", found.least_shd_graph), ("dag", found.median_graph)):
         for form, suffix in (("json", "json"), ("adjacency", "csv"), ("dot", "dot")):
             write_graph(graph, folder / f"{name}.{suffix}", form)
-    if effects:
-        tables = [effect.to_dict() for effect in effects]
-        write_csv(folder / "effects.csv", list(tables[0]), [list(row.values()) for row in tables])
     text = "\n".join([found.summary(), *map(repr, effects)])
     write_whole(folder / "summary.txt", text + "\n")
     record = {
@@ -208,3 +203,14 @@ def _write(
         "files": [*written_files(folder), RECORD],
     }
     write_whole(folder / RECORD, to_json(record) + "\n")
+
+
+def write_probabilities(folder: Path, found: Posterior, effects: list[EffectPosterior]) -> None:
+    """Write the draws, the table of pairs, and effects if there are any."""
+    from qwo.bayes import PairProbability
+
+    found.save(folder / "posterior.npz")
+    write_csv(folder / "probabilities.csv", PairProbability._fields, found.to_records())
+    if effects:
+        tables = [effect.to_dict() for effect in effects]
+        write_csv(folder / "effects.csv", list(tables[0]), [list(row.values()) for row in tables])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,6 +14,7 @@ from qwo.cli.failures import ExitCode, command_line, held_interrupts
 from qwo.cli.folder import COUNTS, RECORD, more_files, whole_folder, write_csv, written_files
 from qwo.cli.graphs import write_graphs
 from qwo.cli.options import REPORT, OutputOptions, SearchFlags
+from qwo.cli.posterior import write_probabilities
 from qwo.cli.reading import DataRead
 from qwo.cli.wording import table, worded, wrapped_list
 from qwo.errors import InputError
@@ -23,10 +24,12 @@ from qwo.text import about, count
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from qwo.bayes import EffectPosterior, Posterior
     from qwo.cli.learn import Resamples
     from qwo.discovery import Discovery
     from qwo.graph import CausalGraph, Knowledge
     from qwo.resample import Bootstrap, PairSupport
+    from qwo.resample.support import Supports
     from qwo.sem import LinearSem
 
 
@@ -48,6 +51,8 @@ class Learnt:
         How many were asked for.
     bootstrap : Bootstrap or None
         None also where Ctrl-C came first.
+    posterior : Posterior or None
+        None also where there can be none.
     warnings : list of str
         What was warned of on the way.
     cut_short : bool
@@ -60,19 +65,30 @@ class Learnt:
     model: LinearSem | None
     n_resamples: int
     bootstrap: Bootstrap | None
+    posterior: Posterior | None
     warnings: list[str]
     cut_short: bool = False
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C cut the search or the bootstrap short."""
-        return self.cut_short or "interrupted" in (self.found.status, self._bootstrap_status)
+        """Whether Ctrl-C cut the search, the bootstrap or the draws short."""
+        drawn = "" if self.posterior is None else self.posterior.status
+        return self.cut_short or "interrupted" in (self.found.status, self._bootstrap_status, drawn)
 
     @property
     def _bootstrap_status(self) -> str:
         if self.bootstrap is not None:
             return self.bootstrap.status
         return "interrupted" if self.n_resamples else "not asked for"
+
+    @cached_property
+    def effects(self) -> list[EffectPosterior]:
+        """The effects along the edges and likely paths; nothing without a posterior."""
+        from qwo.report.data import likely_effects
+
+        if self.posterior is None:
+            return []
+        return likely_effects(self.posterior, self.found.dag, self.found.cpdag)
 
     def cpdag(self) -> CausalGraph:
         """The equivalence class, with names."""
@@ -87,10 +103,14 @@ class Learnt:
         return CausalGraph.from_matrix(self.found.dag, self.found.names, kind="dag")
 
     def edge_list(self, most: int | None = None) -> str:
-        """One edge a line, with its support if there was a bootstrap."""
+        """One edge a line, with its support if there was a bootstrap, and its probability."""
         edges = self.found.edges[:most]
-        supports = self._supports()
-        rows = [[*edge, _support_text(supports[edge])] if supports else [*edge] for edge in edges]
+        beside = [
+            [_support_text(pair, form) for pair in self._pairs(judge)]
+            for form, judge in (("{}", self.bootstrap), ("P({})", self._probabilities))
+            if judge is not None
+        ]
+        rows = [[*edge, *(texts[k] for texts in beside)] for k, edge in enumerate(edges)]
         hidden = len(self.found.edges) - len(rows)
         shown = table(rows)
         return f"{shown}\n… {count(hidden, 'more edge')}" if hidden else shown
@@ -167,31 +187,43 @@ class Learnt:
             else [edge._asdict() for edge in self.model.edges],
             "fit": None if self.model is None else asdict(self.model.fit),
             "bootstrap": None if self.bootstrap is None else self.bootstrap.to_dict(),
+            "posterior": None
+            if self.posterior is None
+            else {
+                **self.posterior.to_dict(),
+                "effects": [effect.to_dict() for effect in self.effects],
+            },
             "trace": found.trace,
             "params": found.params,
             "versions": found.versions,
         }
 
-    def _supports(self) -> dict[tuple[str, str, str], PairSupport]:
-        """The supports of the edges found; nothing without a bootstrap."""
+    @property
+    def _probabilities(self) -> Supports | None:
+        from qwo.report.data import posterior_shares
+
+        return None if self.posterior is None else posterior_shares(self.posterior)
+
+    def _pairs(self, judge: Supports | None) -> list[PairSupport]:
+        """How sure each edge found is; nothing if nobody can tell."""
         import numpy as np
 
         from qwo.resample.support import pair_supports
 
-        if self.bootstrap is None:
-            return {}
+        if judge is None:
+            return []
         place = {name: k for k, name in enumerate(self.found.names)}
         ends = np.array([(place[a], place[b]) for a, _, b in self.found.edges], dtype=np.intp)
-        pairs = pair_supports(self.bootstrap, self.found.cpdag, *ends.reshape(-1, 2).T)
-        return dict(zip(self.found.edges, pairs, strict=True))
+        return pair_supports(judge, self.found.cpdag, *ends.reshape(-1, 2).T)
 
     def _support_notes(self) -> Iterator[str]:
-        supports = list(self._supports().values())
-        weak = sorted((pair.link, pair.edge) for pair in supports if pair.link < WEAK_SUPPORT)
-        if weak:
-            links = [f"{edge} ({100 * link:.0f} %)" for link, edge in weak]
-            yield f"links found again in fewer than half of the resamples: {wrapped_list(links, 6)}"
-        tosses = [pair for pair in supports if pair.coin_toss]
+        supports, likely = self._pairs(self.bootstrap), self._pairs(self._probabilities)
+        again, probable = _weak_links(supports), _weak_links(likely)
+        if again:
+            yield f"links found again in fewer than half of the resamples: {again}"
+        if probable:
+            yield f"links that are less probable than not: {probable}"
+        tosses = [pair for pair in supports or likely if pair.coin_toss]
         if tosses:
             arrows = [
                 f"{pair.first} --> {pair.second} (arrow {100 * pair.arrow:.0f} %, reverse "
@@ -201,11 +233,17 @@ class Learnt:
             yield f"arrows little surer than a coin toss (?): {wrapped_list(arrows, 6)}"
 
 
-def _support_text(pair: PairSupport) -> str:
-    """Such as ``link 100 %, arrow 46 % ?``."""
+def _weak_links(pairs: list[PairSupport]) -> str:
+    weak = sorted((pair.link, pair.edge) for pair in pairs if pair.link < WEAK_SUPPORT)
+    return wrapped_list([f"{edge} ({100 * link:.0f} %)" for link, edge in weak], 6) if weak else ""
+
+
+def _support_text(pair: PairSupport, form: str) -> str:
+    """Such as ``link 100 %, arrow 46 % ?``, or the same with what is said of each in a form."""
     mark = "arrow" if pair.reference == "-->" else "undirected"
     share = 100 * getattr(pair, mark)
-    return f"link {100 * pair.link:3.0f} %, {mark} {share:.0f} %{' ?' * pair.coin_toss}"
+    link = f"{form.format('link')} {100 * pair.link:3.0f} %"
+    return f"{link}, {form.format(mark)} {share:.0f} %{' ?' * pair.coin_toss}"
 
 
 def find_supports(
@@ -321,6 +359,8 @@ def _write_tables(folder: Path, learnt: Learnt) -> None:
     if learnt.bootstrap is not None:
         learnt.bootstrap.save(folder / COUNTS)
         _write_supports(folder, learnt)
+    if learnt.posterior is not None:
+        write_probabilities(folder, learnt.posterior, learnt.effects)
 
 
 def _write_record(folder: Path, learnt: Learnt, files: list[str]) -> None:
@@ -341,6 +381,7 @@ def _write_report(folder: Path, learnt: Learnt, *, figures: bool) -> None:
         audit=learnt.data.audit,
         model=learnt.model,
         bootstrap=learnt.bootstrap,
+        posterior=learnt.posterior,
         command=command_line(),
         title=f"Causal graph of {Path(learnt.data.source).name}",
         data_summary=learnt.data.summary(),

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from qwo.bayes import EffectPosterior, Posterior
 from qwo.discovery import Discovery
 from qwo.discovery.price import price_range
 from qwo.errors import ArgumentError
@@ -18,10 +19,10 @@ from qwo.graph.dag import adjacency_lists
 from qwo.graph.marks import ARROW, LINE
 from qwo.moments.findings import Audit, Finding
 from qwo.report.picture import Drawing, draw
-from qwo.resample.support import Supports, coin_tosses, pair_supports, ranked_pairs
+from qwo.resample.support import Shares, Supports, coin_tosses, pair_supports, ranked_pairs
 from qwo.sem import LinearSem
 from qwo.text import plain
-from qwo.types import Indices, Mask
+from qwo.types import Adjacency, Indices, Mask
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +36,7 @@ class Contents:
     model : LinearSem or None
         Fitted to ``discovery.dag``.
     bootstrap : Supports or None
+    posterior : Posterior or None
     truth : object or None
         The true graph, as anything that `as_graph` takes.
     command : str or None
@@ -48,6 +50,7 @@ class Contents:
     audit: Audit | None = None
     model: LinearSem | None = None
     bootstrap: Supports | None = None
+    posterior: Posterior | None = None
     truth: object | None = None
     command: str | None = None
     title: str | None = None
@@ -55,7 +58,8 @@ class Contents:
 
     def __post_init__(self) -> None:
         names = tuple(self.discovery.names)
-        for what, part in (("model", self.model), ("bootstrap", self.bootstrap)):
+        parts = {"model": self.model, "bootstrap": self.bootstrap, "posterior": self.posterior}
+        for what, part in parts.items():
             if part is not None and tuple(part.names) != names:
                 raise ArgumentError(
                     f"the variables of the {what} are not those of the discovery, in the same "
@@ -78,10 +82,47 @@ class Contents:
         """For each edge whether the equivalence class determines its direction."""
         return np.asarray(self.discovery.cpdag[self.ends] == 1)
 
+    @cached_property
+    def probabilities(self) -> Shares | None:
+        """What the posterior says of classes of graphs, as a bootstrap says it of resamples."""
+        return None if self.posterior is None else posterior_shares(self.posterior)
+
 
 MOST_PAIRS = 2000
 """Pairs of variables in the table of supports; those found most often are kept."""
 
+LEAST_LINK = 0.01
+"""Probability of a link from which on a pair is in the table."""
+
+MOST_EFFECTS = 500
+LIKELY_PATH = 0.5
+"""Effects in the table, and the probability of a path from which on they are there."""
+
+
+def posterior_shares(found: Posterior) -> Shares:
+    """The probabilities that the class of the graph has a link, and an arrow."""
+    return Shares(found.names, found.n_draws, found.link_probabilities, found.arrow_probabilities)
+
+
+def likely_effects(found: Posterior, dag: Adjacency, cpdag: Adjacency) -> list[EffectPosterior]:
+    """The effects along the edges of a graph and of pairs with a likely path, likeliest first.
+
+    An edge without direction has effects both ways.
+    """
+    paths = found.path_probabilities
+    edges = (dag == 1) | (cpdag == 2)
+    wanted = edges | (paths > LIKELY_PATH)
+    np.fill_diagonal(wanted, val=False)
+    causes, targets = np.nonzero(wanted)
+    first = np.lexsort((-paths[causes, targets], ~edges[causes, targets]))[:MOST_EFFECTS]
+    chosen: dict[int, list[int]] = {}
+    for k in first.tolist():
+        chosen.setdefault(int(causes[k]), []).append(int(targets[k]))
+    effects = [effect for x, ys in chosen.items() for effect in found.effects(x, ys)]
+    return sorted(effects, key=lambda effect: -effect.probability)
+
+
+_POSTERIOR_FACTS = ("n_draws", "n_chains", "status", "seconds", "rhat_99", "largest_outside")
 _ESTIMATES = ("coefficient", "standard_error", "t", "p_value", "standardized")
 
 
@@ -113,7 +154,33 @@ def edge_records(contents: Contents) -> list[dict[str, Any]]:
         supports = pair_supports(contents.bootstrap, contents.discovery.cpdag, tails, heads)
         for record, pair in zip(records, supports, strict=True):
             record.update(pair.shares, coin_toss=pair.coin_toss)
+    if contents.probabilities is not None:
+        likely = pair_supports(contents.probabilities, contents.discovery.cpdag, tails, heads)
+        for record, pair in zip(records, likely, strict=True):
+            record.update({f"p_{name}": share for name, share in pair.shares.items()})
+            record.setdefault("coin_toss", pair.coin_toss)
     return records
+
+
+def posterior_record(contents: Contents) -> dict[str, Any] | None:
+    """The pairs whose link is not all but impossible, effects, and how the chains did."""
+    found, shares = contents.posterior, contents.probabilities
+    if found is None or shares is None:
+        return None
+    discovery, links = contents.discovery, shares.link_support
+    wanted = (links >= LEAST_LINK) | (discovery.cpdag != 0) | (discovery.cpdag.T != 0)
+    first, second = ranked_pairs(links, discovery.cpdag, wanted)
+    pairs = pair_supports(shares, discovery.cpdag, first[:MOST_PAIRS], second[:MOST_PAIRS])
+    tosses = coin_tosses(shares.arrow_support) & (discovery.cpdag == 1)
+    effects = likely_effects(found, discovery.dag, discovery.cpdag)
+    facts = found.to_dict()
+    return {
+        **{name: facts[name] for name in _POSTERIOR_FACTS},
+        "n_coin_tosses": int(tosses.sum()),
+        "n_pairs": len(first),
+        "pairs": [pair._asdict() for pair in pairs],
+        "effects": [effect.to_dict() for effect in effects],
+    }
 
 
 def bootstrap_record(contents: Contents) -> dict[str, Any] | None:
@@ -146,6 +213,7 @@ def report_data(
     audit: Audit | None = None,
     model: LinearSem | None = None,
     bootstrap: Supports | None = None,
+    posterior: Posterior | None = None,
     truth: object | None = None,
     command: str | None = None,
     title: str | None = None,
@@ -156,7 +224,9 @@ def report_data(
     The parameters are those of `write_report`. Sections that were not given are None; numbers that
     are not finite are None as well.
     """
-    contents = Contents(discovery, audit, model, bootstrap, truth, command, title, data_summary)
+    contents = Contents(
+        discovery, audit, model, bootstrap, posterior, truth, command, title, data_summary
+    )
     return contents_data(contents, draw(discovery.names, discovery.dag))
 
 
@@ -179,6 +249,7 @@ def contents_data(contents: Contents, drawing: Drawing) -> dict[str, Any]:
             "layout": _layout(drawing),
             "fit": None if contents.model is None else asdict(contents.model.fit),
             "bootstrap": bootstrap_record(contents),
+            "posterior": posterior_record(contents),
             "price": _price(discovery),
             "comparison": _comparison(contents),
             "trace": _thinned(discovery.trace),

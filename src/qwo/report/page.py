@@ -14,6 +14,7 @@ import jinja2
 from markupsafe import Markup
 
 from qwo import text
+from qwo.bayes import Posterior
 from qwo.discovery import Discovery
 from qwo.files import write_whole
 from qwo.moments.findings import Audit
@@ -54,6 +55,7 @@ def write_report(
     audit: Audit | None = None,
     model: LinearSem | None = None,
     bootstrap: Supports | None = None,
+    posterior: Posterior | None = None,
     truth: object | None = None,
     command: str | None = None,
     title: str | None = None,
@@ -75,6 +77,8 @@ def write_report(
         ``qwo.fit_sem(data, discovery.dag)``: coefficients, standard errors and fit.
     bootstrap : Bootstrap, optional
         How often resamples found each edge: what `qwo.bootstrap` returned.
+    posterior : Posterior, optional
+        How probable each edge is, and effects: what `qwo.posterior` returned.
     truth : object, optional
         The true graph, if it is known, as anything that `qwo.graph.as_graph` takes.
     command : str, optional
@@ -94,7 +98,9 @@ def write_report(
     Path
         The file written.
     """
-    contents = Contents(discovery, audit, model, bootstrap, truth, command, title, data_summary)
+    contents = Contents(
+        discovery, audit, model, bootstrap, posterior, truth, command, title, data_summary
+    )
     html = _render(contents, figures=figures, interactive=interactive)
     # Half a surrogate pair, which no file can hold, is shown as a question mark.
     write_whole(path, html.encode("utf-8", "replace"))
@@ -115,6 +121,8 @@ def _render(contents: Contents, *, figures: bool, interactive: bool) -> str:
                 "edges": tables.edges_table(data),
                 "variables": tables.variables_table(data),
                 "supports": tables.support_table(data),
+                "probabilities": tables.probability_table(data),
+                "effects": tables.effect_table(data),
             },
             picture=picture(drawing, data),
             chart=trace_chart(data),

@@ -64,6 +64,11 @@ _ENDS = [
     Column("Edge", "type", "mark", help=_MARK_HELP),
     Column("To", "target", "name"),
 ]
+_PAIR = [
+    Column("From", "first", "name"),
+    Column("In the graph", "reference", "mark", help=_MARK_HELP),
+    Column("To", "second", "name"),
+]
 _ESTIMATES = [
     Column("Coefficient", "coefficient", help="in the units of the data"),
     Column("Std. error", "standard_error"),
@@ -85,6 +90,31 @@ _SUPPORTS = [
     Column("Reverse", "reverse", write=wording.percent, help="that direct it the other way"),
     Column("Undirected", "undirected", write=wording.percent, help="that leave it undirected"),
 ]
+_PROBABILITIES = [
+    Column("Link", "link", write=wording.percent, help="probability of an edge between the two"),
+    Column("Arrow", "arrow", write=wording.percent, help="that the data direct it as written"),
+    Column("Reverse", "reverse", write=wording.percent, help="that they direct it the other way"),
+    Column(
+        "Undirected",
+        "undirected",
+        write=wording.percent,
+        help="that they cannot tell the direction",
+    ),
+]
+_SURE = [
+    Column("P(link)", "p_link", write=wording.percent, help="probability of an edge"),
+    Column("P(arrow)", "p_arrow", write=wording.percent, help="that the data direct it so"),
+]
+_EFFECTS = [
+    Column("Cause", "cause", "name"),
+    Column("Effect", "effect", "name"),
+    Column("Any effect", "probability", write=wording.percent, help="probability of a path"),
+    Column("Above zero", "probability_positive", write=wording.percent),
+    Column("Below zero", "probability_negative", write=wording.percent),
+    Column("Median", "median", help="in the units of the data, graphs without a path included"),
+    Column("5 %", "low", help="lower end of the 90 % interval"),
+    Column("95 %", "high", help="upper end of the 90 % interval"),
+]
 _VARIABLES = [
     Column("Variable", "name", "name"),
     Column("Place", "place", write=str, help="in the causal order found"),
@@ -102,6 +132,8 @@ _EQUATIONS = [
 def edges_table(data: dict[str, Any]) -> Table:
     """One row for each edge."""
     columns = list(_ENDS)
+    if data["posterior"] is not None:
+        columns += _SURE
     if data["price"] is not None:
         columns += _EVIDENCE
     if data["fit"] is not None:
@@ -121,13 +153,24 @@ def support_table(data: dict[str, Any]) -> Table | None:
     """One row for each pair that a resample joined."""
     if data["bootstrap"] is None:
         return None
-    ends = [
-        Column("From", "first", "name"),
-        Column("In the graph", "reference", "mark", help=_MARK_HELP),
-        Column("To", "second", "name"),
-    ]
     pairs = data["bootstrap"]["pairs"]
-    return _table("supports", "Pairs that resamples joined", [*ends, *_SUPPORTS], pairs)
+    return _table("supports", "Pairs that resamples joined", [*_PAIR, *_SUPPORTS], pairs)
+
+
+def probability_table(data: dict[str, Any]) -> Table | None:
+    """One row for each pair that may be linked."""
+    if data["posterior"] is None:
+        return None
+    pairs = data["posterior"]["pairs"]
+    return _table("probabilities", "How probable each edge is", [*_PAIR, *_PROBABILITIES], pairs)
+
+
+def effect_table(data: dict[str, Any]) -> Table | None:
+    """One row for each effect that was asked for."""
+    if data["posterior"] is None:
+        return None
+    effects = data["posterior"]["effects"]
+    return _table("effects", "Total effects, the graph being unsure", _EFFECTS, effects)
 
 
 def _table(

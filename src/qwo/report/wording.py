@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from qwo.bayes.chains import AGREED
 from qwo.text import NONE, count
 
 LONG_TEXT = 24
@@ -123,15 +124,38 @@ def _support_notes(data: dict[str, Any]) -> list[Note]:
     result = []
     tosses = [edge for edge in data["edges"] if edge.get("coin_toss")]
     if tosses:
+        why = (
+            "half of the resamples or fewer have the same arrow, or more than half as many the "
+            "reverse"
+            if data["bootstrap"] is not None
+            else "each has a probability of a half or less, or less than twice that of its reverse"
+        )
         text = (
             f"{len(tosses):,} of {count(data['summary']['n_directed'], 'arrow')} "
             f"{'is' if len(tosses) == 1 else 'are'} little surer than a coin toss (marked →?, with "
-            "a hollow head): half of the resamples or fewer have the same arrow, or more than half "
-            "as many the reverse."
+            f"a hollow head): {why}."
         )
         result.append(Note("warning", text, "edges"))
     weak = sum(edge.get("link", 1.0) < 0.5 for edge in data["edges"])
     if weak:
         text = f"{count(weak, 'link')} came back in fewer than half of the resamples."
         result.append(Note("warning", text, "stability"))
+    return result + _posterior_notes(data)
+
+
+def _posterior_notes(data: dict[str, Any]) -> list[Note]:
+    posterior, result = data["posterior"], []
+    if posterior is None:
+        return []
+    weak = sum(edge["p_link"] < 0.5 for edge in data["edges"])
+    if weak:
+        text = f"{count(weak, 'link')} of the graph {'is' if weak == 1 else 'are'} less probable "
+        result.append(Note("warning", f"{text}than not.", "posterior"))
+    if posterior["rhat_99"] > AGREED:
+        text = f"The chains of the posterior disagree (R̂ {posterior['rhat_99']:.2f}): "
+        result.append(Note("warning", f"{text}its probabilities may be off.", "posterior"))
+    missing = sum(pair["link"] > 0.5 and not pair["reference"] for pair in posterior["pairs"])
+    if missing:
+        text = f"{count(missing, 'link')} that the graph lacks {'is' if missing == 1 else 'are'} "
+        result.append(Note("info", f"{text}more probable than not.", "posterior"))
     return result

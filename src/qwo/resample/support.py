@@ -10,6 +10,7 @@ reverse. Any other arrow of a graph is little surer than a coin toss, however su
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -41,6 +42,16 @@ class Supports(Protocol):
     @property
     def arrow_support(self) -> FloatArray:
         """The share of resamples whose CPDAG has i → j."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """Supports from wherever: probabilities of classes of graphs are some as well."""
+
+    names: tuple[str, ...]
+    n_counted: int
+    link_support: FloatArray
+    arrow_support: FloatArray
 
 
 def coin_tosses(arrows: FloatArray) -> Mask:
