@@ -300,7 +300,7 @@ def test_the_sliders_go_by_probabilities_or_by_resamples(
         expected = {e for e, edge in enumerate(edges) if edge[key] >= 0.7}
         assert 0 < len(expected) < len(edges)
         assert report.ids("edge[id]") - report.ids("edge.absent") == expected
-    report.press("#edges tbody tr button")
+    report.press("[data-edge='0']")
     assert "90 % interval" in report.details()
     header = report.download("csv").decode().splitlines()[0]
     assert header.endswith("undirected,p_link,p_arrow,p_reverse,p_undirected,coin_toss")
