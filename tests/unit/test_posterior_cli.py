@@ -139,7 +139,7 @@ def test_learn_keeps_the_graph_where_there_is_no_posterior(
     file: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: Any, **__: Any) -> None:
-        raise qwo.ArgumentError("nothing to draw")
+        raise qwo.InputError("nothing to draw")
 
     monkeypatch.setattr(import_module("qwo.bayes.posterior"), "posterior", refuse)
     result = learn(file, "--posterior", code=3)
