@@ -141,7 +141,7 @@ def _codes(names: Sequence[str], rows: FloatArray, kinds: Mapping[str, Kind]) ->
         f"{len(coded)} of {len(names)} columns {verb} few different whole numbers: {shown}{more}. "
         "If they are codes of categories without an order, sums and differences of them mean "
         "nothing",
-        _drop(names, columns, "leaves them out"),
+        _drop(names, columns, "leaves it out" if len(columns) == 1 else "leaves them out"),
     )
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from qwo.device import to_host
 from qwo.order.bic import ORACLE_SAMPLES
@@ -83,17 +84,15 @@ def candidate_parents(
     left = min(n_samples, ORACLE_SAMPLES) - n
     threshold = BicRule().threshold(n, left) if left >= 2 else 1.0
     scales = 1.0 / xp.sqrt(xp.diagonal(precision))
-    lists = []
+    lists: list[Indices] = []
     for rows in _batches(n):
         given_all = precision[rows] * scales * scales[rows, None]
         significant = to_host(xp.count_nonzero(given_all**2 > threshold, axis=1)) - 1
         counts = np.maximum(partial, np.minimum(significant, MOST_SIGNIFICANT))
-        for own, near in zip(
-            _largest(given_all, rows, counts, xp),
-            _largest(correlation[rows], rows, np.full(len(counts), marginal), xp),
-            strict=True,
-        ):
-            lists.append(np.union1d(own, near))
+        chosen = np.zeros(given_all.shape, dtype=bool)
+        _mark_largest(chosen, given_all, rows, counts, xp)
+        _mark_largest(chosen, correlation[rows], rows, np.full(len(counts), marginal), xp)
+        lists += [np.flatnonzero(row) for row in chosen]
     return lists
 
 
@@ -101,16 +100,15 @@ def _batches(n: int) -> list[slice]:
     return [slice(first, min(first + ROWS_AT_ONCE, n)) for first in range(0, n, ROWS_AT_ONCE)]
 
 
-def _largest(values: Any, rows: slice, counts: Indices, xp: Any) -> list[Indices]:
-    """For each of some rows the other variables with the largest values by magnitude."""
+def _mark_largest(
+    marks: npt.NDArray[np.bool_], values: Any, rows: slice, counts: Indices, xp: Any
+) -> None:
+    """Mark in each of some rows the other variables with the largest values by magnitude."""
     sizes = xp.abs(values)
     height, n = sizes.shape
     sizes[xp.arange(height), xp.arange(rows.start, rows.stop)] = -1.0
     counts = np.minimum(counts, n - 1)
-    found: list[Indices] = [np.empty(0, np.intp)] * height
     for count in np.unique(counts).tolist():
-        chosen = np.flatnonzero(counts == count)
-        ranked = xp.argpartition(sizes[xp.asarray(chosen)], n - 1 - count, axis=1)
-        for row, own in zip(chosen.tolist(), to_host(ranked[:, n - count :]), strict=True):
-            found[row] = own
-    return found
+        alike = np.flatnonzero(counts == count)
+        ranked = xp.argpartition(sizes[xp.asarray(alike)], n - 1 - count, axis=1)
+        marks[alike[:, None], to_host(ranked[:, n - count :])] = True
