@@ -274,3 +274,14 @@ def test_hostile_names_survive() -> None:
     assert qwo.read_graph("result/cpdag.json").names == tuple(names)
     dropped = run_json("learn", "data.parquet", "--drop", '"a,b"')
     assert dropped["data"]["names"] == names[1:]
+
+
+def test_weak_links_are_told_with_the_size_of_the_resamples() -> None:
+    """Half of the rows show less than all: a weak edge is no contradiction."""
+    rng = np.random.default_rng(3)
+    a, c = rng.normal(size=(2, 60))
+    file = write_table(Path("weak.csv"), [a, 0.35 * a + rng.normal(size=60), c], "abc")
+    common = ("learn", file, "-b", 30, "--seed", 0, "--penalty", 1)
+    told = "links found again in fewer than half of the resamples"
+    assert f"{told}, which have half of the rows each: " in run(*common).stderr
+    assert "half of the rows each" not in run(*common, "--resampling", "replacement").stderr

@@ -220,7 +220,9 @@ class Learnt:
         supports, likely = self._pairs(self.bootstrap), self._pairs(self._probabilities)
         again, probable = _weak_links(supports), _weak_links(likely)
         if again:
-            yield f"links found again in fewer than half of the resamples: {again}"
+            halves = self.bootstrap is not None and self.bootstrap.params["resampling"] == "halves"
+            size = ", which have half of the rows each" if halves else ""
+            yield f"links found again in fewer than half of the resamples{size}: {again}"
         if probable:
             yield f"links that are less probable than not: {probable}"
         tosses = [pair for pair in supports or likely if pair.coin_toss]

@@ -132,7 +132,7 @@ def _price_shows(engine: str | OrderEngine, moments: Moments) -> bool:
         warning = DataWarning(
             f"{moments.n_samples:g} samples are too few to choose the price of an edge, so that it "
             f"is {LEAST:g} log N",
-            cures=(Cure("penalty_discount", LEAST, "says so"),),
+            cures=(Cure("penalty_discount", LEAST, "asks for just that"),),
         )
         warnings.warn(warning, stacklevel=5)
     return enough

@@ -382,7 +382,7 @@ def _small(
     if n_samples < SMALL_SAMPLE:
         text += f"below {SMALL_SAMPLE} hardly any correlation differs from chance"
     else:
-        text += "with so few many edges stay unseen, and some of those found are chance"
+        text += "with so few, many edges stay unseen, and some of those found are chance"
     if not groups:
         return Finding("few-rows", "warning", (), text)
     columns = tuple(names[k] for k in groups[0])
