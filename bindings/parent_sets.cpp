@@ -528,12 +528,13 @@ void bind_parent_sets(nb::module_& m) {
         .def(
             "__init__",
             [](InsertionSearch* self, ParentSets& engine, std::uint64_t seed, bool tucks,
-               bool sweep, double give_up_descent, double give_up_repair, double give_up_tuck,
-               double known, bool settled) {
+               bool sweep, bool nearby, double give_up_descent, double give_up_repair,
+               double give_up_tuck, double known, bool settled) {
                 check_unmarked(engine);
                 SearchOptions options;
                 options.tucks = tucks;
                 options.sweep = sweep;
+                options.nearby = nearby;
                 options.give_up_descent = give_up_descent;
                 options.give_up_repair = give_up_repair;
                 options.give_up_tuck = give_up_tuck;
@@ -541,7 +542,8 @@ void bind_parent_sets(nb::module_& m) {
                 new (self) InsertionSearch(engine, seed, options, settled);
             },
             nb::arg("engine"), nb::arg("seed"), nb::kw_only(), nb::arg("tucks") = true,
-            nb::arg("sweep") = true, nb::arg("give_up_descent") = SearchOptions{}.give_up_descent,
+            nb::arg("sweep") = true, nb::arg("nearby") = false,
+            nb::arg("give_up_descent") = SearchOptions{}.give_up_descent,
             nb::arg("give_up_repair") = SearchOptions{}.give_up_repair,
             nb::arg("give_up_tuck") = SearchOptions{}.give_up_tuck,
             nb::arg("known") = SearchOptions{}.known, nb::arg("settled") = false,

@@ -29,7 +29,7 @@ InsertionSearch::InsertionSearch(ParentSets& engine, std::uint64_t seed, SearchO
                                  bool settled)
     : engine_(engine), random_(seed), options_(options),
       queued_(static_cast<std::size_t>(engine.n()), 0),
-      changed_(static_cast<std::size_t>(engine.n()), settled ? 0 : 1),
+      changed_(static_cast<std::size_t>(engine.n()), settled || options.nearby ? 0 : 1),
       restarted_(static_cast<std::size_t>(engine.n()), 0), best_(engine.cost()),
       noise_(noise_share * engine.problem().penalty) {
     trace_.emplace_back(0.0, best_);
@@ -211,7 +211,9 @@ void InsertionSearch::repair_next() {
 
 void InsertionSearch::step_tucks() {
     if (edges_.empty() && !collect_edges()) {
-        phase_ = restarting_ ? SearchPhase::done : SearchPhase::turns;
+        phase_ = restarting_       ? SearchPhase::done
+                 : options_.nearby ? SearchPhase::sweep
+                                   : SearchPhase::turns;
         return;
     }
     const auto [x, y] = edges_.back();

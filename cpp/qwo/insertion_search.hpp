@@ -53,6 +53,9 @@ struct SearchOptions {
     double give_up_tuck = std::numeric_limits<double>::infinity();
     bool tucks = true; // and turns
     bool sweep = true;
+    // Only the edges of what the descent has touched are tucked, and none turned: for an order that
+    // was an optimum of data much like these.
+    bool nearby = false;
     // The cost of an optimum that is known: whoever comes to it by descent need not tuck or turn.
     double known = std::numeric_limits<double>::quiet_NaN();
     // A restart that ends worse by less than this, in edge penalties, tucks the edges of what it

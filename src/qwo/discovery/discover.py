@@ -33,8 +33,10 @@ from qwo.order.linalg import regressions
 from qwo.order.protocol import OrderEngine
 from qwo.parallel import cluster_client, count_workers
 from qwo.search import Callback, Control, start_order
+from qwo.search.bic_insertion import bic_insertion
 from qwo.search.interrupts import keyboard_heard
 from qwo.search.progress import progress_bar
+from qwo.search.result import Status
 from qwo.types import Adjacency, FloatArray, Indices
 
 
@@ -137,6 +139,40 @@ def discover_as(
         versions=versions(),
         evidence=_evidence(built, dag, moments, resolved, weaker),
     )
+
+
+def learn_nearby(
+    moments: Moments, options: SearchOptions, order: Indices
+) -> tuple[Adjacency, Status]:
+    """The class of the graph that the search finds from an order near the best, and how it ended.
+
+    That is all: no start order, no price and no evidence.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of data much like those that the order is the best of.
+    options : SearchOptions
+        Those that such a search was made with, on the exact BIC, nothing being left open.
+    order : ndarray of int
+        The order that it found.
+    """
+    control = Control(time_limit=options.time_limit)
+    resolved = options.resolved_knowledge(moments.names)
+    with blas_threads_for(moments.n_variables**3 / 2), keyboard_heard(control):
+        dense = dense_algebra(options, moments, seconds=control.remaining)
+        engine = make_engine(options, moments, resolved, order, dense)
+        assert isinstance(engine, BicEngine)
+        outcome = bic_insertion(
+            engine,
+            restarts=options.restarts or 0,
+            nearby=True,
+            control=control,
+            random_state=options.random_state,
+        )
+    dag = engine.dag()
+    cpdag = to_cpdag(dag) if resolved is None else to_mpdag(dag, resolved)
+    return cpdag, "interrupted" if control.interrupted else outcome.status
 
 
 def _start(

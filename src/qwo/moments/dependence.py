@@ -24,6 +24,9 @@ NEGLIGIBLE = 3e-7
 SAFE_PIVOT = 1e-3
 """Relative size below which an entry is passed over in elimination, for the sake of rounding."""
 
+CLEAR = 1e-3
+"""A standard deviation given other columns that shows a column not to be a combination of them."""
+
 SCAN_ENTRIES = 1 << 22
 """Entries of the correlation matrix that are compared at a time."""
 
@@ -164,3 +167,12 @@ def _one_norm(matrix: FloatArray) -> float:
     """‖·‖₁ of a symmetric matrix, without a second matrix of its size."""
     parts = (np.abs(matrix[start : start + 64]) for start in range(0, len(matrix), 64))
     return max(float(part.sum(axis=1).max()) for part in parts)
+
+
+def is_well_conditioned(correlation: FloatArray) -> bool:
+    """Whether each column keeps a share of its variance, far above rounding, given those before.
+
+    Then none is a copy or a combination of others; this takes a tenth of what an audit takes.
+    """
+    factor, failed = lapack.dpotrf(correlation, lower=1, clean=0)
+    return failed == 0 and bool(np.diagonal(factor).min(initial=1.0) > CLEAR)

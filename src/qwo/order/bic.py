@@ -189,12 +189,14 @@ class BicEngine(EngineBase):
         *,
         tucks: bool,
         sweep: bool = True,
+        nearby: bool = False,
         known: float = math.nan,
         settled: bool = False,
     ) -> CompiledSearch:
         """The insertion search of the core on this engine, to be run in slices.
 
-        A descent that leads to an optimum whose cost is known ends there. A settled engine is one
+        Near an optimum only what the descent has touched is tucked. A descent that leads to one
+        whose cost is known ends there. A settled engine is one
         that a search has left: there is nothing to do but restarts.
         """
         return _core.InsertionSearch(
@@ -202,6 +204,7 @@ class BicEngine(EngineBase):
             seed,
             tucks=tucks,
             sweep=sweep,
+            nearby=nearby,
             give_up_tuck=math.inf if self._n <= EVERY_TUCK_BELOW else COSTLY_TUCK,
             known=known,
             settled=settled,

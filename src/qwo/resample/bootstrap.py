@@ -142,9 +142,10 @@ def bootstrap(
         "covariance_estimator": _name(rows.covariance_estimator),
     }
     begun = file.resumed(_nothing_yet(prepared, search, reference, choices))
+    used, order = as_used(search, reference)
     with watched(callback, shown=progress) as watch:
         runner = Runner(
-            problem=Problem(prepared.source, as_used(search, reference), seed),
+            problem=Problem(prepared.source, used, seed, order),
             tally=_tally(begun),
             save=lambda tally: file.save(_result(begun, tally, "incomplete")),
             watch=watch,

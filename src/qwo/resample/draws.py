@@ -36,6 +36,7 @@ from qwo.moments.covariance import (
     split_covariance,
     standardized,
 )
+from qwo.moments.dependence import is_well_conditioned
 from qwo.moments.findings import Audit
 from qwo.moments.partial import BLOCK_ENTRIES, MIN_BLOCK_ROWS
 from qwo.moments.source import estimate_table
@@ -229,6 +230,8 @@ def _check(names: Sequence[str], sample: Sample, distinct: float) -> None:
     A resample with replacement of N rows has the rank of its distinct rows, about 0.63 N: beyond so
     many columns it is as singular as any sample with more columns than rows.
     """
+    if distinct > len(names) and is_well_conditioned(sample.correlation):
+        return
     seen = inspect_correlation(names, replace(sample, n_samples=float(distinct)))
     errors = tuple(finding for finding in seen if finding.severity == "error")
     Audit(errors).raise_errors()

@@ -15,17 +15,12 @@ from qwo.moments.arrays import Table
 from qwo.moments.audit import Missing
 from qwo.moments.source import ReadArguments
 from qwo.options import SearchOptions, is_number, whole_number
+from qwo.types import Indices
 
 Shard = tuple[int, int]
 Resampling = Literal["halves", "subsamples", "replacement"]
 
 MOST_RESAMPLES = 1_000_000
-
-FEW_RESTARTS, FEW_VARIABLES = 5, 50
-"""Restarts of a search that starts from the order found on all data, below so many variables.
-
-From there on supports of links are 0.3 points of a hundred apart at most without restarts; below,
-they were 0.5 apart, and five restarts bring that to 0.1."""
 
 
 class Rows(NamedTuple):
@@ -68,23 +63,22 @@ class Rows(NamedTuple):
         return cls(data, estimator, missing)
 
 
-def as_used(options: SearchOptions, reference: Discovery) -> SearchOptions:
+def as_used(options: SearchOptions, reference: Discovery) -> tuple[SearchOptions, Indices | None]:
     """The options of the replicates; what was left open is as the search on all data filled it in.
 
     On a resample the same would not always be filled in: gamma, for one, depends on whether there
     are more samples than variables. Where neither the start nor the restarts were given, an
-    insertion search starts from the order found on all data, with few restarts or none: the
-    supports are those of searches from scratch up to chance, for a fraction of the time
-    (``python -m benchmarks.calibration --starts``).
+    insertion search on the exact BIC starts from the order found on all data, which is returned
+    too, and stays near it: the supports are those of searches from scratch up to chance, for a
+    fraction of the time (``python -m benchmarks.calibration --starts``).
     """
     params = reference.params
     names = ("search", "engine", "penalty_discount", "alpha", "gamma", "restarts", "objective")
     used = replace(options, **{name: params[name] for name in names})
     left_open = options.start is None and options.restarts is None and options.method is None
-    if left_open and params["search"] == "insertion":
-        restarts = FEW_RESTARTS if reference.n_variables < FEW_VARIABLES else 0
-        return replace(used, start=reference.order.tolist(), restarts=restarts)
-    return used
+    if left_open and params["search"] == "insertion" and params["engine"] == "bic":
+        return replace(used, restarts=0), reference.order
+    return used, None
 
 
 def check_size(n_samples: float, resampling: Any, fraction: Any) -> float:

@@ -16,14 +16,16 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from qwo.discovery.discover import discover_as
+from qwo.discovery.discover import discover_as, learn_nearby
 from qwo.errors import ClusterError, DataWarning, InputError
+from qwo.moments import Moments
 from qwo.options import SearchOptions
 from qwo.parallel import run_many
 from qwo.resample.draws import Source, search_seed
 from qwo.resample.result import BootstrapStatus
 from qwo.resample.tally import Batch, EdgeNumbers, Outcome, Tally
-from qwo.types import Adjacency
+from qwo.search.result import Status
+from qwo.types import Adjacency, Indices
 
 CHECK_EVERY = 100
 """Replicates between two looks at whether the supports have settled."""
@@ -99,11 +101,14 @@ class Problem:
         The search.
     seed : int
         The seed of all replicates, of which each has independent streams.
+    order : ndarray of int, optional
+        The order found on all data, where the search starts from it and stays near.
     """
 
     source: Source
     options: SearchOptions
     seed: int
+    order: Indices | None = None
 
     def replicate(self, number: int) -> tuple[Outcome, Adjacency | str] | None:
         """The outcome of a replicate with its CPDAG, or with the reason why there is none.
@@ -113,15 +118,19 @@ class Problem:
         try:
             moments = self.source.draw(self.seed, number)
             options = replace(self.options, random_state=search_seed(self.seed, number))
-            found = discover_as(moments, options)
+            cpdag, status = self._search(moments, options)
         except InputError as error:
             # The options have passed on all data: it is the resample that does not suit them.
             return Outcome.DEGENERATE, str(error)
-        if found.status == "interrupted":
+        if status == "interrupted":
             return None
-        if found.status == "time limit":
-            return Outcome.TIME_LIMIT, found.cpdag
-        return Outcome.CONVERGED, found.cpdag
+        return Outcome.TIME_LIMIT if status == "time limit" else Outcome.CONVERGED, cpdag
+
+    def _search(self, moments: Moments, options: SearchOptions) -> tuple[Adjacency, Status]:
+        if self.order is not None:
+            return learn_nearby(moments, options, self.order)
+        found = discover_as(moments, options)
+        return found.cpdag, found.status
 
 
 def run_batch(problem: Problem, numbers: Sequence[int]) -> Batch:

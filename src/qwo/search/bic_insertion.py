@@ -78,6 +78,7 @@ def bic_insertion(
     starts: int | None = None,
     tries: int | None = None,
     tucks: bool = True,
+    nearby: bool = False,
     knowledge: ResolvedKnowledge | None = None,
     control: Control | None = None,
     n_jobs: int = 1,
@@ -107,6 +108,9 @@ def bic_insertion(
     tucks : bool
         Whether edges are tucked and turned; without, the search ends at the first order that no
         insertion improves.
+    nearby : bool
+        The order is the best of data much like these: only edges of what insertions change are
+        tucked, none turned, and there are no further starts.
     knowledge : ResolvedKnowledge, optional
         That of the engine if not given; orders that it forbids are never visited.
     control : Control, optional
@@ -130,8 +134,10 @@ def bic_insertion(
         )
     rng = np.random.default_rng(random_state)
     run = _Run(engine, control or Control(), rng, tucks=tucks)
-    if not restarts:
-        run.settle()
+    if nearby or not restarts:
+        run.settle(nearby=nearby)
+        if restarts:
+            run.restart(_chain_lengths(restarts), n_jobs, cluster)
         return run.outcome()
     orders = _TreeOrders(engine.association(), knowledge, rng)
     if starts is None and n > FEW_STARTS_UP_TO:
@@ -267,12 +273,21 @@ class _Run:
             self._engine.adopt(other)
         self._note_cost()
 
-    def settle(self) -> None:
-        """Descent, tucks, turns and sweeps to the first local optimum."""
-        self._settle(self._engine)
+    def settle(self, *, nearby: bool = False) -> None:
+        """Descent, tucks, turns and sweeps to the first local optimum; a part of that if near."""
+        self._settle(self._engine, sweep=not nearby, nearby=nearby)
 
-    def _settle(self, engine: BicEngine, *, sweep: bool = True, known: float = math.nan) -> None:
-        search = engine.compiled_search(self._seed(), tucks=self._tucks, sweep=sweep, known=known)
+    def _settle(
+        self,
+        engine: BicEngine,
+        *,
+        sweep: bool = True,
+        nearby: bool = False,
+        known: float = math.nan,
+    ) -> None:
+        search = engine.compiled_search(
+            self._seed(), tucks=self._tucks, sweep=sweep, nearby=nearby, known=known
+        )
         offset, best = self._control.seconds, self._trace[-1][1]
         while not self._asked_to_stop():
             if search.run(min(SLICE, self._control.remaining)):
