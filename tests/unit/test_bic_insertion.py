@@ -83,6 +83,22 @@ def test_tucks_reach_at_least_what_insertions_alone_do() -> None:
     assert worse <= 1
 
 
+def test_near_the_best_order_only_what_changes_is_tucked() -> None:
+    data = simulate("er", n_variables=15, n_samples=600, degree=3, random_state=4).data
+    engine = BicEngine(Moments.from_data(data), penalty_discount=2.0)
+    best = bic_insertion(engine, random_state=1)
+    search = engine.compiled_search(1, tucks=True, sweep=False, nearby=True)
+    assert search.run(10.0)
+    assert (search.counts["tucks"], search.counts["turns"], engine.cost) == (0, 0, best.cost)
+    part = Moments.from_data(data[:60])
+    half = BicEngine(part, penalty_discount=2.0, order=best.order)
+    before = half.cost
+    found = bic_insertion(half, nearby=True, restarts=0, random_state=1)
+    assert found.cost < before
+    for variable in range(15):
+        assert half.scan(variable).min() > -1e-3 * half.penalty
+
+
 def test_a_time_limit_of_zero_returns_the_start() -> None:
     engine = BicEngine(Moments.from_data(drawn(0).data))
     start = engine.order
