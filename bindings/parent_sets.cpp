@@ -369,6 +369,7 @@ nb::dict counts_of(const InsertionSearch& search) {
     result["turns"] = counts.turns;
     result["improving_turns"] = counts.improving_turns;
     result["sweeps"] = counts.sweeps;
+    result["exchanges"] = counts.exchanges;
     result["renewed"] = counts.renewed;
     return result;
 }
@@ -413,6 +414,12 @@ void bind_parent_sets(nb::module_& m) {
             "place",
             [](const ParentSets& self, Whole v) { return self.place(checked_variable(self, v)); },
             nb::arg("variable"))
+        .def(
+            "exchange",
+            [](ParentSets& self, Whole v, double least_gain) {
+                return self.exchange(checked_variable(self, v), least_gain);
+            },
+            nb::arg("variable"), nb::arg("least_gain"))
         .def(
             "parents",
             [](const ParentSets& self, Whole v) {

@@ -354,6 +354,10 @@ void InsertionSearch::step_sweep() {
     }
     const int v = sweep_.back();
     sweep_.pop_back();
+    if (engine_.exchange(v, noise_)) {
+        ++counts_.exchanges;
+        queue_touched();
+    }
     scan_and_move(v, never);
     while (!queue_.empty())
         repair_next();

@@ -9,7 +9,8 @@
 //   turns    every compelled edge x -> y of the equivalence class is tucked in that member of the
 //            class in which x is the root of its undirected piece, and so on. The step to the
 //            member is free, and reverses in one go what stands in the way of turning the edge.
-//   sweep    every variable is scanned once over all its places, without giving up.
+//   sweep    every variable exchanges a parent for others, if that pays, and is scanned once over
+//            all its places, without giving up.
 //   renewal  every variable looks for candidates that it has missed; what that touched descends.
 //            There is one after the first descent, when lists of candidates come in if all were
 //            candidates till then, and in the end until it finds nothing.
@@ -41,6 +42,7 @@ struct SearchCounts {
     std::int64_t turns = 0;
     std::int64_t improving_turns = 0;
     std::int64_t sweeps = 0;
+    std::int64_t exchanges = 0;
     std::int64_t renewed = 0;
 };
 

@@ -51,6 +51,7 @@ class ParentFit {
     // Whether u would pay for itself, as far as the moments say.
     virtual bool would_pay(FitContext& context, int u) const = 0;
     virtual bool is_full() const = 0;
+    int n_required() const { return n_required_; } // parents, which come first
 
     void add(FitContext& context, int parent) { add_at(context, columns_->find(parent)); }
     // Takes out the parent of a number, which the last one gets: their order carries no meaning,

@@ -339,6 +339,25 @@ Insertion ParentSets::best_insertion(int v, double give_up) {
     return best;
 }
 
+bool ParentSets::exchange(int v, double least_gain) {
+    ParentFit& own = own_fit(v);
+    const std::vector<int> parents = own.parents();
+    for (auto k = static_cast<std::size_t>(own.n_required()); k < parents.size(); ++k) {
+        other_->borrow(own);
+        lose(*other_, parents[k], place(v));
+        const double gain = own.cost() - other_->cost();
+        if (!(gain > least_gain))
+            continue;
+        save(v);
+        touch(own);
+        own.take(context_, other_->parents());
+        settle(own);
+        cost_ -= gain;
+        return true;
+    }
+    return false;
+}
+
 void ParentSets::move(int v, int target) {
     const int p = place(v);
     if (p == target)

@@ -101,6 +101,10 @@ class ParentSets {
     // The best place of v. A direction is given up once its change exceeds `give_up`.
     Insertion best_insertion(int v, double give_up);
 
+    // Gives up one parent of v for others before it, if that lowers the cost by more than so much;
+    // whether there was such a one. Growing and shrinking alone never exchange.
+    bool exchange(int v, double least_gain);
+
     // Looks at all variables that are no candidates of v. Takes in those that its fit would want as
     // parents, and the neighbourhood of v in the present DAG; returns whether there were any. Where
     // no variable has any left, no single addition or removal improves any parent set, whether

@@ -12,7 +12,7 @@ namespace {
 constexpr int smallest_ball = 2, largest_ball = 20;
 
 // If so many restarts all lead back to where they began, so will the rest.
-constexpr int quiet = 6;
+constexpr int quiet = 10;
 
 // In prices of an edge: what is taken for rounding, and up to where a restart was nearly as good.
 constexpr double back_again = 1e-3, nearly = 0.5;

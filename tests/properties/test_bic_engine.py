@@ -214,3 +214,24 @@ def test_gamma_adds_two_gamma_log_n_to_an_edge() -> None:
 def test_wrong_parameters_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"must|kernels"):
         BicEngine(sample(0), **wrong)  # type: ignore[arg-type]
+
+
+def test_a_parent_is_exchanged_for_a_better_one() -> None:
+    """A copy of a cause that came first once kept the cause out for good."""
+    rng = np.random.default_rng(3)
+    cause = rng.normal(size=500)
+    data = np.column_stack([cause + 0.1 * rng.normal(size=500), cause, rng.normal(size=500)])
+    data[:, 2] += data[:, 1]
+    copy, cause_, effect = range(3)
+    engine = BicEngine(Moments.from_data(data), order=[copy, effect, cause_])
+    engine.move(cause_, 0)
+    assert engine.parents(effect).tolist() == [copy]
+    fresh = BicEngine(Moments.from_data(data), order=engine.order)
+    mark = engine.mark()
+    before = engine.cost
+    assert engine.exchange(effect)
+    assert engine.parents(effect).tolist() == [cause_] == fresh.parents(effect).tolist()
+    assert engine.cost == pytest.approx(fresh.cost, rel=1e-12)
+    assert not engine.exchange(effect)
+    assert engine.undo(mark) == before
+    assert engine.parents(effect).tolist() == [copy]

@@ -325,6 +325,14 @@ class BicEngine(EngineBase):
         """
         return self._sets.renew(variable)
 
+    def exchange(self, variable: int, least_gain: float = 0.0) -> bool:
+        """Give up one parent for others that stand before a variable; whether that has paid.
+
+        Parent sets grow and shrink from what they were. Where two variables say much the same, the
+        one that came first keeps out the better one.
+        """
+        return self._sets.exchange(variable, least_gain)
+
     def parents(self, variable: int) -> Indices:
         """The parents of a variable in the DAG of the present order, ascending."""
         return self._sets.parents(variable).astype(np.intp, copy=False)

@@ -50,7 +50,7 @@ ROUNDS = 2
 TRIES = 1
 """Restarts around each variable, if there is reason for more."""
 
-RUGGED = 0.15
+RUGGED = 0.05
 """Share of restarts that end worse by less than half the price of an edge from which on there are
 many optima, and the best is worth more restarts."""
 
@@ -94,7 +94,7 @@ def bic_insertion(
     restarts : int
         How often a connected piece of the order found is shuffled and repaired by insertions, in
         each of at most two rounds. They run in chains of twenty or more, at most eight, each from
-        the order found first; a chain whose first six lead back to it ends there. The best chain
+        the order found first; a chain whose first ten lead back to it ends there. The best chain
         wins. Where none are wanted, nothing but the search from the given order is made.
     starts : int, optional
         The most further orders to start from: breadth first through the maximum spanning tree of
@@ -102,7 +102,7 @@ def bic_insertion(
         end when three have led to the best score. If not given, 12 up to 200 variables, 3 up to
         500; beyond, the search starts from one such order if it costs less as it stands.
     tries : int, optional
-        If restarts have improved the order, or three in twenty have ended with one that is worse by
+        If restarts have improved the order, or one in twenty has ended with one that is worse by
         less than half the price of an edge, more follow, until so many around each variable have
         failed since something has changed there; 1 up to 200 variables, else 0, if not given.
     tucks : bool
