@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -285,3 +285,23 @@ def _refuse_cycle(cycle: list[int], names: Sequence[str]) -> None:
         f"the knowledge contradicts itself: {', '.join(steps)}; drop one of these",
         columns=[names[cycle[k]] for k in stops],
     )
+
+
+_STORED = ("forbidden", "required", "before")
+
+
+def knowledge_arrays(knowledge: ResolvedKnowledge | None) -> dict[str, npt.NDArray[np.bool_]]:
+    """Knowledge as arrays to be stored; nothing if there is none."""
+    if knowledge is None:
+        return {}
+    return {f"knowledge_{name}": getattr(knowledge, name) for name in _STORED}
+
+
+def stored_knowledge(
+    names: tuple[str, ...], arrays: Mapping[str, npt.NDArray[Any]]
+) -> ResolvedKnowledge | None:
+    """The knowledge about variables of these names in arrays that were stored."""
+    if "knowledge_before" not in arrays:
+        return None
+    matrices = [arrays[f"knowledge_{name}"].astype(np.bool_) for name in _STORED]
+    return ResolvedKnowledge(names, *matrices)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import zipfile
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -15,6 +13,7 @@ from typing import Any, Self, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from qwo.archives import DAMAGES
 from qwo.blas import one_blas_thread
 from qwo.errors import (
     ArgumentError,
@@ -59,24 +58,6 @@ from qwo.types import FloatArray
 SUFFIX = ".npz"
 VERSION = 1
 FIELDS = ("n_samples", "means", "scales", "correlation", "names", "estimator", "version")
-
-DAMAGED = (
-    OSError,
-    ValueError,
-    KeyError,
-    AttributeError,
-    TypeError,
-    EOFError,
-    NotImplementedError,
-    RuntimeError,
-    IndexError,
-    MemoryError,
-    OverflowError,
-    SyntaxError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-"""What NumPy and zipfile raise for archives that were damaged."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -450,7 +431,7 @@ class Moments:
             means, scales, correlation = (
                 np.array(content[field], dtype=np.float64) for field in FIELDS[1:4]
             )
-        except DAMAGED as error:
+        except DAMAGES as error:
             raise FileFormatError(
                 f"{file} does not hold saved moments ({error}); wanted a file that Moments.save "
                 "wrote"

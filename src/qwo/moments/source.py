@@ -361,13 +361,13 @@ def _find_files(source: Any, kind: Format | None) -> tuple[list[Path], Path | No
     return found, path
 
 
-def file_format(path: str | PathLike[str]) -> Format:
+def file_format(file: Path) -> Format:
     """What the suffix of a file tells of its format, behind that of a compression."""
-    known = known_format(existing_file(path))
+    known = known_format(file)
     if known is not None:
         return known
     raise FileFormatError(
-        f"{str(path)!r} does not tell its format; wanted a name that ends in one of "
+        f"{str(file)!r} does not tell its format; wanted a name that ends in one of "
         f"{', '.join((*TEXT_SUFFIXES, *PARQUET_SUFFIXES, *PANDAS_SUFFIXES))}, or use "
         "Moments.from_csv or Moments.from_parquet"
     )

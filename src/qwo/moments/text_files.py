@@ -207,10 +207,8 @@ def read_chunks(file: Path, size: int) -> Iterator[bytes]:
         ) from error
 
 
-def open_text(path: str | PathLike[str], form: CsvFormat | None = None) -> TextFile:
+def open_text(file: Path, form: CsvFormat) -> TextFile:
     """A text file, with the names in its first line and what else its first lines tell."""
-    file = existing_file(path)
-    form = form or CsvFormat()
     lines, old_mac = _head(file)
     place = next(k for k, line in enumerate(lines) if line.strip())
     first = lines[place]

@@ -1,27 +1,24 @@
 """Bootstraps in files: what a run goes on from, and the shards of a run put together.
 
-A file holds arrays and one JSON text in an .npz archive, and no pickles.
+The format of the files is that of `qwo.archives`.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import os
-import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from qwo.archives import Arrays, read_archive, write_archive
 from qwo.discovery import Discovery
 from qwo.discovery.price import Evidence
-from qwo.errors import ArgumentError, Cure, FileFormatError, MergeError, MissingFileError
-from qwo.files import whole_file
-from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.errors import ArgumentError, Cure, FileFormatError, MergeError
+from qwo.graph.resolved_knowledge import knowledge_arrays, stored_knowledge
 from qwo.resample.result import Bootstrap
 from qwo.resample.tally import Outcome
 
@@ -30,24 +27,11 @@ FORMAT = "qwo bootstrap 1"
 
 _COUNTS = ("directed_counts", "undirected_counts", "outcomes")
 _REFERENCE = ("cpdag", "dag", "order")
-_KNOWLEDGE = ("forbidden", "required", "before")
-
-_DAMAGES = (
-    ValueError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    EOFError,
-    OSError,
-    zipfile.BadZipFile,
-)
-
-Arrays = dict[str, npt.NDArray[Any]]
 
 
 def write_bootstrap(result: Bootstrap, path: str | os.PathLike[str]) -> None:
     """Write a bootstrap to a file, whole or not at all."""
-    reference, knowledge = result.reference, result.knowledge
+    reference = result.reference
     header = {
         "format": FORMAT,
         "names": list(result.names),
@@ -55,7 +39,7 @@ def write_bootstrap(result: Bootstrap, path: str | os.PathLike[str]) -> None:
         "params": dict(result.params),
         "fingerprint": result.fingerprint,
         "reference": {
-            "score": reference.score if math.isfinite(reference.score) else None,
+            "score": reference.score,
             "n_edges": reference.n_edges,
             "trace": reference.trace,
             "status": reference.status,
@@ -65,47 +49,14 @@ def write_bootstrap(result: Bootstrap, path: str | os.PathLike[str]) -> None:
             "evidence": None if reference.evidence is None else reference.evidence.to_dict(),
         },
     }
-    text = json.dumps(header, ensure_ascii=False, allow_nan=False, default=_plain)
-    arrays: Arrays = {"header": np.frombuffer(text.encode(), dtype=np.uint8)}
-    arrays |= {name: getattr(result, name) for name in _COUNTS}
+    arrays: Arrays = {name: getattr(result, name) for name in _COUNTS}
     arrays |= {f"reference_{name}": getattr(reference, name) for name in _REFERENCE}
-    if knowledge is not None:
-        arrays |= {f"knowledge_{name}": getattr(knowledge, name) for name in _KNOWLEDGE}
-    with whole_file(path) as made, made.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
-        # It takes the place of the last checkpoint only once it is on the disk.
-        file.flush()
-        os.fsync(file.fileno())
+    write_archive(path, header, arrays | knowledge_arrays(result.knowledge))
 
 
 def read_bootstrap(path: str | os.PathLike[str]) -> Bootstrap:
     """The bootstrap in a file that `write_bootstrap` has written."""
-    file = Path(path)
-    if not file.is_file():
-        raise MissingFileError(f"there is no file {str(file)!r}")
-    try:
-        # NumPy leaves a file that it has opened itself open, if it is no archive.
-        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            arrays: Arrays = {name: archive[name] for name in archive.files}
-        header = json.loads(arrays["header"].tobytes())
-        if header["format"] != FORMAT:
-            raise FileFormatError(
-                f"{str(file)!r} is of format {header['format']!r}; wanted {FORMAT!r}"
-            )
-        return _build(header, arrays)
-    except FileFormatError:
-        raise
-    except _DAMAGES as error:
-        raise FileFormatError(
-            f"{str(file)!r} is not a bootstrap that qwo has saved ({type(error).__name__}: {error})"
-        ) from error
-
-
-def _plain(value: Any) -> Any:
-    """What JSON has instead of a number of NumPy's, such as a penalty out of a grid."""
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"cannot store a {type(value).__name__}")
+    return read_archive(path, FORMAT, "bootstrap", _build)
 
 
 def _build(header: dict[str, Any], arrays: Arrays) -> Bootstrap:
@@ -118,10 +69,6 @@ def _build(header: dict[str, Any], arrays: Arrays) -> Bootstrap:
     reference["trace"] = tuple((float(t), float(score)) for t, score in reference["trace"])
     reference["score"] = math.nan if reference["score"] is None else float(reference["score"])
     evidence = reference.pop("evidence", None)
-    knowledge = None
-    if "knowledge_before" in arrays:
-        matrices = [arrays[f"knowledge_{name}"].astype(np.bool_) for name in _KNOWLEDGE]
-        knowledge = ResolvedKnowledge(names, *matrices)
     return Bootstrap(
         names=names,
         reference=Discovery(
@@ -138,7 +85,7 @@ def _build(header: dict[str, Any], arrays: Arrays) -> Bootstrap:
         status=header["status"],
         params=header["params"],
         fingerprint=str(header["fingerprint"]),
-        knowledge=knowledge,
+        knowledge=stored_knowledge(names, arrays),
     )
 
 
