@@ -241,10 +241,12 @@ def _score(engine: OrderEngine, moments: Moments, dag: Adjacency, penalty_discou
     """What `qwo.score_graph` gives, from the residual variances alone."""
     if moments.is_oracle:
         return math.nan
-    if isinstance(engine, BicEngine):
-        variances = engine.residual_variances()
-    else:
-        variances = np.array([left for *_, left in regressions(moments.correlation, dag)])
+    known = getattr(engine, "residual_variances", None)  # some engines have them at hand
+    variances = (
+        np.array([left for *_, left in regressions(moments.correlation, dag)])
+        if known is None
+        else known()
+    )
     fit = -moments.n_samples * float(np.log(variances).sum())
     # 0.0 - 0.0 would be printed with a sign for the empty graph.
     return 0.0 + fit - penalty_discount * int(dag.sum()) * math.log(moments.n_samples)

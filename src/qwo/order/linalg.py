@@ -18,6 +18,7 @@ import numpy as np
 from scipy.linalg import cython_lapack
 
 from qwo.device import to_host
+from qwo.moments.covariance import mirror_lower
 from qwo.types import Adjacency, FloatArray, Indices
 
 RIDGE = 0.01
@@ -125,16 +126,7 @@ def invert_cholesky(matrix: FloatArray) -> int:
     int
         0, or the number k of the first leading k×k block that is not positive definite.
     """
-    n = _check(matrix)
-    # A row is a column to LAPACK, so that our lower triangle is its upper one.
-    size, info = ctypes.c_int(n), ctypes.c_int(0)
-    address = ctypes.c_void_p(matrix.ctypes.data)
-    _routine("dpotrf", 5)(b"U", ctypes.byref(size), address, ctypes.byref(size), ctypes.byref(info))
-    if info.value == 0:
-        _routine("dtrtri", 6)(
-            b"U", b"N", ctypes.byref(size), address, ctypes.byref(size), ctypes.byref(info)
-        )
-    return info.value
+    return _apply("dpotrf", matrix) or _apply("dtrtri", matrix)
 
 
 def invert(matrix: FloatArray) -> int:
@@ -150,33 +142,24 @@ def invert(matrix: FloatArray) -> int:
     int
         0, or the number k of the first leading k×k block that is not positive definite.
     """
-    n = _check(matrix)
-    size, info = ctypes.c_int(n), ctypes.c_int(0)
-    address = ctypes.c_void_p(matrix.ctypes.data)
-    steps: tuple[Routine, ...] = ("dpotrf", "dpotri")
-    for name in steps:
-        _routine(name, 5)(b"U", ctypes.byref(size), address, ctypes.byref(size), ctypes.byref(info))
-        if info.value:
-            return info.value
-    _mirror(matrix)
-    return 0
+    failed = _apply("dpotrf", matrix) or _apply("dpotri", matrix)
+    if not failed:
+        mirror_lower(matrix)
+    return failed
 
 
-def _mirror(matrix: FloatArray) -> None:
-    """Copy the lower triangle to the upper one, a few rows at a time."""
-    n, step = len(matrix), 64
-    for start in range(0, n, step):
-        stop = min(start + step, n)
-        matrix[start:stop, stop:] = matrix[stop:, start:stop].T
-        square = matrix[start:stop, start:stop]
-        square[:] = np.tril(square) + np.tril(square, -1).T
-
-
-def _check(matrix: FloatArray) -> int:
+def _apply(name: Routine, matrix: FloatArray) -> int:
+    """Run a LAPACK routine on the lower triangle of a matrix; what it has to say, 0 if nothing."""
     n = len(matrix)
     if matrix.shape != (n, n) or not matrix.flags.c_contiguous or not matrix.flags.writeable:
         raise ValueError(f"wanted a writeable C-contiguous square matrix; got {matrix.shape}")
-    return n
+    size, info = ctypes.c_int(n), ctypes.c_int(0)
+    # A row is a column to LAPACK, so that our lower triangle is its upper one.
+    which = (b"U", b"N") if name == "dtrtri" else (b"U",)
+    order = ctypes.byref(size)
+    address = ctypes.c_void_p(matrix.ctypes.data)
+    _routine(name, len(which) + 4)(*which, order, address, order, ctypes.byref(info))
+    return info.value
 
 
 @cache
