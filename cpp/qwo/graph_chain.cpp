@@ -137,7 +137,7 @@ void GraphChain::joint_move(int v) {
         parents = tables_.draw(u, orders_.predecessors(u), random_);
     }
     const double log_q = order_log_probability();
-    if (accepts(log_q - log_q_, random_)) {
+    if (log_q - log_q_ > least_log_ratio(random_)) {
         log_q_ = log_q;
         ++counts_.joint_taken;
         return;

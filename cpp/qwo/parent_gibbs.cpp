@@ -5,6 +5,12 @@
 #include <cmath>
 
 namespace qwo {
+namespace {
+
+// What rounding may take from a bound.
+constexpr double kSlack = 1e-6;
+
+} // namespace
 
 ParentGibbs::ParentGibbs(const ScoreTables& tables)
     : tables_(tables), parents_(static_cast<std::size_t>(tables.n()), 0),
@@ -106,6 +112,16 @@ bool ParentGibbs::reverse(Random& random) {
 
     const ParentMask old_i = parents_[static_cast<std::size_t>(i)];
     const ParentMask old_j = parents_[static_cast<std::size_t>(j)];
+    // Sums grow with what is allowed, and no sum is below the score of a set in it: most turns are
+    // refused here, before any search for descendants.
+    const double wanted = least_log_ratio(random) - kSlack;
+    const double fewest = edges - std::popcount(old_i) - std::popcount(old_j) + 1;
+    const double most_edges = std::log(edges / fewest);
+    const ParentMask without_i = ~(ParentMask{1} << i_in_j);
+    if (tables_.most_with(i, j_in_i) + tables_.sum(j, tables_.all(j) & without_i) -
+            tables_.score(i, old_i) - tables_.score(j, old_j) + most_edges <
+        wanted)
+        return false;
     const auto restore = [&] {
         set_parents(i, old_i);
         set_parents(j, old_j);
@@ -119,16 +135,17 @@ bool ParentGibbs::reverse(Random& random) {
         return restore(); // i comes before j for certain
     const double forward = tables_.sum_with(i, free_i, j_in_i);
     const double backward = tables_.sum_with(j, free_j, i_in_j);
-    if (forward < 0.5 * kNever)
+    const double total_i = tables_.sum(i, free_i_before);
+    if (forward < 0.5 * kNever ||
+        forward + tables_.sum(j, free_j & without_i) - backward - total_i + most_edges < wanted)
         return restore();
     const ParentMask new_i = tables_.draw_with(i, free_i, j_in_i, random);
     set_parents(i, new_i);
     const ParentMask free_j_after = allowed(j);
     set_parents(j, tables_.draw(j, free_j_after, random));
-    const double log_ratio = forward + tables_.sum(j, free_j_after) - backward -
-                             tables_.sum(i, free_i_before) +
+    const double log_ratio = forward + tables_.sum(j, free_j_after) - backward - total_i +
                              std::log(static_cast<double>(edges) / edges_);
-    return accepts(log_ratio, random) || restore();
+    return log_ratio > wanted + kSlack || restore();
 }
 
 void ParentGibbs::find_children(int v) {
@@ -181,27 +198,50 @@ double ParentGibbs::lay_path(Random& random, const std::vector<ParentMask>* give
     return log_sum;
 }
 
+double ParentGibbs::most_of_turned_path() const {
+    double log_sum = 0.0;
+    for (std::size_t k = 0; k < path_.size(); ++k) {
+        const int v = path_[k];
+        if (k + 1 == path_.size())
+            return log_sum + tables_.sum(v, tables_.all(v));
+        const int place = tables_.lists().places(v)[path_[k + 1]];
+        if (place < 0)
+            break;
+        log_sum += tables_.most_with(v, place);
+    }
+    return kNever;
+}
+
 bool ParentGibbs::turn_path(int edges, Random& random) {
     if (edges_ == 0 || !draw_path(edges, random))
         return false;
     old_.clear();
-    for (const int v : path_)
+    double present = 0.0;
+    int fewest = edges_ + edges;
+    for (const int v : path_) {
         old_.push_back(parents_[static_cast<std::size_t>(v)]);
+        present += tables_.score(v, old_.back());
+        fewest -= std::popcount(old_.back());
+    }
     const double selected = path_log_probability();
+    const double wanted = least_log_ratio(random) + selected;
+    // What can be had at most: as for a single edge.
+    const double most = most_of_turned_path() - std::log(static_cast<double>(fewest)) + kSlack;
+    if (most - present < wanted)
+        return false;
     const auto clear = [&] {
         for (const int v : path_)
             set_parents(v, 0);
     };
     clear();
     const double backward = lay_path(random, &old_);
+    if (most - backward < wanted)
+        return false;
     clear();
     std::reverse(path_.begin(), path_.end());
     const double forward = lay_path(random, nullptr);
-    if (forward > 0.5 * kNever) {
-        const double log_ratio = forward - backward + path_log_probability() - selected;
-        if (accepts(log_ratio, random))
-            return true;
-    }
+    if (forward > 0.5 * kNever && forward - backward + path_log_probability() > wanted)
+        return true;
     for (std::size_t k = 0; k < path_.size(); ++k)
         set_parents(path_[k], old_[path_.size() - 1 - k]);
     return false;

@@ -47,6 +47,8 @@ class ParentGibbs {
     bool draw_path(int edges, Random& random);
     // log probability of drawing `path_` from the present graph.
     double path_log_probability();
+    // No sum that `lay_path` returns for the reverse of `path_` exceeds this.
+    double most_of_turned_path() const;
     // Gives the variables of `path_`, which have no parents, parent sets one after the other, each
     // with its predecessor in it: drawn, or given. The log of the sums of scores that they are
     // drawn from, or kNever if there is none.

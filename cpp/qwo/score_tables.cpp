@@ -146,9 +146,12 @@ ParentMask draw_subset(const double* table, ParentMask fixed, ParentMask allowed
 } // namespace
 
 ScoreTables::ScoreTables(FamilyScore score, ParentLists lists, int threads)
-    : score_(std::move(score)), lists_(std::move(lists)), starts_{0} {
-    for (int v = 0; v < n(); ++v)
+    : score_(std::move(score)), lists_(std::move(lists)), starts_{0}, place_starts_{0} {
+    for (int v = 0; v < n(); ++v) {
         starts_.push_back(starts_.back() + (std::size_t{1} << lists_.size(v)));
+        place_starts_.push_back(place_starts_.back() + static_cast<std::size_t>(lists_.size(v)));
+    }
+    most_with_.resize(place_starts_.back());
     for (auto* table : {&raw_, &low_, &high_, &full_})
         table->resize(starts_.back());
     best_.resize(static_cast<std::size_t>(n()));
@@ -199,6 +202,9 @@ void ScoreTables::build(int v) {
     sum_over_subsets(full, bits, bits / 2, bits, scratch);
     std::copy_n(raw, size, high);
     sum_over_subsets(high, bits, bits / 2, bits, scratch);
+    for (int b = 0; b < bits; ++b)
+        most_with_[place_starts_[static_cast<std::size_t>(v)] + static_cast<std::size_t>(b)] =
+            sum_with(v, all(v), b);
 }
 
 ParentMask ScoreTables::draw(int v, ParentMask allowed, Random& random) const {

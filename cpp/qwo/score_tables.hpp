@@ -21,10 +21,11 @@
 
 namespace qwo {
 
-// Metropolis and Hastings. One number is drawn in any case: whether a ratio is exactly one, as it
-// is for equivalent graphs, or less by rounding must not change what follows.
-inline bool accepts(double log_ratio, Random& random) {
-    return random.uniform() < std::exp(log_ratio);
+// Metropolis and Hastings: a move is made if its log ratio exceeds this. One number is drawn in any
+// case: whether a ratio is exactly one, as it is for equivalent graphs, or less by rounding must
+// not change what follows.
+inline double least_log_ratio(Random& random) {
+    return std::log(random.uniform());
 }
 
 class ScoreTables {
@@ -44,6 +45,12 @@ class ScoreTables {
     const double* sums(int v) const { return full_.data() + start(v); }
     // the same over the subsets that contain the candidate at a place, which is allowed
     double sum_with(int v, ParentMask allowed, int place) const;
+    ParentMask all(int v) const { return (ParentMask{1} << lists_.size(v)) - 1; }
+    // `sum_with` if all candidates are allowed, which no other sum exceeds
+    double most_with(int v, int place) const {
+        return most_with_[place_starts_[static_cast<std::size_t>(v)] +
+                          static_cast<std::size_t>(place)];
+    }
 
     ParentMask draw(int v, ParentMask allowed, Random& random) const;
     ParentMask draw_with(int v, ParentMask allowed, int place, Random& random) const;
@@ -55,8 +62,8 @@ class ScoreTables {
 
     FamilyScore score_;
     ParentLists lists_;
-    std::vector<std::size_t> starts_;
-    std::vector<double> raw_, low_, high_, full_, best_;
+    std::vector<std::size_t> starts_, place_starts_;
+    std::vector<double> raw_, low_, high_, full_, best_, most_with_;
 };
 
 } // namespace qwo
