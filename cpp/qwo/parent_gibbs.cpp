@@ -14,8 +14,8 @@ constexpr double kSlack = 1e-6;
 
 ParentGibbs::ParentGibbs(const ScoreTables& tables)
     : tables_(tables), parents_(static_cast<std::size_t>(tables.n()), 0),
-      fixed_followers_(tables.n(), tables.n()), seen_(fixed_followers_.words()),
-      stack_(static_cast<std::size_t>(tables.n())) {
+      n_parents_(parents_.size(), 0), fixed_followers_(tables.n(), tables.n()),
+      seen_(fixed_followers_.words()), stack_(static_cast<std::size_t>(tables.n())) {
     for (int v = 0; v < tables.n(); ++v) {
         for (const int u : tables.lists().earlier(v))
             fixed_followers_.set(u, v);
@@ -26,6 +26,7 @@ ParentGibbs::ParentGibbs(const ScoreTables& tables)
 void ParentGibbs::load(const std::vector<ParentMask>& parents) {
     followers_ = fixed_followers_;
     std::fill(parents_.begin(), parents_.end(), 0);
+    std::fill(n_parents_.begin(), n_parents_.end(), 0);
     edges_ = 0;
     for (int v = 0; v < tables_.n(); ++v)
         set_parents(v, parents[static_cast<std::size_t>(v)]);
@@ -47,7 +48,10 @@ void ParentGibbs::set_parents(int v, ParentMask parents) {
             followers_.clear(u, v);
     });
     for_each_place(parents & ~present, [&](int b) { followers_.set(lists.candidate(v, b), v); });
-    edges_ += std::popcount(parents) - std::popcount(present);
+    int& number = n_parents_[static_cast<std::size_t>(v)];
+    edges_ -= number;
+    number = count_places(parents);
+    edges_ += number;
     present = parents;
 }
 
@@ -90,13 +94,15 @@ void ParentGibbs::draw(int v, Random& random, double* probabilities) {
 }
 
 std::pair<int, int> ParentGibbs::draw_edge(Random& random) const {
-    int which = random.below(edges_), v = 0;
-    for (; which >= std::popcount(parents_[static_cast<std::size_t>(v)]); ++v)
-        which -= std::popcount(parents_[static_cast<std::size_t>(v)]);
-    ParentMask rest = parents_[static_cast<std::size_t>(v)];
+    int which = random.below(edges_);
+    std::size_t v = 0;
+    for (; which >= n_parents_[v]; ++v)
+        which -= n_parents_[v];
+    ParentMask rest = parents_[v];
     for (; which > 0; --which)
         rest &= rest - 1;
-    return {tables_.lists().candidate(v, std::countr_zero(rest)), v};
+    const int child = static_cast<int>(v);
+    return {tables_.lists().candidate(child, std::countr_zero(rest)), child};
 }
 
 bool ParentGibbs::reverse(Random& random) {
@@ -115,7 +121,7 @@ bool ParentGibbs::reverse(Random& random) {
     // Sums grow with what is allowed, and no sum is below the score of a set in it: most turns are
     // refused here, before any search for descendants.
     const double wanted = least_log_ratio(random) - kSlack;
-    const double fewest = edges - std::popcount(old_i) - std::popcount(old_j) + 1;
+    const double fewest = edges - count_places(old_i) - count_places(old_j) + 1;
     const double most_edges = std::log(edges / fewest);
     const ParentMask without_i = ~(ParentMask{1} << i_in_j);
     if (tables_.most_with(i, j_in_i) + tables_.sum(j, tables_.all(j) & without_i) -
@@ -221,7 +227,7 @@ bool ParentGibbs::turn_path(int edges, Random& random) {
     for (const int v : path_) {
         old_.push_back(parents_[static_cast<std::size_t>(v)]);
         present += tables_.score(v, old_.back());
-        fewest -= std::popcount(old_.back());
+        fewest -= count_places(old_.back());
     }
     const double selected = path_log_probability();
     const double wanted = least_log_ratio(random) + selected;

@@ -56,6 +56,7 @@ class ParentGibbs {
 
     const ScoreTables& tables_;
     std::vector<ParentMask> parents_;
+    std::vector<int> n_parents_; // of each variable, and their sum
     int edges_ = 0;
     BitMatrix followers_, fixed_followers_;
     std::vector<std::uint64_t> seen_;

@@ -24,6 +24,14 @@ void for_each_place(ParentMask mask, Visit visit) {
         visit(std::countr_zero(mask));
 }
 
+// The number of bits. A portable build has no instruction for it, and std::popcount calls a
+// function.
+inline int count_places(ParentMask mask) {
+    mask -= (mask >> 1) & 0x55555555u;
+    mask = (mask & 0x33333333u) + ((mask >> 2) & 0x33333333u);
+    return static_cast<int>((((mask + (mask >> 4)) & 0x0F0F0F0Fu) * 0x01010101u) >> 24);
+}
+
 class ParentLists {
   public:
     using Lists = std::vector<std::vector<int>>;

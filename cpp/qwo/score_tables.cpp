@@ -189,7 +189,8 @@ void ScoreTables::build(int v) {
     for (std::size_t set = 0; set < size; ++set) {
         const double determinant =
             score_.determinant == 0.0 ? 0.0 : core.log_determinant() + std::log(low[set]);
-        raw[set] = score_.value(n_core + std::popcount(set), std::log(raw[set]), determinant);
+        raw[set] = score_.value(n_core + count_places(static_cast<ParentMask>(set)),
+                                std::log(raw[set]), determinant);
         best = std::max(best, raw[set]);
     }
     for (std::size_t set = 0; set < size; ++set)
