@@ -96,9 +96,9 @@ def edges_by_orders(score: FamilyScore) -> FloatArray:
     """P(i → j) if an order has the weight Π_v Σ_{P before v} s(v, P), by sums over prefixes."""
     n = score.n_variables
     table = family_scores(score)
-    raw = np.exp(table - table.max(axis=1, keepdims=True))
+    raw = np.exp((table - table.max(axis=1, keepdims=True)).astype(np.longdouble))
     Z = _subset_sums(raw)
-    prefix, suffix = np.zeros(1 << n), np.zeros(1 << n)
+    prefix, suffix = np.zeros((2, 1 << n), dtype=np.longdouble)
     prefix[0] = suffix[-1] = 1
     sets = list(product(range(1 << n), range(n)))
     for S, v in sets:
@@ -107,10 +107,10 @@ def edges_by_orders(score: FamilyScore) -> FloatArray:
     for S, v in reversed(sets):
         if not S >> v & 1:
             suffix[S] += suffix[S | 1 << v] * Z[v, S]
-    edges = np.zeros((n, n))
+    edges = np.zeros((n, n), dtype=np.longdouble)
     for i in range(n):
         with_i = _subset_sums(np.where(np.arange(1 << n) >> i & 1, raw, 0))
         for S, j in sets:
             if i != j and not S >> j & 1:
                 edges[i, j] += prefix[S] * with_i[j, S] * suffix[S | 1 << j]
-    return edges / prefix[-1]
+    return (edges / prefix[-1]).astype(np.float64)

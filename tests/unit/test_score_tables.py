@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.stats import chi2
 import qwo
 from qwo import Moments, _core
 from qwo.bayes.candidates import Constraints, ParentLists
+from qwo.bayes.chains import convergence, edge_traces, shares
 from qwo.bayes.scores import FamilyScore, bge_score, bic_score
 from tests.helpers.exact_posterior import edges_by_orders, family_scores
 
@@ -108,22 +110,42 @@ def test_scores_that_span_thousands_of_nats_neither_overflow_nor_vanish() -> Non
         )
 
 
-def test_order_moves_have_the_order_posterior() -> None:
+@pytest.mark.parametrize(("n", "n_samples"), [(7, 30), (10, 60), (12, 200)])
+def test_order_moves_have_the_order_posterior(n: int, n_samples: int) -> None:
     # settle() makes sweeps of the order move and draws a DAG given the order.
-    score = bge_score(moments(4, n_samples=30), 0.2, 0.5)
+    score = bge_score(moments(4, n, n_samples), 0.2, 0.5)
     exact = edges_by_orders(score)
-    chain = _core.GraphChain(tables_of(score, ALL), np.arange(N), 11)
-    chain.settle(100)
-    draws = []
-    for _ in range(6000):
-        chain.settle(2)
-        draws.append(chain.run(1, joint=0.0, reversals=0.0, paths=0.0, parents=0.0)[0][0])
-    masks = np.array(draws)
-    for v in range(N):
-        for b, u in enumerate(ALL[v]):
-            p = exact[u, v]
-            found = (masks[:, v] >> b & 1).mean()
-            assert abs(found - p) < 5 * np.sqrt(p * (1 - p) / 2000) + 1e-3
+    lists = [[u for u in range(n) if u != v] for v in range(n)]
+    tables, runs = tables_of(score, lists, [[] for _ in lists]), []
+    still = {"joint": 0.0, "reversals": 0.0, "paths": 0.0, "parents": 0.0}
+    for seed in range(4):
+        chain = _core.GraphChain(tables, np.random.default_rng(seed).permutation(n), seed)
+        chain.settle(100, 100)
+        draws = []
+        for _ in range(1500):
+            chain.settle(2)
+            draws.append(chain.run(1, **still)[0][0])
+        runs.append(draws)
+    masks, unsure = np.array(runs), (exact > 1e-3) & (exact < 1 - 1e-3)
+    _, ess = convergence(edge_traces(masks, lists, unsure))
+    found, p = shares(masks, lists)[unsure], exact[unsure]
+    z = (found - p) / np.sqrt(p * (1 - p) / ess)
+    assert len(z) > n
+    assert np.abs(z).max() < 4.5
+    assert np.sqrt((z**2).mean()) < 1.5
+    np.testing.assert_allclose(shares(masks, lists)[~unsure], exact[~unsure], atol=5e-3)
+
+
+def test_no_sum_exceeds_that_over_all_sets() -> None:
+    """What the chain refuses moves by, before it has looked at the graph."""
+    tables = tables_of(scores(8)[0], ALL)
+    everything = (1 << N - 1) - 1
+    for v, place in product(range(N), range(N - 1)):
+        most = tables.sum_with(v, everything, place)
+        for allowed in range(1 << N - 1):
+            if allowed >> place & 1:
+                assert tables.sum_with(v, allowed, place) <= most + 1e-9
+                assert tables.sum_with(v, allowed, place) >= tables.score(v, allowed) - 1e-9
 
 
 def test_edges_outside_the_lists_weigh_what_one_more_edge_weighs() -> None:
