@@ -28,7 +28,6 @@ void BlockFit::start(const BicProblem& problem, const Columns& columns, int chil
     start_head(problem, columns, child);
     k_ = columns.block_size(own_);
     own_first_ = columns.first(own_);
-    bands_ = problem.blocks.widest();
     n_columns_ = hidden_ = 0;
     members_.clear();
     basis_.clear(columns.width());
@@ -40,7 +39,7 @@ void BlockFit::start(const BicProblem& problem, const Columns& columns, int chil
             c(j)[i] = correlations[columns.columns()[i]];
         std::fill(c(j) + size, c(j) + width, 0.0);
     }
-    std::fill_n(s_.data(), at(bands_ * width), 0.0);
+    std::fill_n(s_.data(), at(columns.bands_length()), 0.0);
     std::fill_n(band(0), size, 1.0);
     read_own();
 }
@@ -49,15 +48,14 @@ void BlockFit::make_room() {
     const auto width = at(basis_.width());
     if (c_.size() < at(k_) * width)
         c_ = Array(at(k_) * width);
-    if (s_.size() < at(bands_) * width)
-        s_ = Array(at(bands_) * width);
+    if (s_.size() < at(columns_->bands_length()))
+        s_ = Array(at(columns_->bands_length()));
 }
 
 void BlockFit::copy_arrays(const BlockFit& other) {
     copy_head(other);
     k_ = other.k_;
     own_first_ = other.own_first_;
-    bands_ = other.bands_;
     n_columns_ = other.n_columns_;
     hidden_ = other.hidden_;
     sound_ = other.sound_;
@@ -65,7 +63,7 @@ void BlockFit::copy_arrays(const BlockFit& other) {
     own_factor_ = other.own_factor_;
     make_room();
     std::copy_n(other.c_.data(), k_ * basis_.width(), c_.data());
-    std::copy_n(other.s_.data(), bands_ * basis_.width(), s_.data());
+    std::copy_n(other.s_.data(), columns_->bands_length(), s_.data());
 }
 
 void BlockFit::assign(const ParentFit& other) {
@@ -137,8 +135,10 @@ void BlockFit::sweep(FitContext& context, double* row, double scale, double sign
         const double z = -sign * row[own_first_ + j];
         context.kernels.residual_row(width, c(j), 1, rows, &z, c(j));
     }
-    for (int d = 1; d < bands_; ++d)
-        context.kernels.add_products(width - d, sign, row, row + d, band(d));
+    for (int d = 1; d < columns_->n_bands(); ++d) {
+        const auto [first, count, offset] = columns_->band(d);
+        context.kernels.add_products(count, sign, row + first, row + first + d, s_.data() + offset);
+    }
 }
 
 // Column by column, the one with the largest variance left first: Cholesky's factorisation of S_u

@@ -4,7 +4,7 @@
 // Columns have unit covariance within each block to begin with, so that floors need no units. For a
 // child v with parents P the fit keeps, over the variables u that it looks at,
 //     C = cov(V, U | P), k_v rows over all columns,      and      S_u = cov(U | P),
-// the latter by its diagonals: band d holds cov(i, i + d | P) for every column i. With
+// the latter by its diagonals: band d holds cov(i, i + d | P) for the columns i. With
 // Sigma = S_v, what u adds to the likelihood is
 //     N (log det Sigma - log det(Sigma - C S_u^-1 C^T)).
 // The trace t of Sigma^-1 C S_u^-1 C^T bounds it from above, by -N log(1 - t), and most candidates
@@ -50,9 +50,10 @@ class BlockFit final : public ParentFit {
     const double* c(int row) const {
         return c_.data() + static_cast<std::size_t>(row * basis_.width());
     }
-    double* band(int d) { return s_.data() + static_cast<std::size_t>(d * basis_.width()); }
+    // So that band(d)[i] belongs to the columns i and i + d; it may begin at a later i than 0.
+    double* band(int d) { return s_.data() + (columns_->band(d).offset - columns_->band(d).first); }
     const double* band(int d) const {
-        return s_.data() + static_cast<std::size_t>(d * basis_.width());
+        return s_.data() + (columns_->band(d).offset - columns_->band(d).first);
     }
     bool has_room(int columns) const {
         return size() < moments_->max_parents &&
@@ -91,7 +92,6 @@ class BlockFit final : public ParentFit {
 
     int k_ = 0;         // columns of the child,
     int own_first_ = 0; // and the first of them
-    int bands_ = 0;
     int n_columns_ = 0; // of the parents,
     int hidden_ = 0;    // and those of them that the basis does without
     bool sound_ = true; // no direction of the child is nearly determined

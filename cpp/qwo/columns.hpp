@@ -48,6 +48,14 @@ class Columns {
     int n_columns() const { return n_columns_; }
     int first(int index) const { return firsts_[static_cast<std::size_t>(index)]; }
     int block_size(int index) const { return first(index + 1) - first(index); }
+    // Band d of their covariances has those of columns i and i + d, from the first i for which both
+    // are of one variable to the last; the bands stand one after the other, the diagonal first.
+    struct Band {
+        int first, count, offset;
+    };
+    int n_bands() const { return static_cast<int>(bands_.size()); }
+    const Band& band(int d) const { return bands_[static_cast<std::size_t>(d)]; }
+    int bands_length() const { return bands_.back().offset + bands_.back().count; }
     const std::int32_t* columns() const {
         return firsts_.empty() ? chosen_.data() : columns_.data();
     }
@@ -61,11 +69,25 @@ class Columns {
         }
         firsts_.push_back(static_cast<std::int32_t>(columns_.size()));
         n_columns_ = static_cast<int>(columns_.size());
+        bands_.push_back({0, width(), 0});
+        for (int d = 1;; ++d) {
+            int begin = -1, end = -1;
+            for (int i = 0; i < size_; ++i) {
+                if (block_size(i) <= d)
+                    continue;
+                begin = begin < 0 ? first(i) : begin;
+                end = first(i + 1);
+            }
+            if (begin < 0)
+                return;
+            bands_.push_back({begin, end - d - begin, bands_length()});
+        }
     }
 
     int size_, n_columns_;
     std::vector<std::int32_t> chosen_;
     std::vector<std::int32_t> firsts_, columns_;
+    std::vector<Band> bands_;
 };
 
 } // namespace qwo
