@@ -201,11 +201,31 @@ void set_block_prices(BicProblem& problem, const std::vector<double>& prices, Wh
     }
 }
 
+// Notes which variables are given. The constraints come before.
+void set_given(BicProblem& problem, const OrderIn& given) {
+    if (given.shape(0) == 0)
+        return;
+    const int n = problem.n();
+    problem.given.assign(static_cast<std::size_t>(n), 0);
+    for (int v : checked_variables("given variable", given.data(), given.shape(0), n)) {
+        problem.given[static_cast<std::size_t>(v)] = 1;
+        ++problem.n_given;
+        if (!problem.constraints.required.empty() &&
+            !problem.constraints.required[static_cast<std::size_t>(v)].empty()) {
+            throw Refusal("KnowledgeError",
+                          "variable " + std::to_string(v) + " is given and can have no parents");
+        }
+    }
+    if (problem.n_given == n)
+        throw Refusal("ArgumentError", "one variable at least must not be given");
+}
+
 ParentSets make_parent_sets(const std::vector<MomentsIn>& moments, const OrderIn& which,
                             const std::optional<MaskIn>& may_cause,
                             const std::optional<MaskIn>& precedes, Lists required,
                             const std::string& kernel, const OrderIn& candidates,
-                            const OrderIn& ends, bool all_at_first, const BlocksIn& given_blocks) {
+                            const OrderIn& ends, bool all_at_first, const BlocksIn& given_blocks,
+                            const OrderIn& given) {
     if (moments.empty())
         throw Refusal("ShapeError", "there must be one set of moments at least");
     const MatrixIn& matrix = std::get<0>(moments.front());
@@ -232,6 +252,7 @@ ParentSets make_parent_sets(const std::vector<MomentsIn>& moments, const OrderIn
     problem->constraints.may_cause = to_bytes("may_cause", may_cause, n);
     problem->constraints.precedes = to_bytes("precedes", precedes, n);
     problem->constraints.required = std::move(required);
+    set_given(*problem, given);
     return ParentSets(std::move(problem), checked_kernels(kernel), lists,
                       all_at_first && !lists.empty());
 }
@@ -257,6 +278,12 @@ void check_unmarked(const ParentSets& self) {
 // An order that the constraints allow.
 std::vector<int> allowed_order(const ParentSets& self, const OrderIn& given) {
     std::vector<int> order = checked_order(given, self.n());
+    for (std::size_t k = 0; k < static_cast<std::size_t>(self.problem().n_given); ++k) {
+        if (!self.is_given(order[k])) {
+            throw Refusal("OrderError", "the given variables must come first; variable " +
+                                            std::to_string(order[k]) + " is none");
+        }
+    }
     const Constraints& constraints = self.problem().constraints;
     if (constraints.precedes.empty())
         return order;
@@ -383,13 +410,14 @@ void bind_parent_sets(nb::module_& m) {
             nb::arg("which").noconvert(), nb::arg("may_cause").none().noconvert(),
             nb::arg("precedes").none().noconvert(), nb::arg("required"), nb::arg("kernels"),
             nb::arg("candidates").noconvert(), nb::arg("ends").noconvert(), nb::arg("all_at_first"),
-            nb::arg("blocks"),
+            nb::arg("blocks"), nb::arg("given").noconvert(),
             "Moments: tuples of correlation matrix, N, price of an edge, most parents; which "
             "of them each variable has, the first if it is empty. "
             "Candidates of variable v are candidates[ends[v - 1] : ends[v]]; all if there "
             "are no ends, and until narrow() if all are at first. Blocks: how many columns each "
             "variable has, one if that is empty; the price of an edge with so many parameters; and "
-            "the most columns of parents, with all but one of the child.")
+            "the most columns of parents, with all but one of the child. Given variables stand "
+            "before all others and have no parents.")
         .def("copy", [](const ParentSets& self) { return ParentSets(self); })
         .def("reset", &reset, nb::arg("order").noconvert())
         .def(
@@ -567,6 +595,9 @@ void bind_parent_sets(nb::module_& m) {
             "begin_restart",
             [](InsertionSearch& self, Whole centre, Whole size) {
                 const int v = checked_variable(self.engine(), centre);
+                if (self.engine().is_given(v))
+                    throw Refusal("ArgumentError",
+                                  "variable " + std::to_string(v) + " is given and never moves");
                 const int count = checked_index("size", size, INT_MAX);
                 check_search(self, false);
                 nb::gil_scoped_release release;

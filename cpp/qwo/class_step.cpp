@@ -90,7 +90,7 @@ MemberRules rules_of(const ParentSets& sets) {
     MemberRules rules;
     const Constraints& constraints = sets.problem().constraints;
     if (!sets.fit(0).columns().all() || !constraints.may_cause.empty() ||
-        !constraints.required.empty()) {
+        !constraints.required.empty() || sets.problem().n_given > 0) {
         rules.may_turn = [&sets, &constraints](int child, int parent) {
             if (!constraints.required.empty()) {
                 const std::vector<int>& required = constraints.required[at(parent)];

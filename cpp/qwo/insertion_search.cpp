@@ -92,7 +92,7 @@ std::vector<int> InsertionSearch::ball(int centre, int size) {
         for (int u : near) {
             if (static_cast<int>(found.size()) >= size)
                 return found;
-            if (!seen[static_cast<std::size_t>(u)])
+            if (!seen[static_cast<std::size_t>(u)] && !engine_.is_given(u))
                 found.push_back(u);
             seen[static_cast<std::size_t>(u)] = 1;
         }
@@ -235,8 +235,10 @@ bool InsertionSearch::collect_edges() {
         if (!changed_[static_cast<std::size_t>(y)])
             continue;
         changed_[static_cast<std::size_t>(y)] = 0;
-        for (int x : engine_.fit(y).parents())
-            edges_.emplace_back(x, y);
+        for (int x : engine_.fit(y).parents()) {
+            if (!engine_.is_given(x))
+                edges_.emplace_back(x, y);
+        }
     }
     random_.shuffle(edges_);
     return !edges_.empty();
@@ -358,7 +360,8 @@ void InsertionSearch::step_sweep() {
         ++counts_.exchanges;
         queue_touched();
     }
-    scan_and_move(v, never);
+    if (!engine_.is_given(v))
+        scan_and_move(v, never);
     while (!queue_.empty())
         repair_next();
     if (sweep_.empty())
@@ -399,7 +402,7 @@ void InsertionSearch::step_renewal() {
 }
 
 void InsertionSearch::queue(int v) {
-    if (queued_[static_cast<std::size_t>(v)])
+    if (queued_[static_cast<std::size_t>(v)] || engine_.is_given(v))
         return;
     queued_[static_cast<std::size_t>(v)] = 1;
     queue_.push_back(v);

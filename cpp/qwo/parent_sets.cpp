@@ -43,6 +43,13 @@ ParentSets::ParentSets(std::shared_ptr<const BicProblem> problem, const Kernels&
         later_.swap(columns_);
     if (columns_.empty())
         columns_.assign(static_cast<std::size_t>(n()), everyone_);
+    for (int v = 0; v < n(); ++v) {
+        if (!is_given(v))
+            continue;
+        columns_[static_cast<std::size_t>(v)] = columns_of({v}, context_.problem->blocks);
+        if (!later_.empty())
+            later_[static_cast<std::size_t>(v)] = columns_[static_cast<std::size_t>(v)];
+    }
     make_room_for_wishes();
     walks_ = candidates.empty() && n() <= most_walked;
 }
@@ -152,7 +159,8 @@ bool ParentSets::renew(int v) {
 
 bool ParentSets::widen(int v) {
     std::unique_ptr<ParentFit>& fit = fits_[static_cast<std::size_t>(v)];
-    if (fit->columns().all() || checked_[static_cast<std::size_t>(v)] == fit->parents())
+    if (is_given(v) || fit->columns().all() ||
+        checked_[static_cast<std::size_t>(v)] == fit->parents())
         return false;
     std::vector<std::int32_t> variables;
     find_missed(*fit, variables);
@@ -270,12 +278,14 @@ void ParentSets::index(int u) {
 }
 
 std::pair<int, int> ParentSets::permitted(int v) const {
-    int lowest = 0;
+    const int p = place(v);
+    if (is_given(v))
+        return {p, p};
+    int lowest = problem().n_given;
     int highest = n() - 1;
     if (problem().constraints.precedes.empty())
         return {lowest, highest};
-    const int p = place(v);
-    for (int k = p - 1; k >= 0; --k) {
+    for (int k = p - 1; k >= lowest; --k) {
         if (problem().constraints.must_precede(order_[static_cast<std::size_t>(k)], v, n())) {
             lowest = k + 1;
             break;

@@ -62,6 +62,7 @@ class ParentSets {
 
     int n() const { return context_.problem->n(); }
     const BicProblem& problem() const { return *context_.problem; }
+    bool is_given(int v) const { return problem().is_given(v); }
     double cost() const { return cost_; }
     const std::vector<int>& order() const { return order_; }
     int place(int v) const { return place_[static_cast<std::size_t>(v)]; }

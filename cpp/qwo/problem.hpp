@@ -54,8 +54,13 @@ struct BicProblem {
     double penalty = 0.0, typical_penalty = 0.0;
     std::vector<double> penalties;
     Constraints constraints;
+    // By variable, whether it is given: such ones stand before all others and have no parents.
+    // Empty if none is.
+    std::vector<char> given;
+    int n_given = 0;
 
     int n() const { return blocks.empty() ? sets.front().correlation.n : blocks.n(); }
+    bool is_given(int v) const { return !given.empty() && given[static_cast<std::size_t>(v)] != 0; }
     double penalty_of(int v) const {
         return penalties.empty() ? penalty : penalties[static_cast<std::size_t>(v)];
     }

@@ -54,7 +54,9 @@ bool Shuffles::begin_next() {
     if (length_ > 0) {
         if (made_ == length_ || (made_ == quiet && led_back_ == quiet))
             return false;
-        centre_ = random_.below(engine_.n());
+        do
+            centre_ = random_.below(engine_.n());
+        while (engine_.is_given(centre_));
     } else {
         if (waiting_.empty())
             return false;
@@ -83,6 +85,8 @@ void Shuffles::count(double lost, bool better) {
 }
 
 void Shuffles::wait(int centre) {
+    if (engine_.is_given(centre))
+        return;
     waiting_.push_back(centre);
     const auto at = static_cast<std::size_t>(random_.below(static_cast<int>(waiting_.size())));
     std::swap(waiting_.back(), waiting_[at]);

@@ -187,6 +187,7 @@ def _constructions() -> Iterator[Call]:
             *([], [[0]], [[N]] * N, [[-1]] * N, [np.array([HUGE])] * N, [["x"]] * N),
             *([None] * N, 3, [[0.5]] * N),
         ],
+        "given": [[N], [-1], range(N), [0.5], 3, "x", [[0]], [HUGE]],
         "block_sizes": [
             [1],
             [N, 0],
@@ -227,6 +228,7 @@ def _parent_sets() -> Iterator[Call]:
         "ends": none,
         "all_at_first": False,
         "blocks": (none, [], 0),
+        "given": none,
     }
     prices = [1.0] * 26
     blocks = np.array([2, *[1] * (N - 2)])
@@ -246,6 +248,7 @@ def _parent_sets() -> Iterator[Call]:
         "kernels": ["mmx", None],
         "ends": [np.full(N, 1), np.array([2]), np.array([-1] * N), none.astype(float)],
         "candidates": [np.zeros((2, 2), np.int64), None],
+        "given": [np.array([N]), np.array([-1]), np.array([1, 1]), np.arange(N), None, mask],
         "blocks": [
             *((np.array(bad), prices, 9) for bad in ([1], [N, 0], [-1, N + 1], [1] * (N + 1))),
             *((np.ones(N, np.int64), bad, 9) for bad in ([], [1.0], [1.0, -1.0], None)),

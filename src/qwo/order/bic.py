@@ -91,6 +91,10 @@ class BicEngine(EngineBase):
     all_at_first : bool
         Whether all are candidates nevertheless until `narrow`, which the search calls after its
         first descent: the parents that a variable needs while the order is rough may be on no list.
+    given : sequence of int, optional
+        Variables that stand before all others and have no parents, but may be parents: lagged
+        copies, covariates, indicators of regimes. They come first in every order, in whatever
+        order they are there, never move, and are never shuffled.
     block_sizes : sequence of int, optional
         How many columns of the moments each variable owns, one variable after the other; 1 if not
         given. The columns of a variable must be whitened: see `qwo.order.blocks`. Orders, parents,
@@ -114,6 +118,7 @@ class BicEngine(EngineBase):
         kernels: str | None = None,
         candidates: Sequence[Indices] | None = None,
         all_at_first: bool = False,
+        given: Sequence[int] | Indices | None = None,
         block_sizes: Sequence[int] | Indices | None = None,
     ) -> None:
         self._sources = _as_sources(moments)
@@ -126,6 +131,7 @@ class BicEngine(EngineBase):
         _, self.n_samples, self.penalty, self.max_parents = self._problem[0]
         self._blocks = _blocks(self.block_sizes, self.score, n, self.n_samples)
         self._n = n
+        self.given = _given(given, n)
         self.knowledge = knowledge
         self._kernels = check_kernels(kernels)
         self._has_lists = candidates is not None
@@ -146,6 +152,7 @@ class BicEngine(EngineBase):
             *_candidates(candidates, self.knowledge, self._n),
             all_at_first,
             self._blocks,
+            as_integers(self.given),
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -275,8 +282,11 @@ class BicEngine(EngineBase):
         return self._sets.cost
 
     def reset(self, order: Sequence[int] | Indices) -> float:
-        """Start anew from an order; marks are forgotten."""
-        self._sets.reset(as_integers(check_order(order, self._n)))
+        """Start anew from an order, given variables first; marks are forgotten."""
+        order = check_order(order, self._n)
+        if self.given.size:
+            order = order[np.argsort(~np.isin(order, self.given), kind="stable")]
+        self._sets.reset(as_integers(order))
         return self._sets.cost
 
     def move(self, variable: int, place: int) -> float:
@@ -420,6 +430,16 @@ def _which(given: Sequence[int] | Indices | None, n: int, count: int) -> npt.NDA
             f"got {which.tolist()[:8]}"
         )
     return which
+
+
+def _given(given: Sequence[int] | Indices | None, n: int) -> Indices:
+    """The variables that are given, ascending."""
+    variables = np.unique(as_integers(() if given is None else given))
+    if variables.size and not (variables[0] >= 0 and variables[-1] < n):
+        raise ArgumentError(f"given must be some of the variables 0 … {n - 1}; got {given}")
+    if len(variables) == n:
+        raise ArgumentError(f"given must leave one of the {n} variables at least to be explained")
+    return variables.astype(np.intp)
 
 
 def _block_sizes(
