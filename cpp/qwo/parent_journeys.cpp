@@ -17,7 +17,7 @@ bool ParentSets::wants(const ParentFit& fit, int candidate) {
 
 bool ParentSets::wishes(int v, int candidate) const {
     const int column = fit(v).columns().find(candidate);
-    return column >= 0 && wants_.test(v, column);
+    return column >= 0 && index_.wants(v, column);
 }
 
 void ParentSets::lose(ParentFit& fit, int candidate, int limit) {
@@ -25,14 +25,14 @@ void ParentSets::lose(ParentFit& fit, int candidate, int limit) {
     if (index < 0)
         return;
     fit.drop(context_, index);
-    fit.grow_shrink(context_, place_.data(), limit);
+    fit.grow_shrink(context_, places_.places(), limit);
 }
 
 void ParentSets::gain(ParentFit& fit, int candidate, int limit) {
     if (!wants(fit, candidate))
         return;
     fit.add(context_, candidate);
-    fit.grow_shrink(context_, place_.data(), limit);
+    fit.grow_shrink(context_, places_.places(), limit);
 }
 
 // The way of v to the left: from one place to the next where a fit changes. Of few variables each
@@ -45,7 +45,7 @@ class ParentSets::WayLeft {
             return;
         std::vector<int>& places = sets.visits_;
         places.clear();
-        for_each_bit(sets.wanted_by_.row(v), sets.wanted_by_.words(), [&](int u) {
+        sets.index_.for_each_wanting(v, [&](int u) {
             if (sets.place(u) < place_ && sets.place(u) >= lowest)
                 places.push_back(sets.place(u));
         });
@@ -60,9 +60,9 @@ class ParentSets::WayLeft {
   private:
     bool walk(const ParentFit& own) {
         while (--place_ >= lowest_) {
-            const int u = sets_.order_[static_cast<std::size_t>(place_)];
+            const int u = sets_.places_.at(place_);
             is_parent_ = own.index_of(u) >= 0;
-            is_wanting_ = sets_.wanted_by_.test(v_, u);
+            is_wanting_ = sets_.index_.is_wanted(v_, u);
             if (is_parent_ || is_wanting_)
                 return true;
         }
@@ -71,13 +71,13 @@ class ParentSets::WayLeft {
 
     bool leap(const ParentFit& own) {
         std::vector<int>& places = sets_.visits_;
-        int parent = before_all;
+        int parent = OrderPlaces::before_all;
         for (int p : own.parents()) {
             const int at = sets_.place(p);
             if (at < place_ && at > parent)
                 parent = at;
         }
-        const int wanting = places.empty() ? before_all : places.front();
+        const int wanting = places.empty() ? OrderPlaces::before_all : places.front();
         place_ = std::max(parent, wanting);
         is_parent_ = place_ == parent;
         is_wanting_ = place_ == wanting;
@@ -103,10 +103,9 @@ class ParentSets::WayRight {
         if (sets.walks_)
             return;
         sets.visits_.clear();
-        for_each_bit(sets.children_.row(v), sets.children_.words(),
-                     [&](int u) { note(u, sets.visits_); });
+        sets.index_.for_each_child(v, [&](int u) { note(u, sets.visits_); });
         std::make_heap(sets.visits_.begin(), sets.visits_.end(), std::greater<>());
-        note_wanted(sets.fit(v), sets.wants_.row(v));
+        note_wanted(sets.fit(v), sets.index_.wants(v));
     }
 
     bool next(const ParentFit& own) { return sets_.walks_ ? walk(own) : leap(); }
@@ -119,16 +118,14 @@ class ParentSets::WayRight {
         changed_ = true;
         if (sets_.walks_)
             return;
-        sets_.fit_wants_.assign(sets_.wants_.words(), 0);
-        sets_.find_wanted(own, sets_.fit_wants_.data());
-        note_wanted(own, sets_.fit_wants_.data());
+        note_wanted(own, sets_.index_.found(sets_.context_, own).data());
     }
 
   private:
     bool walk(const ParentFit& own) {
         while (++place_ <= highest_) {
-            const int u = sets_.order_[static_cast<std::size_t>(place_)];
-            is_child_ = sets_.children_.test(v_, u);
+            const int u = sets_.places_.at(place_);
+            is_child_ = sets_.index_.is_parent(v_, u);
             is_wanted_ = changed_ ? sets_.wants(own, u) : sets_.wishes(v_, u);
             if (is_child_ || is_wanted_)
                 return true;
@@ -141,7 +138,7 @@ class ParentSets::WayRight {
         place_ = std::min(child, wanted);
         is_child_ = place_ == child;
         is_wanted_ = place_ == wanted;
-        if (place_ == after_all)
+        if (place_ == OrderPlaces::after_all)
             return false;
         if (is_child_) {
             std::pop_heap(sets_.visits_.begin(), sets_.visits_.end(), std::greater<>());
@@ -151,7 +148,7 @@ class ParentSets::WayRight {
     }
 
     static int top(const std::vector<int>& places) {
-        return places.empty() ? after_all : places.front();
+        return places.empty() ? OrderPlaces::after_all : places.front();
     }
     void note(int u, std::vector<int>& places) const {
         const int at = sets_.place(u);
@@ -161,7 +158,7 @@ class ParentSets::WayRight {
     void note_wanted(const ParentFit& own, const std::uint64_t* words) {
         std::vector<int>& places = sets_.visits_of_own_;
         places.clear();
-        for_each_bit(words, sets_.wants_.words(),
+        for_each_bit(words, sets_.index_.words(),
                      [&](int column) { note(own.columns().variable(column), places); });
         std::make_heap(places.begin(), places.end(), std::greater<>());
     }
@@ -180,29 +177,29 @@ void ParentSets::go_left(int v, int lowest, Traveller& traveller) {
     WayLeft way(*this, v, lowest);
     while (way.next(traveller.own())) {
         const int j = way.place();
-        const int u = order_[static_cast<std::size_t>(j)];
+        const int u = places_.at(j);
         if (way.is_parent()) {
-            place_[static_cast<std::size_t>(v)] = after_all;
+            places_.send(v, OrderPlaces::after_all);
             traveller.lose_own(u, j);
         }
         if (way.is_wanting()) {
-            place_[static_cast<std::size_t>(v)] = before_all;
+            places_.send(v, OrderPlaces::before_all);
             traveller.gain_other(u, j);
         }
         if (!traveller.arrive(j))
             break;
     }
-    place_[static_cast<std::size_t>(v)] = p;
+    places_.send(v, p);
 }
 
 template <class Traveller>
 void ParentSets::go_right(int v, int highest, Traveller& traveller) {
     const int p = place(v);
     WayRight way(*this, v, highest);
-    place_[static_cast<std::size_t>(v)] = after_all;
+    places_.send(v, OrderPlaces::after_all);
     while (way.next(traveller.own())) {
         const int j = way.place();
-        const int u = order_[static_cast<std::size_t>(j)];
+        const int u = places_.at(j);
         if (way.is_child())
             traveller.lose_other(u, j);
         if (way.is_wanted()) {
@@ -212,7 +209,7 @@ void ParentSets::go_right(int v, int highest, Traveller& traveller) {
         if (!traveller.arrive(j))
             break;
     }
-    place_[static_cast<std::size_t>(v)] = p;
+    places_.send(v, p);
 }
 
 // A traveller that leaves everything as it is and tells visit(place, change) what it would cost.
@@ -369,10 +366,7 @@ void ParentSets::move(int v, int target) {
     } else {
         go_right(v, target, move);
     }
-    const int step = target < p ? -1 : 1;
-    for (int j = p; j != target; j += step)
-        put(order_[static_cast<std::size_t>(j + step)], j);
-    put(v, target);
+    places_.move(v, target);
     cost_ += move.finish();
 }
 

@@ -17,78 +17,36 @@ constexpr std::size_t most_neighbours = 50;
 // Up to so many variables, all of them candidates, a journey asks each.
 constexpr int most_walked = 500;
 
-std::shared_ptr<const Columns> columns_of(std::vector<std::int32_t> variables,
-                                          const Blocks& blocks) {
-    std::sort(variables.begin(), variables.end());
-    variables.erase(std::unique(variables.begin(), variables.end()), variables.end());
-    return std::make_shared<const Columns>(std::move(variables), blocks);
-}
-
 } // namespace
 
-ParentSets::ParentSets(std::shared_ptr<const BicProblem> problem, const Kernels& kernels,
-                       const std::vector<std::vector<std::int32_t>>& candidates, bool all_at_first)
-    : context_(std::move(problem), kernels),
-      everyone_(std::make_shared<const Columns>(context_.problem->n(), context_.problem->blocks)),
-      place_(static_cast<std::size_t>(context_.problem->n()), after_all), wanted_by_(n(), n()),
-      children_(n(), n()), indexed_parents_(static_cast<std::size_t>(n())),
-      checked_(static_cast<std::size_t>(n()), {-1}), own_(make_fit(*context_.problem)),
-      other_(make_fit(*context_.problem)), wide_(make_fit(*context_.problem)), journal_(n()) {
-    for (std::size_t v = 0; v < candidates.size(); ++v) {
-        std::vector<std::int32_t> variables = candidates[v];
-        variables.push_back(static_cast<std::int32_t>(v));
-        columns_.push_back(columns_of(std::move(variables), context_.problem->blocks));
-    }
-    if (all_at_first)
-        later_.swap(columns_);
-    if (columns_.empty())
-        columns_.assign(static_cast<std::size_t>(n()), everyone_);
-    for (int v = 0; v < n(); ++v) {
-        if (!is_given(v))
-            continue;
-        columns_[static_cast<std::size_t>(v)] = columns_of({v}, context_.problem->blocks);
-        if (!later_.empty())
-            later_[static_cast<std::size_t>(v)] = columns_[static_cast<std::size_t>(v)];
-    }
-    make_room_for_wishes();
-    walks_ = candidates.empty() && n() <= most_walked;
-}
-
-void ParentSets::make_room_for_wishes() {
-    int most = 0;
-    for (const auto& columns : columns_)
-        most = std::max(most, columns->size());
-    wants_ = BitMatrix(n(), most);
+ParentSets::ParentSets(std::shared_ptr<const BicProblem> given, const Kernels& kernels,
+                       const CandidateLists::Lists& candidates, bool all_at_first)
+    : context_(std::move(given), kernels), places_(n()),
+      lists_(problem(), candidates, all_at_first), index_(n()), journal_(n()),
+      checked_(static_cast<std::size_t>(n()), {-1}),
+      walks_(candidates.empty() && n() <= most_walked), own_(make_fit(problem())),
+      other_(make_fit(problem())), wide_(make_fit(problem())) {
+    index_.resize(lists_.longest());
 }
 
 ParentSets::ParentSets(const ParentSets& other)
-    : context_(other.context_), everyone_(other.everyone_), place_(other.place_),
-      columns_(other.columns_), later_(other.later_), walks_(other.walks_), cost_(other.cost_),
-      wants_(other.wants_), wanted_by_(other.wanted_by_), children_(other.children_),
-      indexed_parents_(other.indexed_parents_), checked_(other.checked_), own_(make_fit(problem())),
-      other_(make_fit(problem())), wide_(make_fit(problem())), journal_(n()) {
+    : context_(other.context_), places_(other.places_), lists_(other.lists_), index_(other.index_),
+      journal_(n()), cost_(other.cost_), checked_(other.checked_), walks_(other.walks_),
+      own_(make_fit(problem())), other_(make_fit(problem())), wide_(make_fit(problem())) {
     for (const auto& fit : other.fits_)
         fits_.emplace_back(make_fit(problem()))->assign(*fit);
-    set_order(other.order_);
-}
-
-void ParentSets::set_order(const std::vector<int>& order) {
-    order_ = order;
-    for (std::size_t k = 0; k < order_.size(); ++k) {
-        place_[static_cast<std::size_t>(order_[k])] = static_cast<std::int32_t>(k);
-    }
 }
 
 void ParentSets::begin(const std::vector<int>& order) {
     journal_.clear();
     touched_.clear();
-    set_order(order);
+    places_.set(order);
     fits_.clear();
 }
 
 ParentFit& ParentSets::begin_fit(int v) {
     ParentFit& fit = *fits_.emplace_back(make_fit(problem()));
-    fit.start(problem(), *columns_[static_cast<std::size_t>(v)], v);
+    fit.start(problem(), lists_.of(v), v);
     fit.add_required(context_);
     return fit;
 }
@@ -98,7 +56,7 @@ void ParentSets::reset(const std::vector<int>& order) {
     cost_ = 0.0;
     for (int v = 0; v < n(); ++v) {
         ParentFit& fit = begin_fit(v);
-        fit.grow_shrink(context_, place_.data(), place(v));
+        fit.grow_shrink(context_, places_.places(), place(v));
         // As after every move: the numbers are those of the parents, however they were found.
         fit.refresh(context_);
         cost_ += fit.cost();
@@ -107,7 +65,7 @@ void ParentSets::reset(const std::vector<int>& order) {
 }
 
 ParentSetsState ParentSets::state() const {
-    ParentSetsState state{order_, {}, checked_, cost_};
+    ParentSetsState state{order(), {}, checked_, cost_};
     for (const auto& fit : fits_)
         state.parents.push_back(fit->parents());
     return state;
@@ -132,19 +90,17 @@ void ParentSets::narrow() {
     if (has_narrowed())
         return;
     for (int v = 0; v < n(); ++v) {
-        forget(v);
         std::unique_ptr<ParentFit>& fit = fits_[static_cast<std::size_t>(v)];
-        const Columns& listed = candidates(v);
-        std::vector<std::int32_t> variables(listed.variables(), listed.variables() + listed.size());
-        variables.insert(variables.end(), fit->parents().begin(), fit->parents().end());
-        std::shared_ptr<const Columns>& columns = columns_[static_cast<std::size_t>(v)];
-        columns = columns_of(std::move(variables), problem().blocks);
+        index_.forget(*fit);
+        const CandidateLists::Shared columns =
+            lists_.joined(problem(), v, {fit->parents().begin(), fit->parents().end()});
         std::unique_ptr<ParentFit> narrowed = make_fit(problem());
         narrowed->rebuild(context_, *fit, *columns);
         fit = std::move(narrowed);
+        lists_.put(v, columns);
     }
-    later_.clear();
-    make_room_for_wishes();
+    lists_.end_waiting();
+    index_.resize(lists_.longest());
     for (int v = 0; v < n(); ++v)
         index(v);
 }
@@ -167,21 +123,18 @@ bool ParentSets::widen(int v) {
     find_neighbours(*fit, variables);
     if (variables.empty())
         return false;
-    forget(v);
-    std::shared_ptr<const Columns>& columns = columns_[static_cast<std::size_t>(v)];
-    variables.insert(variables.end(), columns->variables(), columns->variables() + columns->size());
-    const std::shared_ptr<const Columns> wider = columns_of(std::move(variables), problem().blocks);
+    index_.forget(*fit);
+    const CandidateLists::Shared wider = lists_.joined(problem(), v, std::move(variables));
     std::unique_ptr<ParentFit> renewed = make_fit(problem());
     renewed->rebuild(context_, *fit, *wider);
-    renewed->grow_shrink(context_, place_.data(), place(v));
+    renewed->grow_shrink(context_, places_.places(), place(v));
     const bool changed = renewed->parents() != fit->parents();
     if (changed)
         touch(*fit);
     cost_ += renewed->cost() - fit->cost();
     fit = std::move(renewed);
-    columns = wider;
-    if (columns->size() > 64 * static_cast<int>(wants_.words()))
-        wants_ = wants_.widened(columns->size() + columns->size() / 2);
+    lists_.put(v, wider);
+    index_.widen(wider->size());
     fit->refresh(context_);
     if (changed)
         touch(*fit);
@@ -194,9 +147,9 @@ bool ParentSets::widen(int v) {
 // parents unless there are more in the prefix, since then this has nothing more to find for them.
 void ParentSets::find_missed(const ParentFit& fit, std::vector<std::int32_t>& missed) {
     const int v = fit.child();
-    wide_->rebuild(context_, fit, *everyone_);
-    std::vector<std::uint64_t> wanted(wanted_by_.words());
-    find_wanted(*wide_, wanted.data());
+    wide_->rebuild(context_, fit, lists_.everyone());
+    std::vector<std::uint64_t> wanted((static_cast<std::size_t>(n()) + 63) / 64);
+    index_.find(context_, *wide_, wanted.data());
     std::size_t in_prefix = 0;
     for_each_bit(wanted.data(), wanted.size(), [&](int u) {
         if (fit.columns().find(u) < 0) {
@@ -239,42 +192,7 @@ void ParentSets::find_neighbours(const ParentFit& fit, std::vector<std::int32_t>
 
 void ParentSets::list_neighbours(int v, std::vector<int>& found) const {
     found.insert(found.end(), fit(v).parents().begin(), fit(v).parents().end());
-    for_each_bit(children_.row(v), children_.words(), [&](int u) { found.push_back(u); });
-}
-
-// Takes the bits of v's wishes back.
-void ParentSets::forget(int v) {
-    std::uint64_t* row = wants_.row(v);
-    for_each_bit(row, wants_.words(),
-                 [&](int column) { wanted_by_.clear(fit(v).columns().variable(column), v); });
-    std::fill_n(row, wants_.words(), 0);
-}
-
-void ParentSets::find_wanted(const ParentFit& fit, std::uint64_t* words) {
-    // Candidates are all allowed.
-    const std::uint8_t* allowed =
-        fit.columns().all() ? problem().constraints.allowed_parents(fit.child(), n()) : nullptr;
-    fit.wanted(context_, allowed, words);
-}
-
-void ParentSets::index(int u) {
-    const ParentFit& fit = this->fit(u);
-    std::uint64_t* row = wants_.row(u);
-    fit_wants_.assign(wants_.words(), 0);
-    find_wanted(fit, fit_wants_.data());
-    for (std::size_t w = 0; w < wants_.words(); ++w) {
-        for (std::uint64_t changed = row[w] ^ fit_wants_[w]; changed != 0; changed &= changed - 1) {
-            const int column = static_cast<int>(w * 64) + std::countr_zero(changed);
-            wanted_by_.flip(fit.columns().variable(column), u);
-        }
-        row[w] = fit_wants_[w];
-    }
-    std::vector<int>& known = indexed_parents_[static_cast<std::size_t>(u)];
-    for (int p : known)
-        children_.clear(p, u);
-    known = fit.parents();
-    for (int p : known)
-        children_.set(p, u);
+    index_.for_each_child(v, [&](int u) { found.push_back(u); });
 }
 
 std::pair<int, int> ParentSets::permitted(int v) const {
@@ -286,13 +204,13 @@ std::pair<int, int> ParentSets::permitted(int v) const {
     if (problem().constraints.precedes.empty())
         return {lowest, highest};
     for (int k = p - 1; k >= lowest; --k) {
-        if (problem().constraints.must_precede(order_[static_cast<std::size_t>(k)], v, n())) {
+        if (problem().constraints.must_precede(places_.at(k), v, n())) {
             lowest = k + 1;
             break;
         }
     }
     for (int k = p + 1; k < n(); ++k) {
-        if (problem().constraints.must_precede(v, order_[static_cast<std::size_t>(k)], n())) {
+        if (problem().constraints.must_precede(v, places_.at(k), n())) {
             highest = k - 1;
             break;
         }
@@ -301,7 +219,7 @@ std::pair<int, int> ParentSets::permitted(int v) const {
 }
 
 OrderedDag ParentSets::dag() const {
-    return {order_, state().parents};
+    return {order(), state().parents};
 }
 
 bool ParentSets::may_have(int child, int parent) const {
@@ -319,18 +237,19 @@ double ParentSets::cost_with(int v, const std::vector<int>& parents) {
 }
 
 void ParentSets::arrange(const std::vector<int>& order) {
-    const auto same = std::mismatch(order.begin(), order.end(), order_.begin()).first;
+    const std::vector<int>& present = places_.order();
+    const auto same = std::mismatch(order.begin(), order.end(), present.begin()).first;
     const auto first = static_cast<std::size_t>(same - order.begin());
     std::size_t end = order.size();
-    while (end > first && order[end - 1] == order_[end - 1])
+    while (end > first && order[end - 1] == present[end - 1])
         --end;
-    set_order(order);
+    places_.set(order);
     for (std::size_t k = first; k < end; ++k)
         refit(order[k], false);
 }
 
 void ParentSets::take(const OrderedDag& dag) {
-    set_order(dag.order);
+    places_.set(dag.order);
     std::vector<int> old_parents, new_parents;
     for (int v = 0; v < n(); ++v) {
         ParentFit& fit = own_fit(v);
@@ -353,9 +272,9 @@ void ParentSets::take(const OrderedDag& dag) {
 
 void ParentSets::refit(int v, bool has_changed) {
     ParentFit& fit = own_fit(v);
-    const auto precedes = [&](int u) { return place(u) < place(v); };
+    const auto precedes = [&](int u) { return places_.precedes(u, v); };
     bool wishes = has_changed;
-    for_each_bit(wants_.row(v), wants_.words(),
+    for_each_bit(index_.wants(v), index_.words(),
                  [&](int column) { wishes = wishes || precedes(fit.columns().variable(column)); });
     if (!wishes && std::all_of(fit.parents().begin(), fit.parents().end(), precedes))
         return;
@@ -366,7 +285,7 @@ void ParentSets::refit(int v, bool has_changed) {
         if (!precedes(fit.parents()[static_cast<std::size_t>(k)]))
             fit.drop(context_, k);
     }
-    fit.grow_shrink(context_, place_.data(), place(v));
+    fit.grow_shrink(context_, places_.places(), place(v));
     settle(fit);
     cost_ += fit.cost();
 }
@@ -375,11 +294,6 @@ void ParentSets::settle(ParentFit& fit) {
     fit.refresh(context_);
     touch(fit);
     index(fit.child());
-}
-
-void ParentSets::put(int v, int place) {
-    order_[static_cast<std::size_t>(place)] = v;
-    place_[static_cast<std::size_t>(v)] = place;
 }
 
 void ParentSets::touch(const ParentFit& fit) {
@@ -409,7 +323,7 @@ void ParentSets::undo(std::size_t mark) {
         std::swap(fits_[static_cast<std::size_t>(v)], old);
         index(v);
     });
-    set_order(order);
+    places_.set(order);
     cost_ = cost;
 }
 

@@ -15,16 +15,16 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "qwo/bit_matrix.hpp"
-#include "qwo/columns.hpp"
+#include "qwo/candidate_lists.hpp"
 #include "qwo/equivalence.hpp"
 #include "qwo/fit_journal.hpp"
+#include "qwo/order_places.hpp"
 #include "qwo/parent_fit.hpp"
+#include "qwo/wish_index.hpp"
 
 namespace qwo {
 
@@ -48,8 +48,7 @@ class ParentSets {
     // forbidden ones and v itself not; all that are allowed if there are no lists, and until
     // narrow() if all are candidates at first.
     ParentSets(std::shared_ptr<const BicProblem> problem, const Kernels& kernels,
-               const std::vector<std::vector<std::int32_t>>& candidates = {},
-               bool all_at_first = false);
+               const CandidateLists::Lists& candidates = {}, bool all_at_first = false);
     // The same state without its marks.
     ParentSets(const ParentSets& other);
 
@@ -64,18 +63,14 @@ class ParentSets {
     const BicProblem& problem() const { return *context_.problem; }
     bool is_given(int v) const { return problem().is_given(v); }
     double cost() const { return cost_; }
-    const std::vector<int>& order() const { return order_; }
-    int place(int v) const { return place_[static_cast<std::size_t>(v)]; }
+    const std::vector<int>& order() const { return places_.order(); }
+    int place(int v) const { return places_.place(v); }
     const ParentFit& fit(int v) const { return *fits_[static_cast<std::size_t>(v)]; }
     // The list of v, itself included, whether it has come in yet or not.
-    const Columns& candidates(int v) const {
-        return *(has_narrowed() ? columns_ : later_)[static_cast<std::size_t>(v)];
-    }
+    const Columns& candidates(int v) const { return lists_.listed(v); }
 
     // Whether u is among the variables that the fit of v looks at.
-    bool may_list(int v, int u) const {
-        return columns_[static_cast<std::size_t>(v)]->find(u) >= 0;
-    }
+    bool may_list(int v, int u) const { return lists_.of(v).find(u) >= 0; }
 
     // The places that the constraints leave for v while all others stay: lowest and highest.
     std::pair<int, int> permitted(int v) const;
@@ -115,11 +110,11 @@ class ParentSets {
     // Leaves each variable its list of candidates and its parents, unless it is so already. The
     // fits stay what they are. Marks must have ended.
     void narrow();
-    bool has_narrowed() const { return later_.empty(); }
+    bool has_narrowed() const { return !lists_.waits(); }
 
     // Marks nest. undo(m) restores the state at the mark, release(m) keeps the present one; either
     // ends the mark m and all after it.
-    std::size_t mark() { return journal_.mark(cost_, order_); }
+    std::size_t mark() { return journal_.mark(cost_, order()); }
     void undo(std::size_t mark);
     void release(std::size_t mark) { journal_.release(mark); }
     std::size_t marks() const { return journal_.marks(); }
@@ -131,10 +126,6 @@ class ParentSets {
     std::vector<int> take_touched();
 
   private:
-    // Places of a variable on its way, which belongs to no place of its own.
-    static constexpr std::int32_t before_all = -1;
-    static constexpr std::int32_t after_all = std::numeric_limits<std::int32_t>::max();
-
     template <class Visit>
     class Trial;
     class Move;
@@ -156,48 +147,35 @@ class ParentSets {
     void lose(ParentFit& fit, int candidate, int limit);
     void gain(ParentFit& fit, int candidate, int limit);
     bool wants(const ParentFit& fit, int candidate);
-    bool wishes(int v, int candidate) const; // the same for the fit of v, from the bits
-    // The columns whose variables the fit would take as parents, as bits.
-    void find_wanted(const ParentFit& fit, std::uint64_t* words);
+    bool wishes(int v, int candidate) const; // the same for the fit of v, from the index
 
     ParentFit& own_fit(int v) { return *fits_[static_cast<std::size_t>(v)]; }
     void touch(const ParentFit& fit);
-    void index(int u);                          // brings the bits up to date with the fit of u
+    void index(int v) { index_.update(context_, fit(v)); }
     void save(int v) { journal_.save(fit(v)); } // before it changes
-    void set_order(const std::vector<int>& order);
-    void put(int v, int place);
-    void settle(ParentFit& fit); // after its parents have changed
-    void make_room_for_wishes();
+    void settle(ParentFit& fit);                // after its parents have changed
     void begin(const std::vector<int>& order);
     ParentFit& begin_fit(int v); // with the required parents alone
-    void forget(int v);
-    bool widen(int v); // a step of renew()
+    bool widen(int v);           // a step of renew()
     void find_missed(const ParentFit& fit, std::vector<std::int32_t>& missed);
     void find_neighbours(const ParentFit& fit, std::vector<std::int32_t>& found) const;
     // Brings the fit of v up to date with its prefix, where that or its parents have changed.
     void refit(int v, bool has_changed);
 
     FitContext context_;
-    std::shared_ptr<const Columns> everyone_;
-    std::vector<int> order_;
-    std::vector<std::int32_t> place_;
-    std::vector<std::shared_ptr<const Columns>> columns_;
-    std::vector<std::shared_ptr<const Columns>> later_; // the lists, until narrow()
-    bool walks_ = false; // from place to place, instead of leaping to where a fit changes
+    OrderPlaces places_;
+    CandidateLists lists_;
     std::vector<std::unique_ptr<ParentFit>> fits_;
+    WishIndex index_;
+    FitJournal journal_;
     double cost_ = 0.0;
-    BitMatrix wants_; // (u, i): the fit of u would take the variable of its column i as a parent
-    BitMatrix wanted_by_; // (v, u): the fit of u would take v
-    BitMatrix children_;  // (v, u): v is a parent of u
-    std::vector<std::vector<int>> indexed_parents_;
     std::vector<std::vector<int>> checked_; // the parents for which renew() has nothing to add
-    std::vector<std::uint64_t> fit_wants_;  // scratch of index() and of go_right()
+    std::vector<int> touched_;
+    bool walks_ = false; // from place to place, instead of leaping to where a fit changes
 
     std::unique_ptr<ParentFit> own_, other_;  // scratch of the scans
     std::unique_ptr<ParentFit> wide_;         // scratch of renew()
     std::vector<int> visits_, visits_of_own_; // the heaps of WayLeft and WayRight
-    std::vector<int> touched_;
-    FitJournal journal_;
 };
 
 } // namespace qwo
