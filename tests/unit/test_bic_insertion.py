@@ -247,3 +247,68 @@ def test_a_descent_to_a_known_optimum_ends_there() -> None:
     assert search.run(60.0)
     assert search.counts["tucks"] == 0
     assert again.cost == pytest.approx(engine.cost, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3, 4])
+def test_a_tuck_that_costs_nothing_is_kept(seed: int) -> None:
+    """The search walks through the class: elsewhere in it another tuck may improve."""
+    engine = BicEngine(Moments.from_data(drawn(seed, degree=2.0).data))
+    bic_insertion(engine, restarts=0, random_state=1)
+    before, cost = engine.dag(), engine.cost
+    search = engine.compiled_search(3, tucks=True, sweep=False)
+    assert search.run(60.0)
+    assert search.counts["improving_tucks"] == search.counts["improving_turns"] == 0
+    assert engine.cost == pytest.approx(cost, abs=1e-6)
+    assert not np.array_equal(engine.dag(), before)
+    np.testing.assert_array_equal(to_cpdag(engine.dag()), to_cpdag(before))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3, 4])
+def test_a_restart_that_ends_as_good_is_kept(seed: int) -> None:
+    engine = BicEngine(Moments.from_data(drawn(seed, degree=2.0).data))
+    bic_insertion(engine, restarts=40, random_state=1)
+    before, cost = engine.order, engine.cost
+    restarts = engine.compiled_restarts(5, length=20)
+    assert restarts.run(60.0)
+    assert restarts.n_improved == 0
+    assert engine.cost == pytest.approx(cost, abs=1e-6)
+    assert not np.array_equal(engine.order, before)
+
+
+def test_what_a_tuck_has_touched_is_tucked_again() -> None:
+    """Without, each edge of the first descent would have its turn once, and no other edge."""
+    for seed in range(3):
+        engine = BicEngine(Moments.from_data(drawn(seed, n=50, degree=8.0).data))
+        descent = engine.compiled_search(1, tucks=False, sweep=False)
+        assert descent.run(60.0)
+        first = engine.n_edges
+        search = engine.compiled_search(1, tucks=True, sweep=False)
+        assert search.run(60.0)
+        assert search.counts["improving_tucks"] > 0
+        assert search.counts["tucks"] > 1.2 * first
+
+
+def test_there_is_a_second_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From an order of the spanning tree, and what it leads to is compared."""
+    asked: list[int] = []
+    tree_order, join = module.tree_order, module._Run._join
+
+    def order(tree: object, root: int) -> np.ndarray:
+        asked.append(root)
+        return np.asarray(tree_order(tree, root))
+
+    joined: list[float] = []
+
+    def joins(run: object, challenger: BicEngine) -> None:
+        joined.append(challenger.cost)
+        join(run, challenger)
+
+    monkeypatch.setattr(module, "tree_order", order)
+    monkeypatch.setattr(module._Run, "_join", joins)
+    moments, _ = band_data(40, 2, 0, low=0.5, high=1.5)
+    bic_insertion(BicEngine(moments), restarts=1, starts=4, tries=0, random_state=0)
+    assert len(asked) >= 2
+    assert joined
+    asked.clear()
+    bic_insertion(BicEngine(moments), restarts=1, starts=0, tries=0, random_state=0)
+    assert asked == []
