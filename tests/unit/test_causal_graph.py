@@ -7,6 +7,7 @@ import pytest
 
 from qwo.errors import ColumnNameError, GraphError
 from qwo.graph.causal_graph import CausalGraph, Edge
+from qwo.graph.marks import HEAD, MARKS, TAIL, edge_text
 
 MATRIX = np.array([[0, 1, 0], [0, 0, 2], [0, 2, 0]], dtype=np.int8)
 
@@ -109,3 +110,13 @@ def test_to_dag_and_to_cpdag():
     assert member.to_cpdag() == graph
     assert member.to_dag() is member
     assert graph.to_cpdag() is graph
+
+
+def test_the_marks_at_both_ends_of_every_edge():
+    """a → b — c: the codes of pcalg, in which entry (i, j) is the mark at j."""
+    graph = CausalGraph.from_matrix([[0, 1, 0], [0, 0, 2], [0, 2, 0]], ["a", "b", "c"])
+    assert graph.marks.tolist() == [[0, HEAD, 0], [TAIL, 0, TAIL], [0, TAIL, 0]]
+    assert not graph.marks.flags.writeable
+    for i, j in zip(*graph.ends(), strict=True):
+        edge = MARKS[edge_text(graph.matrix[i, j], graph.matrix[j, i])]
+        assert (graph.marks[j, i], graph.marks[i, j]) == edge.ends

@@ -115,6 +115,22 @@ class CausalGraph:
         """Every edge once, in row order; in time that goes with their number."""
         return edges_of(self.names, self.matrix)
 
+    @cached_property
+    def marks(self) -> Adjacency:
+        """What every edge has at its ends: entry (i, j) is what the edge between i and j has at j.
+
+        0 is no edge, the others are the codes of `qwo.graph.marks`: circle, arrowhead and tail, as
+        pcalg and Tetrad have them.
+        """
+        marks = np.zeros_like(self.matrix)
+        for mark in MARKS.values():
+            if mark.codes is not None:
+                forth, back = mark.codes
+                there = (self.matrix == forth) & (back == self.matrix.T)
+                marks[there], marks.T[there] = mark.ends[1], mark.ends[0]
+        marks.flags.writeable = False
+        return marks
+
     def index(self, variable: str | int) -> int:
         """The place of a variable given by its name or by its place."""
         return as_column(self.names, variable, "the graph")
