@@ -72,7 +72,7 @@ def main() -> None:
 def measure(n_samples: int, replicates: int, jobs: int) -> list[str]:
     """One line of the table."""
     data, _, _ = qwo.simulate(
-        "er", n_variables=50, n_samples=n_samples, degree=4, penalty_discount=2.0, random_state=SEED
+        "er", n_variables=50, n_samples=n_samples, degree=4, random_state=SEED
     )
     data = np.asarray(data)
     with threadpool_limits(1):

@@ -3,7 +3,8 @@
 Two variables without an edge, the later of which has p parents, show -N log(1 - r²) above a price t
 with probability P(Beta(1/2, (N - p - 2)/2) > 1 - exp(-t/N)), r being their partial correlation
 given these. Summed over all pairs without an edge that is the number of false edges to expect at
-this price, but for one thing: a pair may be joined either way, and the search takes the better.
+this price, but for two things: the parents were chosen among many to fit, which uses up more than p
+degrees of freedom, and a pair may be joined either way, where the search takes the better.
 
 Strengths are put on the scale of the normal quantile z that chance exceeds as rarely. There the
 edges that a search has found are points of a Poisson process of density
@@ -12,8 +13,9 @@ edges that a search has found are points of a Poisson process of density
 
 chance and real effects, whose weights w are found by expectation and maximisation, as in Efron's
 empirical Bayes (*Large-Scale Inference*, 2010). The share of chance is the local false discovery
-rate of an edge; what a higher price would lose of the real effects, against what it would spare of
-chance, is the choice of a price.
+rate of an edge, but for a small share of the real effects: an edge may stand in for another one
+nearby. What a higher price would lose of the real effects, against what it would spare of chance,
+is the choice of a price.
 """
 
 from __future__ import annotations
@@ -45,10 +47,15 @@ stand in each other's way, and take long to find."""
 NOTHING = 0.01
 """Expected false edges that a higher price need not spare any more."""
 
-FALSE_COSTS = 2.5
-"""True edges that are as bad to lose as a false one is to draw: it turns arrows around it too."""
+FREEDOM_OF_A_PARENT = 2.0
+"""Degrees of freedom that a parent uses up: one of its own, and one as it was chosen among many."""
 
-PRIOR_DENSITY = 0.3
+STAND_INS = 3.0
+"""Real edges that stand in for another, over the degrees of freedom left. That a stand-in fits
+better by chance takes a true edge that fits better by a few units at most, and how much better one
+fits grows with N."""
+
+PRIOR_DENSITY = 0.5
 """Real effects per unit of z that are taken for granted: where chance gives next to nothing, the
 price is not raised any more."""
 
@@ -77,9 +84,13 @@ class NullEdges:
     likeness: float
     open_share: float = 1.0
 
+    def freedom(self, n_parents: FloatArray) -> FloatArray:
+        """The degrees of freedom that are left beside some parents."""
+        return np.maximum(self.n_samples - FREEDOM_OF_A_PARENT * n_parents - 2, 1)
+
     def tail(self, strengths: FloatArray, n_parents: FloatArray) -> FloatArray:
         """The chance that -N log(1 - r²) of a pair without an edge is above a strength."""
-        freedom = np.maximum(self.n_samples - n_parents - 2, 1)
+        freedom = self.freedom(n_parents)
         # The upper tail of Beta(1/2, f/2) is the lower one of Beta(f/2, 1/2).
         chance = betainc(freedom / 2, 0.5, np.exp(-strengths / self.n_samples))
         return np.asarray(chance, dtype=np.float64)
@@ -94,10 +105,12 @@ class NullEdges:
         """How many chances a pair has to exceed z: from 1, if both tests are one, to 2.
 
         If the first is above z, it is so by about 1/z, and so is the second with the chance below.
+        The more of the variables is explained, the less is their order free.
         """
         rest = math.sqrt(max(1 - self.likeness**2, 1e-12))
         together = ndtr((self.likeness * (z + 1 / np.maximum(z, 1e-6)) - z) / rest)
-        ways: FloatArray = 1 + self.open_share * (1 - together)
+        free = self.open_share * math.sqrt(self.likeness)
+        ways: FloatArray = 1 + free * (1 - together)
         return ways
 
     def expected(self, prices: FloatArray) -> FloatArray:
@@ -146,7 +159,8 @@ class Evidence:
         z, (means, weights) = self._quantiles, self._real_effects
         chance = self.null.density(z)
         real = _bell(z[:, None] - means) @ weights + PRIOR_DENSITY
-        return chance / (chance + real)
+        share = np.minimum(STAND_INS / self.null.freedom(self._n_parents), 1)
+        return (chance + share * real) / (chance + real)
 
     @property
     def expected_false(self) -> float:
@@ -160,10 +174,16 @@ class Evidence:
         return bear, self.null.expected(prices)
 
     def losses(self, prices: FloatArray) -> FloatArray:
-        """What each price costs, in true edges: those it loses, and the false ones it lets in."""
+        """What each price costs: true edges that are lost, and false ones that are let in.
+
+        Where a parent is lost, more is left unexplained, exp(t/N) times as much if it was just
+        worth the price t: then the other parents, if there are any, are worth less too.
+        """
+        siblings = self._n_parents.mean() - 1 if len(self.effects) else 0.0
+        weakened = prices * np.exp(siblings / 2 * prices / self.null.n_samples)
         z, (means, weights) = self.null.quantile(prices), self._real_effects
-        lost = ndtr(z[:, None] - means) @ weights + PRIOR_DENSITY * z
-        return FALSE_COSTS * self.null.expected(prices) + lost
+        lost = ndtr(self.null.quantile(weakened)[:, None] - means) @ weights + PRIOR_DENSITY * z
+        return self.null.expected(prices) + lost
 
     def best_price(self, highest: float) -> float:
         """The price of least loss from the present one up."""
@@ -186,10 +206,14 @@ class Evidence:
         return cls(NullEdges(**null), float(plain["price"]), causes, effects, strengths, weaker)
 
     @cached_property
+    def _n_parents(self) -> FloatArray:
+        """How many parents the effect of each edge has."""
+        return np.bincount(self.effects, minlength=1)[self.effects].astype(np.float64)
+
+    @cached_property
     def _quantiles(self) -> FloatArray:
         """The strengths as normal quantiles."""
-        n_parents = np.bincount(self.effects, minlength=1)[self.effects].astype(np.float64)
-        return as_quantile(self.null.tail(self.strengths, n_parents))
+        return as_quantile(self.null.tail(self.strengths, self._n_parents))
 
     @cached_property
     def _real_effects(self) -> tuple[FloatArray, FloatArray]:
