@@ -86,7 +86,11 @@ def test_the_graph_is_the_same(seed: int, cluster: Any) -> None:
     options: dict[str, Any] = {"restarts": 30 + 70 * seed, "random_state": seed}
     with cluster.get_client() as client:
         there = discover(moments, cluster=client, **options)
-    assert_same(there, discover(moments, **options))
+    here = discover(moments, **options)
+    assert_same(there, here)
+    assert there.params["penalty_chosen"]
+    assert there.params["penalty_discount"] == here.params["penalty_discount"]
+    assert there.expected_false_edges == here.expected_false_edges
 
 
 @foreign_warnings

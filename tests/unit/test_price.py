@@ -185,6 +185,14 @@ def test_prices_rise_where_chance_would_crowd_the_search() -> None:
     assert null.expected(_prices(low, high)) == pytest.approx([300, 0.01], rel=1e-6)
 
 
+def test_pairs_that_knowledge_keeps_apart_crowd_no_search() -> None:
+    names = [f"X{k}" for k in range(300)]
+    apart = [(a, b) for k, a in enumerate(names) for j, b in enumerate(names) if j // 3 != k // 3]
+    known = Knowledge(forbidden=apart).resolve(names)
+    assert price_range(300, 50, 0.0)[0] > 3 * math.log(50)
+    assert price_range(300, 50, 0.0, known)[0] == 2 * math.log(50)
+
+
 def test_quantiles_are_finite_for_what_chance_never_reaches() -> None:
     assert np.isfinite(as_quantile(np.array([0.0, 1e-320, 1.0]))).all()
 
@@ -264,6 +272,32 @@ def test_the_effective_sample_size_counts() -> None:
         found = qwo.discover(data, missing="em", penalty_discount="auto", random_state=0)
     assert found.evidence is not None
     assert found.evidence.null.n_samples == found.params["n_samples"] < 300
+
+
+@pytest.mark.filterwarnings("ignore::qwo.errors.DataWarning")
+def test_rows_that_count_more_than_once_are_as_many_samples() -> None:
+    data, _, _ = simulate("er", n_variables=60, n_samples=80, degree=2, random_state=3)
+    counts = 1 + (np.arange(80) % 10 == 0)
+    weighted = qwo.discover(data, weights=counts, random_state=0)
+    repeated = qwo.discover(np.repeat(data, counts, axis=0), random_state=0)
+    assert weighted.params["penalty_discount"] == repeated.params["penalty_discount"] > 2
+    assert weighted.evidence is not None
+    assert weighted.evidence.null.n_samples == counts.sum()
+    assert weighted.expected_false_edges == pytest.approx(repeated.expected_false_edges, rel=0.1)
+
+
+def test_knowledge_leaves_fewer_pairs_to_chance() -> None:
+    data, dag, _ = simulate("er", n_variables=40, n_samples=80, degree=2, random_state=4)
+    names = [f"X{k}" for k in range(40)]
+    pairs = np.argwhere((dag + dag.T == 0) & ~np.eye(40, dtype=bool))
+    apart = [(names[a], names[b]) for a, b in pairs if (a + b) % 4]
+    free = qwo.discover(data, random_state=0)
+    kept = qwo.discover(data, knowledge=Knowledge(forbidden=apart), random_state=0)
+    assert kept.params["penalty_chosen"]
+    assert kept.params["penalty_discount"] < free.params["penalty_discount"]
+    assert kept.evidence is not None
+    assert free.evidence is not None
+    assert kept.evidence.null.n_pairs < 0.4 * free.evidence.null.n_pairs
 
 
 def test_resamples_keep_the_price_of_all_data() -> None:

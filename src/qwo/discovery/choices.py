@@ -282,7 +282,7 @@ def choose_price(
         return PriceChoice(choices, np.empty(0))
     unit, n = math.log(moments.n_samples), moments.n_variables
     extension = 2 * (choices.gamma or 0.0) * math.log(n)
-    low, high = price_range(n, moments.n_samples, extension)
+    low, high = price_range(n, moments.n_samples, extension, knowledge)
     choices = replace(choices, penalty_discount=(low - extension) / unit)
     engine = make_engine(choices, moments, knowledge, order, dense)
     assert isinstance(engine, BicEngine)

@@ -269,13 +269,19 @@ def edge_evidence(
     return Evidence(null, price, causes, effects, strengths)
 
 
-def price_range(n_variables: int, n_samples: float, extension: float) -> tuple[float, float]:
+def price_range(
+    n_variables: int,
+    n_samples: float,
+    extension: float,
+    knowledge: ResolvedKnowledge | None = None,
+) -> tuple[float, float]:
     """The price of the short search and the highest one, with what gamma adds to both.
 
     That is `LEAST` and `MOST` times log N, or more where so many variables are so few samples that
     chance would crowd the search at the one, and still give something at the other.
     """
-    unit, most = math.log(n_samples), max(n_variables * (n_variables - 1) / 2, 1.0)
+    unit = math.log(n_samples)
+    most = max(_candidates(np.arange(n_variables), knowledge)[0].sum(), 1.0)
 
     def price(false_edges: float) -> float:
         chance = min(false_edges / most, 1.0)
