@@ -59,7 +59,7 @@ SIZES: tuple[tuple[int, int], ...] = (
     (100, 1000),
     (200, 500),
 )
-FIXED = (1.5, 2.0, 2.25, 2.5, 3.0, 3.5, 4.0, 5.0)
+FIXED = (1.5, 2.0, 2.5, 3.0, 3.5, 4.0)
 METHODS: dict[str, dict[str, Any]] = {
     "auto": {"penalty_discount": "auto"},
     **{f"c = {c:g}": {"penalty_discount": c, "gamma": 0.0} for c in FIXED},
