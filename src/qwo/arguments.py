@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 
 from qwo.errors import ArgumentError
 from qwo.moments.audit import Missing
+from qwo.moments.kinds import Types
 from qwo.moments.source import ReadArguments, ReadOptions
 from qwo.names import suggestion
 from qwo.options import (
@@ -43,6 +44,7 @@ class PathArguments(SharedArguments, TimeArguments, ReadArguments):
 class EstimatorArguments(SharedArguments, PriceArguments, TimeArguments, total=False):
     """The parameters of `qwo.QWO`."""
 
+    types: Types
     missing: Missing
     covariance_estimator: str | Any
 
@@ -57,6 +59,14 @@ READING = {
         (
             '``"log"``, ``"log1p"``, ``"rank-normal"`` or ``"standardise"`` for all columns, or a '
             "mapping from column names to these."
+        ),
+    ),
+    "types": (
+        "mapping, optional",
+        (
+            'What columns hold, by name: ``"continuous"``, ``"ordinal"``, ``"nominal"``, '
+            '``"binary"``, or a list of levels in their order. Of the others, text and categories '
+            "are nominal, and numbers are numbers."
         ),
     ),
     "missing": (

@@ -51,7 +51,9 @@ NUMBERS = "\n".join(",".join(f"{v:.4f}" for v in row) for row in RNG.standard_no
 COMMAS = NUMBERS.replace(",", ";").replace(".", ",")
 
 INPUTS: dict[str, Any] = {
-    "text": text(e="word"),
+    "text": text(e=[f"word {k}" for k in range(60)]),
+    "text of many levels": text(e=np.resize([f"word {k}" for k in range(21)], 60)),
+    "text and marks": text(e=np.resize(["1", "2", "."], 60)),
     "a mark among numbers": text(e=[".", *RNG.standard_normal(59).round(3)]),
     "two marks": text(e=[".", "?", *RNG.standard_normal(58).round(3)], f="word"),
     "missing": holes(),

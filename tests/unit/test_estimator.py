@@ -230,7 +230,7 @@ def test_the_data_are_left_alone(data):
 
 def test_what_is_wrong_with_a_frame_is_said_by_name(frame):
     cases = [
-        (frame.assign(b="text"), NonNumericError, "'b'"),
+        (frame.assign(b=[f"text {k}" for k in range(len(frame))]), NonNumericError, "'b'"),
         (frame.assign(c=1.0), ConstantColumnError, "'c'"),
         (frame.assign(d=np.nan), MissingValuesError, "'d'"),
     ]

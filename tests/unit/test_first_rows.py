@@ -157,7 +157,7 @@ def test_findings_are_kept_with_the_moments(frame):
 
 
 def test_an_audit_shows_itself(frame):
-    audit = qwo.audit(frame.assign(a=1.0, t="x<y"))
+    audit = qwo.audit(frame.assign(a=1.0, t=[f"x<y{k}" for k in range(len(frame))]))
     assert "<table>" in audit._repr_html_()
     assert "x&lt;y" in audit._repr_html_()
     assert "drop=['a'] leaves it out" in str(audit)

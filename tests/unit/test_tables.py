@@ -72,7 +72,7 @@ class TestArrays:
         assert table.names == ("X0",)
         assert reasons(table) == {"X1": "str, for example 'x' in row 1"}
 
-    @pytest.mark.parametrize("array", [np.ones((3, 2)) * 1j, np.array([["a", "b"]])])
+    @pytest.mark.parametrize("array", [np.ones((3, 2)) * 1j, np.array([["a", "b"], ["c", "d"]])])
     def test_complex_and_text_arrays_are_refused(self, array):
         table = as_table(array)
         assert table.names == ()
@@ -152,7 +152,7 @@ class TestFrames:
         table = as_table(frame)
         assert table.names == ("a",)
         assert reasons(table) == {
-            "word": "text, for example 'x'",
+            "word": "text with 2 different values, for example 'x'",
             "mixed": "text, since 1 of 3 values are not numbers; the first is '?' in data row 2",
             "digits": "text that spells numbers, for example '1'",
         }
@@ -181,12 +181,12 @@ def test_types_of_pandas():
         }
     )
     table = as_table(frame)
-    assert table.names == ("int", "truth", "object", "7")
+    assert table.names == ("int", "truth", "object", "category", "7")
     assert np.isnan(table.values[1, :3]).all()
-    assert list(reasons(table)) == ["date", "category", "complex"]
+    assert list(reasons(table)) == ["date", "complex"]
     assert "Datetime" in reasons(table)["date"]
     assert "2020" in reasons(table)["date"]
-    assert reasons(table)["category"] == "Categorical, for example 'u'"
+    assert table.values[:, 3].tolist() == [0, 1]
     assert reasons(table)["complex"] == "complex128, for example 1j"
 
 
@@ -273,7 +273,7 @@ class TestCsv:
         table = as_table(write("a,b,day\n1,2,2020-01-01\n3,x7,2020-01-02\n"))
         assert table.names == ("a",)
         assert reasons(table)["b"].endswith("the first is 'x7' in data row 2")
-        assert reasons(table)["day"] == "text, for example '2020-01-01'"
+        assert reasons(table)["day"].startswith("text with 2 different values")
 
     def test_numbers_beyond_float64_are_infinite(self, write):
         assert as_table(write("a,b\n1,1e999\n3,4\n")).values[0, 1] == np.inf

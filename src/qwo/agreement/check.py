@@ -209,6 +209,7 @@ def check(
     moments = given.moments or as_moments(
         given.data, missing=given.missing, covariance_estimator=given.covariance_estimator
     )
+    moments.require_columns("the check")
     if moments.is_oracle:
         raise SampleSizeError("exact moments (N = ∞) leave nothing to test; wanted a sample")
     dag = to_dag(as_graph(graph, moments.names, kind="dag").matrix, moments.names)

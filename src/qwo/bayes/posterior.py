@@ -201,6 +201,7 @@ def posterior(
 
 
 def _check_moments(moments: Moments) -> None:
+    moments.require_columns("the posterior")
     if moments.is_oracle:
         raise SampleSizeError(
             "these are the exact moments of a distribution (N = ∞), which leave nothing unsure; "

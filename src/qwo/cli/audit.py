@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
+from typing import get_args
 
 import typer
 
 from qwo.cli.console import Console, flowed
 from qwo.cli.failures import ExitCode
 from qwo.cli.reading import DataFile, Reading, cure, data_file, source_name
-from qwo.cli.wording import worded
+from qwo.cli.wording import worded, wrapped_list
 from qwo.text import count
+
+MOST_NAMED = 6
+"""Columns of a type that are named."""
 
 
 def audit(file: DataFile, reading: Reading, console: Console) -> None:
@@ -31,6 +36,8 @@ def audit(file: DataFile, reading: Reading, console: Console) -> None:
     lines = [
         flowed(f"{item.severity + ':':<9}", worded(item), sys.stdout) for item in found.findings
     ]
+    if set(found.types.values()) - {"continuous"}:
+        lines.append(flowed(f"{'types:':<9}", _types(found.types), sys.stdout))
     lines.append(
         f"{source_name(file)}: {count(errors, 'error')}, {count(warnings, 'warning')}; "
         f"the data {verdict}"
@@ -41,6 +48,7 @@ def audit(file: DataFile, reading: Reading, console: Console) -> None:
     document = {
         "file": source_name(file),
         "usable": not errors,
+        "types": dict(found.types),
         "findings": [asdict(item) for item in found.findings],
         "cure": options,
     }
@@ -49,3 +57,15 @@ def audit(file: DataFile, reading: Reading, console: Console) -> None:
         raise typer.Exit(ExitCode.INPUT)
     if warnings:
         raise typer.Exit(ExitCode.ATTENTION)
+
+
+def _types(types: Mapping[str, str]) -> str:
+    """How many columns are of each type, and which."""
+    from qwo.moments.kinds import Kind
+
+    parts = []
+    for kind in get_args(Kind):
+        names = [name for name, own in types.items() if own == kind]
+        if names:
+            parts.append(f"{len(names)} {kind} ({wrapped_list(names, MOST_NAMED)})")
+    return ", ".join(parts)

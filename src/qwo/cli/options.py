@@ -117,6 +117,25 @@ class Reading:
             rich_help_panel="Data",
         ),
     ] = None
+    nominal: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--nominal",
+            metavar="A,B,…",
+            help="These are categories without an order, whatever their codes. Text is so anyway.",
+            rich_help_panel="Data",
+        ),
+    ] = None
+    ordinal: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ordinal",
+            metavar="A,B,…",
+            help="These have an order. That of text is told as in [b]'stage:I<II<III'[/b]. "
+            "Repeatable.",
+            rich_help_panel="Data",
+        ),
+    ] = None
     missing: Annotated[
         Literal["raise", "drop", "em"],
         typer.Option(
@@ -185,6 +204,7 @@ class Reading:
             "columns": names_in(self.columns),
             "drop": names_in(self.drop),
             "transform": _transforms(self.transform or []),
+            "types": self.types(),
             "missing": self.missing,
             "covariance_estimator": self.covariance_estimator,
             "n_samples": self.samples,
@@ -193,6 +213,17 @@ class Reading:
             "header": self.header,
             "null_values": self.null_values or [],
         }
+
+    def types(self) -> dict[str, Any] | None:
+        """What columns hold, as far as it is said."""
+        said: dict[str, Any] = dict.fromkeys(names_in(self.nominal) or [], "nominal")
+        for value in self.ordinal or []:
+            name, colon, levels = value.partition(":")
+            if colon:
+                said[name] = [level.strip() for level in levels.split("<")]
+            else:
+                said.update(dict.fromkeys(names_in([value]) or [], "ordinal"))
+        return said or None
 
 
 def names_in(values: list[str] | None) -> list[str] | None:

@@ -25,6 +25,9 @@ __all__ = ["DataFile", "DataRead", "Reading", "cure", "data_file", "read_data", 
 
 STDIN = Path("-")
 
+OTHERWISE = {"covariance_estimator": ("drop",), "types": ("drop", "null_values")}
+"""Cures that are not needed besides others."""
+
 
 @dataclass(frozen=True)
 class DataRead:
@@ -49,6 +52,7 @@ class DataRead:
             "samples": moments.n_samples,
             "columns left out": names_in(reading.drop),
             "transform": reading.transform,
+            "types": reading.types(),
             "missing values": None if reading.missing == "raise" else reading.missing,
             "covariance": None if moments.estimator == "plain" else moments.estimator,
         }
@@ -145,6 +149,8 @@ def source_name(path: Path) -> str:
 
 def _what_was_read(found: DataRead) -> str:
     moments = found.moments
+    coding = moments.coding
+    nominal = [] if coding is None else [v for v in coding.variables if v.kind == "nominal"]
     whole = moments.is_oracle or float(moments.n_samples).is_integer()
     size = (
         f"{moments.n_samples:.0f} samples"
@@ -158,7 +164,9 @@ def _what_was_read(found: DataRead) -> str:
         *([f"{moments.estimator} covariance"] if moments.estimator != "plain" else []),
     ]
     more = f" ({', '.join(remarks)})" if remarks else ""
-    return f"read {found.source}: {count(moments.n_variables, 'variable')}, {size}{more}"
+    some = f" ({len(nominal)} nominal)" if nominal else ""
+    variables = count(moments.n_variables, "variable")
+    return f"read {found.source}: {variables}{some}, {size}{more}"
 
 
 def _cure(file: Path, reading: Reading) -> str | None:
@@ -175,6 +183,7 @@ def _cure(file: Path, reading: Reading) -> str | None:
 def cure(audit: Audit) -> str | None:
     """The options that would cure the errors of an audit, where options can."""
     chosen = {cure.option: cure for cure in audit.cures if cure.value is not None}
-    if "covariance_estimator" in chosen and "drop" in chosen:
-        del chosen["covariance_estimator"]
+    for option, instead in OTHERWISE.items():
+        if set(instead) & set(chosen):
+            chosen.pop(option, None)
     return " ".join(map(as_flag, chosen.values())) or None

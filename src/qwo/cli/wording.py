@@ -41,6 +41,7 @@ OPTION_FLAGS = {
     "to_dag()": "dag",
     "tolerance": "tolerance",
     "transform": "transform",
+    "types": "nominal or --ordinal",
 } | {
     name: option.flag.names[0].removeprefix("--")
     for name, option in OPTIONS.items()
@@ -59,9 +60,24 @@ def as_flag(cure: Cure) -> str:
     if cure.option not in OPTION_FLAGS:
         return python_wording(cure)
     flag, value = flag_named(cure.option), cure.value
+    if cure.option == "types":
+        return " ".join(_type_flags(value))
     if isinstance(value, bool):
         return flag if value else flag.replace("--", "--no-", 1)
     return " ".join(f"{flag} {word}" for word in _words(cure.option, value))
+
+
+def _type_flags(types: Mapping[str, Any]) -> list[str]:
+    """Types of columns as options."""
+    flags = []
+    for kind in dict.fromkeys(said for said in types.values() if isinstance(said, str)):
+        columns = [name for name, said in types.items() if said == kind]
+        flags.append(f"--{kind} {shlex.quote(one_word(columns))}")
+    for name, levels in types.items():
+        if not isinstance(levels, str):
+            order = "<".join(map(str, levels))
+            flags.append(f"--ordinal {shlex.quote(f'{name}:{order}')}")
+    return flags
 
 
 def _words(option: str, value: Any) -> list[str]:

@@ -18,8 +18,10 @@ from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.options import SearchOptions
 from qwo.order.bic import BicEngine
+from qwo.order.blocks import BlockScore
 from qwo.order.candidates import are_crowded, candidate_parents
 from qwo.order.linalg import precision_matrix
+from qwo.order.local_score import LocalScoreEngine
 from qwo.order.protocol import OrderEngine
 from qwo.order.qwo import QwoEngine
 from qwo.order.reference_engine import ReferenceEngine
@@ -68,7 +70,8 @@ def choose(options: SearchOptions, moments: Moments) -> SearchOptions:
     engine = options.engine
     if engine == "auto":
         enough = moments.n_samples > moments.n_variables + 2
-        dense = options.alpha is not None or (search != "insertion" and enough)
+        paper = search != "insertion" and enough and not moments.has_blocks
+        dense = options.alpha is not None or paper
         engine = "qwo" if dense else "bic"
     if options.alpha is not None and engine == "bic":
         raise ArgumentError(
@@ -125,7 +128,7 @@ def _refuse_foreign(options: SearchOptions, search: str, engine: str | OrderEngi
 
 def _price_shows(engine: str | OrderEngine, moments: Moments) -> bool:
     """Whether the data can show what an edge should cost; exact ones need no price."""
-    if engine != "bic" or moments.is_oracle:
+    if engine != "bic" or moments.is_oracle or moments.has_blocks:
         return False
     enough = moments.n_samples >= FEWEST_SAMPLES
     if not enough:
@@ -189,7 +192,7 @@ def dense_algebra(
         How much time there is.
     """
     n, size = moments.n_variables, moments.n_samples
-    listed = choices.engine == "bic" and n > ALL_CANDIDATES_UP_TO
+    listed = choices.engine == "bic" and n > ALL_CANDIDATES_UP_TO and not moments.has_blocks
     if listed and xp is np and seconds < n**3 / OPERATIONS_A_SECOND:
         lists = candidate_parents(moments.correlation, moments.correlation, size)
         return DenseAlgebra(candidates=lists, hurried=True)
@@ -220,6 +223,11 @@ def make_engine(
             )
         choices.engine.reset(order)
         return choices.engine
+    if choices.engine == "bic" and moments.has_blocks:
+        score = BlockScore(moments, choices.discount, choices.gamma or 0.0)
+        engine = LocalScoreEngine(score, moments.n_variables, knowledge=knowledge)
+        engine.reset(order)
+        return engine
     if choices.engine == "bic":
         return BicEngine(
             moments,
@@ -235,6 +243,7 @@ def make_engine(
         if choices.alpha is not None
         else {"penalty_discount": None if moments.is_oracle else choices.discount}
     )
+    moments.require_columns(f"the engine {choices.engine!r}")
     # At N far above n the edge count guides GRaSP better, the capped likelihood everything else.
     objective = choices.objective or ("edges" if choices.search == "grasp" else "likelihood")
     if choices.engine == "reference":

@@ -28,6 +28,7 @@ from qwo.moments import Moments, as_moments
 from qwo.moments.source import ReadArguments
 from qwo.options import SearchOptions
 from qwo.order.bic import BicEngine
+from qwo.order.blocks import BlockScore, n_coefficients
 from qwo.order.build import versions
 from qwo.order.linalg import regressions
 from qwo.order.protocol import OrderEngine
@@ -48,7 +49,7 @@ def discover(
     progress: bool = False,
     **options: Unpack[SearchArguments],
 ) -> Discovery:
-    """The causal graph of continuous data, up to Markov equivalence, by a search over orders.
+    """The causal graph of data, up to Markov equivalence, by a search over orders.
 
     Without options: an insertion search with tucks and restarts on the exact BIC. The paper's own
     methods are ``method="qwo-grasp"`` and ``method="qwo-hc"``.
@@ -135,6 +136,7 @@ def discover_as(
             "penalty_chosen": by_data,
             "n_samples": moments.n_samples,
             "covariance_estimator": moments.estimator,
+            **({"columns": moments.whitened()[1].tolist()} if moments.has_blocks else {}),
         },
         versions=versions(),
         evidence=_evidence(built, dag, moments, resolved, weaker),
@@ -182,14 +184,16 @@ def _start(
     rng: np.random.Generator,
     precision: FloatArray | None,
 ) -> Indices:
+    correlation, sizes = moments.whitened()
     return start_order(
         start,
-        moments.correlation,
+        correlation,
         moments.n_samples,
         names=moments.names,
         knowledge=knowledge,
         random_state=rng,
         precision=precision,
+        sizes=sizes if moments.has_blocks else None,
     )
 
 
@@ -231,7 +235,7 @@ def _evidence(
     weaker: FloatArray,
 ) -> Evidence | None:
     """How strong the edges are, if they had to bear a price and there is something like chance."""
-    if moments.is_oracle or not isinstance(engine, BicEngine):
+    if moments.is_oracle or moments.has_blocks or not isinstance(engine, BicEngine):
         return None
     evidence = edge_evidence(moments, dag, engine.order, engine.penalty, knowledge)
     return replace(evidence, weaker=weaker)
@@ -241,6 +245,11 @@ def _score(engine: OrderEngine, moments: Moments, dag: Adjacency, penalty_discou
     """What `qwo.score_graph` gives, from the residual variances alone."""
     if moments.is_oracle:
         return math.nan
+    price = penalty_discount * math.log(moments.n_samples)
+    # 0.0 - 0.0 would be printed with a sign for the empty graph.
+    if moments.has_blocks:
+        blocks = BlockScore(moments)
+        return 0.0 + blocks.fit_of(dag) - price * n_coefficients(dag, blocks.sizes)
     known = getattr(engine, "residual_variances", None)  # some engines have them at hand
     variances = (
         np.array([left for *_, left in regressions(moments.correlation, dag)])
@@ -248,5 +257,4 @@ def _score(engine: OrderEngine, moments: Moments, dag: Adjacency, penalty_discou
         else known()
     )
     fit = -moments.n_samples * float(np.log(variances).sum())
-    # 0.0 - 0.0 would be printed with a sign for the empty graph.
-    return 0.0 + fit - penalty_discount * int(dag.sum()) * math.log(moments.n_samples)
+    return 0.0 + fit - price * int(dag.sum())

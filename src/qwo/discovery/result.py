@@ -16,6 +16,7 @@ from qwo.errors import list_names
 from qwo.graph.causal_graph import EDGE_HEADER, CausalGraph, Edge, edges_of
 from qwo.graph.display import as_html, edge_lines
 from qwo.graph.marks import MARKS
+from qwo.order.blocks import n_coefficients
 from qwo.search.result import Status
 from qwo.text import records_frame
 from qwo.types import Adjacency, FloatArray, Indices
@@ -88,6 +89,12 @@ class Discovery:
     def n_variables(self) -> int:
         """Number of variables."""
         return len(self.names)
+
+    @property
+    def n_coefficients(self) -> int:
+        """Coefficients of the edges: one each, or as many as their columns have pairs."""
+        sizes = self.params.get("columns")
+        return self.n_edges if sizes is None else n_coefficients(self.dag, sizes)
 
     @cached_property
     def graph(self) -> CausalGraph:

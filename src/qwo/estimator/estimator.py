@@ -144,7 +144,8 @@ class QWO(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
             Per row, with natural logarithms and in the units of the data.
         """
         check_is_fitted(self)
-        rows = self._validated(X, reset=False)
+        coded = self.sem_.variables.coding is not None and is_frame(X)
+        rows = self._validated(X, reset=False, skip_check_array=coded)
         return float(self.sem_.log_likelihood(rows).mean())
 
     def _options(self) -> SearchOptions:
@@ -162,11 +163,11 @@ class QWO(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
             )
         if is_frame(X):
             # What is wrong with a frame can be said by the names of its columns.
-            table = read_table(X)
+            table = read_table(X, types=self.types)
             self._validated(X, skip_check_array=True)
             return table
         values = self._validated(X, ensure_min_samples=MIN_SAMPLES, ensure_min_features=2)
-        return read_table(values)
+        return read_table(values, types=self.types)
 
     def _validated(self, X: Any, *, skip_check_array: bool = False, **options: Any) -> Any:
         """What scikit-learn makes of the data, with its checks of shape, type and names."""

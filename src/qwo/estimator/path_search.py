@@ -83,7 +83,7 @@ def score_at(discovery: Discovery, penalty: float) -> float:
     """The score of a graph under another penalty: a line that falls by its edges times log N."""
     params = discovery.params
     less = params["penalty_discount"] - penalty
-    return discovery.score + float(less * discovery.n_edges * math.log(params["n_samples"]))
+    return discovery.score + float(less * discovery.n_coefficients * math.log(params["n_samples"]))
 
 
 def objective_at(discovery: Discovery, penalty: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -15,9 +15,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from qwo.errors import ColumnNameError, InputError, ShapeError, list_names
+from qwo.errors import ColumnNameError, Cure, InputError, ShapeError, list_names
 from qwo.moments.columns import Columns, column_names, default_names, select_columns
 from qwo.moments.findings import Finding
+from qwo.moments.kinds import Coding, Words
 from qwo.types import FloatArray
 
 MANY_STRAYS = 3
@@ -34,11 +35,17 @@ class RefusedColumn:
         The column, and what it holds.
     strays : tuple of str
         The few words that stand among numbers, as marks of missing values do.
+    words : Words, optional
+        The values, where they are text or categories.
+    cures : tuple of Cure
+        What would make the column usable.
     """
 
     name: str
     reason: str
     strays: tuple[str, ...] = ()
+    words: Words | None = field(default=None, repr=False, compare=False)
+    cures: tuple[Cure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,9 +57,13 @@ class Table:
     names : tuple of str
         Names of the columns of `values`.
     values : float64 ndarray of shape (N, n)
-        The numeric columns, in any memory order.
+        The numeric columns, in any memory order, and the codes of categories.
     refused : tuple of RefusedColumn
         The other columns.
+    coding : Coding, optional
+        What the codes stand for; None if all columns are numbers.
+    order : tuple of str
+        All columns as they stand in the data, where some are refused.
     notes : tuple of Finding
         What is worth knowing of how the table was read.
     """
@@ -60,7 +71,17 @@ class Table:
     names: tuple[str, ...]
     values: FloatArray
     refused: tuple[RefusedColumn, ...] = ()
+    coding: Coding | None = None
+    order: tuple[str, ...] = ()
     notes: tuple[Finding, ...] = ()
+
+    def rows(self, chosen: Any) -> Table:
+        """The table with some of its rows."""
+        return replace(self, values=self.values[chosen])
+
+    def columns(self) -> FloatArray:
+        """The columns that are summed up: each category as a block of indicators."""
+        return self.values if self.coding is None else self.coding.expand(self.values)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,10 +137,12 @@ def table_from_array(data: Any, names: Sequence[object] | None = None) -> Table:
     if array.dtype.kind in "biuf":
         return Table(labels, _floats(array))
     if array.dtype.kind == "O":
-        return assemble(labels, [number_column(column) for column in array.T], len(array))
+        objects = zip(labels, array.T, strict=True)
+        return assemble(labels, [_objects(name, column) for name, column in objects], len(array))
     example = f", for example {short(array.flat[0])}" if array.size else ""
     reason = f"{array.dtype}{example}"
-    return Table((), np.empty((len(array), 0)), tuple(RefusedColumn(n, reason) for n in labels))
+    refused = tuple(RefusedColumn(name, reason) for name in labels)
+    return Table((), np.empty((len(array), 0)), refused, order=labels)
 
 
 def assemble(
@@ -136,7 +159,8 @@ def assemble(
         for name, column in zip(labels, columns, strict=True)
         if not isinstance(column, np.ndarray)
     ]
-    return Table(tuple(labels[k] for k in good), values, tuple(refused))
+    names = tuple(labels[k] for k in good)
+    return Table(names, values, tuple(refused), order=tuple(labels) if refused else ())
 
 
 def selected(table: Table, columns: Columns, drop: Columns) -> Table:
@@ -317,29 +341,65 @@ def _numbers(name: str, series: nw.Series[Any]) -> FloatArray | str | RefusedCol
         objects = np.empty(len(series), dtype=object)
         objects[:] = series.to_list()
         objects[null] = None
-        return number_column(objects)
+        return _objects(name, objects)
+    values = zip(series.to_list(), null, strict=True)
+    texts = [None if missing else str(value) for value, missing in values]
     if dtype == nw.String:
-        values = zip(series.to_list(), null, strict=True)
-        return describe_text(name, [None if missing else value for value, missing in values])
+        return describe_text(name, Words.of_texts(texts))
     kind = getattr(series.to_native(), "dtype", dtype) if dtype == nw.Unknown else dtype
-    return f"{kind}, for example {short(series[int(np.argmin(null))])}"
+    reason = f"{kind}, for example {short(series[int(np.argmin(null))])}"
+    if dtype not in (nw.Categorical, nw.Enum):
+        return reason
+    return RefusedColumn(name, reason, words=_category_words(series, texts))
 
 
-def describe_text(name: str, values: Sequence[str | None], above: int = 0) -> RefusedColumn:
+def _objects(name: str, objects: npt.NDArray[np.object_]) -> FloatArray | RefusedColumn:
+    """Python objects as numbers; else as words, where they are plain values."""
+    found = number_column(objects)
+    if not isinstance(found, str):
+        return found
+    if not all(value is None or isinstance(value, str | numbers.Real) for value in objects):
+        return RefusedColumn(name, found)
+    texts = [None if value is None else str(value) for value in objects]
+    return RefusedColumn(name, found, words=Words.of_texts(texts))
+
+
+def _category_words(series: nw.Series[Any], texts: Sequence[str | None]) -> Words:
+    """The values of a categorical column, in the order of its categories."""
+    native: Any = getattr(series.to_native(), "dtype", None)
+    dtype: Any = series.dtype
+    pandas = hasattr(native, "ordered") and hasattr(native, "categories")
+    if dtype == nw.Enum or pandas:
+        listed = (native if pandas else dtype).categories
+    else:
+        # Elsewhere categories stand in the order in which they happened to be met.
+        listed = sorted({text for text in texts if text is not None})
+    levels = tuple(map(str, listed))
+    places = {level: k for k, level in enumerate(levels)}
+    codes = np.array([-1 if text is None else places[text] for text in texts], dtype=np.int64)
+    ordered = pandas and bool(native.ordered)
+    return Words(codes, levels, category=True, ordered=ordered)
+
+
+def describe_text(name: str, words: Words, above: int = 0) -> RefusedColumn:
     """What keeps a column of text, of which `above` rows were read before, from being numbers."""
-    given = [value for value in values if value is not None]
-    words = [value for value in given if not is_number(value)]
-    if not words:
-        return RefusedColumn(name, f"text that spells numbers, for example {short(given[0])}")
-    if len(words) == len(given):
-        return RefusedColumn(name, f"text, for example {short(words[0])}")
-    different = tuple(dict.fromkeys(words))
-    few = len(different) <= MANY_STRAYS and 2 * len(words) <= len(given)
+    counts = words.counts()
+    odd = [k for k, level in enumerate(words.levels) if not is_number(level)]
+    n_given, n_odd = sum(counts), sum(counts[k] for k in odd)
+    if not odd:
+        reason = f"text that spells numbers, for example {short(words.levels[0])}"
+        return RefusedColumn(name, reason, words=words)
+    first = int(np.argmax(np.isin(words.codes, odd)))
+    shown = short(words.levels[int(words.codes[first])])
+    if n_odd == n_given:
+        return RefusedColumn(name, f"text, for example {shown}", words=words)
+    few = len(odd) <= MANY_STRAYS and 2 * n_odd <= n_given
     return RefusedColumn(
         name,
-        f"text, since {len(words)} of {len(given)} values are not numbers; the first is "
-        f"{short(words[0])} in data row {above + values.index(words[0]) + 1}",
-        different if few else (),
+        f"text, since {n_odd} of {n_given} values are not numbers; the first is "
+        f"{shown} in data row {above + first + 1}",
+        tuple(words.levels[k] for k in odd) if few else (),
+        words,
     )
 
 
@@ -366,13 +426,20 @@ def rows_of_arrow(table: pa.Table, names: Sequence[str], above: int = 0) -> Rows
             continue
         values[:, k] = np.nan
         if pa.types.is_string(column.type) and column.null_count < len(column):
-            refused.append(describe_text(name, column.to_pylist(), above))
+            refused.append(describe_text(name, _arrow_words(column), above))
             continue
         odd = table_from_frame(pa.table([column], names=[name]))
         refused.extend(odd.refused)
         if odd.names:
             values[:, k] = odd.values[:, 0]
     return Rows(values, tuple(refused))
+
+
+def _arrow_words(column: pa.ChunkedArray) -> Words:
+    """Strings as levels, in the order in which they appear."""
+    coded = pc.dictionary_encode(column.combine_chunks())
+    codes = np.asarray(pc.fill_null(coded.indices, -1), dtype=np.int64)
+    return Words(codes, tuple(coded.dictionary.to_pylist()))
 
 
 def _fill(target: FloatArray, column: pa.ChunkedArray) -> None:

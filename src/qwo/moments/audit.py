@@ -8,7 +8,7 @@ finding names columns, and cures where options can cure it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Literal, get_args
@@ -26,10 +26,11 @@ from qwo.moments.dependence import (
     copy_groups,
     smallest_relation,
 )
-from qwo.moments.findings import Audit, Finding, Kind, Severity
+from qwo.moments.findings import Audit, Finding, Severity
 from qwo.moments.first_rows import column_kinds, inspect_rows
+from qwo.moments.kinds import RARE, Coding, Kind, block_squares, rare_levels, whitened
 from qwo.moments.partial import PartialSums, Seen
-from qwo.types import FloatArray
+from qwo.types import FloatArray, Indices, Mask
 
 Missing = Literal["raise", "drop", "em"]
 POLICIES: tuple[Missing, ...] = get_args(Missing)
@@ -55,6 +56,9 @@ NEAR_SINGULAR = 1e-10
 SEMIDEFINITE_TOLERANCE = 1e-8
 """What rounding may leave of a semidefinite matrix where its pivots vanish."""
 
+FOLLOWS = 1e-9
+"""What rounding may leave of the columns of a block that follow from another variable."""
+
 INVOLVED = 0.05
 """Relative size of the coefficients that are worth a mention in a near dependence."""
 
@@ -78,10 +82,14 @@ def check_missing(missing: Missing) -> Missing:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Survey:
-    """Data after inspection: what was found, and the moments if no error stood in the way."""
+    """Data after inspection: what was found, and the moments if no error stood in the way.
+
+    The coding, where there is one, has the levels that complete rows have.
+    """
 
     audit: Audit
     sample: Sample | None
+    coding: Coding | None = None
 
 
 def survey(
@@ -92,13 +100,14 @@ def survey(
     missing: Missing = "raise",
     shrunk: bool = False,
     look: bool = True,
+    coding: Coding | None = None,
 ) -> Survey:
     """Inspect what was seen of the rows and summed up over them, as far as its errors allow.
 
     Parameters
     ----------
     names : sequence of str
-        The numeric columns.
+        The variables.
     sums : PartialSums
         Sums over their rows, whose memory is used for the moments.
     refused : sequence of RefusedColumn
@@ -109,40 +118,190 @@ def survey(
         Whether the covariance will be regularised; then singularity is a warning, not an error.
     look : bool
         Whether the first rows are looked at.
+    coding : Coding, optional
+        The columns of each variable; one if not given.
     """
     seen = sums.close().seen
-    kinds: dict[str, Kind] = {column.name: "nominal" for column in refused}
-    if look:
-        kinds = {**column_kinds(names, seen.first), **kinds}
+    kinds = column_types(names, seen, refused, coding) if look or coding else {}
     findings = list(inspect_types(names, refused))
-    enough = len(names) >= 2
     if seen.n_incomplete:
-        counts = MissingCounts.of(names, seen)
+        counts = MissingCounts.of(names, seen, coding)
         if missing == "raise":
             # What the finite values show of each column by itself is worth knowing all the same.
             findings.append(refused_values(counts))
-            findings += inspect_spread(names, seen.lowest, seen.highest)
+            findings += inspect_spread(names, *_bounds(seen.lowest, seen.highest, coding))
             return Survey(Audit(tuple(findings), kinds), None)
         findings.append(dropped_rows(counts))
     sized = list(inspect_size(sums.weight, seen.n_incomplete))
     findings += sized
-    if not enough or sized:
+    if len(names) < 2 or sized:
         return Survey(Audit(tuple(findings), kinds), None)
-    findings += inspect_spread(names, seen.low, seen.high)
-    varying = np.flatnonzero(seen.low < seen.high)
+    low, high = _bounds(seen.low, seen.high, coding)
+    findings += inspect_spread(names, low, high)
+    varying = np.flatnonzero(low < high)
     if len(varying) < 2:
         if sums.weight < SMALL_SAMPLE:
             findings.append(_small(names, sums.weight, [], "warning"))
         return Survey(Audit(tuple(findings), kinds), None)
-    sample = sums.moments(varying, overwrite=True)
+    columns = varying
+    if coding is not None:
+        columns, coding = coding.observed(seen.low, seen.high, sums.means)
+        coding = coding.select(varying.tolist())
+    sample = sums.moments(columns, overwrite=True)
     labels = [names[k] for k in varying.tolist()]
-    broken = list(inspect_range(labels, sample))
-    findings += broken or inspect_correlation(labels, sample, shrunk=shrunk)
+    broken = list(inspect_range(labels if coding is None else coding.labels(labels), sample))
+    findings += broken or inspect_coded(labels, sample, coding, shrunk=shrunk)
     if look and not any(finding.severity == "error" for finding in findings):
-        first = seen.first if len(varying) == len(names) else seen.first[:, varying]
-        findings += inspect_rows(labels, first, sample.correlation, kinds)
+        whole = len(columns) == seen.first.shape[1]
+        first = seen.first if whole else seen.first[:, columns]
+        findings += _inspect_first(labels, first, sample, coding, kinds)
     usable = not broken and len(varying) == len(names)
-    return Survey(Audit(tuple(findings), kinds), sample if usable else None)
+    return Survey(Audit(tuple(findings), kinds), sample if usable else None, coding)
+
+
+def column_types(
+    names: Sequence[str],
+    seen: Seen,
+    refused: Sequence[RefusedColumn],
+    coding: Coding | None,
+) -> dict[str, Kind]:
+    """What the values of each column are, or seem to be."""
+    kinds: dict[str, Kind] = {column.name: "nominal" for column in refused}
+    if coding is None:
+        return {**column_kinds(names, seen.first), **kinds}
+    guessed = column_kinds(names, seen.first[:, coding.starts])
+    for name, variable in zip(names, coding.variables, strict=True):
+        known = bool(variable.levels) or variable.said
+        kinds[name] = variable.kind if known else guessed[name]
+    return kinds
+
+
+def _bounds(
+    low: FloatArray, high: FloatArray, coding: Coding | None
+) -> tuple[FloatArray, FloatArray]:
+    """Bounds of the variables from those of their columns; 0 and 1 for a block that varies."""
+    if coding is None or not coding.has_blocks:
+        return low, high
+    starts, single = coding.starts, coding.sizes == 1
+    varies = np.logical_or.reduceat(low < high, starts)
+    return np.where(single, low[starts], 0.0), np.where(single, high[starts], varies * 1.0)
+
+
+def _inspect_first(
+    names: Sequence[str],
+    first: FloatArray,
+    sample: Sample,
+    coding: Coding | None,
+    kinds: Mapping[str, Kind],
+) -> Iterator[Finding]:
+    """What the first rows show of the variables that are numbers, and how rare levels are."""
+    if coding is None:
+        yield from inspect_rows(names, first, sample.correlation, kinds)
+        return
+    yield from _rare(names, sample, coding)
+    numbers = [k for k, variable in enumerate(coding.variables) if not variable.levels]
+    columns = coding.starts[numbers]
+    if numbers:
+        labels = [names[k] for k in numbers]
+        between = sample.correlation[np.ix_(columns, columns)]
+        said = [names[k] for k in numbers if coding.variables[k].said]
+        yield from inspect_rows(labels, first[:, columns], between, kinds, said)
+
+
+def _rare(names: Sequence[str], sample: Sample, coding: Coding) -> Iterator[Finding]:
+    """Levels that hardly any row has."""
+    few = dict(rare_levels(names, coding, sample.means, sample.n_samples))
+    if not few:
+        return
+    shown = ", ".join(
+        f"{name!r} ({', '.join(f'{level}: {count}' for level, count in levels[:4])})"
+        for name, levels in list(few.items())[:5]
+    )
+    more = f" and {len(few) - 5} more" if len(few) > 5 else ""
+    yield Finding(
+        "rare-levels",
+        "warning",
+        tuple(few),
+        f"categories have levels that fewer than {RARE} rows have: {shown}{more}. Such a level "
+        "says nothing, and its column makes every edge of the variable dearer: merge it with "
+        "another",
+    )
+
+
+def inspect_coded(
+    names: Sequence[str],
+    sample: Sample,
+    coding: Coding | None,
+    *,
+    shrunk: bool = False,
+) -> Iterator[Finding]:
+    """What `inspect_correlation` sees, and variables that follow from others, blocks or not."""
+    if coding is None or not coding.has_blocks:
+        yield from inspect_correlation(names, sample, shrunk=shrunk)
+        return
+    if sample.n_samples < SMALL_SAMPLE:
+        yield _small(names, sample.n_samples, [], "warning")
+    if sample.n_samples <= coding.n_columns:
+        yield _wide(coding.n_columns, sample.n_samples, rows=True)
+        return
+    matrix, sizes, _ = whitened(sample.correlation, coding)
+    shared = block_squares(matrix, sizes)
+    # Entry (u, v): all columns of v are linear in those of u.
+    follows = (shared >= sizes - FOLLOWS) & ~np.eye(len(sizes), dtype=bool)
+    pairs = _redundant(follows, sizes)
+    if pairs:
+        yield _followers(names, pairs, follows, "warning" if shrunk else "error")
+    kept = [k for k in range(len(names)) if k not in {v for _, v in pairs}]
+    columns = np.flatnonzero(np.isin(np.repeat(np.arange(len(sizes)), sizes), kept))
+    cholesky = PivotedCholesky.of(matrix[np.ix_(columns, columns)])
+    if cholesky.rank < len(columns):
+        yield _entangled(names, np.repeat(np.arange(len(sizes)), sizes)[columns], cholesky)
+
+
+def _redundant(follows: Mask, sizes: Indices) -> list[tuple[int, int]]:
+    """Pairs (u, v) in which v follows from u: one for each v, and u is kept."""
+    pairs: list[tuple[int, int]] = []
+    gone: set[int] = set()
+    for v in np.lexsort((-np.arange(len(sizes)), sizes)).tolist():
+        sources = [u for u in np.flatnonzero(follows[:, v]).tolist() if u not in gone]
+        if sources:
+            pairs.append((sources[0], v))
+            gone.add(v)
+    return sorted(pairs, key=lambda pair: pair[1])
+
+
+def _followers(
+    names: Sequence[str], pairs: list[tuple[int, int]], follows: Mask, severity: Severity
+) -> Finding:
+    """Variables that say nothing which another does not say."""
+    shown = ", ".join(
+        f"{names[v]!r} {'repeats' if follows[v, u] else 'follows from'} {names[u]!r}"
+        for u, v in pairs[:5]
+    )
+    more = f" and {len(pairs) - 5} more" if len(pairs) > 5 else ""
+    spare = [names[v] for _, v in pairs]
+    return Finding(
+        "duplicate",
+        severity,
+        tuple(dict.fromkeys(names[k] for pair in pairs for k in pair)),
+        f"columns say nothing that another does not say: {shown}{more}",
+        (Cure("drop", spare, _leaves(spare)),) if len(names) - len(spare) >= 2 else (),
+    )
+
+
+def _entangled(names: Sequence[str], owners: Indices, cholesky: PivotedCholesky) -> Finding:
+    """Levels of some variables that determine levels of others."""
+    relation = smallest_relation(cholesky.null_vectors(cholesky.rank, limit=MAX_RELATIONS))
+    columns = [relation.column, *relation.others]
+    involved = list(dict.fromkeys(names[owners[k]] for k in columns))
+    return Finding(
+        "linear-dependence",
+        "warning",
+        tuple(involved),
+        f"levels of {list_names(involved)} determine each other: which of them is the cause of "
+        "such a level, data cannot tell, and their coefficients are not determined",
+        (Cure("drop", involved[:1], "leaves it out"),) if len(names) > 2 else (),
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,9 +315,19 @@ class MissingCounts:
     n_rows: int
 
     @classmethod
-    def of(cls, names: Sequence[str], seen: Seen) -> MissingCounts:
+    def of(cls, names: Sequence[str], seen: Seen, coding: Coding | None = None) -> MissingCounts:
         """The counts of what was seen."""
-        return cls(tuple(names), seen.absent, seen.infinite, seen.n_incomplete, seen.n_rows)
+        first = slice(None) if coding is None else coding.starts
+        absent, infinite = seen.absent[first], seen.infinite[first]
+        return cls(tuple(names), absent, infinite, seen.n_incomplete, seen.n_rows)
+
+    @classmethod
+    def in_values(cls, names: Sequence[str], values: FloatArray) -> MissingCounts:
+        """The counts of rows in memory."""
+        absent, finite = np.isnan(values), np.isfinite(values)
+        infinite = (~finite).sum(axis=0) - absent.sum(axis=0)
+        rows = int((~finite.all(axis=1)).sum())
+        return cls(tuple(names), absent.sum(axis=0), infinite, rows, len(values))
 
     def __str__(self) -> str:
         affected = np.flatnonzero(self.absent + self.infinite)
@@ -195,8 +364,7 @@ def inspect_types(names: Sequence[str], refused: Sequence[RefusedColumn]) -> Ite
             "non-numeric",
             "error",
             columns,
-            f"{_of(len(shown), total)} not numeric: {', '.join(shown[:5])}{more}; leave out or "
-            "encode as numbers",
+            f"{_of(len(shown), total)} not numeric, and no category: {', '.join(shown[:5])}{more}",
             _text_cures(names, refused),
         )
     if len(names) < 2:
@@ -218,7 +386,7 @@ def _text_cures(names: Sequence[str], refused: Sequence[RefusedColumn]) -> tuple
     cures = [Cure("null_values", marks, "takes it for missing")] if marks else []
     if others and numeric >= 2:
         cures.insert(0, Cure("drop", others, _leaves(others)))
-    return tuple(cures)
+    return (*cures, *(cure for column in refused for cure in column.cures))
 
 
 def _leaves(columns: Sequence[str]) -> str:

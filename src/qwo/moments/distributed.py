@@ -14,6 +14,7 @@ from qwo.blas import one_blas_thread
 from qwo.errors import ArgumentError, ShapeError
 from qwo.moments.arrays import RefusedColumn, Rows, rows_of_table, table_of
 from qwo.moments.columns import default_names
+from qwo.moments.encoding import ColumnTypes, encoded
 from qwo.moments.partial import PartialSums, check_weights
 from qwo.optional import optional_module
 
@@ -54,13 +55,28 @@ def partitions(data: Any, names: Sequence[object] | None) -> tuple[list[str], li
     return labels, parts
 
 
+def level_rows(parts: list[Any], given: list[str], wanted: list[int]) -> list[Rows]:
+    """The columns of each partition whose levels are to be found."""
+    dask = optional_module("dask", "Dask collections need", "dask[distributed]")
+    found = [dask.delayed(_levels, pure=True)(part, given, wanted) for part in parts]
+    return list(dask.compute(*found))
+
+
+def _levels(part: Any, names: list[str], wanted: list[int]) -> Rows:
+    return rows_of_table(table_of(part, names), [names[k] for k in wanted])
+
+
 def sum_partitions(
-    parts: list[Any], given: list[str], wanted: list[int], weight: int | None
+    parts: list[Any],
+    given: list[str],
+    wanted: list[int],
+    weight: int | None,
+    types: ColumnTypes,
 ) -> Total:
     """The sums over all partitions, each computed where it is."""
     dask = optional_module("dask", "Dask collections need", "dask[distributed]")
     sums = [
-        dask.delayed(_sums, pure=True)(part, given, wanted, weight, k == 0)
+        dask.delayed(_sums, pure=True)(part, given, wanted, weight, (types, k == 0))
         for k, part in enumerate(parts)
     ]
     while len(sums) > 1:
@@ -73,14 +89,23 @@ def sum_partitions(
     return total
 
 
-def _sums(part: Any, names: list[str], wanted: list[int], weight: int | None, first: bool) -> Total:
+def _sums(
+    part: Any,
+    names: list[str],
+    wanted: list[int],
+    weight: int | None,
+    how: tuple[ColumnTypes, bool],
+) -> Total:
     """The sums over one partition; those of the first keep rows."""
-    table = table_of(part, names)
-    rows = rows_of_table(table, [names[k] for k in wanted])
+    table, (types, first) = table_of(part, names), how
+    labels = [names[k] for k in wanted]
+    rows = encoded(rows_of_table(table, labels), labels, types.variables)
+    coding = types.coding(labels)
     if weight is not None:
         rows = with_weights(rows, rows_of_table(table, [names[weight]]), names[weight])
     with one_blas_thread():
-        sums = PartialSums(len(wanted), keep=first).add(rows.values, rows.weights).close()
+        values = rows.values if coding is None else coding.expand(rows.values)
+        sums = PartialSums(values.shape[1], keep=first).add(values, rows.weights).close()
     return Total(sums, rows.refused)
 
 

@@ -27,6 +27,7 @@ from qwo.errors import (
     python_wording,
     worded_cures,
 )
+from qwo.moments.kinds import Kind
 
 Code = Literal[
     "non-numeric",
@@ -46,6 +47,7 @@ Code = Literal[
     "non-gaussian",
     "codes",
     "binary",
+    "rare-levels",
     "identifier",
     "sentinel",
     "repeated-rows",
@@ -54,8 +56,6 @@ Code = Literal[
     "index",
 ]
 Severity = Literal["error", "warning", "note"]
-Kind = Literal["continuous", "ordinal", "nominal", "binary"]
-"""What the values of a column seem to be."""
 
 _ERRORS: dict[Code, type[InputError]] = {
     "non-numeric": NonNumericError,
@@ -108,7 +108,8 @@ class Audit:
     findings : tuple of Finding
         What was found.
     types : mapping from str to {"continuous", "ordinal", "nominal", "binary"}
-        What the values of each column seem to be, by their types and by how many differ.
+        What the values of each column are, as the user says, or seem to be, by their types and by
+        how many differ.
     """
 
     findings: tuple[Finding, ...]

@@ -8,13 +8,14 @@ data may look like this and be sound, so that each finding says what it saw.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from qwo.errors import Cure, list_names
-from qwo.moments.findings import Finding, Kind
+from qwo.moments.findings import Finding
+from qwo.moments.kinds import Kind
 from qwo.types import FloatArray, Indices, Mask
 
 FEW_ROWS = 50
@@ -77,9 +78,13 @@ def inspect_rows(
     rows: FloatArray,
     correlation: FloatArray | None,
     kinds: Mapping[str, Kind],
+    declared: Collection[str] = (),
 ) -> Iterator[Finding]:
-    """Findings about rows that were kept, in which missing values are NaN."""
-    yield from _codes(names, rows, kinds)
+    """Findings about rows that were kept, in which missing values are NaN.
+
+    Of the types of columns that were `declared` nothing is said.
+    """
+    yield from _codes(names, rows, {name: kinds[name] for name in names if name not in declared})
     yield from _two_values(names, rows, kinds)
     yield from _identifiers(names, rows)
     yield from _sentinels(names, rows)
@@ -126,7 +131,9 @@ def _codes(names: Sequence[str], rows: FloatArray, kinds: Mapping[str, Kind]) ->
     """Whole numbers with few different values, as categories are coded."""
     # No code is below 0: rounded measurements are.
     coded = [
-        k for k, name in enumerate(names) if kinds[name] == "ordinal" and np.nanmin(rows[:, k]) >= 0
+        k
+        for k, name in enumerate(names)
+        if kinds.get(name) == "ordinal" and np.nanmin(rows[:, k]) >= 0
     ]
     if not coded:
         return
@@ -139,9 +146,12 @@ def _codes(names: Sequence[str], rows: FloatArray, kinds: Mapping[str, Kind]) ->
         "warning",
         columns,
         f"{len(coded)} of {len(names)} columns {verb} few different whole numbers: {shown}{more}. "
-        "If they are codes of categories without an order, sums and differences of them mean "
-        "nothing",
-        _drop(names, columns, "leaves it out" if len(columns) == 1 else "leaves them out"),
+        "They are taken for numbers; if they are codes of categories without an order, sums and "
+        "differences of them mean nothing",
+        (
+            Cure("types", dict.fromkeys(columns, "nominal"), "takes them for categories"),
+            Cure("types", dict.fromkeys(columns, "ordinal"), "says that their order counts"),
+        ),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from qwo.blas import one_blas_thread
 from qwo.errors import (
     ArgumentError,
     CovarianceError,
+    Cure,
+    EngineError,
     FileFormatError,
     InputError,
     MergeError,
@@ -26,7 +29,7 @@ from qwo.errors import (
 )
 from qwo.files import whole_file
 from qwo.moments.arrays import is_frame
-from qwo.moments.audit import inspect_correlation, survey
+from qwo.moments.audit import inspect_coded, inspect_correlation, survey
 from qwo.moments.columns import Columns, column_names, select_columns
 from qwo.moments.covariance import (
     Sample,
@@ -41,6 +44,7 @@ from qwo.moments.covariance import (
 )
 from qwo.moments.distributed import is_dask
 from qwo.moments.findings import Audit
+from qwo.moments.kinds import Coding, Variable, whitened
 from qwo.moments.partial import PartialSums, Watch
 from qwo.moments.source import (
     Estimate,
@@ -53,10 +57,12 @@ from qwo.moments.source import (
     new_rows,
 )
 from qwo.moments.text_files import existing_file
-from qwo.types import FloatArray
+from qwo.types import FloatArray, Indices
 
 SUFFIX = ".npz"
-VERSION = 1
+VERSION, CODED = 1, 2
+"""The format of saved moments, without and with types of columns."""
+
 FIELDS = ("n_samples", "means", "scales", "correlation", "names", "estimator", "version")
 
 
@@ -66,6 +72,7 @@ class Moments:
 
     Make one with `from_data` and its sisters, which audit the input. Arrays are read-only;
     everything downstream works on the correlation matrix, so that results do not depend on units.
+    Each variable is a column, but for categories: they are blocks of indicators, W columns in all.
 
     Attributes
     ----------
@@ -73,15 +80,17 @@ class Moments:
         Names of the variables, in input column order.
     n_samples : float
         N; infinite for the exact moments of a distribution, fractional for an effective size.
-    means, scales : ndarray of shape (n,)
-        Means (NaN where unknown) and standard deviations (divisor N).
-    correlation : ndarray of shape (n, n)
+    means, scales : ndarray of shape (W,)
+        Means (NaN where unknown) and standard deviations (divisor N) of the columns.
+    correlation : ndarray of shape (W, W)
         Exactly symmetric, with ones on the diagonal.
     estimator : str
         Where the covariance comes from: ``"plain"``, ``"ledoit-wolf"``, ``"oas"``, the class name
         of another estimator, ``"em"``, or ``"given"``.
     found : Audit or None
         What the audit found when the data were read; `audit` gives it.
+    coding : Coding or None
+        The types and levels of the variables, and so their columns; None if all are numbers.
     """
 
     names: tuple[str, ...]
@@ -91,9 +100,10 @@ class Moments:
     correlation: FloatArray
     estimator: str = "plain"
     found: Audit | None = None
+    coding: Coding | None = None
 
     def __post_init__(self) -> None:
-        n = len(self.names)
+        n = len(self.names) if self.coding is None else self.coding.n_columns
         for field, shape in (("means", (n,)), ("scales", (n,)), ("correlation", (n, n))):
             array = np.ascontiguousarray(getattr(self, field), dtype=np.float64).view()
             if array.shape != shape:
@@ -112,8 +122,57 @@ class Moments:
         return len(self.names)
 
     @property
+    def column_names(self) -> tuple[str, ...]:
+        """Names of the columns: those of the variables, or such as ``race=black``."""
+        return self.names if self.coding is None else self.coding.labels(self.names)
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether a variable has several columns."""
+        return self.coding is not None and self.coding.has_blocks
+
+    def whitened(self) -> tuple[FloatArray, Indices]:
+        """The correlations of columns that are uncorrelated in each block, and the blocks' sizes.
+
+        What is said of variables as a whole depends on no other basis of their columns.
+        """
+        if self.coding is None or not self.coding.has_blocks:
+            return self.correlation, np.ones(self.n_variables, dtype=np.intp)
+        matrix, sizes, _ = whitened(self.correlation, self.coding)
+        return matrix, sizes
+
+    def as_columns(self) -> Moments:
+        """The moments of the columns as variables by themselves."""
+        if not self.has_blocks:
+            return self
+        return dataclasses.replace(self, names=self.column_names, coding=None, found=None)
+
+    def require_columns(self, what: str) -> None:
+        """Refuse variables with several columns, for whoever cannot work with them.
+
+        Raises
+        ------
+        EngineError
+            With the variables and what would help.
+        """
+        if self.coding is None or not self.coding.has_blocks:
+            return
+        blocks = [
+            name
+            for name, variable in zip(self.names, self.coding.variables, strict=True)
+            if variable.size > 1
+        ]
+        cure = Cure("drop", blocks, "leaves them out")
+        raise EngineError(
+            f"{what} takes one column for each variable, but {list_names(blocks)} "
+            f"{'has' if len(blocks) == 1 else 'have'} more than two categories",
+            blocks,
+            [cure] if self.n_variables - len(blocks) >= 2 else [],
+        )
+
+    @property
     def covariance(self) -> FloatArray:
-        """The covariance matrix, maximum-likelihood (divisor N) unless it was given."""
+        """The columns' covariance matrix, maximum-likelihood (divisor N) unless it was given."""
         return self.correlation * np.outer(self.scales, self.scales)
 
     @property
@@ -122,10 +181,18 @@ class Moments:
         return math.isinf(self.n_samples)
 
     @classmethod
-    def of_sample(cls, names: tuple[str, ...], sample: Sample, estimator: str) -> Self:
+    def of_sample(
+        cls, names: tuple[str, ...], sample: Sample, estimator: str, coding: Coding | None = None
+    ) -> Self:
         """Moments with names for the columns of a `Sample`, which is trusted to be sound."""
         return cls(
-            names, sample.n_samples, sample.means, sample.scales, sample.correlation, estimator
+            names,
+            sample.n_samples,
+            sample.means,
+            sample.scales,
+            sample.correlation,
+            estimator,
+            coding=coding,
         )
 
     @classmethod
@@ -326,12 +393,12 @@ class Moments:
             raise ArgumentError(
                 f"missing is {missing!r}; wanted 'raise' or 'drop'", option="missing"
             )
-        rows = new_rows(self.names, data, missing)
+        rows = new_rows(self.names, data, missing, self.coding)
         with one_blas_thread():
-            new = PartialSums(self.n_variables).add(rows.values)
+            new = PartialSums(rows.values.shape[1]).add(rows.values)
             sums = PartialSums.of_sample(self._sample()).merge(new)
-        found = survey(self.names, sums, missing=missing, look=False)
-        return self._of(Estimate(self.names, found.sample, "plain", found.audit))
+        found = survey(self.names, sums, missing=missing, look=False, coding=self.coding)
+        return self._of(Estimate(self.names, found.sample, "plain", found.audit, found.coding))
 
     @classmethod
     def _of(cls, found: Estimate) -> Self:
@@ -343,8 +410,8 @@ class Moments:
     def of_estimate(cls, found: Estimate) -> Self:
         """The moments of an estimate whose audit found no error."""
         assert found.sample is not None, "an audit without errors leaves moments"
-        plain = cls.of_sample(found.names, found.sample, found.estimator)
-        return dataclasses.replace(plain, found=found.audit)
+        made = cls.of_sample(found.names, found.sample, found.estimator, found.coding)
+        return dataclasses.replace(made, found=found.audit)
 
     @classmethod
     def _given(cls, names: tuple[str, ...], sample: Sample) -> Self:
@@ -370,8 +437,27 @@ class Moments:
             )
         for side, moments in (("left", self), ("right", other)):
             moments._check_mergeable(side)
+        self._check_levels(other)
         estimator = "plain" if self.estimator == other.estimator == "plain" else "given"
-        return self.of_sample(self.names, pooled(self._sample(), other._sample()), estimator)
+        sample = pooled(self._sample(), other._sample())
+        return self.of_sample(self.names, sample, estimator, self.coding)
+
+    def _check_levels(self, other: Moments) -> None:
+        """See that the columns of two sides stand for the same."""
+        sides = [
+            (Variable(),) * self.n_variables if own.coding is None else own.coding.variables
+            for own in (self, other)
+        ]
+        levels = [[variable.levels for variable in side] for side in sides]
+        wrong = [name for name, a, b in zip(self.names, *levels, strict=True) if a != b]
+        if wrong:
+            k = self.names.index(wrong[0])
+            raise MergeError(
+                f"categories have other levels on one side than on the other: {list_names(wrong)}. "
+                f"{wrong[0]!r} has {list_names(levels[0][k])} here and {list_names(levels[1][k])} "
+                "there; make the moments from all rows together",
+                wrong,
+            )
 
     def select(self, columns: Columns = None, drop: Columns = None) -> Self:
         """Moments of some of the variables, in the order asked for."""
@@ -380,27 +466,33 @@ class Moments:
             return self
         if len(chosen) < 2:
             raise ShapeError(f"{len(chosen)} of {self.n_variables} variables are left; wanted 2")
+        columns = chosen if self.coding is None else self.coding.columns_of(chosen).tolist()
         return dataclasses.replace(
             self,
             names=column_names(self.names[k] for k in chosen),
-            means=self.means[chosen],
-            scales=self.scales[chosen],
-            correlation=self.correlation[np.ix_(chosen, chosen)],
+            means=self.means[columns],
+            scales=self.scales[columns],
+            correlation=self.correlation[np.ix_(columns, columns)],
             found=None,
+            coding=None if self.coding is None else self.coding.select(chosen),
         )
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the moments to a file, to be read by `load`; its name should end in .npz."""
+        coded: dict[str, Any] = {}
+        if self.coding is not None:
+            coded["coding"] = np.array(json.dumps(self.coding.to_plain()))
         with whole_file(path) as made, made.open("wb") as stream:
             np.savez(
                 stream,
-                version=np.array(VERSION),
+                version=np.array(CODED if coded else VERSION),
                 names=np.array(self.names, dtype=np.str_),
                 estimator=np.array(self.estimator),
                 n_samples=np.array(self.n_samples),
                 means=self.means,
                 scales=self.scales,
                 correlation=self.correlation,
+                **coded,
             )
 
     @classmethod
@@ -426,6 +518,8 @@ class Moments:
             # Fields are asked for by name: nothing in the file can be executed.
             with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
                 content = {field: archive[field] for field in FIELDS}
+                coded = str(archive["coding"]) if "coding" in archive else None
+            coding = None if coded is None else Coding.from_plain(json.loads(coded))
             version, n_samples = int(content["version"]), float(content["n_samples"])
             names, estimator = content["names"].tolist(), str(content["estimator"])
             means, scales, correlation = (
@@ -436,13 +530,18 @@ class Moments:
                 f"{file} does not hold saved moments ({error}); wanted a file that Moments.save "
                 "wrote"
             ) from error
-        if version != VERSION:
+        if version != (VERSION if coding is None else CODED):
             raise FileFormatError(
                 f"{file} holds moments of format {version}; this version of qwo reads format "
                 f"{VERSION}"
             )
         labels = column_names(names if isinstance(names, list) else [names])
-        moments = cls(labels, sample_size(n_samples), means, scales, correlation, estimator)
+        if coding is not None and len(coding.variables) != len(labels):
+            raise FileFormatError(
+                f"{file} gives {len(labels)} variables other types than they have"
+            )
+        size = sample_size(n_samples)
+        moments = cls(labels, size, means, scales, correlation, estimator, coding=coding)
         moments._check(file)
         # Other programs may round the halves of a matrix differently.
         return dataclasses.replace(moments, correlation=mirror_lower(correlation))
@@ -450,8 +549,9 @@ class Moments:
     def _check(self, file: Path) -> None:
         """See that a file holds scales and a correlation matrix."""
         wrong = ~(np.isfinite(self.scales) & (self.scales > 0)) | np.isinf(self.means)
+        names = self.column_names
         if wrong.any():
-            columns = [self.names[k] for k in np.flatnonzero(wrong)]
+            columns = [names[k] for k in np.flatnonzero(wrong)]
             raise CovarianceError(
                 f"{file} gives {list_names(columns)} a mean or standard deviation that no data "
                 "have; wanted numbers, and standard deviations above 0",
@@ -459,10 +559,10 @@ class Moments:
             )
         if self.n_variables < 2:
             raise ShapeError(f"{file} holds moments of {self.n_variables} variables; wanted 2")
-        check_matrix(self.names, self.correlation, "correlation")
+        check_matrix(names, self.correlation, "correlation")
         if (np.diagonal(self.correlation) != 1).any():
             raise CovarianceError(f"{file} holds a correlation matrix whose diagonal is not 1")
-        check_bounds(self.names, self.correlation)
+        check_bounds(names, self.correlation)
 
     def audit(self) -> Audit:
         """What is wrong or doubtful about these moments, without raising or warning.
@@ -473,6 +573,10 @@ class Moments:
         if self.found is not None:
             return self.found
         given, shrunk = self.estimator == "given", self.estimator not in ("given", "plain")
+        if self.has_blocks:
+            return Audit(
+                tuple(inspect_coded(self.names, self._sample(), self.coding, shrunk=shrunk))
+            )
         findings = inspect_correlation(
             self.names, self._sample(), given=given, shrunk=shrunk, rows=not given
         )
@@ -618,7 +722,9 @@ def _estimated(
         moments = source if isinstance(source, Moments) else Moments._read(source)
         _refuse_options("Moments", options, moments.estimator)
         chosen = moments.select(options.columns, options.drop)
-        return Estimate(chosen.names, chosen._sample(), chosen.estimator, chosen.audit())
+        return Estimate(
+            chosen.names, chosen._sample(), chosen.estimator, chosen.audit(), chosen.coding
+        )
     matrix = n_samples is not None or is_matrix(source) if covariance is None else covariance
     if matrix:
         _refuse_options("covariance matrix", options, "given")
@@ -627,7 +733,12 @@ def _estimated(
 
 
 def _refuse_options(what: str, options: ReadOptions, made_by: str) -> None:
-    """A transformation and an estimator take the samples."""
+    """Transformations, types and estimators take the samples."""
+    if options.types:
+        raise ArgumentError(
+            f"types are given, but the {what} given have theirs; give them when making them",
+            option="types",
+        )
     if options.transform is not None:
         raise ArgumentError(
             f"transform is {options.transform!r}, but the {what} given cannot be treated so after "

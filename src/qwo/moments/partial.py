@@ -390,6 +390,13 @@ class PartialSums:
         self.close()
         return 0.0 if self._sums is None else self._sums.weight
 
+    @property
+    def means(self) -> FloatArray:
+        """Means of the columns over complete rows, of which there are some."""
+        self.close()
+        assert self._sums is not None, "there are rows"
+        return self._sums.means
+
     def add(self, rows: FloatArray, weights: FloatArray | None = None) -> PartialSums:
         """Add rows.
 

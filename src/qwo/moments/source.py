@@ -46,6 +46,7 @@ from qwo.moments.audit import (
     Missing,
     MissingCounts,
     check_missing,
+    column_types,
     inspect_correlation,
     inspect_types,
     survey,
@@ -65,10 +66,18 @@ from qwo.moments.covariance import (
     regularized,
     sample_from_covariance,
 )
-from qwo.moments.distributed import is_dask, partitions, sum_partitions, with_weights
+from qwo.moments.distributed import (
+    is_dask,
+    level_rows,
+    partitions,
+    sum_partitions,
+    with_weights,
+)
 from qwo.moments.em import survey_incomplete
-from qwo.moments.findings import Audit, Finding, Kind
-from qwo.moments.first_rows import column_kinds, inspect_rows
+from qwo.moments.encoding import ColumnTypes, encoded, recoded
+from qwo.moments.findings import Audit, Finding
+from qwo.moments.first_rows import inspect_rows
+from qwo.moments.kinds import Coding, Types, check_types
 from qwo.moments.matrix_files import is_matrix_file, read_matrix
 from qwo.moments.parquet import ArrowDataset, ParquetFiles, is_dataset
 from qwo.moments.partial import (
@@ -115,6 +124,7 @@ class ReadArguments(TypedDict, total=False):
     columns: Columns
     drop: Columns
     transform: Transform
+    types: Types
     missing: Missing
     covariance_estimator: str | Any
     separator: str | None
@@ -138,6 +148,10 @@ class ReadOptions:
     transform : str or mapping, optional
         ``"log"``, ``"log1p"``, ``"rank-normal"`` or ``"standardise"`` for all columns, or a mapping
         from column names to these.
+    types : mapping, optional
+        What columns hold: ``"continuous"``, ``"ordinal"``, ``"nominal"``, ``"binary"``, or a list
+        of levels in their order, by name. Of the others text and categories are nominal, and
+        numbers are numbers.
     missing : {"raise", "drop", "em"}
         Whether missing and infinite values are an error, their rows are left out, or the moments
         are those of largest Gaussian likelihood given all that the rows have, with an effective
@@ -163,6 +177,7 @@ class ReadOptions:
     columns: Columns = None
     drop: Columns = None
     transform: Transform = None
+    types: Types = None
     missing: Missing = "raise"
     covariance_estimator: str | Any = "plain"
     separator: str | None = None
@@ -214,12 +229,13 @@ class ReadOptions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimate:
-    """Moments of named columns, None if errors stood in the way, and what the audit found."""
+    """Moments of named variables, None if errors stood in the way, and what the audit found."""
 
     names: tuple[str, ...]
     sample: Sample | None
     estimator: str
     audit: Audit
+    coding: Coding | None = None
 
 
 class Reader(Protocol):
@@ -302,7 +318,7 @@ def _frame_reader(frame: Any, options: ReadOptions) -> InMemory:
 
 def _array_reader(data: Any, options: ReadOptions) -> InMemory:
     table = table_of(data, options.names)
-    names = [*table.names, *(column.name for column in table.refused)]
+    names = table.order or table.names
 
     def rows(columns: Sequence[int]) -> Rows:
         if list(columns) == list(range(len(table.names))):
@@ -396,6 +412,9 @@ def estimate(source: Any, options: ReadOptions, kind: Format | None = None) -> E
     """
     if is_dask(source):
         return _estimate_dask(source, options)
+    if isinstance(source, Table) and source.coding is not None:
+        # Its types are known, and its codes are no numbers.
+        return estimate_table(source, options.covariance_estimator, options.missing)
     return _Reading(open_source(source, options, kind), options).estimate()
 
 
@@ -434,6 +453,7 @@ class _Reading:
         curable = isinstance(reader, CsvFiles)
         self.names = column_names((reader.names[k] for k in self.chosen), cured=curable)
         self.nulls = [float(mark) for mark in options.marks if is_number(mark)]
+        self.types = ColumnTypes(check_types(options.types, self.names))
         check_width(len(self.names))
 
     def estimate(self) -> Estimate:
@@ -450,7 +470,10 @@ class _Reading:
         """All rows in memory."""
         batches = self.reader.batches(self.chosen, WHOLE_ROWS)
         parts = [self._prepared(batch.load()) for batch in batches]
-        refused = {column.name: column for part in reversed(parts) for column in part.refused}
+        odd = {column.name: column for part in reversed(parts) for column in part.refused}
+        self.types.find([*self.types.needed, *odd], parts, self.names)
+        refused = self.types.refused
+        parts = [encoded(part, self.names, self.types.variables) for part in parts]
         good = [k for k, name in enumerate(self.names) if name not in refused]
         values = [part.values for part in parts] or [np.empty((0, len(self.names)))]
         whole = values[0] if len(values) == 1 else np.concatenate(values)
@@ -458,9 +481,34 @@ class _Reading:
         _refuse_symmetric(names, whole)
         if refused:
             whole = whole[:, good]
-        transforms = chosen_transforms(self.options.transform, names, list(refused))
+        transforms = self._transforms(names)
         whole = apply_transforms(names, whole, transforms)
-        return Table(names, whole, tuple(refused.values()), notes=tuple(self.reader.notes))
+        coding, notes = self.types.coding(names), tuple(self.reader.notes)
+        return Table(names, whole, tuple(refused.values()), coding, notes=notes)
+
+    def columns(self, coding: Coding | None) -> FloatArray:
+        """The columns of all rows, under a coding that is known."""
+        variables = {} if coding is None else dict(zip(self.names, coding.variables, strict=True))
+        batches = self.reader.batches(self.chosen, WHOLE_ROWS)
+        parts = [encoded(self._prepared(b.load()), self.names, variables) for b in batches]
+        refused = {column.name: column for part in reversed(parts) for column in part.refused}
+        if refused:
+            left = [name for name in self.names if name not in refused]
+            Audit(tuple(inspect_types(left, tuple(refused.values())))).raise_errors()
+        whole = np.concatenate([part.values for part in parts])
+        return whole if coding is None else coding.expand(whole)
+
+    def _transforms(self, names: Sequence[str]) -> dict[int, Any]:
+        """The transformation of each column of numbers."""
+        chosen = chosen_transforms(self.options.transform, names, list(self.types.refused))
+        coded = [names[k] for k in chosen if self.types.has_levels(names[k])]
+        if coded and not isinstance(self.options.transform, str):
+            raise ArgumentError(
+                f"transform names {list_names(coded)}, but categories have nothing to transform",
+                coded,
+                option="transform",
+            )
+        return {k: name for k, name in chosen.items() if names[k] not in coded}
 
     def _prepared(self, rows: Rows, weighted: bool = False) -> Rows:
         """Rows with marks of missing values as such; the last column may be that of the weights."""
@@ -473,53 +521,81 @@ class _Reading:
         if self.nulls:
             values = np.where(np.isin(rows.values, self.nulls), np.nan, rows.values)
             rows = dataclasses.replace(rows, values=values)
+        if self.options.marks and rows.refused:
+            marks = self.options.marks
+            refused = tuple(
+                dataclasses.replace(c, words=c.words and c.words.without(marks))
+                for c in rows.refused
+            )
+            rows = dataclasses.replace(rows, refused=refused)
         return rows
 
     def _summed(self) -> Estimate:
-        """Moments by one pass; columns that are not numbers cost another without them."""
-        refused: dict[str, Any] = {}
+        """Moments by one pass; columns that are not numbers cost another for their levels."""
+        self._find_levels(self.types.needed)
         while True:
+            refused = self.types.refused
             left = [
                 k for k, name in zip(self.chosen, self.names, strict=True) if name not in refused
             ]
             names = tuple(name for name in self.names if name not in refused)
             if len(names) < 2:
                 return self._failed(list(inspect_types(names, tuple(refused.values()))))
-            summation = self._summation(left, names, list(refused))
+            coding = self.types.coding(names)
+            summation = self._summation(left, names, coding)
             sums = summation.total
             if not summation.refused:
                 break
-            refused |= {column.name: column for column in summation.refused}
-        _refuse_symmetric(names, sums.seen.first, sums.seen.n_rows)
-        seen = survey(names, sums, refused=tuple(refused.values()), missing=self.options.missing)
+            self._find_levels([column.name for column in summation.refused])
+        if coding is None or not coding.has_blocks:
+            _refuse_symmetric(names, sums.seen.first, sums.seen.n_rows)
+        seen = survey(
+            names,
+            sums,
+            refused=tuple(refused.values()),
+            missing=self.options.missing,
+            coding=coding,
+        )
         sample = None if refused else seen.sample
-        return Estimate(self.names, sample, "plain", self._noted(seen.audit))
+        return Estimate(self.names, sample, "plain", self._noted(seen.audit), seen.coding)
+
+    def _find_levels(self, names: Sequence[str]) -> None:
+        """Read columns to the end for their levels."""
+        if not names:
+            return
+        wanted = [self.chosen[self.names.index(name)] for name in names]
+        batches = self.reader.batches(wanted, max(WHOLE_ROWS // len(wanted), 256))
+        self.types.find(names, (self._prepared(batch.load()) for batch in batches), names)
 
     def _summation(
-        self, left: Sequence[int], names: tuple[str, ...], refused: Sequence[str]
+        self, left: Sequence[int], names: tuple[str, ...], coding: Coding | None
     ) -> Summation:
         options = self.options
+        width = len(names) if coding is None else coding.n_columns
         n_rows = self.reader.n_rows if isinstance(self.reader, InMemory) else math.inf
-        threads = 1 if _is_small(n_rows, len(names)) else count_workers(options.n_jobs)
-        plan = Plan.of(len(names), options.memory_limit, threads)
+        threads = 1 if _is_small(n_rows, width) else count_workers(options.n_jobs)
+        plan = Plan.of(width, options.memory_limit, threads)
         given = None
         if options.weights is not None and self.weight is None:
             given = check_weights(_vector(options.weights))
-        transforms = chosen_transforms(options.transform, names, refused)
+        transforms = self._transforms(names)
 
         def loader(batch: Batch) -> Callable[[], Rows]:
             def load() -> Rows:
                 rows = self._prepared(batch.load(), weighted=True)
+                rows = encoded(rows, names, self.types.variables)
                 if rows.refused:
                     return rows
                 values = apply_transforms(names, rows.values, transforms)
+                if coding is not None:
+                    values = coding.expand(values)
                 return dataclasses.replace(rows, values=values)
 
             return load
 
         wanted = left if self.weight is None else [*left, self.weight]
         batches = self.reader.batches(wanted, plan.n_rows)
-        summation = Summation(len(names), plan.workers, given, options.progress)
+        summation = Summation(width, plan.workers, given, options.progress)
         summation.run(Batch(loader(batch), batch.fraction) for batch in batches)
         return summation
 
@@ -562,18 +638,25 @@ def _estimate_table(
     table: Table, covariance_estimator: str | Any, missing: Missing, look: bool
 ) -> Estimate:
     name = estimator_name(covariance_estimator)
-    n_rows, n = table.values.shape
-    if n < 2:
+    columns = table.columns()
+    n_rows, n = columns.shape
+    if len(table.names) < 2:
         audit = Audit(tuple(inspect_types(table.names, table.refused)))
         return Estimate(table.names, None, "plain", audit)
     summation = Summation(n, 1 if _is_small(n_rows, n) else count_workers(-1))
-    sums = summation.run(iter([Batch(lambda: Rows(table.values), 1.0)]))
+    sums = summation.run(iter([Batch(lambda: Rows(columns), 1.0)]))
     if missing == "em" and sums.seen.n_incomplete:
         return _estimate_incomplete(table, sums, look)
     found = survey(
-        table.names, sums, refused=table.refused, missing=missing, shrunk=name != "plain", look=look
+        table.names,
+        sums,
+        refused=table.refused,
+        missing=missing,
+        shrunk=name != "plain",
+        look=look,
+        coding=table.coding,
     )
-    plain = Estimate(table.names, found.sample, "plain", found.audit)
+    plain = Estimate(table.names, found.sample, "plain", found.audit, found.coding)
     if found.sample is None or found.audit.errors:
         return dataclasses.replace(plain, sample=None)
     if name == "plain":
@@ -581,28 +664,52 @@ def _estimate_table(
     values = table.values
     if sums.seen.n_incomplete:
         values = values[np.isfinite(values).all(axis=1)]
+    if found.coding is not None:
+        values = recoded(values, table.coding, found.coding)
     sample = regularized(values, found.sample, covariance_estimator)
     # The size of the sample was judged above; what remains is the matrix, whatever its origin.
     matrix = dataclasses.replace(sample, n_samples=math.inf)
-    after = tuple(inspect_correlation(table.names, matrix, given=True))
+    labels = table.names if found.coding is None else found.coding.labels(table.names)
+    after = tuple(inspect_correlation(labels, matrix, given=True))
     audit = dataclasses.replace(found.audit, findings=(*found.audit.findings, *after))
-    return Estimate(table.names, None if audit.errors else sample, name, audit)
+    return Estimate(table.names, None if audit.errors else sample, name, audit, found.coding)
 
 
 def _estimate_incomplete(table: Table, sums: PartialSums, look: bool) -> Estimate:
     """Moments by EM."""
-    names = table.names
-    counts = MissingCounts.of(names, sums.seen)
-    found, sample = survey_incomplete(table.values, counts)
-    findings = [*inspect_types(names, table.refused), *found]
-    kinds: dict[str, Kind] = {}
-    if look:
+    names, coding, seen = table.names, table.coding, sums.seen
+    kinds = column_types(names, seen, table.refused, coding) if look or coding else {}
+    labels, values = names, table.values
+    if coding is not None:
+        means = np.nanmean(table.columns(), axis=0)
+        _, coding = coding.observed(seen.lowest, seen.highest, means)
+        labels, values = coding.labels(names), recoded(values, table.coding, coding)
+    found, sample = survey_incomplete(values, MissingCounts.in_values(labels, values))
+    findings = [*inspect_types(names, table.refused), *_of_variables(found, names, coding)]
+    if look and coding is None:
         correlation = None if sample is None else sample.correlation
-        kinds = column_kinds(names, sums.seen.first)
-        findings += inspect_rows(names, sums.seen.first, correlation, kinds)
-    kinds |= {column.name: "nominal" for column in table.refused}
+        findings += inspect_rows(names, seen.first, correlation, kinds)
     audit = Audit(tuple(findings), kinds)
-    return Estimate(names, None if audit.errors else sample, "em", audit)
+    return Estimate(names, None if audit.errors else sample, "em", audit, coding)
+
+
+def _of_variables(
+    findings: Sequence[Finding], names: Sequence[str], coding: Coding | None
+) -> Iterator[Finding]:
+    """Findings about columns, with the variables in their place."""
+    if coding is None:
+        yield from findings
+        return
+    owners = dict(zip(coding.labels(names), (names[k] for k in coding.owners), strict=True))
+    for finding in findings:
+        cures = (
+            dataclasses.replace(cure, value=list(dict.fromkeys(owners[v] for v in cure.value)))
+            if cure.option == "drop"
+            else cure
+            for cure in finding.cures
+        )
+        columns = tuple(dict.fromkeys(owners[column] for column in finding.columns))
+        yield dataclasses.replace(finding, columns=columns, cures=tuple(cures))
 
 
 def estimate_matrix(source: Any, n_samples: float | None, options: ReadOptions) -> Estimate:
@@ -716,25 +823,36 @@ def _estimate_dask(source: Any, options: ReadOptions) -> Estimate:
     chosen, weight = _chosen(given, options)
     names = column_names(given[k] for k in chosen)
     check_width(len(names))
-    total = sum_partitions(parts, given, chosen, weight)
-    if total.refused:
-        bad = {column.name for column in total.refused}
-        findings = inspect_types([name for name in names if name not in bad], total.refused)
-        return Estimate(names, None, "plain", Audit(tuple(findings)))
+    types = ColumnTypes(check_types(options.types, names))
+    odd = types.needed
+    while True:
+        if odd:
+            types.find(odd, level_rows(parts, given, [given.index(name) for name in odd]), odd)
+        left = [k for k in chosen if given[k] not in types.refused]
+        kept = tuple(given[k] for k in left)
+        if len(kept) < 2 or types.refused:
+            findings = inspect_types(kept, tuple(types.refused.values()))
+            return Estimate(names, None, "plain", Audit(tuple(findings)))
+        coding = types.coding(kept)
+        total = sum_partitions(parts, given, left, weight, types)
+        if not total.refused:
+            break
+        odd = [column.name for column in total.refused]
     with one_blas_thread():
-        found = survey(names, total.sums, missing=options.missing)
-    return Estimate(names, found.sample, "plain", found.audit)
+        found = survey(names, total.sums, missing=options.missing, coding=coding)
+    return Estimate(names, found.sample, "plain", found.audit, found.coding)
 
 
-def new_rows(names: tuple[str, ...], data: Any, missing: RowPolicy) -> Rows:
+def new_rows(
+    names: tuple[str, ...], data: Any, missing: RowPolicy, coding: Coding | None = None
+) -> Rows:
     """Rows to be added to moments that are known: columns by name, those of an array by place."""
-    if _is_path(data) or is_frame(data):
-        table = read_table(data, columns=names, missing=missing)
-    else:
+    options = ReadOptions(columns=names, missing=missing)
+    if not (_is_path(data) or is_frame(data)):
         table = table_of(data)
         width = len(table.names) + len(table.refused)
         if width != len(names):
             raise ShapeError(f"the new rows have {width} columns; wanted {len(names)}, as before")
-    if table.refused:
-        Audit(tuple(inspect_types(table.names, table.refused))).raise_errors()
-    return Rows(table.values)
+        options = ReadOptions(names=names, missing=missing)
+    reading = _Reading(open_source(data, options), options)
+    return Rows(reading.columns(coding))

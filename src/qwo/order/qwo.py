@@ -233,6 +233,7 @@ def as_given_moments(moments: Moments | npt.ArrayLike, n_samples: float | None) 
     """The moments an engine is given, directly or as a covariance matrix and N."""
     if not isinstance(moments, Moments):
         return Moments.from_covariance(moments, n_samples)
+    moments.require_columns("the engine")
     if n_samples is not None:
         raise ArgumentError(
             f"n_samples is {n_samples:g}, which goes with a matrix; the Moments given have "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -58,14 +58,19 @@ class Contents:
 
     def __post_init__(self) -> None:
         names = tuple(self.discovery.names)
-        parts = {"model": self.model, "bootstrap": self.bootstrap, "posterior": self.posterior}
+        model = self.model
+        parts = {
+            "model": None if model is None else model.variables,
+            "bootstrap": self.bootstrap,
+            "posterior": self.posterior,
+        }
         for what, part in parts.items():
             if part is not None and tuple(part.names) != names:
                 raise ArgumentError(
                     f"the variables of the {what} are not those of the discovery, in the same "
                     f"order; make both from the same data"
                 )
-        if self.model is not None and not np.array_equal(self.model.dag, self.discovery.dag):
+        if model is not None and not np.array_equal(model.variable_dag, self.discovery.dag):
             raise ArgumentError(
                 "the model was fitted to another graph; fit it with "
                 "qwo.fit_sem(data, discovery.dag)"
@@ -146,10 +151,8 @@ def edge_records(contents: Contents) -> list[dict[str, Any]]:
             record["strength"] = evidence.strengths[k]
             record["false_rate"] = evidence.false_rates[k]
     if contents.model is not None:
-        found = {(edge.cause, edge.effect): edge for edge in contents.model.edges}
-        for record in records:
-            estimate = found[record["source"], record["target"]]
-            record.update({field: getattr(estimate, field) for field in _ESTIMATES})
+        for record, estimate in zip(records, _estimates(contents.model, tails, heads), strict=True):
+            record.update(estimate)
     if contents.bootstrap is not None:
         supports = pair_supports(contents.bootstrap, contents.discovery.cpdag, tails, heads)
         for record, pair in zip(records, supports, strict=True):
@@ -181,6 +184,32 @@ def posterior_record(contents: Contents) -> dict[str, Any] | None:
         "pairs": [pair._asdict() for pair in pairs],
         "effects": [effect.to_dict() for effect in effects],
     }
+
+
+def _estimates(model: LinearSem, tails: Indices, heads: Indices) -> Iterator[dict[str, Any]]:
+    """The estimates of each edge; those of an edge between categories are its contrasts."""
+    found = {(edge.cause, edge.effect): edge for edge in model.edges}
+    coding, names = model.coding, model.names
+    if coding is not None:
+        variables = model.variables.names
+        tests = {(test.cause, test.effect): test for test in model.edge_tests}
+    for i, j in zip(tails.tolist(), heads.tolist(), strict=True):
+        own = [[i], [j]] if coding is None else [coding.columns_of([v]).tolist() for v in (i, j)]
+        pairs = [found[names[a], names[b]] for b in own[1] for a in own[0]]
+        if len(pairs) == 1:
+            yield {field: getattr(pairs[0], field) for field in _ESTIMATES}
+            continue
+        together = tests[variables[i], variables[j]]
+        nothing = dict.fromkeys(_ESTIMATES)
+        yield {
+            **nothing,
+            "p_value": together.p_value,
+            "contrasts": [
+                {"source": pair.cause, "target": pair.effect}
+                | {field: getattr(pair, field) for field in _ESTIMATES}
+                for pair in pairs
+            ],
+        }
 
 
 def bootstrap_record(contents: Contents) -> dict[str, Any] | None:
@@ -311,11 +340,34 @@ def _variables(contents: Contents) -> list[dict[str, Any]]:
         }
         for v, name in enumerate(discovery.names)
     ]
-    if contents.model is not None:
-        for record, node in zip(records, contents.model.nodes, strict=True):
-            record["r_squared"] = node.r_squared
-            record["residual_variance"] = node.residual_variance
-            record["intercept"] = node.intercept
+    for record, kind in zip(records, _types(contents), strict=True):
+        record.update(kind)
+    model = contents.model
+    if model is None:
+        return records
+    names = discovery.names
+    columns = names if model.coding is None else model.coding.labels(names)
+    nodes = {node.name: node for node in model.nodes}
+    owners = range(len(names)) if model.coding is None else model.coding.owners.tolist()
+    single = {v: nodes[column] for v, column in zip(owners, columns, strict=True)}
+    for v, record in enumerate(records):
+        several = owners.count(v) > 1
+        for field in ("r_squared", "residual_variance", "intercept"):
+            record[field] = None if several else getattr(single[v], field)
+    return records
+
+
+def _types(contents: Contents) -> list[dict[str, Any]]:
+    """The type and the levels of each variable, as far as they are known."""
+    names = contents.discovery.names
+    types = {} if contents.audit is None else contents.audit.types
+    coding = None if contents.model is None else contents.model.variables.coding
+    records: list[dict[str, Any]] = [{"kind": types.get(name)} for name in names]
+    if coding is not None:
+        for record, variable in zip(records, coding.variables, strict=True):
+            if variable.levels:
+                record["kind"] = variable.kind
+                record["levels"] = list(variable.levels)
     return records
 
 

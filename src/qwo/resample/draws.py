@@ -28,7 +28,7 @@ from qwo.errors import HOW_MANY, ConstantColumnError, Cure, DataWarning, SampleS
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments, read_table
 from qwo.moments.arrays import Table
-from qwo.moments.audit import Missing, inspect_correlation
+from qwo.moments.audit import Missing, inspect_coded
 from qwo.moments.covariance import (
     Sample,
     estimator_name,
@@ -37,11 +37,13 @@ from qwo.moments.covariance import (
     standardized,
 )
 from qwo.moments.dependence import is_well_conditioned
+from qwo.moments.encoding import recoded
 from qwo.moments.findings import Audit
+from qwo.moments.kinds import Coding
 from qwo.moments.partial import BLOCK_ENTRIES, MIN_BLOCK_ROWS
 from qwo.moments.source import estimate_table
 from qwo.resample.options import Resampling, check_size
-from qwo.types import FloatArray, Indices
+from qwo.types import FloatArray, Indices, Mask
 
 Weights = npt.NDArray[np.int64]
 Method = Literal["rows", "parametric"]
@@ -130,6 +132,8 @@ class WeightedRows:
         What takes scores back to the units of the data.
     scheme : Scheme
         How rows are drawn.
+    coding : Coding, optional
+        The columns of each variable; one if not given.
     """
 
     names: tuple[str, ...]
@@ -137,21 +141,42 @@ class WeightedRows:
     means: FloatArray
     scales: FloatArray
     scheme: Scheme
+    coding: Coding | None = None
 
     def draw(self, seed: int, number: int) -> Moments:
         """The plain moments of one resample."""
         weights = self.scheme.weights(seed, number)
-        sample = weighted_moments(self.scores, weights)
+        columns, coding = self._present(weights)
+        scores = self.scores[:, columns] if len(columns) < len(self.means) else self.scores
+        sample = weighted_moments(scores, weights)
         if sample is None:
-            present = self.scores[weights > 0]
-            constant = list(compress(self.names, np.ptp(present, axis=0) == 0))
-            raise ConstantColumnError(
-                f"columns are constant in the resample: {list_names(constant)}", constant
-            )
-        _check(self.names, sample, int(np.count_nonzero(weights)))
-        means = self.means + self.scales * sample.means
-        scales = self.scales * sample.scales
-        return Moments(self.names, float(self.scheme.size), means, scales, sample.correlation)
+            raise _constant(self.names, np.ptp(self.scores[weights > 0], axis=0) == 0)
+        _check(self.names, sample, int(np.count_nonzero(weights)), coding)
+        means = self.means[columns] + self.scales[columns] * sample.means
+        scales = self.scales[columns] * sample.scales
+        size = float(self.scheme.size)
+        return Moments(self.names, size, means, scales, sample.correlation, coding=coding)
+
+    def _present(self, weights: Weights) -> tuple[Indices, Coding | None]:
+        """The columns of the levels that a resample has, and their coding."""
+        columns = np.arange(len(self.means))
+        if self.coding is None or not self.coding.has_blocks:
+            return columns, self.coding
+        present = self.scores[weights > 0]
+        low, high = present.min(axis=0), present.max(axis=0)
+        shares = self.means + self.scales * (weights @ self.scores) / weights.sum()
+        columns, coding = self.coding.observed(low, high, shares)
+        gone = np.add.reduceat(high > low, self.coding.starts, dtype=int) == 0
+        if gone.any():
+            raise _constant(self.names, gone)
+        return columns, coding
+
+
+def _constant(names: Sequence[str], which: Mask) -> ConstantColumnError:
+    constant = list(compress(names, which))
+    return ConstantColumnError(
+        f"columns are constant in the resample: {list_names(constant)}", constant
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,9 +227,10 @@ class NormalModel:
         scatter = self._scatter(self.scheme.stream(seed, number), number % 2)
         spans, correlation = split_covariance(scatter)
         scales = spans / math.sqrt(self.size) * self.moments.scales
+        names, coding = self.moments.names, self.moments.coding
         sample = Sample(self.size, self.moments.means, scales, correlation)
-        _check(self.moments.names, sample, self.size)
-        return Moments(self.moments.names, self.size, sample.means, scales, correlation)
+        _check(names, sample, self.size, coding)
+        return Moments(names, self.size, sample.means, scales, correlation, coding=coding)
 
     def _scatter(self, rng: np.random.Generator, half: int) -> FloatArray:
         freedom, total = self.size - 1, self.moments.n_samples
@@ -224,15 +250,17 @@ class NormalModel:
         return scatter
 
 
-def _check(names: Sequence[str], sample: Sample, distinct: float) -> None:
+def _check(
+    names: Sequence[str], sample: Sample, distinct: float, coding: Coding | None = None
+) -> None:
     """Raise if columns are copies or combinations of others, unless for want of distinct rows.
 
     A resample with replacement of N rows has the rank of its distinct rows, about 0.63 N: beyond so
     many columns it is as singular as any sample with more columns than rows.
     """
-    if distinct > len(names) and is_well_conditioned(sample.correlation):
+    if distinct > len(sample.means) and is_well_conditioned(sample.correlation):
         return
-    seen = inspect_correlation(names, replace(sample, n_samples=float(distinct)))
+    seen = inspect_coded(names, replace(sample, n_samples=float(distinct)), coding)
     errors = tuple(finding for finding in seen if finding.severity == "error")
     Audit(errors).raise_errors()
 
@@ -282,7 +310,8 @@ def prepare(
     n_rows = len(table.values)
     scheme = Scheme(resampling, n_rows, int(check_size(n_rows, resampling, sample_fraction)))
     source = _source(table, moments, scheme, estimator, missing)
-    return Prepared(moments, source, "rows", scheme.size, digest_of(table.names, table.values))
+    texts = table.names if table.coding is None else (*table.names, repr(table.coding.to_plain()))
+    return Prepared(moments, source, "rows", scheme.size, digest_of(texts, table.values))
 
 
 def _prepare_moments(
@@ -307,8 +336,11 @@ def _source(
     if estimator_name(estimator) != "plain" or not complete:
         return RefittedRows(table, scheme, estimator, "raise" if complete else missing)
     sample = Sample(moments.n_samples, moments.means, moments.scales, moments.correlation)
-    scores = np.ascontiguousarray(standardized(table.values, sample))
-    return WeightedRows(table.names, scores, moments.means, moments.scales, scheme)
+    coding, values = moments.coding, table.values
+    if coding is not None:
+        values = recoded(values, table.coding, coding)
+    scores = np.ascontiguousarray(standardized(values, sample))
+    return WeightedRows(table.names, scores, moments.means, moments.scales, scheme, coding)
 
 
 def table_moments(table: Table, estimator: str | Any, missing: Missing = "raise") -> Moments:
@@ -335,8 +367,7 @@ def resampled_moments(
     Errors are raised, as where a column is constant in these rows. Warnings are not given: a part
     is smaller than the whole by intention, and all else was said of the whole.
     """
-    part = Table(table.names, table.values[rows], table.refused)
-    estimate = estimate_table(part, estimator, missing, look=False)
+    estimate = estimate_table(table.rows(rows), estimator, missing, look=False)
     estimate.audit.raise_errors()
     return Moments.of_estimate(estimate)
 
@@ -346,7 +377,7 @@ def kept_rows(table: Table, missing: Missing) -> Table:
     if missing != "drop":
         return table
     complete = np.isfinite(table.values).all(axis=1)
-    return table if complete.all() else Table(table.names, table.values[complete], table.refused)
+    return table if complete.all() else table.rows(complete)
 
 
 def weighted_moments(values: FloatArray, weights: Weights) -> Sample | None:

@@ -15,6 +15,7 @@ import numpy as np
 from qwo.errors import ArgumentError, OrderError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.names import as_columns
+from qwo.order.blocks import block_start
 from qwo.order.edge_test import BicRule, edge_test
 from qwo.order.linalg import precision_matrix
 from qwo.order.protocol import check_order
@@ -30,6 +31,7 @@ def start_order(
     knowledge: ResolvedKnowledge | None = None,
     random_state: Any = None,
     precision: FloatArray | None = None,
+    sizes: Indices | None = None,
 ) -> Indices:
     """The order with which a search begins, by name or as given.
 
@@ -51,19 +53,33 @@ def start_order(
         Seed or source of randomness of ``"random"``.
     precision : ndarray, n×n, optional
         The inverse of the correlation matrix, if it is known already.
+    sizes : ndarray of int, optional
+        How many columns of the matrix each variable has, if not one: variables stand where their
+        columns do on average.
     """
+    n = len(correlation) if sizes is None else len(sizes)
     if not isinstance(start, str):
-        order = given_order(start, len(correlation), names)
+        order = given_order(start, n, names)
     elif start == "random":
-        order = np.random.default_rng(random_state).permutation(len(correlation))
+        order = np.random.default_rng(random_state).permutation(n)
+    elif start == "r2" and sizes is not None:
+        order = block_start(_known(precision, correlation, n_samples), sizes)
     elif start in _RULES:
         order = _RULES[start](correlation, n_samples, precision)
+        order = order if sizes is None else _of_blocks(order, sizes)
     else:
         choices = ", ".join(repr(name) for name in [*_RULES, "random"])
         raise ArgumentError(
             f"start is {start!r}; wanted one of {choices}, or all variables", option="start"
         )
     return order if knowledge is None else knowledge.topological_start(order)
+
+
+def _of_blocks(order: Indices, sizes: Indices) -> Indices:
+    """Variables by the average place of their columns."""
+    places = np.argsort(order).astype(np.float64)
+    means = np.add.reduceat(places, np.cumsum(sizes) - sizes) / sizes
+    return np.argsort(means, kind="stable")
 
 
 def markov_boundary_order(

@@ -21,6 +21,7 @@ from qwo.graph.dag import descendants, topological_order
 from qwo.moments import Moments, as_moments
 from qwo.moments.source import ReadArguments
 from qwo.names import Variable, as_column, as_pair
+from qwo.sem.contrasts import contrast, siblings
 from qwo.sem.linear_sem import LinearSem
 from qwo.sem.regression import Regression, inverse_factor, partial_slopes, t_test
 from qwo.types import FloatArray
@@ -113,8 +114,7 @@ class EffectMatrix:
 
 def direct_effect(sem: LinearSem, cause: Variable, effect: Variable) -> Effect:
     """The coefficient of the edge cause → effect; 0 with error 0 where there is no such edge."""
-    _check_model(sem)
-    x, y = as_pair(sem.names, cause, effect)
+    x, y = _ends(sem, cause, effect)
     size, error = float(sem.coefficients[x, y]), float(sem.standard_errors[x, y])
     note = "" if sem.dag[x, y] else "there is no such edge in this DAG"
     return Effect(sem.names[x], sem.names[y], size, error, sem.equations[y].df, note)
@@ -134,10 +134,9 @@ def total_effect(sem: LinearSem, cause: Variable, effect: Variable) -> Effect:
     sem : LinearSem
         The model.
     cause, effect : str or int
-        Variables by name or column number.
+        Variables by name or column number; contrasts of categories such as ``"race=black"``.
     """
-    _check_model(sem)
-    x, y = as_pair(sem.names, cause, effect)
+    x, y = _ends(sem, cause, effect)
     equations = [sem.equations[j] for j in topological_order(sem.dag)]
     from_cause, to_effect = np.zeros(sem.n_variables), np.zeros(sem.n_variables)
     from_cause[x] = to_effect[y] = 1.0
@@ -145,10 +144,11 @@ def total_effect(sem: LinearSem, cause: Variable, effect: Variable) -> Effect:
         from_cause[equation.target] += from_cause[equation.predictors] @ equation.slopes
     for equation in reversed(equations):
         to_effect[equation.predictors] += to_effect[equation.target] * equation.slopes
+    weights = _squares(sem, to_effect[:, None])[:, 0]
     variance = sum(
-        to_effect[equation.target] ** 2 * _slope_variance(sem.moments, equation, from_cause)
+        weights[equation.target] * _slope_variance(sem.moments, equation, from_cause)
         for equation in equations
-        if to_effect[equation.target] and from_cause[equation.predictors].any()
+        if weights[equation.target] and from_cause[equation.predictors].any()
     )
     unit = sem.moments.scales[y] / sem.moments.scales[x]
     estimate, error = from_cause[y] * unit, math.sqrt(variance) * unit
@@ -163,12 +163,45 @@ def _check_model(sem: object) -> None:
         )
 
 
+def _ends(sem: LinearSem, cause: Variable, effect: Variable) -> tuple[int, int]:
+    """The columns of two variables, or contrasts of them."""
+    _check_model(sem)
+    if sem.coding is None:
+        return as_pair(sem.names, cause, effect)
+    names, coding = sem.variables.names, sem.coding
+    x, y = contrast(names, coding, cause, "cause"), contrast(names, coding, effect, "effect")
+    if coding.owners[x] == coding.owners[y]:
+        name = names[int(coding.owners[x])]
+        raise ColumnNameError(f"cause and effect are both {name!r}; wanted two variables", [name])
+    return x, y
+
+
+def _squares(sem: LinearSem, effects: FloatArray) -> FloatArray:
+    """What the columns of `effects` make of the variances of residuals: their squares.
+
+    The residuals of a category's columns are correlated. They share their predictors, so that
+    their part stands at the first of them, in units of its variance.
+    """
+    if sem.coding is None:
+        return np.square(effects)
+    result = np.zeros_like(effects)
+    for first, size in zip(sem.coding.starts.tolist(), sem.coding.sizes.tolist(), strict=True):
+        own = np.arange(first, first + size)
+        parents = sem.equations[first].predictors
+        between = sem.moments.correlation[np.ix_(parents, own)]
+        slopes = sem.standardized_coefficients[np.ix_(parents, own)]
+        left = sem.moments.correlation[np.ix_(own, own)] - slopes.T @ between
+        form = np.einsum("iy,ij,jy->y", effects[own], left, effects[own])
+        result[first] = form / sem.equations[first].residual_variance
+    return result
+
+
 def _total_note(sem: LinearSem, x: int, y: int) -> str:
     """What a total effect in one DAG leaves unsaid."""
     notes = []
     if not (descendants(sem.dag, x) == y).any():
         notes.append("no directed path leads there in this DAG")
-        parents = sem.equations[x].predictors.tolist()
+        parents = [*sem.equations[x].predictors.tolist(), *siblings(sem.coding, x)]
         if y not in parents and not sem.moments.is_oracle:
             given = partial_slopes(sem.moments, x, parents, np.array([y]))
             slope, p = float(given.slopes[0]), t_test(given.slopes, given.errors, given.df).p_value
@@ -184,7 +217,9 @@ def _total_note(sem: LinearSem, x: int, y: int) -> str:
 
 def _others_differ(sem: LinearSem, x: int, y: int) -> bool:
     """Whether the class has DAGs with other parents of x, and DAGs in which x causes y."""
-    cpdag = to_cpdag(sem.dag) if sem.known_class is None else sem.known_class
+    if sem.coding is not None:
+        x, y = sem.coding.owners[[x, y]].tolist()
+    cpdag = to_cpdag(sem.variable_dag) if sem.known_class is None else sem.known_class
     if not (cpdag[x] == 2).any():
         return False
     definite = np.flatnonzero(cpdag[:, x] == 1).tolist()
@@ -204,7 +239,7 @@ def total_effects(sem: LinearSem) -> EffectMatrix:
     for equation in sem.equations:
         if len(equation.predictors):
             steps[:, equation.target] = _slope_variance(sem.moments, equation, effects.T)
-    variances = steps @ np.square(effects)
+    variances = steps @ _squares(sem, effects)
     units = sem.moments.scales / sem.moments.scales[:, None]
     return EffectMatrix(sem.names, effects * units, np.sqrt(variances) * units)
 
@@ -243,6 +278,15 @@ def adjusted_effect(
         for `qwo.moments.source.ReadOptions`.
     """
     moments = as_moments(data, **reading)
+    coding = moments.coding
+    if moments.has_blocks and coding is not None:
+        ends = (
+            contrast(moments.names, coding, cause, "cause"),
+            contrast(moments.names, coding, effect, "effect"),
+        )
+        chosen = [as_column(moments.names, variable, "adjust") for variable in adjust]
+        fixed = [*coding.columns_of(chosen).tolist(), *siblings(coding, ends[0])]
+        return _adjusted(moments.as_columns(), *ends, fixed)
     x, y = as_pair(moments.names, cause, effect)
     if isinstance(adjust, str):
         raise ColumnNameError(f"adjust is the single string {adjust!r}; wanted a list of variables")
@@ -252,6 +296,10 @@ def adjusted_effect(
         raise ColumnNameError(
             f"adjust has {list_names(both)}, which is the cause or the effect; leave it out", both
         )
+    return _adjusted(moments, x, y, fixed)
+
+
+def _adjusted(moments: Moments, x: int, y: int, fixed: list[int]) -> Effect:
     found = partial_slopes(moments, x, fixed, np.array([y]))
     return Effect(
         moments.names[x], moments.names[y], float(found.slopes[0]), float(found.errors[0]), found.df

@@ -19,7 +19,8 @@ def fit_sem(data: Any, dag: Any, **reading: Unpack[ReadArguments]) -> LinearSem:
     """The linear Gaussian model on a DAG that fits the data best.
 
     Each variable is regressed on its parents, with an intercept: for a DAG with independent noise
-    this maximises the likelihood. Only moments are used.
+    this maximises the likelihood. Only moments are used. A category with several levels is the
+    columns of its contrasts against the first: see `qwo.sem.contrasts`.
 
     Parameters
     ----------
@@ -55,7 +56,12 @@ def fit_sem(data: Any, dag: Any, **reading: Unpack[ReadArguments]) -> LinearSem:
     matrix = check_dag(as_graph(dag, moments.names, kind="dag").matrix, moments.names).copy()
     matrix.setflags(write=False)
     known = as_graph(dag, moments.names).matrix if hasattr(dag, "cpdag") else None
-    return LinearSem(moments, matrix, fit_equations(moments, matrix), known)
+    if moments.coding is None or not moments.has_blocks:
+        return LinearSem(moments, matrix, fit_equations(moments, matrix), known)
+    columns, owners = moments.as_columns(), moments.coding.owners
+    expanded = matrix[np.ix_(owners, owners)]
+    expanded.setflags(write=False)
+    return LinearSem(columns, expanded, fit_equations(columns, expanded), known, moments)
 
 
 def fit_equations(moments: Moments, dag: Adjacency) -> tuple[Regression, ...]:

@@ -22,6 +22,7 @@ from qwo.errors import (
 from qwo.moments import Moments, read_table
 from qwo.moments.arrays import Table, is_frame
 from qwo.moments.dependence import PivotedCholesky
+from qwo.moments.kinds import Coding
 from qwo.sem.regression import Regression
 from qwo.types import FloatArray
 
@@ -78,9 +79,15 @@ class ModelFit:
 
 
 def model_fit(
-    moments: Moments, equations: Sequence[Regression], implied_correlation: FloatArray
+    moments: Moments,
+    equations: Sequence[Regression],
+    implied_correlation: FloatArray,
+    coding: Coding | None = None,
 ) -> ModelFit:
-    """The fit of the model with these equations, one for each variable."""
+    """The fit of the model with these equations, one for each variable.
+
+    In the empty model the columns of a variable are correlated, where some have several.
+    """
     n, n_samples = moments.n_variables, moments.n_samples
     n_edges = sum(len(equation.predictors) for equation in equations)
     n_parameters = n_edges + 2 * n
@@ -91,7 +98,9 @@ def model_fit(
     # Rounding can leave a saturated model a hair better than saturated.
     discrepancy = float(np.maximum(log_residual_variance(equations) - log_det, 0.0))
     excess = _excess(discrepancy, df, n_samples)
-    excess_empty = float(np.maximum(_excess(-log_det, df_empty, n_samples), excess))
+    within, inner = _within(moments.correlation, coding)
+    empty = _excess(within - log_det, df_empty - inner, n_samples)
+    excess_empty = float(np.maximum(empty, excess))
     chi_square = math.nan if moments.is_oracle else n_samples * discrepancy
     return ModelFit(
         log_likelihood=likelihood,
@@ -106,6 +115,15 @@ def model_fit(
         rmsea_interval=_rmsea_interval(discrepancy, df, n_samples),
         srmr=_srmr(moments.correlation, implied_correlation),
     )
+
+
+def _within(correlation: FloatArray, coding: Coding | None) -> tuple[float, int]:
+    """The log determinants of the blocks of columns, and how many pairs of columns they have."""
+    if coding is None:
+        return 0.0, 0
+    blocks = [coding.columns_of([v]) for v in range(len(coding.variables))]
+    log_dets = [np.linalg.slogdet(correlation[np.ix_(own, own)])[1] for own in blocks]
+    return float(sum(log_dets)), sum(len(own) * (len(own) - 1) // 2 for own in blocks)
 
 
 def log_residual_variance(equations: Sequence[Regression]) -> float:
@@ -194,10 +212,16 @@ def rows_in_order(data: Any, names: Sequence[str]) -> FloatArray:
         raise InputError("the likelihood of rows needs the rows; got their Moments")
     named = is_frame(data) or isinstance(data, str | PathLike)
     table = read_table(data)
-    refused = [column.name for column in table.refused if not named or column.name in names]
+    coding = table.coding.variables if table.coding is not None else ()
+    coded = [name for name, own in zip(table.names, coding, strict=False) if own.levels]
+    refused = [
+        name
+        for name in (*coded, *(column.name for column in table.refused))
+        if not named or name in names
+    ]
     if refused:
         raise NonNumericError(
-            f"columns are not numeric: {list_names(refused)} ({table.refused[0].reason})", refused
+            f"columns are not numeric, as those of the model are: {list_names(refused)}", refused
         )
     rows = _select(table, names) if named else table.values
     if rows.shape[1] != len(names):

@@ -20,7 +20,8 @@ from qwo.graph.extension import to_dag
 from qwo.graph.pdag import PartialDag
 from qwo.moments import Moments, as_moments
 from qwo.moments.source import ReadArguments
-from qwo.names import Variable, as_column, as_pair
+from qwo.names import Variable, as_pair
+from qwo.sem.contrasts import contrast, siblings
 from qwo.sem.effects import DOUBT, Effect
 from qwo.sem.regression import partial_slopes, t_test
 from qwo.types import Adjacency, FloatArray, Indices, Mask
@@ -133,8 +134,12 @@ def ida(
         for `qwo.moments.source.ReadOptions`.
     """
     moments = as_moments(data, **reading)
-    x, y = as_pair(moments.names, cause, effect)
     matrix = as_graph(cpdag, moments.names).matrix
+    if moments.has_blocks:
+        x = contrast(moments.names, moments.coding, cause, "cause")
+        y = contrast(moments.names, moments.coding, effect, "effect")
+        return _possible_effects(moments, matrix, x, np.array([y]))[0]
+    x, y = as_pair(moments.names, cause, effect)
     return _possible_effects(moments, matrix, x, np.array([y]))[0]
 
 
@@ -146,25 +151,35 @@ def ida_all(
     The same as `ida` for each effect in turn, with one factorisation for each parent set.
     """
     moments = as_moments(data, **reading)
-    x = as_column(moments.names, cause, "cause")
+    x = contrast(moments.names, moments.coding, cause, "cause")
     matrix = as_graph(cpdag, moments.names).matrix
-    others = np.delete(np.arange(moments.n_variables), x)
+    own = [x, *siblings(moments.coding, x)]
+    others = np.delete(np.arange(len(moments.correlation)), own)
     return {found.effect: found for found in _possible_effects(moments, matrix, x, others)}
 
 
 def _possible_effects(
     moments: Moments, graph: Adjacency, cause: int, targets: Indices
 ) -> list[PossibleEffects]:
-    sets = parent_sets(graph, cause, moments.names)
-    found = [partial_slopes(moments, cause, parents, targets) for parents in sets]
+    """The effects of a column on others, of the same variables or of contrasts of them."""
+    coding = moments.coding
+    owners = np.arange(moments.n_variables) if coding is None else coding.owners
+    variable, ends, beside = int(owners[cause]), owners[targets], siblings(coding, cause)
+    sets = parent_sets(graph, variable, moments.names)
+    adjust = [
+        [*(parents if coding is None else coding.columns_of(parents).tolist()), *beside]
+        for parents in sets
+    ]
+    columns = moments.as_columns()
+    found = [partial_slopes(columns, cause, fixed, targets) for fixed in adjust]
     estimates = np.array([each.slopes for each in found])
     errors = np.array([each.errors for each in found])
     for row, parents in enumerate(sets):
-        among = np.isin(targets, parents)
+        among = np.isin(ends, parents)
         estimates[row, among] = errors[row, among] = 0.0
-    directed = np.array([descendants_given(graph, cause, parents)[targets] for parents in sets])
-    names = moments.names
-    labels = tuple(tuple(names[p] for p in parents) for parents in sets)
+    directed = np.array([descendants_given(graph, variable, parents)[ends] for parents in sets])
+    names = columns.names
+    labels = tuple(tuple(moments.names[p] for p in parents) for parents in sets)
     df = np.array([each.df for each in found])
     return [
         PossibleEffects(

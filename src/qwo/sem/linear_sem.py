@@ -11,12 +11,15 @@ import numpy as np
 from qwo.graph.causal_graph import EDGE_HEADER
 from qwo.graph.display import as_html
 from qwo.moments import Moments
+from qwo.moments.kinds import Coding
+from qwo.moments.source import new_rows
+from qwo.sem.contrasts import EdgeTest, edge_tests
 from qwo.sem.fit_indices import ModelFit, model_fit, row_log_likelihood, rows_in_order
-from qwo.sem.regression import Regression, t_test
+from qwo.sem.regression import Regression, regress, t_test
 from qwo.sem.summary import summary
 from qwo.simulation import LinearModel, implied_covariance
 from qwo.text import number, p_value, records_frame
-from qwo.types import Adjacency, FloatArray
+from qwo.types import Adjacency, FloatArray, Indices
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,16 +96,38 @@ class LinearSem:
     known_class : int8 ndarray of shape (n, n), optional
         The equivalence class that the DAG was taken from, where a result said so: with background
         knowledge it is narrower than that of the DAG alone.
+    source : Moments, optional
+        The moments of the variables, where some of them are blocks of columns. All else here is
+        about columns then, which have names such as ``race=black``.
     """
 
     moments: Moments
     dag: Adjacency
     equations: tuple[Regression, ...]
     known_class: Adjacency | None = None
+    source: Moments | None = None
+
+    @property
+    def variables(self) -> Moments:
+        """The moments of the variables."""
+        return self.moments if self.source is None else self.source
+
+    @property
+    def coding(self) -> Coding | None:
+        """The columns of each variable, where some have several."""
+        return None if self.source is None else self.source.coding
+
+    @property
+    def variable_dag(self) -> Adjacency:
+        """The DAG on the variables."""
+        if self.coding is None:
+            return self.dag
+        first = self.coding.starts
+        return self.dag[np.ix_(first, first)]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the variables, in column order."""
+        """Names of the variables, or of their columns, in column order."""
         return self.moments.names
 
     @property
@@ -117,8 +142,8 @@ class LinearSem:
 
     @cached_property
     def n_edges(self) -> int:
-        """Number of edges."""
-        return sum(len(equation.predictors) for equation in self.equations)
+        """Number of edges between variables."""
+        return int(self.variable_dag.sum())
 
     @cached_property
     def standardized_coefficients(self) -> FloatArray:
@@ -170,7 +195,28 @@ class LinearSem:
     @cached_property
     def fit(self) -> ModelFit:
         """Likelihood, information criteria and fit indices of the whole model."""
-        return model_fit(self.moments, self.equations, self._implied_correlation())
+        return model_fit(self.moments, self.chain, self._implied_correlation(), self.coding)
+
+    @cached_property
+    def chain(self) -> tuple[Regression, ...]:
+        """Equations whose residuals are independent: each on those before it in its block, too."""
+        if self.coding is None:
+            return self.equations
+        owners = self.coding.owners
+        return tuple(
+            regress(self.moments, equation.target, self._chained(equation, owners))
+            for equation in self.equations
+        )
+
+    @staticmethod
+    def _chained(equation: Regression, owners: Indices) -> Indices:
+        before = np.arange(equation.target)
+        return np.union1d(equation.predictors, before[owners[before] == owners[equation.target]])
+
+    @cached_property
+    def edge_tests(self) -> tuple[EdgeTest, ...]:
+        """The test of all coefficients of each edge between variables together."""
+        return edge_tests(self.variables, self.variable_dag)
 
     @property
     def implied_means(self) -> FloatArray:
@@ -196,6 +242,7 @@ class LinearSem:
         -----
         Means that are unknown, because the moments were given without them, are taken to be 0.
         """
+        self.variables.require_columns("sample")
         shares = np.array([equation.residual_variance for equation in self.equations])
         model = LinearModel(self.dag, self.standardized_coefficients, shares)
         rows = model.sample(n_samples, random_state=random_state)
@@ -217,7 +264,14 @@ class LinearSem:
         ndarray of shape (rows,)
             Its sum over the rows that the model was fitted to is ``fit.log_likelihood``.
         """
-        return row_log_likelihood(self.moments, self.equations, rows_in_order(data, self.names))
+        return row_log_likelihood(self.moments, self.chain, self._rows(data))
+
+    def _rows(self, data: Any) -> FloatArray:
+        """The columns of rows."""
+        coding = self.coding or self.moments.coding
+        if coding is None or (isinstance(data, np.ndarray) and data.shape[1] == coding.n_columns):
+            return rows_in_order(data, self.names)
+        return new_rows(self.variables.names, data, "raise", coding).values
 
     def edges_table(self) -> pd.DataFrame:
         """`edges` as a pandas data frame."""
@@ -240,7 +294,10 @@ class LinearSem:
 
     def __repr__(self) -> str:
         n_samples = "∞" if self.moments.is_oracle else f"{self.n_samples:.10g}"
-        return f"<LinearSem of {self.n_variables} variables, {self.n_edges} edges, N = {n_samples}>"
+        return (
+            f"<LinearSem of {self.variables.n_variables} variables, {self.n_edges} edges, "
+            f"N = {n_samples}>"
+        )
 
     def _in_units(self, standardized: FloatArray) -> FloatArray:
         """Entries (i, j) times s_j / s_i."""
@@ -248,8 +305,13 @@ class LinearSem:
 
     def _implied_correlation(self) -> FloatArray:
         """The implied covariance matrix of the variables divided by the sample's deviations."""
-        shares = [equation.residual_variance for equation in self.equations]
-        return implied_covariance(self.standardized_coefficients, shares)
+        shares = [equation.residual_variance for equation in self.chain]
+        if self.coding is None:
+            return implied_covariance(self.standardized_coefficients, shares)
+        matrix = np.zeros((len(shares), len(shares)))
+        for equation in self.chain:
+            matrix[equation.predictors, equation.target] = equation.slopes
+        return implied_covariance(matrix, shares)
 
     def _edges_into(self, equation: Regression) -> list[EdgeEstimate]:
         effect, causes = equation.target, equation.predictors

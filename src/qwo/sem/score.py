@@ -12,7 +12,8 @@ from qwo.graph.dag import check_dag
 from qwo.graph.extension import to_dag
 from qwo.moments import as_moments
 from qwo.moments.source import ReadArguments
-from qwo.sem.fit import fit_equations
+from qwo.order.blocks import BlockScore, n_coefficients
+from qwo.sem.fit import fit_equations, fit_sem
 from qwo.sem.fit_indices import bic, log_likelihood, log_residual_variance
 
 
@@ -82,12 +83,18 @@ def score_graph(
     matrix = as_graph(graph, moments.names, kind="dag").matrix
     # A graph without undirected edges is read as a DAG, so that a cycle is shown as one.
     extend = to_dag if (matrix == 2).any() else check_dag
-    equations = fit_equations(moments, extend(matrix, moments.names))
-    n_edges = sum(len(equation.predictors) for equation in equations)
+    dag = extend(matrix, moments.names)
+    n_edges, unit = int((dag != 0).sum()), discount * math.log(moments.n_samples)
+    if moments.has_blocks:
+        blocks = BlockScore(moments)
+        score = blocks.fit_of(dag) - unit * n_coefficients(dag, blocks.sizes)
+        whole = fit_sem(moments, dag).fit
+        return GraphScore(score, whole.log_likelihood, whole.bic, n_edges, discount)
+    equations = fit_equations(moments, dag)
     fit = -moments.n_samples * log_residual_variance(equations)
     likelihood = log_likelihood(moments, equations)
     return GraphScore(
-        score=fit - discount * n_edges * math.log(moments.n_samples),
+        score=fit - unit * n_edges,
         log_likelihood=likelihood,
         bic=bic(likelihood, n_edges + 2 * moments.n_variables, moments.n_samples),
         n_edges=n_edges,

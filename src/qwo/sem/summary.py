@@ -19,15 +19,24 @@ MAX_NAME = 24
 
 def summary(sem: LinearSem) -> str:
     """The fit of the model, its edges and its variables, as three blocks of text."""
-    return "\n\n".join([_model(sem), _edges(sem), _nodes(sem)])
+    return "\n\n".join(filter(None, [_model(sem), _edges(sem), _nodes(sem), _coding(sem)]))
+
+
+def _coding(sem: LinearSem) -> str:
+    """The levels that categories are compared with."""
+    if sem.coding is None:
+        return ""
+    pairs = zip(sem.variables.names, sem.coding.variables, strict=True)
+    coded = [f"{name} ({v.levels[0]})" for name, v in pairs if v.size > 1]
+    return f"Categories are contrasts against their first level: {', '.join(coded)}"
 
 
 def _model(sem: LinearSem) -> str:
-    fit = sem.fit
+    fit, n = sem.fit, sem.variables.n_variables
     n_samples = "∞" if sem.moments.is_oracle else f"{sem.n_samples:.10g}"
     low, high = fit.rmsea_interval
     lines = [
-        [f"Linear SEM: {sem.n_variables} variables, {sem.n_edges} edges, N = {n_samples}"],
+        [f"Linear SEM: {n} variables, {sem.n_edges} edges, N = {n_samples}"],
         [
             f"log-likelihood {fixed(fit.log_likelihood, 2)}",
             f"parameters {fit.n_parameters}",
