@@ -72,7 +72,7 @@ def _type_flags(types: Mapping[str, Any]) -> list[str]:
     flags = []
     for kind in dict.fromkeys(said for said in types.values() if isinstance(said, str)):
         columns = [name for name, said in types.items() if said == kind]
-        flags.append(f"--{kind} {shlex.quote(one_word(columns))}")
+        flags.append(f"--{kind} {shlex.quote(csv_line(columns))}")
     for name, levels in types.items():
         if not isinstance(levels, str):
             order = "<".join(map(str, levels))

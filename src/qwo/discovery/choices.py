@@ -18,10 +18,8 @@ from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.options import SearchOptions
 from qwo.order.bic import BicEngine
-from qwo.order.blocks import BlockScore
 from qwo.order.candidates import are_crowded, candidate_parents
 from qwo.order.linalg import precision_matrix
-from qwo.order.local_score import LocalScoreEngine
 from qwo.order.protocol import OrderEngine
 from qwo.order.qwo import QwoEngine
 from qwo.order.reference_engine import ReferenceEngine
@@ -223,11 +221,6 @@ def make_engine(
             )
         choices.engine.reset(order)
         return choices.engine
-    if choices.engine == "bic" and moments.has_blocks:
-        score = BlockScore(moments, choices.discount, choices.gamma or 0.0)
-        engine = LocalScoreEngine(score, moments.n_variables, knowledge=knowledge)
-        engine.reset(order)
-        return engine
     if choices.engine == "bic":
         return BicEngine(
             moments,

@@ -147,6 +147,20 @@ class Moments:
             return self
         return dataclasses.replace(self, names=self.column_names, coding=None, found=None)
 
+    def as_whitened(self) -> tuple[Moments, Indices]:
+        """The whitened columns as variables by themselves, and how many each variable has."""
+        matrix, sizes = self.whitened()
+        names = tuple(
+            f"{name}[{k}]"
+            for name, size in zip(self.names, sizes, strict=True)
+            for k in range(size)
+        )
+        width = len(matrix)
+        own = Moments(
+            names, self.n_samples, np.zeros(width), np.ones(width), matrix, self.estimator
+        )
+        return own, sizes
+
     def require_columns(self, what: str) -> None:
         """Refuse variables with several columns, for whoever cannot work with them.
 

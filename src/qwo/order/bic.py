@@ -68,7 +68,8 @@ class BicEngine(EngineBase):
     Parameters
     ----------
     moments : Moments or sequence of Moments
-        The data. Several are those of several sets of rows, of the same variables.
+        The data, with categories as they are. Several are those of several sets of rows, of the
+        same variables.
     score : Score, optional
         What an edge costs, as ``BIC(2)``, the default, says it.
     penalty_discount, gamma : float, optional
@@ -121,6 +122,8 @@ class BicEngine(EngineBase):
         given: Sequence[int] | Indices | None = None,
         block_sizes: Sequence[int] | Indices | None = None,
     ) -> None:
+        if block_sizes is None and isinstance(moments, Moments) and moments.has_blocks:
+            moments, block_sizes = moments.as_whitened()
         self._sources = _as_sources(moments)
         self.moments = self._sources[0]
         self.score = score_from(score, penalty_discount, gamma)
