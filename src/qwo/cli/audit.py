@@ -36,8 +36,10 @@ def audit(file: DataFile, reading: Reading, console: Console) -> None:
     lines = [
         flowed(f"{item.severity + ':':<9}", worded(item), sys.stdout) for item in found.findings
     ]
-    if set(found.types.values()) - {"continuous"}:
-        lines.append(flowed(f"{'types:':<9}", _types(found.types), sys.stdout))
+    bad = {name for item in found.errors if item.code == "non-numeric" for name in item.columns}
+    types = {name: kind for name, kind in found.types.items() if name not in bad}
+    if set(types.values()) - {"continuous"}:
+        lines.append(flowed(f"{'types:':<9}", _types(types), sys.stdout))
     lines.append(
         f"{source_name(file)}: {count(errors, 'error')}, {count(warnings, 'warning')}; "
         f"the data {verdict}"

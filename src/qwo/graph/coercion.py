@@ -58,7 +58,8 @@ def as_graph(
         chosen, matrix = _of_result(graph, kind)
         if not hasattr(graph, "names"):
             return as_graph(matrix, names)
-        found = CausalGraph.from_matrix(matrix, graph.names, kind=chosen)
+        named: Any = graph.variables if hasattr(graph, "variables") else graph
+        found = CausalGraph.from_matrix(matrix, named.names, kind=chosen)
     else:
         found = _named_graph(graph)
     return found if names is None else _in_order(found, names)
@@ -117,7 +118,8 @@ def _is_result(graph: object) -> bool:
 def _of_result(result: Any, kind: str) -> tuple[Kind, Any]:
     """The DAG or CPDAG of a result; the other one where it has not got both."""
     if hasattr(result, "dag") and (kind == "dag" or not hasattr(result, "cpdag")):
-        return "dag", result.dag
+        # The variables of a model may be several columns each.
+        return "dag", getattr(result, "variable_dag", result.dag)
     return "cpdag", result.cpdag
 
 

@@ -95,8 +95,8 @@ def check_choice(option: str, value: object, choices: Sequence[object]) -> None:
 def coefficient_matrix(coefficients: Any, names: Sequence[str]) -> FloatArray:
     """The coefficients in the order of the names: the standardized ones of a fitted model."""
     if hasattr(coefficients, "standardized_coefficients"):
-        matrix = np.asarray(coefficients.standardized_coefficients)
-        return in_order("coefficients", matrix, coefficients.names, names)
+        matrix = np.asarray(coefficients.edge_sizes)
+        return in_order("coefficients", matrix, coefficients.variables.names, names)
     return edge_matrix("coefficients", coefficients, names)
 
 

@@ -204,6 +204,7 @@ def _estimates(model: LinearSem, tails: Indices, heads: Indices) -> Iterator[dic
         yield {
             **nothing,
             "p_value": together.p_value,
+            "standardized": float(model.edge_sizes[i, j]),
             "contrasts": [
                 {"source": pair.cause, "target": pair.effect}
                 | {field: getattr(pair, field) for field in _ESTIMATES}
@@ -256,7 +257,20 @@ def report_data(
     contents = Contents(
         discovery, audit, model, bootstrap, posterior, truth, command, title, data_summary
     )
-    return contents_data(contents, draw(discovery.names, discovery.dag))
+    return contents_data(contents, draw_contents(contents))
+
+
+def draw_contents(contents: Contents) -> Drawing:
+    """The drawing of the graph, in which categories say how many levels they have."""
+    types = [_few_words(record) for record in _types(contents)]
+    discovery = contents.discovery
+    return draw(discovery.names, discovery.dag, types if any(types) else ())
+
+
+def _few_words(record: dict[str, Any]) -> str:
+    if not record.get("levels"):
+        return ""
+    return record["kind"] if record["kind"] == "binary" else f"{len(record['levels'])} levels"
 
 
 def contents_data(contents: Contents, drawing: Drawing) -> dict[str, Any]:

@@ -19,9 +19,9 @@ from qwo.discovery import Discovery
 from qwo.files import write_whole
 from qwo.moments.findings import Audit
 from qwo.report import tables, wording
-from qwo.report.data import Contents, contents_data
+from qwo.report.data import Contents, contents_data, draw_contents
 from qwo.report.figures import figures as make_figures
-from qwo.report.picture import draw, picture, price_chart, trace_chart
+from qwo.report.picture import picture, price_chart, trace_chart
 from qwo.resample.support import Supports
 from qwo.sem import LinearSem
 
@@ -108,7 +108,7 @@ def write_report(
 
 
 def _render(contents: Contents, *, figures: bool, interactive: bool) -> str:
-    drawing = draw(contents.discovery.names, contents.discovery.dag)
+    drawing = draw_contents(contents)
     data = contents_data(contents, drawing)
     bundle = find_bundle() if interactive else None
     return (
@@ -119,6 +119,7 @@ def _render(contents: Contents, *, figures: bool, interactive: bool) -> str:
             notes=wording.notes(data),
             tables={
                 "edges": tables.edges_table(data),
+                "contrasts": tables.contrast_table(data),
                 "variables": tables.variables_table(data),
                 "supports": tables.support_table(data),
                 "probabilities": tables.probability_table(data),

@@ -69,13 +69,16 @@ class Drawing:
     growth: float = 1.0
 
 
-def draw(names: Sequence[str], dag: Adjacency) -> Drawing:
-    """The layered drawing of a DAG, causes above their effects."""
+def draw(names: Sequence[str], dag: Adjacency, types: Sequence[str] = ()) -> Drawing:
+    """The layered drawing of a DAG, causes above their effects; types stand below names."""
     edges = np.argwhere(dag)
     arrangement = arrange(len(names), edges)
     boxes = len(names) <= MOST_BOXES
     if boxes:
         labels = label_texts(names, 18, 2)
+        if types:
+            both = zip(labels, types, strict=True)
+            labels = [f"{label}\n{kind}" if kind else label for label, kind in both]
         sizes = np.array([_box(label) for label in labels])
         room = np.minimum(_ROOM_PER_EDGE * arrangement.most_edges_at_a_side(), _MOST_ROOM)
         sizes[:, 0] = np.maximum(sizes[:, 0], room)

@@ -143,8 +143,31 @@ def edges_table(data: dict[str, Any]) -> Table:
     return _table("edges", "Edges of the graph", columns, data["edges"], "edge")
 
 
+def contrast_table(data: dict[str, Any]) -> Table | None:
+    """One row for each coefficient of an edge from or to a category."""
+    rows = [pair for edge in data["edges"] for pair in edge.get("contrasts", [])]
+    if not rows:
+        return None
+    ends = [Column("Cause", "source", "name"), Column("Effect", "target", "name")]
+    return _table(
+        "contrasts", "Categories: contrasts against the reference", [*ends, *_ESTIMATES], rows
+    )
+
+
+def _texts(record: dict[str, Any]) -> dict[str, Any]:
+    """A variable with its levels as a text, the reference first."""
+    return {**record, "levels": ", ".join(record.get("levels", [])), "kind": record["kind"] or ""}
+
+
 def variables_table(data: dict[str, Any]) -> Table:
     """One row for each variable."""
+    if any(record.get("kind") not in (None, "continuous") for record in data["variables"]):
+        kinds = [Column("Type", "kind", "text"), Column("Levels", "levels", "text")]
+        known = any(record.get("levels") for record in data["variables"])
+        columns = [*_VARIABLES[:1], *kinds[: 1 + known], *_VARIABLES[1:]]
+        columns += _EQUATIONS if data["fit"] is not None else []
+        records = list(map(_texts, data["variables"]))
+        return _table("variables", "Variables", columns, records, "variable")
     columns = _VARIABLES + (_EQUATIONS if data["fit"] is not None else [])
     return _table("variables", "Variables", columns, data["variables"], "variable")
 
@@ -186,8 +209,8 @@ def _table(
 
 def _cell(column: Column, record: dict[str, Any]) -> Cell:
     value = record[column.key]
-    if column.kind == "name":
-        return Cell(value, "name")
+    if column.kind in ("name", "text"):
+        return Cell(value, column.kind)
     if column.kind == "mark":
         toss = record.get("coin_toss", False)
         spoken = f"{_MEANINGS[value]}, little surer than a coin toss:" if toss else _MEANINGS[value]

@@ -154,6 +154,26 @@ class LinearSem:
         return _read_only(matrix)
 
     @cached_property
+    def edge_sizes(self) -> FloatArray:
+        """Standardised coefficients between variables; (i, j) belongs to i → j.
+
+        Where an edge has several, √(1 - exp(-G / N)) with G what it adds to twice the
+        log-likelihood: the size of a coefficient that would add as much, without a sign.
+        """
+        if self.coding is None:
+            return self.standardized_coefficients
+        first, single = self.coding.starts, self.coding.sizes == 1
+        matrix = np.where(
+            np.outer(single, single), self.standardized_coefficients[np.ix_(first, first)], 0.0
+        )
+        place = {name: k for k, name in enumerate(self.variables.names)}
+        for test in self.edge_tests:
+            i, j = place[test.cause], place[test.effect]
+            if not (single[i] and single[j]):
+                matrix[i, j] = np.sqrt(-np.expm1(-test.strength / self.n_samples))
+        return _read_only(matrix)
+
+    @cached_property
     def coefficients(self) -> FloatArray:
         """B in the units of the data: entry (i, j) is the coefficient of i → j, 0 without edge."""
         return _read_only(self._in_units(self.standardized_coefficients))
