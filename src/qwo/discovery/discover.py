@@ -245,11 +245,12 @@ def _score(engine: OrderEngine, moments: Moments, dag: Adjacency, penalty_discou
     """What `qwo.score_graph` gives, from the residual variances alone."""
     if moments.is_oracle:
         return math.nan
-    price = penalty_discount * math.log(moments.n_samples)
+    unit = math.log(moments.n_samples)
     # 0.0 - 0.0 would be printed with a sign for the empty graph.
     if moments.has_blocks:
         blocks = BlockScore(moments)
-        return 0.0 + blocks.fit_of(dag) - price * n_coefficients(dag, blocks.sizes)
+        price = penalty_discount * n_coefficients(dag, blocks.sizes) * unit
+        return 0.0 + blocks.fit_of(dag) - price
     known = getattr(engine, "residual_variances", None)  # some engines have them at hand
     variances = (
         np.array([left for *_, left in regressions(moments.correlation, dag)])
@@ -257,4 +258,4 @@ def _score(engine: OrderEngine, moments: Moments, dag: Adjacency, penalty_discou
         else known()
     )
     fit = -moments.n_samples * float(np.log(variances).sum())
-    return 0.0 + fit - price * int(dag.sum())
+    return 0.0 + fit - penalty_discount * int(dag.sum()) * unit

@@ -84,17 +84,17 @@ def score_graph(
     # A graph without undirected edges is read as a DAG, so that a cycle is shown as one.
     extend = to_dag if (matrix == 2).any() else check_dag
     dag = extend(matrix, moments.names)
-    n_edges, unit = int((dag != 0).sum()), discount * math.log(moments.n_samples)
+    n_edges, unit = int((dag != 0).sum()), math.log(moments.n_samples)
     if moments.has_blocks:
         blocks = BlockScore(moments)
-        score = blocks.fit_of(dag) - unit * n_coefficients(dag, blocks.sizes)
+        score = blocks.fit_of(dag) - discount * n_coefficients(dag, blocks.sizes) * unit
         whole = fit_sem(moments, dag).fit
         return GraphScore(score, whole.log_likelihood, whole.bic, n_edges, discount)
     equations = fit_equations(moments, dag)
     fit = -moments.n_samples * log_residual_variance(equations)
     likelihood = log_likelihood(moments, equations)
     return GraphScore(
-        score=fit - unit * n_edges,
+        score=fit - discount * n_edges * unit,
         log_likelihood=likelihood,
         bic=bic(likelihood, n_edges + 2 * moments.n_variables, moments.n_samples),
         n_edges=n_edges,
