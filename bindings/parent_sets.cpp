@@ -436,6 +436,9 @@ void bind_parent_sets(nb::module_& m) {
              "Take up the state of a twin with the same candidates.")
         .def_prop_ro("n_variables", &ParentSets::n)
         .def_prop_ro("cost", &ParentSets::cost)
+        .def_prop_ro(
+            "noise", [](const ParentSets& self) { return self.problem().noise(); },
+            "The difference of costs up to which two are equal.")
         .def("order", [](const ParentSets& self) { return to_numpy<std::int64_t>(self.order()); })
         .def_prop_ro("n_marks", &ParentSets::marks)
         .def(

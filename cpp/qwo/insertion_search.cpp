@@ -17,8 +17,6 @@ double seconds_now() {
     return std::chrono::duration<double>(clock::now().time_since_epoch()).count();
 }
 
-// A difference of costs below this share of an edge's penalty is taken for rounding.
-constexpr double noise_share = 1e-3;
 // A tuck after a restart that costs more than so many edges is taken back at once.
 constexpr double give_up_near_tuck = 2.0;
 constexpr double never = std::numeric_limits<double>::infinity();
@@ -31,7 +29,7 @@ InsertionSearch::InsertionSearch(ParentSets& engine, std::uint64_t seed, SearchO
       queued_(static_cast<std::size_t>(engine.n()), 0),
       changed_(static_cast<std::size_t>(engine.n()), settled || options.nearby ? 0 : 1),
       restarted_(static_cast<std::size_t>(engine.n()), 0), best_(engine.cost()),
-      noise_(noise_share * engine.problem().penalty) {
+      noise_(engine.problem().noise()) {
     trace_.emplace_back(0.0, best_);
     if (settled) {
         phase_ = SearchPhase::done;

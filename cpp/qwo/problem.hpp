@@ -5,6 +5,7 @@
 // often there is one set for all.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -61,6 +62,15 @@ struct BicProblem {
 
     int n() const { return blocks.empty() ? sets.front().correlation.n : blocks.n(); }
     bool is_given(int v) const { return !given.empty() && given[static_cast<std::size_t>(v)] != 0; }
+    // A difference of costs up to this is taken for rounding. A cost is N times a sum of
+    // logarithms: from about N = 1e11 on, their last digits weigh more than a thousandth of an
+    // edge.
+    double noise() const {
+        double most = 0.0;
+        for (const MomentSet& set : sets)
+            most = std::max(most, set.score.n_samples);
+        return std::max(1e-3 * penalty, 1e-14 * n() * most);
+    }
     double penalty_of(int v) const {
         return penalties.empty() ? penalty : penalties[static_cast<std::size_t>(v)];
     }

@@ -14,8 +14,8 @@ constexpr int smallest_ball = 2, largest_ball = 20;
 // If so many restarts all lead back to where they began, so will the rest.
 constexpr int quiet = 10;
 
-// In prices of an edge: what is taken for rounding, and up to where a restart was nearly as good.
-constexpr double back_again = 1e-3, nearly = 0.5;
+// Up to where a restart was nearly as good, in prices of an edge.
+constexpr double nearly = 0.5;
 
 double seconds_now() {
     using clock = std::chrono::steady_clock;
@@ -72,15 +72,16 @@ void Shuffles::end() {
         return;
     const double lost = engine_.cost() - search_.cost_before_restart();
     const bool better = search_.end_restart();
-    count(lost / engine_.problem().typical_penalty, better);
+    count(lost, better);
     if (length_ == 0)
         wait_again(better);
 }
 
 void Shuffles::count(double lost, bool better) {
     ++made_;
-    led_back_ += std::abs(lost) <= back_again ? 1 : 0;
-    near_ += lost > back_again && lost < nearly ? 1 : 0;
+    const double noise = engine_.problem().noise();
+    led_back_ += std::abs(lost) <= noise ? 1 : 0;
+    near_ += lost > noise && lost < nearly * engine_.problem().typical_penalty ? 1 : 0;
     improved_ += better ? 1 : 0;
 }
 

@@ -284,6 +284,11 @@ class BicEngine(EngineBase):
         """The cost of the present order; lower is better."""
         return self._sets.cost
 
+    @property
+    def noise(self) -> float:
+        """The difference of costs up to which two are equal."""
+        return self._sets.noise
+
     def reset(self, order: Sequence[int] | Indices) -> float:
         """Start anew from an order, given variables first; marks are forgotten."""
         order = check_order(order, self._n)

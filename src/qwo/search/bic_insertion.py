@@ -58,9 +58,6 @@ DENSE = 3.5
 """Edges per variable from which on there are no further starts and no more restarts than asked for:
 they take much longer than in sparse graphs, and find nothing."""
 
-NOISE = 1e-3
-"""Share of an edge's price below which two costs are equal."""
-
 RESTARTS_PER_CHAIN = 20
 MOST_CHAINS = 8
 
@@ -252,7 +249,7 @@ class _Run:
         self._trace = [(control.seconds, engine.cost)]
         self._moves = 0
         self._scans = 0
-        self._noise = NOISE * engine.penalty
+        self._noise = engine.noise
         self.n_near = 0
         """How many of the last restarts have ended near where they began."""
 
