@@ -36,6 +36,7 @@ STARTS = (
     "markov-boundary",
     "conditional-variance",
     "reverse-conditional-variance",
+    "spanning-tree",
     "random",
 )
 
@@ -400,7 +401,8 @@ class SearchOptions:
             "str or sequence, optional",
             'Order to start from: ``"r2"`` (default), ``"markov-boundary"`` '
             '(default of GRaSP and hill climbing, as in the paper), ``"conditional-variance"``, '
-            '``"reverse-conditional-variance"``, ``"random"``, or all variables by name or number.',
+            '``"reverse-conditional-variance"``, ``"spanning-tree"`` (for long and thin graphs), '
+            '``"random"``, or all variables by name or number.',
             flag=Flag(
                 ("--start",),
                 "ORDER",

@@ -18,7 +18,13 @@ from tests.oracles.random_models import (
     to_correlation,
 )
 
-RULES = ["markov-boundary", "conditional-variance", "reverse-conditional-variance", "r2"]
+RULES = [
+    "markov-boundary",
+    "conditional-variance",
+    "reverse-conditional-variance",
+    "r2",
+    "spanning-tree",
+]
 
 
 def variance_given(correlation, v, others):

@@ -22,6 +22,16 @@ def test_the_score_is_no_worse_than_that_of_the_truth(n: int, width: int, seed: 
     assert found.score >= qwo.score_graph(moments, dag).score - 1e-6
 
 
+@pytest.mark.parametrize("search", ["grasp", "hill-climbing"])
+def test_other_searches_find_a_path_from_the_spanning_tree(search: str) -> None:
+    moments, dag = band_data(30, 1, 1, low=0.3, high=0.5)
+    truth = qwo.score_graph(moments, dag).score
+    options = {"engine": "bic", "penalty_discount": 2.0, "random_state": 0}
+    plain = qwo.discover(moments, search=search, **options)
+    found = qwo.discover(moments, search=search, start="spanning-tree", **options)
+    assert plain.score < truth - 1.0 < truth - 1e-6 <= found.score
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_threads_do_not_change_the_graph(seed: int) -> None:
     moments, _ = band_data(40, 3, seed, n_samples=300)

@@ -39,8 +39,8 @@ def start_order(
     ----------
     start : str or sequence
         ``"markov-boundary"``, ``"conditional-variance"``, ``"reverse-conditional-variance"``,
-        ``"r2"`` or ``"random"``: see the functions of this module; or all variables, by name or
-        column number.
+        ``"r2"``, ``"spanning-tree"`` or ``"random"``: see the functions of this module; or all
+        variables, by name or column number.
     correlation : ndarray, n×n
         The correlation matrix.
     n_samples : float
@@ -166,6 +166,15 @@ def tree_order(tree: Tree, root: int) -> Indices:
     return np.array(order, dtype=np.intp)
 
 
+def spanning_tree_order(correlation: FloatArray) -> Indices:
+    """Breadth first through the maximum spanning tree of |r|, from the best connected variable.
+
+    That is the one with the largest sum of r². On a path every piece then points the same way,
+    which searches that move single variables do not reach by themselves.
+    """
+    return tree_order(spanning_tree(correlation), int(np.argmax((correlation**2).sum(axis=1))))
+
+
 def given_order(
     given: Sequence[int | str] | Indices, n_variables: int, names: Sequence[str] | None
 ) -> Indices:
@@ -179,6 +188,7 @@ _RULES: dict[str, Callable[[FloatArray, float, FloatArray | None], Indices]] = {
     "conditional-variance": conditional_variance_order,
     "reverse-conditional-variance": reverse_conditional_variance_order,
     "r2": r2_order,
+    "spanning-tree": lambda correlation, *_: spanning_tree_order(correlation),
 }
 
 
