@@ -43,9 +43,9 @@ SMALL_SAMPLE = 10
 
 FEW_SAMPLES, FEW_PER_VARIABLE = 30, 5
 """Fewer samples than both, the second times n, make for a doubtful graph. On random graphs of 7 and
-10 variables with two neighbours each, two to three samples a variable miss a third of the edges,
-and a sixth to a fifth of those found are false; at 5 a variable it is a fifth and a twelfth. From
-30 samples on, more variables do no such harm: most of them are far from each other."""
+10 variables, two or three samples for each miss a quarter to a half of the links, and up to a fifth
+of those found are false (``python -m benchmarks.few_rows``). From 30 samples on that is better,
+however many variables there are."""
 
 NEARLY_CONSTANT = 1e-12
 """A spread below this fraction of the mean leaves fewer than four digits of a float64 to it."""
