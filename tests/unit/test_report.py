@@ -19,7 +19,7 @@ import qwo.report.figures
 import qwo.report.page
 from qwo.errors import ArgumentError, MissingPackageError
 from qwo.moments import audit_data
-from qwo.report import write_report
+from qwo.report import report_data, write_report
 from qwo.report.page import Bundle, embedded_json, find_bundle
 from tests.helpers.reports import HOSTILE_NAMES, discovery_of, example
 
@@ -235,3 +235,20 @@ def test_a_bundle_needs_its_licences(tmp_path: Path) -> None:
     assert find_bundle(tmp_path) is None
     (tmp_path / "LICENSES.txt").write_text("free")
     assert find_bundle(tmp_path) == Bundle("1", "free")
+
+
+def test_a_graph_too_large_to_be_drawn_has_its_strongest_edges_in_a_table(tmp_path, monkeypatch):
+    data = qwo.simulate("er", n_variables=12, n_samples=400, random_state=2).data
+    found = qwo.discover(data, random_state=0)
+    monkeypatch.setattr("qwo.report.picture.MOST_DRAWN", 10)
+    monkeypatch.setattr("qwo.report.tables.MOST_LISTED", 3)
+    page = write_report(tmp_path / "r.html", found).read_text("utf-8")
+    assert "12 variables are too many to be drawn" in page
+    assert "<figure" not in page.partition('id="edges"')[0]
+    strongest = found.to_frame().nlargest(3, "strength")
+    table = page.partition('id="edges"')[2].partition("</table>")[0]
+    assert table.count("<tr") == 4
+    for name in strongest["source"]:
+        assert name in table
+    assert len(report_data(found)["edges"]) == found.n_edges
+    assert report_data(found)["layout"] is None

@@ -260,7 +260,7 @@ def report_data(
     return contents_data(contents, draw_contents(contents))
 
 
-def draw_contents(contents: Contents) -> Drawing:
+def draw_contents(contents: Contents) -> Drawing | None:
     """The drawing of the graph, in which categories say how many levels they have."""
     types = [_few_words(record) for record in _types(contents)]
     discovery = contents.discovery
@@ -273,8 +273,8 @@ def _few_words(record: dict[str, Any]) -> str:
     return record["kind"] if record["kind"] == "binary" else f"{len(record['levels'])} levels"
 
 
-def contents_data(contents: Contents, drawing: Drawing) -> dict[str, Any]:
-    """The dictionary of a report whose graph is drawn already."""
+def contents_data(contents: Contents, drawing: Drawing | None) -> dict[str, Any]:
+    """The dictionary of a report whose graph is drawn already, or is too large for that."""
     discovery = contents.discovery
     result = plain(
         {
@@ -289,7 +289,7 @@ def contents_data(contents: Contents, drawing: Drawing) -> dict[str, Any]:
             else list(map(_worded, contents.audit.findings)),
             "variables": _variables(contents),
             "edges": edge_records(contents),
-            "layout": _layout(drawing),
+            "layout": None if drawing is None else _layout(drawing),
             "fit": None if contents.model is None else asdict(contents.model.fit),
             "bootstrap": bootstrap_record(contents),
             "posterior": posterior_record(contents),

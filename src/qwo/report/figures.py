@@ -25,6 +25,7 @@ _DARK_STYLE = {
 # Fixed, so that the same result gives the same bytes.
 _STYLE = {"svg.hashsalt": "qwo"}
 _MOST_VECTORS = 120
+_MOST_ROWS = 1000
 """Of more variables the matrix is pixels, and a comparison can no longer be read."""
 
 
@@ -44,6 +45,8 @@ def figures(contents: Contents) -> list[Figure]:
     except MissingPackageError:
         return []
     discovery, n = contents.discovery, contents.discovery.n_variables
+    if n > _MOST_ROWS:
+        return []
     side = min(max(0.22 * n + 1.8, 3.6), 8.0)
 
     def matrix(ax: Any) -> None:

@@ -110,7 +110,9 @@ def write_report(
 def _render(contents: Contents, *, figures: bool, interactive: bool) -> str:
     drawing = draw_contents(contents)
     data = contents_data(contents, drawing)
+    interactive = interactive and drawing is not None
     bundle = find_bundle() if interactive else None
+    listed = data if drawing is not None else tables.first_rows(data)
     return (
         _environment()
         .get_template("report.html")
@@ -118,14 +120,14 @@ def _render(contents: Contents, *, figures: bool, interactive: bool) -> str:
             data=data,
             notes=wording.notes(data),
             tables={
-                "edges": tables.edges_table(data),
+                "edges": tables.edges_table(listed),
                 "contrasts": tables.contrast_table(data),
-                "variables": tables.variables_table(data),
+                "variables": tables.variables_table(listed),
                 "supports": tables.support_table(data),
                 "probabilities": tables.probability_table(data),
                 "effects": tables.effect_table(data),
             },
-            picture=picture(drawing, data),
+            picture=None if drawing is None else picture(drawing, data),
             chart=trace_chart(data),
             prices=price_chart(data),
             figures=make_figures(contents) if figures else [],

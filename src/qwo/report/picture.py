@@ -17,6 +17,9 @@ from qwo.layout.layers import Pairs
 from qwo.text import about, count
 from qwo.types import Adjacency, FloatArray
 
+MOST_DRAWN = 2000
+"""Variables beyond which there is no picture: nobody could read it, and it takes minutes."""
+
 MOST_BOXES = 150
 """Graphs of more variables are drawn with dots, whose labels appear on zooming in."""
 
@@ -69,8 +72,13 @@ class Drawing:
     growth: float = 1.0
 
 
-def draw(names: Sequence[str], dag: Adjacency, types: Sequence[str] = ()) -> Drawing:
-    """The layered drawing of a DAG, causes above their effects; types stand below names."""
+def draw(names: Sequence[str], dag: Adjacency, types: Sequence[str] = ()) -> Drawing | None:
+    """The layered drawing of a DAG, causes above their effects; types stand below names.
+
+    None if the graph is too large.
+    """
+    if len(names) > MOST_DRAWN:
+        return None
     edges = np.argwhere(dag)
     arrangement = arrange(len(names), edges)
     boxes = len(names) <= MOST_BOXES

@@ -129,6 +129,26 @@ _EQUATIONS = [
 ]
 
 
+MOST_LISTED = 2000
+"""Rows of the tables of edges and variables where the graph is too large to be drawn."""
+
+
+def first_rows(data: dict[str, Any]) -> dict[str, Any]:
+    """The same with the strongest edges and the variables with most of them alone."""
+
+    def strength(edge: dict[str, Any]) -> float:
+        return -(edge.get("strength") or 0.0)
+
+    def degree(variable: dict[str, Any]) -> int:
+        return -int(variable["parents"] + variable["children"] + variable["undirected"])
+
+    return {
+        **data,
+        "edges": sorted(data["edges"], key=strength)[:MOST_LISTED],
+        "variables": sorted(data["variables"], key=degree)[:MOST_LISTED],
+    }
+
+
 def edges_table(data: dict[str, Any]) -> Table:
     """One row for each edge."""
     columns = list(_ENDS)

@@ -84,7 +84,7 @@ def value_text(value: Any) -> str:
 
 def notes(data: dict[str, Any]) -> list[Note]:
     """What a reader should know before trusting the graph."""
-    return [*_search_notes(data), *_audit_notes(data), *_edge_notes(data)]
+    return [*_search_notes(data), *_size_notes(data), *_audit_notes(data), *_edge_notes(data)]
 
 
 def _search_notes(data: dict[str, Any]) -> list[Note]:
@@ -93,6 +93,16 @@ def _search_notes(data: dict[str, Any]) -> list[Note]:
         return []
     text = f"The search ended early ({status}); a longer one may find a better graph."
     return [Note("warning", text, "search")]
+
+
+def _size_notes(data: dict[str, Any]) -> list[Note]:
+    if data["layout"] is not None:
+        return []
+    text = (
+        f"{data['summary']['n_variables']:,} variables are too many to be drawn. The tables hold "
+        "the strongest edges and the variables with most of them; the files of the graph hold all."
+    )
+    return [Note("info", text, "edges")]
 
 
 def _audit_notes(data: dict[str, Any]) -> list[Note]:
