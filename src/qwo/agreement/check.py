@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from qwo.agreement.compatibility import Contradictions, contradictions, draw_subsets
+from qwo.agreement.compatibility import (
+    Contradictions,
+    contradictions,
+    draw_subsets,
+    quick_dag,
+)
 from qwo.agreement.families import (
     Change,
     Independences,
@@ -24,11 +29,12 @@ from qwo.agreement.residuals import (
     family_fits,
     held_out,
     influential_rows,
+    noise_dependence,
 )
 from qwo.agreement.words import in_words
 from qwo.blas import blas_threads_for
 from qwo.checks import at_least, between, generator
-from qwo.discovery import Discovery, discover
+from qwo.discovery import Discovery
 from qwo.errors import ArgumentError, SampleSizeError
 from qwo.graph.coercion import as_graph
 from qwo.graph.extension import to_dag
@@ -75,7 +81,8 @@ class Check:
         Whether any kind of evidence rings.
     tests : tuple of Test
         The kinds of evidence: independences that the graph implies, its overall fit, its
-        compatibility with graphs of subsets, and, from rows, whether its equations are linear.
+        compatibility with graphs of subsets, and, from rows, whether its equations are linear and
+        their noise is independent of the causes.
     independences : Independences
         All that the graph implies, one for each pair without an edge, with p-values.
     failing : ndarray of bool
@@ -212,7 +219,8 @@ def check(
     moments.require_columns("the check")
     if moments.is_oracle:
         raise SampleSizeError("exact moments (N = ∞) leave nothing to test; wanted a sample")
-    dag = to_dag(as_graph(graph, moments.names, kind="dag").matrix, moments.names)
+    matrix = as_graph(graph, moments.names, kind="dag").matrix
+    dag = to_dag(matrix, moments.names)
     rng = generator(random_state)
     subsets = draw_subsets(len(dag), n_subsets, rng)
     learnt = isinstance(graph, Discovery) if learnt is None else learnt
@@ -220,7 +228,8 @@ def check(
         penalty_discount = graph.params["penalty_discount"] if isinstance(graph, Discovery) else 2.0
     # All matrices are small: threads of BLAS would cost more than they bring.
     with blas_threads_for(0.0):
-        work = _Work(moments, dag, alpha, penalty_discount, subsets, learnt)
+        settled = ~(matrix == 2).any(axis=0)
+        work = _Work(moments, dag, settled, alpha, penalty_discount, subsets, learnt)
         return work.check(_standardised(given.data, moments), n_draws, rng)
 
 
@@ -244,6 +253,7 @@ class _Work:
 
     moments: Moments
     dag: Adjacency
+    settled: Mask
     alpha: float
     penalty_discount: float
     subsets: list[Indices]
@@ -254,8 +264,11 @@ class _Work:
         moments, dag, alpha = self.moments, self.dag, self.alpha
         seen = self.look(moments.correlation, dag)
         drawn = [self.look_at_draw(rng) for _ in range(n_draws)]
-        fits = () if rows is None else tuple(family_fits(rows, dag))
-        tests = _tests(seen, drawn, fits, alpha)
+        fits = () if rows is None else tuple(family_fits(rows, dag, self.settled))
+        noise = math.nan
+        if rows is not None:
+            noise = noise_dependence(rows, dag, self.settled, max(n_draws, 199), rng)
+        tests = _tests(seen, drawn, fits, noise, alpha)
         fails = failing(seen.independences.p_values, alpha)
         price = self.penalty_discount * math.log(moments.n_samples)
         return Check(
@@ -300,13 +313,8 @@ class _Work:
         drawn = _draw(self._implied(), self.moments.n_samples, rng)
         if not self.learnt:
             return self.look(drawn, self.dag)
-        found = discover(
-            Moments.from_covariance(drawn, self.moments.n_samples),
-            penalty_discount=self.penalty_discount,
-            restarts=0,
-            random_state=0,
-        )
-        return self.look(drawn, found.dag)
+        found = quick_dag(drawn, self.moments.n_samples, self.penalty_discount)
+        return self.look(drawn, found)
 
     def _implied(self) -> FloatArray:
         """The correlation matrix of the graph with its fitted coefficients."""
@@ -361,7 +369,7 @@ def _draw(covariance: FloatArray, n_samples: float, rng: np.random.Generator) ->
 
 
 def _tests(
-    seen: _Seen, drawn: list[_Seen], fits: tuple[FamilyFit, ...], alpha: float
+    seen: _Seen, drawn: list[_Seen], fits: tuple[FamilyFit, ...], noise: float, alpha: float
 ) -> tuple[Test, ...]:
     """Each kind of evidence at its share of alpha."""
     found = {
@@ -374,6 +382,8 @@ def _tests(
     linear = [fit.linearity for fit in fits if not math.isnan(fit.linearity)]
     if linear:
         found["linear equations"] = min(1.0, min(linear) * len(linear))
+    if not math.isnan(noise):
+        found["independent noise"] = noise
     level = alpha / len(found)
     return tuple(Test(name, p, bool(p <= level)) for name, p in found.items())
 

@@ -8,10 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from qwo.types import Adjacency, FloatArray
+from qwo.types import Adjacency, FloatArray, Indices, Mask
 
 FAR = 5.0
 """Residuals beyond so many standard deviations are outliers: of normal ones, one in two million."""
+
+CLIP = 4.0
+"""Standard deviations beyond which a value counts as if it were there: fourth powers of a few rows
+would decide otherwise."""
+
+FEWEST = 50
+"""Rows below which such powers say nothing."""
 
 FOLDS = 5
 
@@ -34,6 +41,11 @@ class FamilyFit:
         have it).
     outliers : int
         Residuals beyond `FAR` standard deviations.
+    independence : float
+        p-value of noise that goes with a parent in squares or cubes, the smallest times the number
+        of tests. Noise is uncorrelated with the parents by construction; if it is not normal, it is
+        independent of them only where the equation is right (Darmois and Skitovich 1953): not with
+        a hidden common cause, feedback, or an effect for a cause. Normal noise does not show them.
     """
 
     variable: int
@@ -41,10 +53,17 @@ class FamilyFit:
     equal_variance: float
     normality: float
     outliers: int
+    independence: float = np.nan
 
 
-def family_fits(rows: FloatArray, dag: Adjacency) -> Iterator[FamilyFit]:
-    """The tests of every equation, from standardised rows."""
+def family_fits(
+    rows: FloatArray, dag: Adjacency, settled: Mask | None = None
+) -> Iterator[FamilyFit]:
+    """The tests of every equation, from standardised rows.
+
+    Noise is held against the parents of ``settled`` variables alone, if these are given: those
+    whose parents are the same in every graph of the class.
+    """
     for variable, column in enumerate(dag.T):
         parents = np.flatnonzero(column)
         design = np.column_stack([np.ones(len(rows)), rows[:, parents]])
@@ -56,6 +75,9 @@ def family_fits(rows: FloatArray, dag: Adjacency) -> Iterator[FamilyFit]:
             equal_variance=_trend(design, extra, residuals) if parents.size else np.nan,
             normality=_normality(residuals),
             outliers=int((np.abs(residuals) > FAR * residuals.std()).sum()),
+            independence=_Powers.of(residuals, rows[:, parents]).p_value()
+            if parents.size and len(rows) >= FEWEST and (settled is None or settled[variable])
+            else np.nan,
         )
 
 
@@ -79,6 +101,65 @@ def _added(design: FloatArray, extra: FloatArray, target: FloatArray) -> float:
 
 def _trend(design: FloatArray, extra: FloatArray, residuals: FloatArray) -> float:
     return _added(np.ones((len(design), 1)), np.column_stack([design[:, 1:], extra]), residuals**2)
+
+
+@dataclass(frozen=True, eq=False)
+class _Powers:
+    """Powers of noise and causes whose products have mean 0 where these are independent.
+
+    e² with x and x², and e³ - 3e with x, all with variance 1. Errors of the slopes move none of the
+    sums: the derivatives of e² and of e³ - 3e have mean 0.
+    """
+
+    even: FloatArray
+    odd: FloatArray
+    causes: FloatArray
+    squares: FloatArray
+
+    @classmethod
+    def of(cls, residuals: FloatArray, causes: FloatArray) -> _Powers:
+        e, x = _unit(residuals), _unit(causes)
+        e, x = np.clip(e, -CLIP, CLIP), np.clip(x, -CLIP, CLIP)
+        return cls(_unit(e**2), _unit(e**3 - 3 * e), _unit(x), _unit(x**2))
+
+    def largest(self, order: Indices | slice = slice(None)) -> float:
+        """The largest sum, in standard errors, with the noise of the rows in another order."""
+        even, odd = self.even[order], self.odd[order]
+        sums = np.concatenate([even @ self.causes, even @ self.squares, odd @ self.causes])
+        return float(np.abs(sums).max() / np.sqrt(len(even)))
+
+    def p_value(self) -> float:
+        n_sums = 3 * self.causes.shape[1]
+        return float(min(1.0, 2 * stats.norm.sf(self.largest()) * n_sums))
+
+
+def _unit(values: FloatArray) -> FloatArray:
+    centred = values - values.mean(axis=0)
+    spread = centred.std(axis=0)
+    return np.asarray(centred / np.where(spread > 0, spread, 1.0))
+
+
+def noise_dependence(
+    rows: FloatArray, dag: Adjacency, settled: Mask, n_draws: int, rng: np.random.Generator
+) -> float:
+    """p-value of noise that goes with causes in squares or cubes, over all equations together.
+
+    The largest sum against those of noise whose rows are permuted, alike for all equations. NaN
+    where there is no settled variable with a parent, or nothing to compare with.
+    """
+    powers = []
+    for variable in np.flatnonzero(settled & (dag.sum(axis=0) > 0)).tolist():
+        causes = rows[:, np.flatnonzero(dag[:, variable])]
+        design = np.column_stack([np.ones(len(rows)), causes])
+        powers.append(_Powers.of(_least_squares(design, rows[:, variable])[0], causes))
+    if not powers or not n_draws or len(rows) < FEWEST:
+        return float("nan")
+    seen = max(power.largest() for power in powers)
+    as_large = 0
+    for _ in range(n_draws):
+        order = rng.permutation(len(rows))
+        as_large += any(power.largest(order) >= seen for power in powers)
+    return (1 + as_large) / (1 + n_draws)
 
 
 def _normality(residuals: FloatArray) -> float:

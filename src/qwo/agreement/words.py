@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
 SHOWN = 8
 
+BLIND = (
+    "Where noise is normal, a hidden common cause or feedback that the graph has taken up into its "
+    "edges leaves no trace."
+)
+
 
 def in_words(check: Check) -> str:
     """The verdict, what fails, what the data want, figures below."""
@@ -94,6 +99,10 @@ def _equations(check: Check) -> str:
         ("linearity", "not linear"),
         ("equal_variance", "of unequal variance"),
         ("normality", "with noise that is not normal"),
+        (
+            "independence",
+            "with noise that goes with its causes (a hidden cause, feedback, a wrong arrow?)",
+        ),
     )
     lines = []
     for name, words in kinds:
@@ -104,9 +113,10 @@ def _equations(check: Check) -> str:
     far = [check.names[f.variable] for f in check.families if f.outliers]
     if far:
         lines.append(f"  with outliers: {', '.join(far[:SHOWN])}")
+    blind = "" if any(f.normality < level for f in check.families) else BLIND
     if not lines:
-        return "All equations pass for linear, with normal noise of equal variance."
-    return "\n".join(["Equations that look", *lines])
+        return f"All equations pass for linear, with normal noise of equal variance. {BLIND}"
+    return "\n".join(["Equations that look", *lines, *([blind] if blind else [])])
 
 
 def _held_out(check: Check) -> str:
