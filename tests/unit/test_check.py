@@ -202,3 +202,50 @@ def test_bad_arguments_are_refused(case):
         qwo.check(data, dag, n_draws=-1)
     with pytest.raises(SampleSizeError, match="exact"):
         qwo.check(qwo.Moments.from_precision(np.eye(3)), np.zeros((3, 3), dtype=int))
+
+
+def pair(noise, n_samples=800, seed=3):
+    rng = np.random.default_rng(seed)
+    cause = noise(rng, n_samples)
+    return np.column_stack([cause, 0.8 * cause + noise(rng, n_samples)])
+
+
+def exponential(rng, size):
+    return rng.exponential(size=size)
+
+
+BACKWARDS = np.array([[0, 0], [1, 0]])
+
+
+def test_noise_that_is_not_normal_shows_a_wrong_arrow():
+    data = pair(exponential)
+    rings = {test.name for test in quick(data, BACKWARDS).tests if test.alarm}
+    assert rings == {"independent noise", "linear equations"}
+    assert not quick(data, BACKWARDS.T).alarm
+    found = quick(pair(lambda rng, size: rng.normal(size=size)), BACKWARDS)
+    assert not found.alarm
+    assert "leaves no trace" in found.summary()
+
+
+def test_a_hidden_cause_shows_in_noise_that_is_not_normal():
+    rng = np.random.default_rng(4)
+    hidden, own = rng.exponential(size=2000), rng.exponential(size=(2000, 2))
+    cause = hidden + own[:, 0]
+    found = quick(np.column_stack([cause, 0.5 * cause + hidden + own[:, 1]]), BACKWARDS.T)
+    assert found.alarm
+    assert "goes with its causes (a hidden cause" in found.summary()
+
+
+def test_arrows_that_the_class_leaves_open_are_not_held_against_noise():
+    found = quick(pair(exponential), np.array([[0, 2], [2, 0]]))
+    assert "independent noise" not in {test.name for test in found.tests}
+    assert all(np.isnan(fit.independence) for fit in found.families)
+
+
+def test_independent_noise_rings_at_its_level():
+    rang = 0
+    for seed in range(30):
+        data = pair(exponential, 300, seed)
+        [p] = [t.p_value for t in quick(data, BACKWARDS.T).tests if t.name == "independent noise"]
+        rang += p <= 0.1
+    assert rang <= 8

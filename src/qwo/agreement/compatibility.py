@@ -16,7 +16,6 @@ import numpy as np
 
 from qwo.graph.cpdag import to_cpdag
 from qwo.graph.dag import ancestor_matrix
-from qwo.graph.separation import d_connected
 from qwo.moments import Moments
 from qwo.names import default_names
 from qwo.order.bic import BicEngine
@@ -74,16 +73,36 @@ def quick_dag(correlation: FloatArray, n_samples: float, penalty_discount: float
 
 
 def _links(dag: Adjacency, above: Mask, chosen: Indices) -> Mask:
-    """Which pairs of the chosen no subset of the chosen separates in the DAG."""
-    linked = np.zeros((len(chosen), len(chosen)), dtype=bool)
+    """Which pairs of the chosen no subset of the chosen separates in the DAG.
+
+    If any does, their ancestors among the chosen do; that is, in the moral graph of all their
+    ancestors, no path between them keeps to those that were not chosen.
+    """
+    n = len(chosen)
+    linked = np.zeros((n, n), dtype=bool)
     inside = np.zeros(len(dag), dtype=bool)
     inside[chosen] = True
-    for i, a in enumerate(chosen):
-        for j, b in enumerate(chosen[:i]):
-            given = inside & (above[:, a] | above[:, b])
-            given[[a, b]] = False
-            linked[i, j] = d_connected(dag, int(a), np.flatnonzero(given))[b]
+    edges = dag.astype(bool)
+    for i, a in enumerate(chosen.tolist()):
+        for j, b in enumerate(chosen[:i].tolist()):
+            ancestors = above[:, a] | above[:, b]
+            ancestors[[a, b]] = True
+            met = np.array([a, b, *np.flatnonzero(ancestors & ~inside).tolist()])
+            below = edges[np.ix_(met, ancestors)].astype(np.intp)
+            moral = edges[np.ix_(met, met)] | (below @ below.T > 0)
+            linked[i, j] = _reaches(moral | moral.T)
     return linked | linked.T
+
+
+def _reaches(joined: Mask) -> bool:
+    """Whether a path leads from the first vertex to the second."""
+    seen = joined[0].copy()
+    while not seen[1]:
+        further = seen | joined[seen].any(axis=0)
+        if (further == seen).all():
+            return False
+        seen = further
+    return True
 
 
 def draw_subsets(n: int, count: int, rng: np.random.Generator) -> list[Indices]:
