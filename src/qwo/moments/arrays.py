@@ -369,16 +369,14 @@ def _category_words(series: nw.Series[Any], texts: Sequence[str | None]) -> Word
     native: Any = getattr(series.to_native(), "dtype", None)
     dtype: Any = series.dtype
     pandas = hasattr(native, "ordered") and hasattr(native, "categories")
-    if dtype == nw.Enum or pandas:
-        listed = (native if pandas else dtype).categories
-    else:
-        # Elsewhere categories stand in the order in which they happened to be met.
-        listed = sorted({text for text in texts if text is not None})
-    levels = tuple(map(str, listed))
+    # Elsewhere categories stand in the order in which they happened to be met.
+    known = dtype == nw.Enum or pandas
+    listed = (native if pandas else dtype).categories if known else dict.fromkeys(texts)
+    levels = tuple(str(level) for level in listed if level is not None)
     places = {level: k for k, level in enumerate(levels)}
     codes = np.array([-1 if text is None else places[text] for text in texts], dtype=np.int64)
     ordered = pandas and bool(native.ordered)
-    return Words(codes, levels, category=True, ordered=ordered)
+    return Words(codes, levels, category=True, listed=known, ordered=ordered)
 
 
 def describe_text(name: str, words: Words, above: int = 0) -> RefusedColumn:

@@ -55,14 +55,17 @@ class Words:
     levels : tuple of str
         The levels.
     category : bool
-        Whether the data themselves call the column a category; then the levels are in their order.
+        Whether the data themselves call the column a category.
+    listed : bool
+        Whether they say which levels there are, in which order.
     ordered : bool
-        Whether the data say that this order has a meaning.
+        Whether they say that this order has a meaning.
     """
 
     codes: npt.NDArray[np.int64]
     levels: tuple[str, ...]
     category: bool = False
+    listed: bool = False
     ordered: bool = False
 
     @classmethod
@@ -87,7 +90,7 @@ class Words:
             return self
         places = np.array([-1 if level in marks else k for k, level in enumerate(self.levels)])
         codes = np.where(self.codes < 0, -1, places[self.codes])
-        return Words(codes, self.levels, self.category, self.ordered)
+        return replace(self, codes=codes)
 
     def counts(self) -> list[int]:
         """How many rows have each level."""
@@ -107,22 +110,33 @@ class LevelCounts:
 
     counts: dict[str, int] = field(default_factory=dict)
     category: bool = False
+    listed: bool = False
     ordered: bool = False
 
     def add(self, words: Words) -> None:
         """Count the rows of some more words."""
         self.category |= words.category
+        self.listed |= words.listed
         self.ordered |= words.ordered
         for level, count in zip(words.levels, words.counts(), strict=True):
             known = level in self.counts or len(self.counts) < MOST_COUNTED
-            if known and (count or words.category):
+            if known and (count or words.listed):
                 self.counts[level] = self.counts.get(level, 0) + count
 
     @property
     def seen(self) -> tuple[str, ...]:
-        """The levels that some row has, in the order of the data's categories, or sorted."""
+        """The levels that some row has: in the order of the data's categories, or sorted.
+
+        Of three sorted ones or more the most frequent comes first, to be what the others are
+        compared with.
+        """
         there = [level for level, count in self.counts.items() if count]
-        return tuple(there if self.category else sorted(there, key=_sort_key))
+        if self.listed:
+            return tuple(there)
+        there.sort(key=_sort_key)
+        if len(there) > 2:
+            there.sort(key=lambda level: self.counts[level] < max(self.counts.values()))
+        return tuple(there)
 
     @property
     def repeats(self) -> bool:
@@ -279,6 +293,24 @@ class Coding:
         if not all(kind in kinds for kind, _ in plain):
             raise ValueError("unknown types of columns")
         return cls(tuple(Variable(kind, tuple(map(str, levels))) for kind, levels in plain))
+
+
+def change_of_levels(old: Coding, new: Coding) -> tuple[FloatArray, FloatArray]:
+    """A and b with which columns x of a coding are xA + b in another order of its levels."""
+    matrix = np.zeros((old.n_columns, new.n_columns))
+    offset = np.zeros(new.n_columns)
+    pairs = zip(old.variables, new.variables, old.starts, new.starts, strict=True)
+    for before, after, first, place in pairs:
+        if before.levels == after.levels or before.kind != "nominal":
+            matrix[first, place] = 1.0
+            matrix[first : first + before.size, place : place + before.size] = np.eye(before.size)
+            continue
+        for k, level in enumerate(after.levels[1:], place):
+            if level == before.levels[0]:
+                matrix[first : first + before.size, k], offset[k] = -1.0, 1.0
+            else:
+                matrix[first + before.levels.index(level) - 1, k] = 1.0
+    return matrix, offset
 
 
 def whitened(correlation: FloatArray, coding: Coding) -> tuple[FloatArray, Indices, FloatArray]:

@@ -41,10 +41,11 @@ from qwo.moments.covariance import (
     sample_from_covariance,
     sample_from_precision,
     sample_size,
+    split_covariance,
 )
 from qwo.moments.distributed import is_dask
 from qwo.moments.findings import Audit
-from qwo.moments.kinds import Coding, Variable, whitened
+from qwo.moments.kinds import Coding, Variable, change_of_levels, whitened
 from qwo.moments.partial import PartialSums, Watch
 from qwo.moments.source import (
     Estimate,
@@ -453,8 +454,19 @@ class Moments:
             moments._check_mergeable(side)
         self._check_levels(other)
         estimator = "plain" if self.estimator == other.estimator == "plain" else "given"
-        sample = pooled(self._sample(), other._sample())
+        sample = pooled(self._sample(), other._in_order_of(self.coding)._sample())
         return self.of_sample(self.names, sample, estimator, self.coding)
+
+    def _in_order_of(self, coding: Coding | None) -> Moments:
+        """The moments with the levels of categories in another order, and another reference."""
+        if self.coding is None or coding is None or self.coding == coding:
+            return self
+        matrix, offset = change_of_levels(self.coding, coding)
+        spans, correlation = split_covariance(matrix.T @ self.covariance @ matrix)
+        means = self.means @ matrix + offset
+        return dataclasses.replace(
+            self, means=means, scales=spans, correlation=correlation, coding=coding
+        )
 
     def _check_levels(self, other: Moments) -> None:
         """See that the columns of two sides stand for the same."""
@@ -463,7 +475,9 @@ class Moments:
             for own in (self, other)
         ]
         levels = [[variable.levels for variable in side] for side in sides]
-        wrong = [name for name, a, b in zip(self.names, *levels, strict=True) if a != b]
+        wrong = [
+            name for name, a, b in zip(self.names, *levels, strict=True) if sorted(a) != sorted(b)
+        ]
         if wrong:
             k = self.names.index(wrong[0])
             raise MergeError(
