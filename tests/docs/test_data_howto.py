@@ -1,4 +1,4 @@
-"""The pages on missing and on long data run, and print what they show."""
+"""The pages on categories, missing and long data run, and print what they show."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.docs.pages import read_blocks, run_page
 
 FOLDER = Path(__file__).parents[2] / "docs" / "howto"
-PAGES = [FOLDER / "missing-data.md", FOLDER / "long-data.md"]
+PAGES = [FOLDER / "categories.md", FOLDER / "missing-data.md", FOLDER / "long-data.md"]
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # those of Dask are not ours to mend
