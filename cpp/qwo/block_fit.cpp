@@ -170,10 +170,10 @@ void BlockFit::add_at(FitContext& context, int index) {
 }
 
 void BlockFit::drop(FitContext& context, int index) {
-    std::vector<int> rest = parents_;
-    rest[at(index)] = rest.back();
-    rest.pop_back();
     if (hidden_ > 0) {
+        std::vector<int> rest = parents_;
+        rest[at(index)] = rest.back();
+        rest.pop_back();
         take(context, rest);
         return;
     }
@@ -185,7 +185,8 @@ void BlockFit::drop(FitContext& context, int index) {
         members_.pop_back();
     }
     n_columns_ -= columns_->block_size(number);
-    parents_ = std::move(rest);
+    parents_[at(index)] = parents_.back();
+    parents_.pop_back();
     read_own();
 }
 
@@ -324,10 +325,10 @@ bool BlockFit::prepare(FitContext& context) const {
 
 bool BlockFit::refuses(const FitContext& context, int index) const {
     const int first = columns_->first(index), size = columns_->block_size(index);
-    const double* squares = context.squares.data();
-    const double* variances = band(0);
-    double explained = 0.0, left = 0.0;
-    for (int i = first; i < first + size; ++i) {
+    const double* squares = context.squares.data() + first;
+    const double* variances = band(0) + first;
+    double explained = squares[0], left = variances[0];
+    for (int i = 1; i < size; ++i) {
         explained += squares[i];
         left += variances[i];
     }
@@ -372,7 +373,8 @@ int BlockFit::best_candidate(FitContext& context, const std::int32_t* place, std
     return best;
 }
 
-// With Omega = T_u^T T_u and B = T_u^T cov(basis, V), Sigma would rise by B^T Omega^-1 B.
+// With Omega = T_u^T T_u and B = T_u^T cov(basis, V), Sigma would rise by B^T Omega^-1 B. A bound
+// from below may stand for what is above 0.
 double BlockFit::need(FitContext& context, int index) const {
     const int number = columns_->find(parents_[at(index)]);
     const double saved = price(number).price * (1.0 - margin);
@@ -405,9 +407,14 @@ double BlockFit::need(FitContext& context, int index) const {
             y[p * k_ + j] /= omega[p * size + p];
         }
     }
-    if (sound_)
-        whiten(context, size);
-    return moments_->score.n_samples * change_of_log_det(context, {size, 1.0}) - saved;
+    const double n_samples = moments_->score.n_samples;
+    if (sound_) {
+        // The determinant rises by more than the trace, which most often is enough.
+        const double least = n_samples * std::log1p(whiten(context, size)) - saved;
+        if (least > 0.0)
+            return least;
+    }
+    return n_samples * change_of_log_det(context, {size, 1.0}) - saved;
 }
 
 // The rise of log det Sigma without a parent, where directions may come back: computed anew.

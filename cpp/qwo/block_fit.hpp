@@ -82,7 +82,7 @@ class BlockFit final : public ParentFit {
     bool refuses(const FitContext& context, int index) const;
     // What the variable of a number would lower the cost by; not above 0 if that does not pay.
     double worth(FitContext& context, int index) const;
-    // What the loss of a parent would raise it by.
+    // What the loss of a parent would raise it by, or a bound above 0 from below.
     double need(FitContext& context, int index) const;
     // The rows, in `context.cross`, that a candidate takes off Sigma; how many.
     int explain(FitContext& context, int index) const;

@@ -16,6 +16,7 @@ from qwo.graph.knowledge import Knowledge
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.order.blocks import edge_gains, family_costs, pairwise_gains
+from qwo.order.candidates import block_candidates
 from qwo.order.score import BIC
 from qwo.search.bic_insertion import bic_insertion
 from tests.helpers.bic_oracle import sample
@@ -224,6 +225,35 @@ def test_lists_are_repaired_by_renewal(late: bool) -> None:
         bic_insertion(engine, restarts=20, random_state=0)
     assert listed.cost == pytest.approx(everyone.cost, abs=TOLERANCE)
     assert listed.cost == pytest.approx(total(listed, sizes), abs=TOLERANCE)
+
+
+def test_candidates_are_those_that_explain_most_given_nothing_or_all_others() -> None:
+    moments, sizes = mixed(13, LEVELS * 2, n_rows=600)
+    matrix, n = moments.correlation, 16
+    inverse = np.linalg.inv(matrix)
+    lists, crowded = block_candidates(
+        matrix, inverse, np.array(sizes), 600, score=BIC(2), partial=2, marginal=2
+    )
+    assert not crowded
+    for v in range(n):
+        others = [u for u in range(n) if u != v]
+        prices = {u: 2 * math.log(600) * sizes[u] * sizes[v] for u in others}
+        alone = {u: -600 * log_det_given(matrix, sizes, v, [u]) - prices[u] for u in others}
+        assert set(sorted(others, key=alone.__getitem__)[-2:]) <= set(lists[v].tolist())
+        rest = {u: [w for w in others if w != u] for u in others}
+        gains = {
+            u: log_det_given(matrix, sizes, v, rest[u]) - log_det_given(matrix, sizes, v, others)
+            for u in others
+        }
+        left = 600 - len(matrix)
+        net = {u: gains[u] - 2 * math.log(left) * sizes[u] * sizes[v] / left for u in others}
+        assert set(sorted(others, key=net.__getitem__)[-2:]) <= set(lists[v].tolist())
+        assert v not in lists[v]
+    engine = BicEngine(moments, block_sizes=sizes, candidates=lists)
+    everyone = BicEngine(moments, block_sizes=sizes)
+    for each in (engine, everyone):
+        bic_insertion(each, random_state=0)
+    assert engine.cost == pytest.approx(everyone.cost, abs=TOLERANCE)
 
 
 def test_few_rows_bound_the_columns_of_the_parents() -> None:

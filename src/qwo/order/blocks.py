@@ -55,8 +55,9 @@ def columns_of(sizes: Indices) -> list[Indices]:
 
 def log_det(covariance: FloatArray) -> FloatArray:
     """The log determinant of one covariance matrix or of many, with floored eigenvalues."""
-    values = np.maximum(np.linalg.eigvalsh(covariance), DETERMINED)
-    return np.asarray(np.log(values).sum(axis=-1), dtype=np.float64)
+    single = covariance.shape[-1] == 1
+    values = covariance[..., 0] if single else np.linalg.eigvalsh(covariance)
+    return np.asarray(np.log(np.maximum(values, DETERMINED)).sum(axis=-1), dtype=np.float64)
 
 
 def residual_log_det(
@@ -111,19 +112,30 @@ def pairwise_gains(correlation: FloatArray, sizes: Indices) -> FloatArray:
     n = len(sizes)
     columns = columns_of(sizes)
     gains = np.zeros((n, n))
-    of_size = {int(size): np.flatnonzero(sizes == size) for size in np.unique(sizes)}
+    alike = [np.flatnonzero(sizes == size) for size in np.unique(sizes)]
+    places = [np.array([columns[v] for v in others]) for others in alike]
     for u in range(n):
         rows = correlation[columns[u]]
-        for size, others in of_size.items():
-            cross = rows[:, np.array([columns[v] for v in others])]  # k_u × others × size
-            left = np.moveaxis(cross, 1, 0)
-            if len(rows) <= size:
-                explained = left @ np.swapaxes(left, 1, 2)
-            else:
-                explained = np.swapaxes(left, 1, 2) @ left
-            gains[u, others] = -log_det(np.eye(explained.shape[1]) - explained)
+        for others, own in zip(alike, places, strict=True):
+            cross = np.moveaxis(rows[:, own], 1, 0)  # others × k_u × their size
+            if cross.shape[1] > cross.shape[2]:
+                cross = np.swapaxes(cross, 1, 2)
+            explained = cross @ np.swapaxes(cross, 1, 2)
+            gains[u, others] = -log_det(np.eye(cross.shape[1]) - explained)
     np.fill_diagonal(gains, 0.0)
     return np.maximum(gains, 0.0)
+
+
+def net_gains(
+    correlation: FloatArray, sizes: Indices, n_samples: float, score: Score
+) -> FloatArray:
+    """The same less what an edge would cost, in units of N."""
+    n = len(sizes)
+    products = np.outer(sizes, sizes)
+    prices = np.zeros(products.shape)
+    for product in np.unique(products):
+        prices[products == product] = price_of(score, n, n_samples, int(product))
+    return pairwise_gains(correlation, sizes) - prices / n_samples
 
 
 def association(
@@ -133,12 +145,7 @@ def association(
 
     √(1 - exp(-gain + price / N)): with single columns and no price, the size of the correlation.
     """
-    n = len(sizes)
-    products = np.outer(sizes, sizes)
-    prices = np.zeros(products.shape)
-    for product in np.unique(products):
-        prices[products == product] = price_of(score, n, n_samples, int(product))
-    net = pairwise_gains(correlation, sizes) - prices / n_samples
+    net = net_gains(correlation, sizes, n_samples, score)
     strengths = np.sqrt(-np.expm1(-np.maximum(net, 0.0)))
     np.fill_diagonal(strengths, 1.0)
     return strengths
@@ -194,3 +201,16 @@ def block_start(precision: FloatArray, sizes: Indices) -> Indices:
     blocks = [precision[np.ix_(own, own)] for own in columns_of(sizes)]
     left = [np.linalg.slogdet(block)[1] / len(block) for block in blocks]
     return np.argsort(left, kind="stable")
+
+
+def whitened_within(matrix: FloatArray, sizes: Indices) -> FloatArray:
+    """A positive definite matrix in other coordinates of each block, in which that is the identity.
+
+    Of the inverse of the correlation matrix this gives partial correlations: the gains of its pairs
+    are those given all other variables.
+    """
+    roots = np.zeros_like(matrix)
+    for own in columns_of(sizes):
+        block = np.ix_(own, own)
+        roots[block] = np.linalg.inv(np.linalg.cholesky(matrix[block]))
+    return np.asarray(roots @ matrix @ roots.T, dtype=np.float64)

@@ -17,7 +17,9 @@ import numpy.typing as npt
 
 from qwo.device import to_host
 from qwo.order.bic import ORACLE_SAMPLES
+from qwo.order.blocks import net_gains, whitened_within
 from qwo.order.edge_test import BicRule
+from qwo.order.score import Score
 from qwo.types import FloatArray, Indices
 
 PARTIAL, MARGINAL = 50, 200
@@ -94,6 +96,46 @@ def candidate_parents(
         _mark_largest(chosen, correlation[rows], rows, np.full(len(counts), marginal), xp)
         lists += [np.flatnonzero(row) for row in chosen]
     return lists
+
+
+def block_candidates(
+    correlation: FloatArray,
+    precision: FloatArray,
+    sizes: Indices,
+    n_samples: float,
+    *,
+    score: Score,
+    partial: int = PARTIAL,
+    marginal: int = MARGINAL,
+) -> tuple[list[Indices], bool]:
+    """The same for variables that own blocks of columns, and whether they are crowded.
+
+    Candidates are ranked by what they explain of a variable less what the edge would cost, given
+    all others and given nothing.
+
+    Parameters
+    ----------
+    correlation, precision : ndarray
+        The correlation matrix of the columns, whitened within each block, and its inverse.
+    sizes : ndarray of int
+        How many columns each variable owns.
+    n_samples, partial, marginal
+        As for `candidate_parents`.
+    score : Score
+        What an edge costs.
+    """
+    size = min(n_samples, ORACLE_SAMPLES)
+    n, left = len(sizes), max(size - len(correlation), 2.0)
+    within = whitened_within(precision, sizes)
+    given_all = net_gains(within, sizes, left, score)
+    given_nothing = net_gains(correlation, sizes, size, score)
+    chosen = np.zeros((n, n), dtype=bool)
+    everyone = slice(0, n)
+    counts = np.maximum(partial, np.minimum((given_all > 0).sum(axis=1), MOST_SIGNIFICANT))
+    for gains, most in ((given_all, counts), (given_nothing, np.full(n, marginal))):
+        _mark_largest(chosen, gains - gains.min(), everyone, most, np)
+    crowded = bool(np.median((given_nothing > 0).sum(axis=1)) > CROWDED)
+    return [np.flatnonzero(row) for row in chosen], crowded
 
 
 def _batches(n: int) -> list[slice]:
