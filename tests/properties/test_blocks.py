@@ -7,13 +7,17 @@ import math
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import qwo
+from qwo.discovery.choices import dense_algebra
 from qwo.errors import ArgumentError
 from qwo.graph.knowledge import Knowledge
 from qwo.moments import Moments
+from qwo.options import SearchOptions
 from qwo.order.bic import BicEngine
 from qwo.order.blocks import edge_gains, family_costs, pairwise_gains
 from qwo.order.candidates import block_candidates
@@ -254,6 +258,29 @@ def test_candidates_are_those_that_explain_most_given_nothing_or_all_others() ->
     for each in (engine, everyone):
         bic_insertion(each, random_state=0)
     assert engine.cost == pytest.approx(everyone.cost, abs=TOLERANCE)
+
+
+@pytest.mark.parametrize("limit", [None, 1e-9])
+def test_long_tables_of_categories_have_lists(
+    limit: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(1)
+    codes = rng.integers(3, size=(400, 12))
+    for v in range(1, 12):
+        codes[:, v] = np.where(rng.random(400) < 0.5, codes[:, v - 1], codes[:, v])
+    table = pd.DataFrame({f"x{v}": np.array(list("abc"))[codes[:, v]] for v in range(12)})
+    moments = qwo.Moments.from_data(table)
+    assert moments.has_blocks
+    options = SearchOptions(engine="bic")
+    assert dense_algebra(options, moments).candidates is None
+    monkeypatch.setattr("qwo.discovery.choices.ALL_CANDIDATES_UP_TO", 5)
+    dense = dense_algebra(options, moments, seconds=math.inf if limit is None else limit)
+    assert dense.hurried == (limit is not None)
+    assert dense.candidates is not None
+    assert len(dense.candidates) == 12
+    found = qwo.discover(moments, random_state=0)
+    monkeypatch.undo()
+    assert found.score == pytest.approx(qwo.discover(moments, random_state=0).score)
 
 
 def test_few_rows_bound_the_columns_of_the_parents() -> None:

@@ -18,11 +18,12 @@ from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.options import SearchOptions
 from qwo.order.bic import BicEngine
-from qwo.order.candidates import are_crowded, candidate_parents
+from qwo.order.candidates import are_crowded, block_candidates, candidate_parents
 from qwo.order.linalg import precision_matrix
 from qwo.order.protocol import OrderEngine
 from qwo.order.qwo import QwoEngine
 from qwo.order.reference_engine import ReferenceEngine
+from qwo.order.score import BIC
 from qwo.parallel import count_workers
 from qwo.search import (
     Control,
@@ -190,19 +191,23 @@ def dense_algebra(
         How much time there is.
     """
     n, size = moments.n_variables, moments.n_samples
-    listed = choices.engine == "bic" and n > ALL_CANDIDATES_UP_TO and not moments.has_blocks
-    if listed and xp is np and seconds < n**3 / OPERATIONS_A_SECOND:
-        lists = candidate_parents(moments.correlation, moments.correlation, size)
-        return DenseAlgebra(candidates=lists, hurried=True)
+    listed = choices.engine == "bic" and n > ALL_CANDIDATES_UP_TO
     if not listed and xp is np:
         return DenseAlgebra()
-    correlation = xp.asarray(moments.correlation)
-    precision = precision_matrix(correlation, size, xp)
+    matrix, sizes = moments.whitened()
+    hurried = listed and xp is np and seconds < len(matrix) ** 3 / OPERATIONS_A_SECOND
+    correlation = xp.asarray(matrix)
+    precision = correlation if hurried else precision_matrix(correlation, size, xp)
     if not listed:
         return DenseAlgebra(to_host(precision))
-    late = n <= ALL_AT_FIRST_UP_TO and are_crowded(correlation, size, xp)
-    lists = candidate_parents(correlation, precision, size, xp=xp)
-    return DenseAlgebra(to_host(precision), lists, late)
+    if moments.has_blocks:
+        lists, crowded = block_candidates(matrix, to_host(precision), sizes, size, score=BIC())
+    else:
+        lists = candidate_parents(correlation, precision, size, xp=xp)
+        crowded = not hurried and are_crowded(correlation, size, xp)
+    if hurried:
+        return DenseAlgebra(candidates=lists, hurried=True)
+    return DenseAlgebra(to_host(precision), lists, n <= ALL_AT_FIRST_UP_TO and crowded)
 
 
 def make_engine(
