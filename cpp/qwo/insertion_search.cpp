@@ -19,6 +19,9 @@ double seconds_now() {
 
 // A tuck after a restart that costs more than so many edges is taken back at once.
 constexpr double give_up_near_tuck = 2.0;
+// A turn costs time in proportion to the number of variables. Beyond so many, turns would take most
+// of the search and gain a few points.
+constexpr int turns_up_to = 1000;
 constexpr double never = std::numeric_limits<double>::infinity();
 
 } // namespace
@@ -209,9 +212,9 @@ void InsertionSearch::repair_next() {
 
 void InsertionSearch::step_tucks() {
     if (edges_.empty() && !collect_edges()) {
-        phase_ = restarting_       ? SearchPhase::done
-                 : options_.nearby ? SearchPhase::sweep
-                                   : SearchPhase::turns;
+        phase_ = restarting_  ? SearchPhase::done
+                 : may_turn() ? SearchPhase::turns
+                              : SearchPhase::sweep;
         return;
     }
     const auto [x, y] = edges_.back();
@@ -225,6 +228,10 @@ void InsertionSearch::step_tucks() {
     const double give_up = restarting_ ? give_up_near_tuck : options_.give_up_tuck;
     if (keep_or_undo(mark, before, give_up, true))
         ++counts_.improving_tucks;
+}
+
+bool InsertionSearch::may_turn() const {
+    return !options_.nearby && engine_.n() <= turns_up_to;
 }
 
 // The edges of what has changed, in random order; whether there are any.

@@ -101,6 +101,7 @@ class InsertionSearch {
     void finish_descent();
     void step_tucks();
     bool collect_edges();
+    bool may_turn() const;
     void step_turns();
     void list_turns();
     void turn(int x, int y);

@@ -239,6 +239,15 @@ def test_a_tuck_that_leads_back_ends_there() -> None:
     assert counts["scans"] < 12 * (counts["tucks"] + counts["turns"])
 
 
+def test_wide_data_are_searched_without_turns() -> None:
+    """Each turn takes time in proportion to n: at 3000 variables they took six sevenths of it."""
+    for n, has_turns in ((100, True), (1001, False)):
+        data = drawn(3, n=n, n_samples=1500, degree=2.0).data
+        search = BicEngine(Moments.from_data(data)).compiled_search(1, tucks=True)
+        assert search.run(60.0)
+        assert (search.counts["turns"] > 0) == has_turns
+
+
 def test_a_descent_to_a_known_optimum_ends_there() -> None:
     engine, _ = run()
     again = engine.copy()
