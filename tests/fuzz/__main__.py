@@ -20,9 +20,11 @@ def main() -> int:
     if unknown:
         parser.error(f"no such areas: {', '.join(unknown)}; there are {', '.join(known)}")
     seeds = range(arguments.first, arguments.first + arguments.seeds)
-    all_counts = [run(name, seeds, arguments.seconds) for name in arguments.areas or known]
-    for counts in all_counts:
-        print(counts)  # noqa: T201
+    all_counts = []
+    for name in arguments.areas or known:
+        counts = run(name, seeds, arguments.seconds)
+        all_counts.append(counts)
+        print(counts, flush=True)  # noqa: T201
         for seed, failure in list(counts.failures.items())[:5]:
             print(f"  seed {seed}:\n{failure}")  # noqa: T201
     total = sum(counts.tried for counts in all_counts)

@@ -334,3 +334,12 @@ def test_ctrl_c_after_the_last_look_at_it_is_not_lost(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(discover_module, "make_search", lambda *_: search)
     assert qwo.discover(drawn()[0], random_state=0).status == "interrupted"
+
+
+@pytest.mark.parametrize("engine", ["bic", "qwo", "reference"])
+def test_the_score_is_that_of_the_graph_for_every_engine(engine: str) -> None:
+    """An engine may know variances of its order, which are not those of its DAG."""
+    data, _ = drawn(3, n=7)
+    found = qwo.discover(data, engine=engine, penalty_discount=2.0, random_state=0)
+    scored = qwo.score_graph(data, found.dag, penalty_discount=2.0)
+    assert found.score == pytest.approx(scored.score, rel=1e-9)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from qwo.order.linalg import invert_cholesky
+from qwo.order.linalg import invert_cholesky, regressions, residual_variances
+from qwo.simulation import simulate
 from tests.oracles.random_models import random_covariance
 
 
@@ -31,3 +32,11 @@ def test_other_layouts_are_refused():
     for matrix in (np.ones((2, 3)), np.asfortranarray(np.arange(4.0).reshape(2, 2)), read_only):
         with pytest.raises(ValueError, match="C-contiguous square"):
             invert_cholesky(matrix)
+
+
+def test_variances_of_all_variables_are_those_of_single_regressions():
+    drawn = simulate("er", n_variables=25, n_samples=200, degree=5, random_state=2)
+    correlation = np.corrcoef(drawn.data.T)
+    single = [left for *_, left in regressions(correlation, drawn.dag)]
+    np.testing.assert_allclose(residual_variances(correlation, drawn.dag), single, rtol=1e-12)
+    np.testing.assert_array_equal(residual_variances(correlation, 0 * drawn.dag), 1.0)

@@ -30,7 +30,7 @@ from qwo.options import SearchOptions
 from qwo.order.bic import BicEngine
 from qwo.order.blocks import BlockScore, n_coefficients
 from qwo.order.build import versions
-from qwo.order.linalg import regressions
+from qwo.order.linalg import residual_variances
 from qwo.order.protocol import OrderEngine
 from qwo.parallel import cluster_client, count_workers
 from qwo.search import Callback, Control, start_order
@@ -125,7 +125,7 @@ def discover_as(
         dag=dag,
         order=outcome.order,
         names=moments.names,
-        score=_score(built, moments, dag, chosen.discount),
+        score=_score(moments, dag, chosen.discount),
         n_edges=int(dag.sum()),
         trace=tuple((seconds, -cost) for seconds, cost in outcome.trace),
         # Ctrl-C may come after the last look at the control, and must not be lost on the caller.
@@ -241,7 +241,7 @@ def _evidence(
     return replace(evidence, weaker=weaker)
 
 
-def _score(engine: OrderEngine, moments: Moments, dag: Adjacency, penalty_discount: float) -> float:
+def _score(moments: Moments, dag: Adjacency, penalty_discount: float) -> float:
     """What `qwo.score_graph` gives, from the residual variances alone."""
     if moments.is_oracle:
         return math.nan
@@ -251,11 +251,6 @@ def _score(engine: OrderEngine, moments: Moments, dag: Adjacency, penalty_discou
         blocks = BlockScore(moments)
         price = penalty_discount * n_coefficients(dag, blocks.sizes) * unit
         return 0.0 + blocks.fit_of(dag) - price
-    known = getattr(engine, "residual_variances", None)  # some engines have them at hand
-    variances = (
-        np.array([left for *_, left in regressions(moments.correlation, dag)])
-        if known is None
-        else known()
-    )
+    variances = residual_variances(moments.correlation, dag)
     fit = -moments.n_samples * float(np.log(variances).sum())
     return 0.0 + fit - penalty_discount * int(dag.sum()) * unit

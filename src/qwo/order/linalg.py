@@ -87,6 +87,25 @@ def regressions(
         yield child, parents, slopes, 1.0 - float(cross @ slopes)
 
 
+def residual_variances(correlation: FloatArray, dag: Adjacency) -> FloatArray:
+    """The variance that the parents of each variable leave, on the scale of correlations.
+
+    Variables with as many parents are solved for together.
+    """
+    children, parents = np.nonzero(dag.T)
+    counts = np.bincount(children, minlength=len(dag))
+    ends = np.cumsum(counts)
+    left = np.ones(len(dag))
+    for count in np.unique(counts[counts > 0]).tolist():
+        alike = np.flatnonzero(counts == count)
+        sets = parents[ends[alike][:, None] - count + np.arange(count)]
+        cross = correlation[sets, alike[:, None]]
+        among = correlation[sets[:, :, None], sets[:, None, :]]
+        slopes = np.linalg.solve(among, cross[:, :, None])[:, :, 0]
+        left[alike] -= (cross * slopes).sum(axis=1)
+    return left
+
+
 def _inverted(matrix: FloatArray, xp: Any) -> bool:
     """Replace a matrix by its inverse, if it has one."""
     if xp is np:
