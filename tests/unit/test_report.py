@@ -252,3 +252,21 @@ def test_a_graph_too_large_to_be_drawn_has_its_strongest_edges_in_a_table(tmp_pa
         assert name in table
     assert len(report_data(found)["edges"]) == found.n_edges
     assert report_data(found)["layout"] is None
+
+
+def test_a_check_stands_in_plain_words_before_its_figures(tmp_path):
+    data, dag, _ = qwo.simulate("er", n_variables=6, n_samples=300, degree=2, random_state=3)
+    found = qwo.discover(data, random_state=0)
+    wrong = dag.copy()
+    wrong[:, np.flatnonzero(dag.sum(axis=0))[0]] = 0
+    for graph in (found, wrong):
+        check = qwo.check(data, graph, n_draws=100, n_subsets=0, random_state=0)
+        page = write_report(tmp_path / "r.html", found, check=check).read_text("utf-8")
+        section = html.unescape(page.partition('id="check"')[2].partition("</section>")[0])
+        verdict = "Alarm: the data contradict the graph" if check.alarm else "No alarm"
+        assert section.index(verdict) < section.index("implied independences</th>")
+        assert check.summary().split("\n\n")[1].splitlines()[0] in section
+    assert check.alarm
+    other = qwo.check(data[:, :4], qwo.discover(data[:, :4]), n_draws=0, n_subsets=0)
+    with pytest.raises(ArgumentError, match="variables of the check"):
+        write_report(tmp_path / "r.html", found, check=other)

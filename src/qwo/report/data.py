@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from qwo.agreement import Check
 from qwo.bayes import EffectPosterior, Posterior
 from qwo.discovery import Discovery
 from qwo.discovery.price import price_range
@@ -44,6 +45,8 @@ class Contents:
     title : str or None
     data_summary : mapping or None
         What was read, as pairs of a heading and a value.
+    check : Check or None
+        How far data and graph agree.
     """
 
     discovery: Discovery
@@ -55,6 +58,7 @@ class Contents:
     command: str | None = None
     title: str | None = None
     data_summary: Mapping[str, Any] | None = None
+    check: Check | None = None
 
     def __post_init__(self) -> None:
         names = tuple(self.discovery.names)
@@ -63,6 +67,7 @@ class Contents:
             "model": None if model is None else model.variables,
             "bootstrap": self.bootstrap,
             "posterior": self.posterior,
+            "check": self.check,
         }
         for what, part in parts.items():
             if part is not None and tuple(part.names) != names:
@@ -248,6 +253,7 @@ def report_data(
     command: str | None = None,
     title: str | None = None,
     data_summary: Mapping[str, Any] | None = None,
+    check: Check | None = None,
 ) -> dict[str, Any]:
     """The dictionary that a report embeds and shows; ``json.dumps`` takes it as it is.
 
@@ -255,7 +261,7 @@ def report_data(
     are not finite are None as well.
     """
     contents = Contents(
-        discovery, audit, model, bootstrap, posterior, truth, command, title, data_summary
+        discovery, audit, model, bootstrap, posterior, truth, command, title, data_summary, check
     )
     return contents_data(contents, draw_contents(contents))
 
@@ -295,6 +301,7 @@ def contents_data(contents: Contents, drawing: Drawing | None) -> dict[str, Any]
             "posterior": posterior_record(contents),
             "price": _price(discovery),
             "comparison": _comparison(contents),
+            "check": _check(contents.check),
             "trace": _thinned(discovery.trace),
             "params": discovery.params,
             "versions": discovery.versions,
@@ -400,6 +407,19 @@ def _comparison(contents: Contents) -> dict[str, object] | None:
     if contents.truth is None:
         return None
     return compare(contents.discovery, contents.truth).to_dict()
+
+
+def _check(found: Check | None) -> dict[str, Any] | None:
+    """The verdict, what was found in plain words, and the p-values."""
+    if found is None:
+        return None
+    verdict, *words = found.summary().split("\n\n")
+    return {
+        "alarm": found.alarm,
+        "verdict": verdict,
+        "words": words[:-1],
+        "tests": [asdict(test) for test in found.tests],
+    }
 
 
 def _thinned(trace: tuple[tuple[float, float], ...]) -> list[tuple[float, float]]:

@@ -14,6 +14,7 @@ import jinja2
 from markupsafe import Markup
 
 from qwo import text
+from qwo.agreement import Check
 from qwo.bayes import Posterior
 from qwo.discovery import Discovery
 from qwo.files import write_whole
@@ -60,6 +61,7 @@ def write_report(
     command: str | None = None,
     title: str | None = None,
     data_summary: Mapping[str, Any] | None = None,
+    check: Check | None = None,
     figures: bool = True,
     interactive: bool = True,
 ) -> Path:
@@ -87,6 +89,8 @@ def write_report(
         The heading of the page.
     data_summary : mapping, optional
         What was read, as headings and values: ``{"file": "cells.csv", "rows": 853}``.
+    check : Check, optional
+        How far data and graph agree: what `qwo.check` returned.
     figures : bool
         Whether to add figures by matplotlib, if it is installed.
     interactive : bool
@@ -99,7 +103,7 @@ def write_report(
         The file written.
     """
     contents = Contents(
-        discovery, audit, model, bootstrap, posterior, truth, command, title, data_summary
+        discovery, audit, model, bootstrap, posterior, truth, command, title, data_summary, check
     )
     html = _render(contents, figures=figures, interactive=interactive)
     # Half a surrogate pair, which no file can hold, is shown as a question mark.
