@@ -102,6 +102,7 @@ def bic_insertion(
         If restarts have improved the order, or one in twenty has ended with one that is worse by
         less than half the price of an edge, more follow, until so many around each variable have
         failed since something has changed there; 1 up to 200 variables, else 0, if not given.
+        Where starts have not agreed, more follow in any case, twice as many.
     tucks : bool
         Whether edges are tucked and turned; without, the search ends at the first order that no
         insertion improves.
@@ -143,8 +144,8 @@ def bic_insertion(
     for _ in range(ROUNDS):
         agreed = run.start_again(orders, most)
         improved = run.restart(_chain_lengths(restarts), n_jobs, cluster)
-        if improved or run.n_near >= RUGGED * restarts:
-            improved |= run.insist(each)
+        if improved or not agreed or run.n_near >= RUGGED * restarts:
+            improved |= run.insist(each if agreed else 2 * each)
         if improved:
             run.settle()
         if agreed or not run.goes_on or not run.is_sparse:
@@ -265,9 +266,9 @@ class _Run:
 
     def begin_at_better(self, order: Indices) -> None:
         """Begin at another order if it costs less as it stands."""
-        other = self._engine.copy()
-        if other.reset(order) < self._engine.cost:
-            self._engine.adopt(other)
+        state, cost = self._engine.state(), self._engine.cost
+        if self._engine.reset(order) >= cost:
+            self._engine.load(state)
         self._note_cost()
 
     def settle(self, *, nearby: bool = False) -> None:
