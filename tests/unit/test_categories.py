@@ -474,3 +474,19 @@ class TestRealTables:
         types = qwo.audit(REAL / "student.csv").types
         nominal = {"Mjob", "Fjob", "reason", "guardian"}
         assert {name for name, kind in types.items() if kind == "nominal"} == nominal
+
+
+def test_effects_of_contrasts_on_the_command_line(table, tmp_path, monkeypatch):
+    from tests.cli.running import run
+
+    monkeypatch.chdir(tmp_path)
+    table.to_csv("t.csv", index=False)
+    learnt = run("learn", "t.csv", "-o", "out", "--tiers", "race,sex > x > y > stage", "-q")
+    assert learnt.exit_code == 0
+    found = run("effect", "t.csv", "out", "race=black", "y")
+    assert found.exit_code == 0
+    assert "With one unit more of race=black, y changes by" in found.stdout
+    assert "race=black" in run("fit", "t.csv", "out").stdout
+    wrong = run("effect", "t.csv", "out", "race", "y")
+    assert wrong.exit_code == 1
+    assert "'race=black', 'race=other'" in wrong.stderr

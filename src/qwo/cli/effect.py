@@ -39,6 +39,7 @@ def effect(
 
     [b]qwo effect cells.csv result PKA Akt[/b]
     [b]qwo effect cells.csv model.dot PKA Akt --json[/b]
+    [b]qwo effect patients.csv result smoking=current stage[/b]
 
     Of a DAG there is one effect. Where the graph leaves directions open, there is one for each set
     of parents that the cause may have (IDA), each with its interval. Columns that are not in the
@@ -49,7 +50,9 @@ def effect(
     if not 0 < level < 1:
         raise ArgumentError(f"--level is {level:g}; wanted a number between 0 and 1")
     given = graph_from(graph, graph_format)
-    given.index(cause), given.index(outcome)
+    for name in (cause, outcome):
+        # A contrast such as race=black is one of the variable race.
+        given.index(name if name in given.names else name.partition("=")[0])
     if reading.columns is None:
         reading = replace(reading, columns=as_option(given.names))
     moments = read_data(file, reading, console).moments
