@@ -1,8 +1,8 @@
 """The posterior: is it calibrated, how long does it take, do its chains agree?
 
     python -m benchmarks.posterior calibration [--sets 40 20 5 3] [--minutes 10]
-    python -m benchmarks.posterior time
-    python -m benchmarks.posterior distance [--sets 10]
+    python -m benchmarks.posterior time [--minutes 10]
+    python -m benchmarks.posterior distance [--sets 10] [--minutes 10]
 
 Calibration: models drawn from the prior (DAGs with κ to the number of edges, coefficients of BGe),
 and half as many random graphs of average degree 3 with coefficients of at least 0.5; N = 100
@@ -10,9 +10,10 @@ and half as many random graphs of average degree 3 with coefficients of at least
 same data, each searched at penalty 2: an undirected edge counts half for each direction; paths and
 effects are those of a member of the class, drawn anew for each resample, and intervals quantiles of
 its estimates. The log loss takes probabilities clipped to [0.005, 0.995]. What each method says of
-a data set is kept in .cache/posterior: a run that has used up its minutes goes on where it ended.
+a data set is kept in .cache/posterior, other rows in *.jsonl beside the results: a run that has
+used up its minutes goes on where it ended.
 Time is that of the processor, for whole calls of `qwo.posterior`. Distance is the SHD of the graph
-of least expected SHD, and of `qwo.discover`, from the true CPDAG.
+of least expected SHD, and of `qwo.discover` by default and at penalty 2, from the true CPDAG.
 Results go to benchmarks/results/posterior-*.csv.
 """
 
@@ -20,10 +21,12 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
 import time
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -40,9 +43,12 @@ CLIP = 0.005
 SETTINGS = ((10, 100), (20, 100), (50, 200), (100, 200))
 PRIOR_T = 0.1
 RESAMPLES = 100
+PICTURE = Path(__file__).parents[1] / "docs" / "_static" / "posterior-calibration.png"
+PANELS = {"prior": "models of the prior", "er": "random graphs, strong edges"}
 STORE = Path(__file__).parent.parent / ".cache" / "posterior"
 
 Arrays = dict[str, FloatArray]
+Row = dict[str, Any]
 Judge = Callable[[FloatArray], Arrays]
 
 
@@ -192,13 +198,21 @@ def judge(p: FloatArray, truth: FloatArray) -> dict[str, float]:
     }
 
 
+def stored(model: str, place: int, k: int) -> bool:
+    return all(file_of(model, place, k, method).exists() for method in METHODS)
+
+
+def file_of(model: str, place: int, k: int, method: str) -> Path:
+    return STORE / f"{model}-{SETTINGS[place][0]}-{k}-{method}.npz"
+
+
 def said(model: str, place: int, k: int, method: str) -> Arrays:
     """What a method says of a data set, and the coefficients of the truth; from the store if there.
 
     The data set is known by the model, the place of its setting, and its number.
     """
     n, n_samples = SETTINGS[place]
-    file = STORE / f"{model}-{n}-{k}-{method}.npz"
+    file = file_of(model, place, k, method)
     if not file.exists():
         data, coefficients = MODELS[model](n, n_samples, np.random.default_rng([n, k, 8]))
         started = time.process_time()
@@ -212,15 +226,18 @@ def said(model: str, place: int, k: int, method: str) -> Arrays:
         return dict(archive)
 
 
-def calibration(sets: list[int], minutes: float) -> list[dict[str, object]]:
+def calibration(sets: list[int], minutes: float) -> list[Row]:
     ends = time.monotonic() + 60 * minutes
-    rows: list[dict[str, object]] = []
+    rows: list[Row] = []
+    shown: dict[str, dict[str, list[Arrays]]] = {
+        model: {method: [] for method in METHODS} for model in MODELS
+    }
     for place, wanted in enumerate(sets):
         for model in MODELS:
             count = wanted if model == "prior" else -(-wanted // 2)
             done: dict[str, list[Arrays]] = {method: [] for method in METHODS}
             for k in range(count):
-                if time.monotonic() > ends:
+                if time.monotonic() > ends and not stored(model, place, k):
                     print(f"{model}, n = {SETTINGS[place][0]}: {k} of {count} sets in time")
                     break
                 for method, answers in done.items():
@@ -228,22 +245,28 @@ def calibration(sets: list[int], minutes: float) -> list[dict[str, object]]:
             for method, answers in done.items():
                 if answers:
                     rows += judged(model, place, method, answers)
+                    shown[model][method] += answers
+    draw(shown)
     return rows
 
 
-def judged(model: str, place: int, method: str, answers: list[Arrays]) -> list[dict[str, object]]:
+def judged(model: str, place: int, method: str, answers: list[Arrays]) -> list[Row]:
     n, n_samples = SETTINGS[place]
     head = {"model": model, "n": n, "samples": n_samples, "sets": len(answers), "method": method}
     seconds = float(np.mean([answer["seconds"] for answer in answers]))
     off, upper = ~np.eye(n, dtype=bool), np.triu(np.ones((n, n), dtype=bool), 1)
     effects = np.concatenate([total(answer["truth"])[off] for answer in answers])
-    low, high = (np.concatenate([a[end][off] for a in answers]) for end in ("low", "high"))
+    low, high, likely = (
+        np.concatenate([answer[what][off] for answer in answers])
+        for what in ("low", "high", "path")
+    )
     covered = (low <= effects) & (effects <= high)
     coverage = {
         "coverage": float(covered.mean()),
         "coverage_nonzero": float(covered[effects != 0].mean()),
+        "coverage_likely": float(covered[likely > 0.5].mean()),
     }
-    rows: list[dict[str, object]] = []
+    rows: list[Row] = []
     for what, truth in TRUTHS.items():
         chosen = upper if what == "link" else off
         p = np.concatenate([answer[what][chosen] for answer in answers])
@@ -251,6 +274,29 @@ def judged(model: str, place: int, method: str, answers: list[Arrays]) -> list[d
         figures = judge(np.clip(p, 0, 1), true.astype(float))
         rows.append({**head, "of": what, **figures, **coverage, "seconds": seconds})
     return rows
+
+
+def draw(shown: dict[str, dict[str, list[Arrays]]]) -> None:
+    """Share of true edges against their probability, in tenths: a panel for each kind of model."""
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(1, len(shown), figsize=(8.0, 4.0), sharex=True, sharey=True)
+    for panel, (model, methods) in zip(axes, shown.items(), strict=True):
+        panel.plot([0, 1], [0, 1], color="0.7", linewidth=1)
+        for method, answers in methods.items():
+            off = [~np.eye(len(answer["edge"]), dtype=bool) for answer in answers]
+            p = np.concatenate([a["edge"][chosen] for a, chosen in zip(answers, off, strict=True)])
+            true = np.concatenate(
+                [a["truth"][chosen] != 0 for a, chosen in zip(answers, off, strict=True)]
+            )
+            tenth = np.minimum((10 * p).astype(int), 9)
+            points = [(p[tenth == b].mean(), true[tenth == b].mean()) for b in np.unique(tenth)]
+            panel.plot(*zip(*points, strict=True), marker="o", markersize=4, label=method)
+        panel.set(title=PANELS[model], xlabel="probability or support of an edge", aspect="equal")
+    axes[0].set_ylabel("share of them that are true")
+    axes[0].legend(frameon=False)
+    figure.tight_layout()
+    figure.savefig(PICTURE, dpi=110)
 
 
 TRUTHS: dict[str, Callable[[Mask], Mask]] = {
@@ -268,92 +314,102 @@ def families(sizes: Iterable[int]) -> Iterable[tuple[str, int, int, int]]:
                 yield graph, n, n_samples, 1000 + n
 
 
-def times() -> list[dict[str, object]]:
-    rows: list[dict[str, object]] = []
-    for graph, n, n_samples, seed in families((20, 50, 100, 200)):
-        data, _, _ = qwo.simulate(
-            graph,
-            n_variables=n,
-            n_samples=n_samples,
-            degree=4,
-            standardize=True,
-            random_state=seed,
-        )
-        moments = qwo.Moments.from_data(data)
-        started = time.process_time()
-        found = qwo.posterior(moments, random_state=1)
-        seconds = time.process_time() - started
-        started = time.process_time()
-        qwo.discover(moments, penalty_discount=2.0, random_state=1)
-        discovery = time.process_time() - started
-        p = found.edge_probabilities
-        unsure = (p > CLIP) & (p < 1 - CLIP)
-        rhat = found.rhat[unsure]
-        rows.append(
-            {
-                "graph": graph,
-                "n": n,
-                "samples": n_samples,
-                "seconds": seconds,
-                "discover": discovery,
-                "longest_list": max(len(listed) for listed in found.candidates),
-                "core": sum(len(core) for core in found.core),
-                "unsure": int(unsure.sum()),
-                "agreeing": float((rhat < 1.05).mean()) if rhat.size else 1.0,
-                "rhat_99": found.to_dict()["rhat_99"],
-                "least_ess": found.to_dict()["least_ess"],
-                "sweeps_per_draw": found.params["sweeps_per_draw"],
-                "outside": found.largest_outside,
-                "t": found.params["t"],
-            }
-        )
-        print(rows[-1], flush=True)
-    return rows
+def timed(graph: str, n: int, n_samples: int, degree: int) -> Row:
+    """Processor seconds of one posterior, beside those of a search, and how its chains did."""
+    data, _, _ = qwo.simulate(
+        graph,
+        n_variables=n,
+        n_samples=n_samples,
+        degree=degree,
+        standardize=True,
+        random_state=1000 + n,
+    )
+    moments = qwo.Moments.from_data(data)
+    started = time.process_time()
+    found = qwo.posterior(moments, random_state=1)
+    seconds = time.process_time() - started
+    started = time.process_time()
+    qwo.discover(moments, random_state=1)
+    discovery = time.process_time() - started
+    p = found.edge_probabilities
+    unsure = (p > CLIP) & (p < 1 - CLIP)
+    rhat = found.rhat[unsure]
+    return {
+        "graph": graph,
+        "n": n,
+        "samples": n_samples,
+        "degree": degree,
+        "seconds": seconds,
+        "discover": discovery,
+        "longest_list": max(len(listed) for listed in found.candidates),
+        "core": sum(len(core) for core in found.core),
+        "unsure": int(unsure.sum()),
+        "agreeing": float((rhat < 1.05).mean()) if rhat.size else 1.0,
+        "rhat_99": found.to_dict()["rhat_99"],
+        "least_ess": found.to_dict()["least_ess"],
+        "sweeps_per_draw": found.params["sweeps_per_draw"],
+        "outside": found.largest_outside,
+        "t": found.params["t"],
+    }
+
+
+TIMED = [
+    (graph, n, n_samples, degree)
+    for n in (50, 100, 200, 20)
+    for graph, degree in (("er", 4), ("er", 2), ("scale-free", 4))
+    for n_samples in (200, 1000)
+]
+
+
+def kept(
+    name: str, keys: Iterable[tuple[object, ...]], work: Callable[..., Row], minutes: float
+) -> list[Row]:
+    """The rows of all keys, those that were made before from a file, while there is time."""
+    ends = time.monotonic() + 60 * minutes
+    store = RESULTS / f"posterior-{name}.jsonl"
+    rows = [json.loads(line) for line in store.open()] if store.exists() else []
+    done = {tuple(row.values())[:4] for row in rows}
+    with store.open("a") as file:
+        for key in keys:
+            if key not in done and time.monotonic() < ends:
+                rows.append(work(*key))
+                file.write(json.dumps(rows[-1]) + "\n")
+                file.flush()
+                print(rows[-1], flush=True)
+    return sorted(rows, key=lambda row: (row["n"], *tuple(row.values())[:4]))
 
 
 def shd(first: Adjacency, second: Adjacency) -> int:
     return int(np.triu((first != second) | (first.T != second.T), 1).sum())
 
 
-def distances(count: int) -> list[dict[str, object]]:
-    rows: list[dict[str, object]] = []
-    for graph, n, n_samples, seed in families((50, 100)):
-        for k in range(count):
-            data, dag, _ = qwo.simulate(
-                graph,
-                n_variables=n,
-                n_samples=n_samples,
-                degree=4,
-                standardize=True,
-                random_state=10 * seed + k,
-            )
-            moments = qwo.Moments.from_data(data)
-            truth = qwo.to_cpdag(dag)
-            found = qwo.posterior(moments, random_state=1)
-            bic = qwo.posterior(moments, random_state=1, score="bic", penalty_discount=1.5)
-            rows.append(
-                {
-                    "graph": graph,
-                    "n": n,
-                    "samples": n_samples,
-                    "set": k,
-                    "posterior": shd(found.least_shd_graph.matrix, truth),
-                    "expected": found.expected_shd,
-                    "bic_posterior": shd(bic.least_shd_graph.matrix, truth),
-                    "discover": shd(
-                        qwo.discover(moments, penalty_discount=2.0, random_state=1).cpdag, truth
-                    ),
-                }
-            )
-        last = rows[-count:]
-        means = {
-            m: np.mean([r[m] for r in last]) for m in ("posterior", "bic_posterior", "discover")
-        }
-        print(graph, n, n_samples, means, flush=True)
-    return rows
+def distance(graph: str, n: int, n_samples: int, seed: int) -> Row:
+    """SHD from the true CPDAG of what each method finds in one data set, and CPU seconds."""
+    data, dag, _ = qwo.simulate(
+        graph,
+        n_variables=n,
+        n_samples=n_samples,
+        degree=4,
+        standardize=True,
+        random_state=seed,
+    )
+    moments, truth = qwo.Moments.from_data(data), qwo.to_cpdag(dag)
+    found = qwo.posterior(moments, random_state=1)
+    bic = qwo.posterior(moments, random_state=1, score="bic", penalty_discount=1.5)
+    return {
+        "graph": graph,
+        "n": n,
+        "samples": n_samples,
+        "seed": seed,
+        "posterior": shd(found.least_shd_graph.matrix, truth),
+        "expected": found.expected_shd,
+        "bic_posterior": shd(bic.least_shd_graph.matrix, truth),
+        "discover": shd(qwo.discover(moments, random_state=1).cpdag, truth),
+        "discover_2": shd(qwo.discover(moments, penalty_discount=2.0, random_state=1).cpdag, truth),
+    }
 
 
-def write(name: str, rows: list[dict[str, object]]) -> None:
+def write(name: str, rows: list[Row]) -> None:
     with (RESULTS / f"posterior-{name}.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
         writer.writeheader()
@@ -371,9 +427,15 @@ def main() -> None:
     if arguments.what == "calibration":
         rows = calibration(arguments.sets or [40, 20, 5, 3], arguments.minutes)
     elif arguments.what == "time":
-        rows = times()
+        rows = kept("time", TIMED, timed, arguments.minutes)
     else:
-        rows = distances((arguments.sets or [10])[0])
+        count = (arguments.sets or [10])[0]
+        keys = [
+            (graph, n, n_samples, 10 * seed + k)
+            for k in range(count)
+            for graph, n, n_samples, seed in families((50, 100))
+        ]
+        rows = kept("distance", keys, distance, arguments.minutes)
     write(arguments.what, rows)
     print_table(list(rows[0]), [[shown(value) for value in row.values()] for row in rows])
 
