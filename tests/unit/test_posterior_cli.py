@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -135,14 +134,15 @@ def test_learn_reports_posterior_and_bootstrap_side_by_side(file: str) -> None:
     assert 'id="judge"' in Path("out/report.html").read_text(encoding="utf-8")
 
 
-def test_learn_keeps_the_graph_where_there_is_no_posterior(
-    file: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: Any, **__: Any) -> None:
-        raise qwo.InputError("nothing to draw")
-
-    monkeypatch.setattr(import_module("qwo.bayes.posterior"), "posterior", refuse)
-    result = learn(file, "--posterior", code=3)
-    assert "no posterior: nothing to draw" in result.stderr
+def test_categories_are_refused_and_learn_keeps_the_graph(file: str) -> None:
+    lines = Path(file).read_text(encoding="utf-8").splitlines()
+    rows = [f"{line},{'abc'[k % 3]}" for k, line in enumerate(lines[1:])]
+    Path("groups.csv").write_text("\n".join([f"{lines[0]},group", *rows]), encoding="utf-8")
+    message = "takes one column for each variable, but 'group' has more than two categories"
+    refused = call("groups.csv", code=1)
+    assert message in refused.stderr
+    assert "--drop group" in refused.stderr
+    result = learn("groups.csv", "--posterior", code=3)
+    assert f"no posterior: the posterior {message}" in result.stderr
     assert "P(link)" not in result.stdout
     assert "-->" in result.stdout or "---" in result.stdout
