@@ -355,7 +355,7 @@ def timed(graph: str, n: int, n_samples: int, degree: int) -> Row:
 
 TIMED = [
     (graph, n, n_samples, degree)
-    for n in (50, 100, 200, 20)
+    for n in (200, 100, 50, 20)
     for graph, degree in (("er", 4), ("er", 2), ("scale-free", 4))
     for n_samples in (200, 1000)
 ]
