@@ -138,11 +138,10 @@ def test_categories_are_refused_and_learn_keeps_the_graph(file: str) -> None:
     lines = Path(file).read_text(encoding="utf-8").splitlines()
     rows = [f"{line},{'abc'[k % 3]}" for k, line in enumerate(lines[1:])]
     Path("groups.csv").write_text("\n".join([f"{lines[0]},group", *rows]), encoding="utf-8")
-    message = "takes one column for each variable, but 'group' has more than two categories"
     refused = call("groups.csv", code=1)
-    assert message in refused.stderr
-    assert "--drop group" in refused.stderr
+    assert "'group' has more than two categories" in refused.output
+    assert "--drop group" in refused.output
     result = learn("groups.csv", "--posterior", code=3)
-    assert f"no posterior: the posterior {message}" in result.stderr
+    assert "no posterior: the posterior takes one column for each variable" in result.output
     assert "P(link)" not in result.stdout
     assert "-->" in result.stdout or "---" in result.stdout
