@@ -138,10 +138,12 @@ def test_categories_are_refused_and_learn_keeps_the_graph(file: str) -> None:
     lines = Path(file).read_text(encoding="utf-8").splitlines()
     rows = [f"{line},{'abc'[k % 3]}" for k, line in enumerate(lines[1:])]
     Path("groups.csv").write_text("\n".join([f"{lines[0]},group", *rows]), encoding="utf-8")
-    refused = call("groups.csv", code=1)
-    assert "'group' has more than two categories" in refused.output
-    assert "--drop group" in refused.output
+    # Lines are as long as the terminal is wide.
+    refused = " ".join(call("groups.csv", code=1).output.split())
+    assert "'group' has more than two categories" in refused
+    assert "--drop group" in refused
     result = learn("groups.csv", "--posterior", code=3)
-    assert "no posterior: the posterior takes one column for each variable" in result.output
+    said = " ".join(result.output.split())
+    assert "no posterior: the posterior takes one column for each variable" in said
     assert "P(link)" not in result.stdout
     assert "-->" in result.stdout or "---" in result.stdout
