@@ -222,6 +222,11 @@ class TestResults:
         assert 2000 < Plan.of(1000, None, 2).n_rows < BATCH_ROWS
         assert Plan.of(1000, "200 MB", 2).n_rows < 1000
 
+    def test_wide_tables_are_read_without_an_option(self) -> None:
+        """Once more than 4,700 variables asked for a memory limit that `discover` does not take."""
+        for n_variables in (4_000, 5_000, 10_000, 20_000):
+            assert Plan.of(n_variables, None, 2).n_rows >= 256
+
     def test_progress_reaches_the_end(self, frame, tmp_path):
         seen = []
         for name in ("t.csv", "t.parquet"):

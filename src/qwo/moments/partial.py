@@ -646,7 +646,7 @@ def _filled(piece: Piece, parts: list[tuple[FloatArray, FloatArray | None]]) -> 
 
 
 DEFAULT_MEMORY = 1 << 29
-"""Half a gigabyte."""
+"""Half a gigabyte; more for thousands of variables, whose products alone take that."""
 
 BATCH_BYTES = 1 << 23
 """Eight megabytes of numbers in a batch: enough for a thread to be busy, few enough to wait for."""
@@ -667,14 +667,16 @@ class Plan:
 
     @classmethod
     def of(cls, n_variables: int, memory_limit: int | str | None, threads: int) -> Plan:
-        """The plan that keeps within a memory limit."""
-        limit = DEFAULT_MEMORY if memory_limit is None else parse_bytes(memory_limit)
+        """The plan that keeps within a memory limit; if none is given, within a reasonable one."""
         square = 8 * n_variables**2
+        fixed = 3 * square + 16 * n_variables * block_rows(n_variables)
+        limit = (
+            max(DEFAULT_MEMORY, 2 * fixed) if memory_limit is None else parse_bytes(memory_limit)
+        )
         wanted = max(BATCH_BYTES, 8 * n_variables * BATCH_ROWS)
         n_rows = max(min(wanted, limit // 32) // (8 * n_variables), 256)
         batch = COPIES * 8 * n_variables * n_rows
         piece = 0 if n_variables > WIDE else 16 * n_variables * piece_rows(n_variables) + square
-        fixed = 3 * square + 16 * n_variables * block_rows(n_variables)
         if fixed + batch > limit:
             raise ArgumentError(
                 f"memory_limit is {limit / 1e6:.0f} MB, but the moments of {n_variables} variables "
