@@ -164,7 +164,7 @@ def test_restarts_that_all_lead_back_end_early() -> None:
     engine = BicEngine(Moments.from_covariance(np.eye(8), 100))
     restarts = engine.compiled_restarts(0, length=20)
     assert restarts.run(60.0)
-    assert restarts.n_made == 6
+    assert restarts.n_made == 10
     assert (restarts.n_near, restarts.n_improved) == (0, 0)
 
 

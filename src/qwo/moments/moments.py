@@ -734,7 +734,8 @@ def audit(
     --------
     >>> print(audit([[1, 5, 2], [2, 5, 7], [4, 5, 1]]))
     error: 1 of 3 columns is constant: 'X1'. Cure: drop=['X1'] leaves it out
-    warning: there are only 3 samples; below 10 hardly any correlation differs from chance
+    warning: there are only 3 samples of 2 variables: below 10 hardly any correlation differs from
+    chance
     """
     return _estimated(data, ReadOptions(names, **reading), n_samples, covariance).audit
 
