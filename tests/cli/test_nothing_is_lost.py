@@ -12,7 +12,7 @@ import pytest
 
 from qwo import moments, plot
 from qwo.cli.folder import only_writer
-from qwo.resample import Bootstrap
+from qwo.resample import Bootstrap, runner
 from tests.cli.running import run
 
 TABLES = {"bootstrap.npz", "coefficients.csv", "cpdag.json", "dag.json", "support.csv"}
@@ -94,15 +94,16 @@ def test_a_report_that_fails_costs_nothing_else(
 def test_the_graph_is_searched_for_once_and_the_file_read_once(
     table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    searches, readings = [], []
-    search, read = discover_module.make_search, moments.read_table
+    searches, nearby, readings = [], [], []
+    search, near, read = discover_module.make_search, runner.learn_nearby, moments.read_table
     monkeypatch.setattr(
         discover_module, "make_search", lambda *a, **k: searches.append(1) or search(*a, **k)
     )
+    monkeypatch.setattr(runner, "learn_nearby", lambda *a: nearby.append(1) or near(*a))
     monkeypatch.setattr(moments, "read_table", lambda *a, **k: readings.append(1) or read(*a, **k))
     monkeypatch.setattr(moments, "read_moments", None)
     assert run("learn", table, "-b", 20).exit_code == 0
-    assert (len(searches), len(readings)) == (21, 1)
+    assert (len(searches), len(nearby), len(readings)) == (1, 20, 1)
 
 
 def test_a_bootstrap_goes_on_where_it_was(table: Path) -> None:

@@ -25,6 +25,7 @@ from qwo.resample.tally import half_width
 from tests.helpers.random_knowledge import random_knowledge
 from tests.oracles.random_models import random_dag
 
+pytestmark = pytest.mark.filterwarnings("ignore:there are only")
 SEEDS = st.integers(0, 2**32 - 1)
 RESAMPLINGS = ("halves", "subsamples", "replacement")
 

@@ -16,6 +16,7 @@ from qwo.errors import LinearDependenceError
 from qwo.moments import Moments, audit_data
 from qwo.simulation import implied_covariance, random_model
 
+pytestmark = pytest.mark.filterwarnings("ignore:there are only")
 SEEDS = st.integers(0, 2**32 - 1)
 MODEST = settings(max_examples=30, deadline=None)
 

@@ -101,6 +101,7 @@ def test_a_matrix_that_is_singular_up_to_rounding_is_refused():
         QwoEngine(moments, penalty_discount=1.0)
 
 
+@pytest.mark.filterwarnings("ignore:there are only 13 samples")
 def test_fishers_test_needs_more_samples_than_variables():
     with pytest.raises(SampleSizeError, match="N ≥ n \\+ 2"):
         QwoEngine(random_covariance(np.random.default_rng(0), 12), 13.0)

@@ -257,7 +257,7 @@ class TestGivenGraphs:
         ({"variances": (1, float("inf"))}, "variances is"),
         ({"random_state": -1}, "random_state is -1"),
         ({"random_state": "seed"}, "random_state is 'seed'"),
-        ({"n_samples": 1, "standardize": True}, "at least 2"),
+        ({"n_samples": 1, "standardize": True}, "wanted 2 at least"),
     ],
 )
 def test_bad_arguments_are_refused(options, message):
