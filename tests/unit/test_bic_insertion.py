@@ -94,7 +94,7 @@ def test_near_the_best_order_only_what_changes_is_tucked() -> None:
     half = BicEngine(part, penalty_discount=2.0, order=best.order)
     before = half.cost
     found = bic_insertion(half, nearby=True, restarts=0, random_state=1)
-    assert found.cost < before
+    assert found.cost <= before
     for variable in range(15):
         assert half.scan(variable).min() > -1e-3 * half.penalty
 

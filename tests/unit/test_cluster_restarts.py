@@ -206,7 +206,8 @@ def test_the_best_of_the_chains_that_are_back_counts(
     engine = BicEngine(sample(0))
     outcome = bic_insertion(engine, restarts=60, random_state=0, cluster="somewhere", tucks=False)
     assert outcome.status == ("time limit" if deadline == 0.0 else "converged")
-    assert outcome.cost == engine.cost <= min(chain.cost for chain in returned.values())
+    best = min(chain.cost for chain in returned.values())
+    assert outcome.cost == engine.cost <= best + 1e-9 * abs(best)
 
 
 @foreign_warnings

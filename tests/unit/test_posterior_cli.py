@@ -15,6 +15,7 @@ import qwo
 from qwo.bayes import Posterior
 from qwo.cli import app
 from qwo.graph import read_graph
+from qwo.report import page
 
 NAMES = [f"V{k}" for k in range(6)]
 
@@ -25,6 +26,12 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     data, _, _ = qwo.simulate("er", n_variables=6, n_samples=200, degree=2, random_state=2)
     np.savetxt("data.csv", data, delimiter=",", header=",".join(NAMES), comments="")
     return "data.csv"
+
+
+@pytest.fixture
+def bundled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A script for the report, whether or not the real one was built."""
+    monkeypatch.setattr(page, "find_bundle", lambda: page.Bundle("", ""))
 
 
 def call(*arguments: str, code: int = 0) -> Any:
@@ -104,6 +111,7 @@ def learn(*arguments: str, code: int = 0) -> Any:
     return result
 
 
+@pytest.mark.usefixtures("bundled")
 def test_learn_puts_probabilities_beside_the_edges(file: str) -> None:
     result = learn(file, "--posterior", "-o", "out", "--no-figures", "--seed", "3")
     whole, found = qwo.posterior(file, random_state=3), qwo.discover(file, random_state=3)
@@ -122,12 +130,13 @@ def test_learn_puts_probabilities_beside_the_edges(file: str) -> None:
     assert {"posterior.npz", "probabilities.csv", "effects.csv"} <= set(record["files"])
     first = record["posterior"]["effects"][0]
     assert first["median"] == whole.effect(first["cause"], first["effect"]).median
-    page = (folder / "report.html").read_text(encoding="utf-8")
-    assert "P(link)" in page
-    assert 'id="least-link"' in page
-    assert 'id="judge"' not in page
+    report = (folder / "report.html").read_text(encoding="utf-8")
+    assert "P(link)" in report
+    assert 'id="least-link"' in report
+    assert 'id="judge"' not in report
 
 
+@pytest.mark.usefixtures("bundled")
 def test_learn_reports_posterior_and_bootstrap_side_by_side(file: str) -> None:
     result = learn(file, "--posterior", "-b", "6", "-o", "out", "--no-figures")
     assert all("link" in line and "P(link)" in line for line in result.stdout.splitlines())
