@@ -36,6 +36,11 @@ def number(value: float | None, digits: int = 3) -> str:
     return fixed(value, digits)
 
 
+def two_digits(value: float) -> str:
+    """Two significant digits, or all digits before the point if there are more."""
+    return f"{value:.2g}" if abs(value) < 99.5 else f"{value:.0f}"
+
+
 def p_value(value: float | None) -> str:
     """Three decimals, or that it is smaller."""
     return "<0.001" if value is not None and value < 0.001 else fixed(value, 3)

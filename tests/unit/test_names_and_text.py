@@ -16,7 +16,7 @@ import qwo
 from qwo.cli.results import write_csv
 from qwo.errors import ColumnNameError, KnowledgeError
 from qwo.names import as_column, as_pair, check_names, default_names
-from qwo.text import count, csv_line, listed, no_formula, number, p_value, plain, short
+from qwo.text import count, csv_line, listed, no_formula, number, p_value, plain, short, two_digits
 
 
 def test_a_variable_by_name_or_number():
@@ -96,3 +96,8 @@ def test_names_that_a_spreadsheet_would_compute_are_protected(name, tmp_path):
 def test_a_line_of_csv_keeps_every_name(name: str) -> None:
     line = csv_line([name, "x", 1.5])
     assert list(csv.reader(io.StringIO(line + "\n", newline=""))) == [[name, "x", "1.5"]]
+
+
+def test_large_numbers_of_two_digits_have_no_exponent() -> None:
+    shown = [two_digits(value) for value in (0.00123, 4.56, 99.4, 99.6, 712.3)]
+    assert shown == ["0.0012", "4.6", "99", "100", "712"]

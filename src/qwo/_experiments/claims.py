@@ -9,6 +9,7 @@ from qwo._experiments.aggregate import Cell, Cells, paired_difference
 from qwo._experiments.exponents import common_seconds, growth_exponent
 from qwo._experiments.figures import DEGREES, HIGH_DIMENSIONAL
 from qwo.datasets import load_paper_figures
+from qwo.text import two_digits
 
 SMALL, LARGE = 0.02, 0.05
 """Differences in SKF1 up to the first count as none, from the second on as real."""
@@ -63,7 +64,7 @@ def _speed(cells: Cells) -> Judgement:
             numbers.append(
                 f"{phase}, {graphs}, n = {qwo.sizes[0]} … {n}: n^{bic.slope:.1f} for "
                 f"causal-learn's BIC, n^{qwo.slope:.1f} for Algorithm 1 in NumPy "
-                f"(difference ± {wide:.1f}), {ratios[-1]:.2g} times its time at n = {n}"
+                f"(difference ± {wide:.1f}), {two_digits(ratios[-1])} times its time at n = {n}"
             )
     if not ratios:
         return None

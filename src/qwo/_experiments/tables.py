@@ -8,6 +8,7 @@ from qwo._experiments.aggregate import Cell, Cells
 from qwo._experiments.exponents import Exponent, common_seconds, growth_exponent
 from qwo._experiments.figures import DEGREES, GAUSSIAN, HIGH_DIMENSIONAL
 from qwo.datasets import load_paper_figures, load_paper_table2
+from qwo.text import two_digits
 
 NETWORKS = ("CANCER", "SURVEY", "ASIA", "SACHS", "ER2")
 TABLE2_METRICS = {"SKF1": "skf1", "PSHD": "pshd", "time_s": "cpu"}
@@ -100,7 +101,8 @@ def common_table(cells: Cells) -> str:
                 continue
             n = found.sizes[-1]
             seconds = common_seconds(cells, module, phase, density, n)
-            row.append(f"{found.slope:.2f} ± {found.half_width:.2f}, {1e3 * seconds:.2g} ms at {n}")
+            cost = f"{two_digits(1e3 * seconds)} ms at {n}"
+            row.append(f"{found.slope:.2f} ± {found.half_width:.2f}, {cost}")
         rows.append(row)
     header = ["module", "code", *(f"{phase}, {names[d]}" for phase, d in COMMON_COLUMNS)]
     return markdown(header, rows)
@@ -180,7 +182,7 @@ def _ours(cell: Cell | None, metric: str) -> str:
     ours = TABLE2_METRICS[metric]
     mean = cell.mean(ours)
     if metric == "time_s":
-        return f"{mean:.2g}"
+        return two_digits(mean)
     if cell.count == 1:
         return f"{mean:.2f}, one graph"
     return f"{mean:.2f} ± {cell.deviation(ours):.2f}, {cell.count}"
@@ -327,7 +329,7 @@ def _at_size(curve: Sequence[Cell], n: int) -> str:
 def _triple(cell: Cell | None) -> str:
     if cell is None or not cell.count:
         return ABSENT if cell is None else CUT
-    seconds = f"{cell.mean('cpu'):.2g} s"
+    seconds = f"{two_digits(cell.mean('cpu'))} s"
     return f"{cell.mean('skf1'):.3f} / {cell.mean('pshd'):.2f} / {seconds}, {cell.count} graphs"
 
 
