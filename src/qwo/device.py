@@ -35,7 +35,7 @@ def array_module(device: str = "cpu") -> Any:
         raise ArgumentError(f"device is {device!r}; wanted 'cpu' or 'gpu'", option="device")
     if device == "cpu":
         return np
-    cupy = optional_module("cupy", "device 'gpu' needs", "qwo[gpu]")
+    cupy = optional_module("cupy", "device 'gpu' needs", "cupy-cuda13x")
     try:
         found = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:

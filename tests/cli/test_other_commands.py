@@ -251,3 +251,19 @@ def test_bench_is_small_and_says_where_it_ran() -> None:
     assert run("bench", "--sizes", "3,x").exit_code == 1
     assert run("bench", "--sizes", "3", "--degree", 9).exit_code == 1
     assert run("bench", "--runs", 0).exit_code == 1
+
+
+def test_what_the_audit_notes_is_told_by_learn_its_folder_and_its_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once ten columns far from normal were "nothing to report" in the report."""
+    monkeypatch.chdir(tmp_path)
+    data = np.exp(2 * np.random.default_rng(0).standard_normal((300, 3)))
+    np.savetxt("skewed.csv", data, delimiter=",", header="a,b,c", comments="")
+    assert "far from normal" in run("audit", "skewed.csv").output
+    learnt = run("learn", "skewed.csv", "-o", "out", "--no-figures")
+    assert "far from normal" in learnt.stderr
+    assert json.loads(Path("out/result.json").read_text(encoding="utf-8"))["audit"]
+    page = Path("out/report.html").read_text(encoding="utf-8")
+    assert "far from normal" in page
+    assert "nothing to report" not in page

@@ -32,7 +32,7 @@ CROSS_VALIDATION = {"kfold": 10, "lambda": 0.01}
 
 
 def _module(name: str = "score.LocalScoreFunction") -> Any:
-    return optional_module(f"causallearn.{name}", "this comparison needs", "qwo[compare]")
+    return optional_module(f"causallearn.{name}", "this comparison needs", "causal-learn")
 
 
 def bic(data: FloatArray) -> LocalScore:

@@ -154,7 +154,7 @@ def sample_of(problem: Problem) -> FloatArray:
 
 def _flop(data: FloatArray) -> Adjacency:
     """The CPDAG of FLOP, which takes no seed."""
-    module = optional_module("flopsearch", "this comparison needs", "qwo[compare]")
+    module = optional_module("flopsearch", "this comparison needs")
     found: Adjacency = module.flop(data, PENALTY_DISCOUNT, restarts=FLOP_RESTARTS)
     return found.astype("int8")
 

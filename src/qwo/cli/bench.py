@@ -328,7 +328,7 @@ def _mention_left_out(made: Reproduction) -> None:
     if any(tally.left_out for tally in made.tallies.values()):
         warn(
             "causal-learn is not installed, so its rows are left out; make .venv-compare in the "
-            'source tree or pip install "qwo[compare]", and start the command again'
+            "source tree, and start the command again"
         )
 
 
