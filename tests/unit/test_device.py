@@ -103,7 +103,7 @@ def test_the_audit_is_that_of_the_host(cupy: NumpyAsCupy) -> None:
 
 def test_without_cupy_there_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)
-    with pytest.raises(MissingPackageError, match=r'device \'gpu\' needs cupy.*"qwo\[gpu\]"'):
+    with pytest.raises(MissingPackageError, match=r'device \'gpu\' needs cupy.*"cupy-cuda13x"'):
         qwo.discover(np.eye(4), device="gpu")
 
 
