@@ -25,7 +25,7 @@ from qwo.errors import (
     SampleSizeError,
 )
 from qwo.moments import Moments, audit_file, read_moments
-from qwo.moments.partial import BATCH_BYTES, BATCH_ROWS, Plan, parse_bytes
+from qwo.moments.plan import BATCH_BYTES, BATCH_ROWS, Plan, parse_bytes
 
 NAMES = list("abcd")
 
@@ -44,8 +44,8 @@ def frame(data) -> pd.DataFrame:
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch) -> None:
     """About 260 rows in a batch and 512 in a piece, so that even small tables come in many."""
-    monkeypatch.setattr("qwo.moments.partial.BATCH_BYTES", 1 << 10)
-    monkeypatch.setattr("qwo.moments.partial.BATCH_ROWS", 1)
+    monkeypatch.setattr("qwo.moments.plan.BATCH_BYTES", 1 << 10)
+    monkeypatch.setattr("qwo.moments.plan.BATCH_ROWS", 1)
     monkeypatch.setattr("qwo.moments.partial.BLOCK_ENTRIES", 1)
     monkeypatch.setattr("qwo.moments.partial.PIECE_BLOCKS", 2)
 

@@ -6,11 +6,11 @@ without warnings, `audit` looks at the same input without raising what is wrong,
 gives the rows themselves.
 """
 
+from qwo.moments.estimation import read_table
 from qwo.moments.findings import Audit, Finding
 from qwo.moments.moments import Moments, as_moments, read_moments
 from qwo.moments.moments import audit as audit_data
 from qwo.moments.moments import audit as audit_file
-from qwo.moments.source import read_table
 
 __all__ = [
     "Audit",

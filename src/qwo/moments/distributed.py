@@ -13,9 +13,15 @@ from typing import Any
 from qwo.blas import one_blas_thread
 from qwo.errors import ArgumentError, ShapeError
 from qwo.moments.arrays import RefusedColumn, Rows, rows_of_table, table_of
-from qwo.moments.columns import default_names
+from qwo.moments.audit import Estimate, inspect_types, survey
+from qwo.moments.columns import column_names, default_names
+from qwo.moments.covariance import estimator_name
 from qwo.moments.encoding import ColumnTypes, encoded
+from qwo.moments.findings import Audit
+from qwo.moments.kinds import check_types
 from qwo.moments.partial import PartialSums, check_weights
+from qwo.moments.plan import check_width
+from qwo.moments.source import ReadOptions
 from qwo.optional import optional_module
 
 FAN_IN = 8
@@ -34,6 +40,51 @@ def is_dask(data: Any) -> bool:
     """Whether this is a Dask collection; Dask is not imported to tell."""
     package = type(data).__module__.partition(".")[0]
     return package.startswith("dask") and hasattr(data, "__dask_graph__")
+
+
+def estimate_dask(source: Any, options: ReadOptions) -> Estimate:
+    """Audited moments of a Dask collection, computed where its partitions are."""
+    name = estimator_name(options.covariance_estimator)
+    if name != "plain":
+        raise ArgumentError(
+            f"covariance_estimator is {name!r}, but the data are a Dask collection; only 'plain' "
+            "moments can be summed up from parts",
+            option="covariance_estimator",
+        )
+    if options.missing == "em":
+        raise ArgumentError(
+            "missing is 'em', but Dask collections take 'raise' or 'drop'; EM goes over the data "
+            "many times: pass data.compute()",
+            option="missing",
+        )
+    if options.transform is not None or options.marks:
+        raise ArgumentError(
+            "Dask collections are not transformed or searched for marks of missing values here; "
+            "do so with Dask"
+        )
+    if not isinstance(options.weights, str | int | None):
+        raise ArgumentError("weights of a Dask collection must be the name of one of its columns")
+    given, parts = partitions(source, options.names)
+    chosen, weight = options.chosen(given)
+    names = column_names(given[k] for k in chosen)
+    check_width(len(names))
+    types = ColumnTypes(check_types(options.types, names))
+    odd = types.needed
+    while True:
+        if odd:
+            types.find(odd, level_rows(parts, given, [given.index(name) for name in odd]), odd)
+        left = [k for k in chosen if given[k] not in types.refused]
+        kept = tuple(given[k] for k in left)
+        if len(kept) < 2 or types.refused:
+            findings = inspect_types(kept, tuple(types.refused.values()))
+            return Estimate(names, None, "plain", Audit(tuple(findings)))
+        coding = types.coding(kept)
+        total = sum_partitions(parts, given, left, weight, types)
+        if not total.refused:
+            break
+        odd = [column.name for column in total.refused]
+    with one_blas_thread():
+        return survey(names, total.sums, missing=options.missing, coding=coding)
 
 
 def partitions(data: Any, names: Sequence[object] | None) -> tuple[list[str], list[Any]]:

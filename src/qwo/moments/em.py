@@ -22,13 +22,7 @@ import numpy as np
 
 from qwo.blas import one_blas_thread
 from qwo.errors import Cure, list_names
-from qwo.moments.audit import (
-    MissingCounts,
-    determined_columns,
-    inspect_correlation,
-    inspect_size,
-    inspect_spread,
-)
+from qwo.moments.audit import MissingCounts, inspect_size, inspect_spread
 from qwo.moments.covariance import (
     Sample,
     finite_extremes,
@@ -36,7 +30,8 @@ from qwo.moments.covariance import (
     mirror_lower,
     split_covariance,
 )
-from qwo.moments.findings import Finding
+from qwo.moments.findings import Finding, drop_cure
+from qwo.moments.matrix_audit import determined_columns, inspect_correlation
 from qwo.types import FloatArray, Indices, Mask
 
 Status = Literal["converged", "iterations", "singular"]
@@ -366,14 +361,13 @@ def survey_incomplete(
 
 def _inspect_columns(counts: MissingCounts) -> Iterator[Finding]:
     """Columns of which nothing is known."""
-    left = len(counts.names) - len(counts.empty)
     if counts.empty:
         yield Finding(
             "missing-values",
             "error",
             counts.empty,
             f"columns without any value: {list_names(counts.empty)}",
-            (Cure("drop", list(counts.empty), "leaves them out"),) if left >= 2 else (),
+            drop_cure(counts.names, counts.empty),
         )
 
 

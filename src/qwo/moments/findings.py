@@ -6,7 +6,7 @@ import html
 import os
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -179,6 +179,16 @@ class Audit:
             for finding in self.findings
         )
         return f"<table>{rows}</table>"
+
+
+def drop_cure(
+    names: Sequence[str], columns: Sequence[str], effect: str | None = None
+) -> tuple[Cure, ...]:
+    """Leaving columns out, where two others are left."""
+    if len(names) - len(columns) < 2:
+        return ()
+    plain = f"leaves {'it' if len(columns) == 1 else 'them'} out"
+    return (Cure("drop", list(columns), effect or plain),)
 
 
 def _callers_level() -> int:

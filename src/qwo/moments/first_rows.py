@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qwo.errors import Cure, list_names
-from qwo.moments.findings import Finding
+from qwo.moments.findings import Finding, drop_cure
 from qwo.moments.kinds import Kind
 from qwo.types import FloatArray, Indices, Mask
 
@@ -120,13 +120,6 @@ def _different(column: FloatArray) -> FloatArray:
     return np.unique(column[np.isfinite(column)])
 
 
-def _drop(names: Sequence[str], columns: Sequence[str], effect: str) -> tuple[Cure, ...]:
-    """Leaving columns out, where two are left."""
-    if len(names) - len(columns) < 2:
-        return ()
-    return (Cure("drop", list(columns), effect),)
-
-
 def _codes(names: Sequence[str], rows: FloatArray, kinds: Mapping[str, Kind]) -> Iterator[Finding]:
     """Whole numbers with few different values, as categories are coded."""
     # No code is below 0: rounded measurements are.
@@ -197,7 +190,7 @@ def _identifiers(names: Sequence[str], rows: FloatArray) -> Iterator[Finding]:
         f"{'seems' if one else 'seem'} to number or identify the rows: whole numbers, all "
         "different, in order or named like it. An edge to or from it would mean nothing, unless it "
         "stands for time",
-        _drop(names, columns, "leaves it out" if one else "leaves them out"),
+        drop_cure(names, columns),
     )
 
 
@@ -269,7 +262,7 @@ def _near_copies(
         tuple(dict.fromkeys(names[k] for pair in pairs for k in pair)),
         f"columns are copies of others but for rounding: {shown}. Next to its copy, no other "
         "variable shows an effect on either",
-        _drop(names, copies, "keeps one of each"),
+        drop_cure(names, copies, "keeps one of each"),
     )
 
 

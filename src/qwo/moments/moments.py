@@ -3,68 +3,47 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any, Self, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from qwo.archives import DAMAGES
 from qwo.blas import one_blas_thread
 from qwo.errors import (
     ArgumentError,
-    CovarianceError,
     Cure,
     EngineError,
-    FileFormatError,
     InputError,
     MergeError,
     ShapeError,
     list_names,
 )
-from qwo.files import whole_file
 from qwo.moments.arrays import is_frame
-from qwo.moments.audit import inspect_coded, inspect_correlation, survey
+from qwo.moments.audit import Estimate, survey
 from qwo.moments.columns import Columns, column_names, select_columns
 from qwo.moments.covariance import (
     Sample,
-    check_bounds,
-    check_matrix,
     estimator_name,
-    mirror_lower,
     pooled,
     sample_from_covariance,
     sample_from_precision,
-    sample_size,
     split_covariance,
 )
 from qwo.moments.distributed import is_dask
+from qwo.moments.estimation import estimate, estimate_matrix, new_rows
 from qwo.moments.findings import Audit
 from qwo.moments.kinds import Coding, Variable, change_of_levels, whitened
-from qwo.moments.partial import PartialSums, Watch
-from qwo.moments.source import (
-    Estimate,
-    ReadArguments,
-    ReadOptions,
-    RowPolicy,
-    estimate,
-    estimate_matrix,
-    is_matrix,
-    new_rows,
-)
+from qwo.moments.matrix_audit import inspect_coded, inspect_correlation
+from qwo.moments.partial import PartialSums
+from qwo.moments.source import ReadArguments, ReadOptions, RowPolicy, is_matrix
+from qwo.moments.storage import is_archive, stored_moments, write_moments
+from qwo.moments.summation import Watch
 from qwo.moments.text_files import existing_file
 from qwo.types import FloatArray, Indices
-
-SUFFIX = ".npz"
-VERSION, CODED = 1, 2
-"""The format of saved moments, without and with types of columns."""
-
-FIELDS = ("n_samples", "means", "scales", "correlation", "names", "estimator", "version")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -316,7 +295,7 @@ class Moments:
         n_jobs : int
             Threads; -1 for one per processor. Their number does not change the result.
         progress : callable, optional
-            Gets a `qwo.moments.partial.StreamProgress` after each batch of rows.
+            Gets a `qwo.moments.summation.StreamProgress` after each batch of rows.
         weights : name, position or array, optional
             The column, or one number per row, that says how many rows each row counts for: N is
             their sum. (To weigh rows by importance, scale the weights w so that they add up to
@@ -507,21 +486,7 @@ class Moments:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the moments to a file, to be read by `load`; its name should end in .npz."""
-        coded: dict[str, Any] = {}
-        if self.coding is not None:
-            coded["coding"] = np.array(json.dumps(self.coding.to_plain()))
-        with whole_file(path) as made, made.open("wb") as stream:
-            np.savez(
-                stream,
-                version=np.array(CODED if coded else VERSION),
-                names=np.array(self.names, dtype=np.str_),
-                estimator=np.array(self.estimator),
-                n_samples=np.array(self.n_samples),
-                means=self.means,
-                scales=self.scales,
-                correlation=self.correlation,
-                **coded,
-            )
+        write_moments(path, self.names, self._sample(), self.estimator, self.coding)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
@@ -541,56 +506,7 @@ class Moments:
     @classmethod
     def _read(cls, path: str | PathLike[str]) -> Self:
         """The moments in a file, whose matrix is a correlation matrix by its looks."""
-        file = existing_file(path)
-        try:
-            # Fields are asked for by name: nothing in the file can be executed.
-            with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-                content = {field: archive[field] for field in FIELDS}
-                coded = str(archive["coding"]) if "coding" in archive else None
-            coding = None if coded is None else Coding.from_plain(json.loads(coded))
-            version, n_samples = int(content["version"]), float(content["n_samples"])
-            names, estimator = content["names"].tolist(), str(content["estimator"])
-            means, scales, correlation = (
-                np.array(content[field], dtype=np.float64) for field in FIELDS[1:4]
-            )
-        except DAMAGES as error:
-            raise FileFormatError(
-                f"{file} does not hold saved moments ({error}); wanted a file that Moments.save "
-                "wrote"
-            ) from error
-        if version != (VERSION if coding is None else CODED):
-            raise FileFormatError(
-                f"{file} holds moments of format {version}; this version of qwo reads format "
-                f"{VERSION}"
-            )
-        labels = column_names(names if isinstance(names, list) else [names])
-        if coding is not None and len(coding.variables) != len(labels):
-            raise FileFormatError(
-                f"{file} gives {len(labels)} variables other types than they have"
-            )
-        size = sample_size(n_samples)
-        moments = cls(labels, size, means, scales, correlation, estimator, coding=coding)
-        moments._check(file)
-        # Other programs may round the halves of a matrix differently.
-        return dataclasses.replace(moments, correlation=mirror_lower(correlation))
-
-    def _check(self, file: Path) -> None:
-        """See that a file holds scales and a correlation matrix."""
-        wrong = ~(np.isfinite(self.scales) & (self.scales > 0)) | np.isinf(self.means)
-        names = self.column_names
-        if wrong.any():
-            columns = [names[k] for k in np.flatnonzero(wrong)]
-            raise CovarianceError(
-                f"{file} gives {list_names(columns)} a mean or standard deviation that no data "
-                "have; wanted numbers, and standard deviations above 0",
-                columns,
-            )
-        if self.n_variables < 2:
-            raise ShapeError(f"{file} holds moments of {self.n_variables} variables; wanted 2")
-        check_matrix(names, self.correlation, "correlation")
-        if (np.diagonal(self.correlation) != 1).any():
-            raise CovarianceError(f"{file} holds a correlation matrix whose diagonal is not 1")
-        check_bounds(names, self.correlation)
+        return cls.of_sample(*stored_moments(path))
 
     def audit(self) -> Audit:
         """What is wrong or doubtful about these moments, without raising or warning.
@@ -630,11 +546,6 @@ class Moments:
         else:
             return
         raise MergeError(f"cannot merge: the {side} side {reason}")
-
-
-def is_archive(path: Any) -> bool:
-    """Whether a path has the suffix of saved moments."""
-    return isinstance(path, str | PathLike) and Path(path).suffix.lower() == SUFFIX
 
 
 def as_moments(data: Any, **reading: Unpack[ReadArguments]) -> Moments:

@@ -11,8 +11,8 @@ import numpy as np
 from qwo.graph.causal_graph import EDGE_HEADER
 from qwo.graph.display import as_html
 from qwo.moments import Moments
+from qwo.moments.estimation import new_rows
 from qwo.moments.kinds import Coding
-from qwo.moments.source import new_rows
 from qwo.sem.contrasts import EdgeTest, edge_tests
 from qwo.sem.fit_indices import ModelFit, model_fit, row_log_likelihood, rows_in_order
 from qwo.sem.regression import Regression, regress, t_test
