@@ -66,9 +66,26 @@ def shown(name: str) -> str:
 
 def listed(names: Iterable[str], limit: int = 5) -> str:
     """Names in quotes and in order: the first few, and how many more there are."""
-    quoted = [shown(name) for name in sorted(names)]
-    hidden = len(quoted) - limit
-    text = ", ".join(quoted[:limit]) or "none"
+    return first_few([shown(name) for name in sorted(names)], limit) or "none"
+
+
+def aligned(rows: Iterable[Sequence[str]], left: int | None = 1) -> list[str]:
+    """The lines of a table, two blanks between columns; the first ones, or all, to the left."""
+    kept = list(rows)
+    widths = [max(map(len, column)) for column in zip(*kept, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if left is None or place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in kept
+    ]
+
+
+def first_few(items: Sequence[str], limit: int = 12) -> str:
+    """The first items of a list as they are, and how many more there are."""
+    hidden = len(items) - limit
+    text = ", ".join(items[:limit])
     return f"{text} and {hidden} more" if hidden > 0 else text
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import qwo
-from qwo.cli.wording import OPTION_FLAGS, as_flag, table, worded, wrapped_list
+from qwo.cli.console import OPTION_FLAGS, as_flag, worded
 from qwo.errors import ArgumentError, Cure, DataWarning, InputError
-from qwo.text import count
+from qwo.text import aligned, count, first_few
 
 OWN_WORDS = ("estimator/", "order/edge_test.py")
 """What the command line does not reach: methods of results, tests that are given as objects."""
@@ -67,12 +67,13 @@ def test_messages_carry_options_as_data() -> None:
 def test_counts_and_lists() -> None:
     assert count(1, "edge") == "1 edge"
     assert count(0, "edge") == "0 edges"
-    assert wrapped_list(["a", "b", "c"], 2) == "a, b and 1 more"
+    assert first_few(["a", "b", "c"], 2) == "a, b and 1 more"
 
 
 def test_tables_are_aligned() -> None:
-    assert table([["a", "10"], ["long", "9"]], right=1) == "a     10\nlong   9"
-    assert table([]) == ""
+    assert aligned([["a", "10"], ["long", "9"]]) == ["a     10", "long   9"]
+    assert aligned([["a", "10"], ["long", "9"]], left=None) == ["a     10", "long  9"]
+    assert aligned([]) == []
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from qwo.cli.audit import audit
 from qwo.cli.bench import bench, info, reproduce
 from qwo.cli.bootstrap import bootstrap, merge
 from qwo.cli.check import check
@@ -18,6 +17,7 @@ from qwo.cli.graphs import compare, convert, fit
 from qwo.cli.learn import learn
 from qwo.cli.options import with_option_groups
 from qwo.cli.posterior import posterior
+from qwo.cli.reading import audit
 from qwo.cli.simulate import simulate
 
 HELP = """

@@ -17,10 +17,9 @@ import typer
 from qwo.cli.console import Console, warn
 from qwo.cli.failures import ExitCode
 from qwo.cli.folder import write_csv
-from qwo.cli.wording import table
 from qwo.errors import ArgumentError
 from qwo.files import write_whole
-from qwo.text import count
+from qwo.text import aligned, count
 
 if TYPE_CHECKING:
     from qwo._experiments import Reproduction, Tally
@@ -77,7 +76,7 @@ def info(console: Console) -> None:
         ),
     ]
     console.result(
-        table(rows),
+        "\n".join(aligned(rows, left=None)),
         {**found, "core": core, "processors": processors, "optional": optional},
     )
 
@@ -171,7 +170,7 @@ def bench(
     )
     outcomes = [_measure(problem, jobs, console) for problem in problems]
     console.result(
-        table([HEADER, *(outcome.row() for outcome in outcomes)], right=len(HEADER)),
+        "\n".join(aligned([HEADER, *(outcome.row() for outcome in outcomes)], left=0)),
         {"versions": build, "outcomes": [asdict(outcome) for outcome in outcomes]},
     )
 

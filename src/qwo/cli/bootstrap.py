@@ -24,8 +24,15 @@ from qwo.cli.folder import (
     written_files,
 )
 from qwo.cli.graphs import write_graphs
-from qwo.cli.options import KnowledgeOptions, ResamplingOptions, SearchFlags, format_names
-from qwo.cli.reading import DataFile, DataRead, Reading, read_data
+from qwo.cli.options import (
+    DataFile,
+    KnowledgeOptions,
+    Reading,
+    ResamplingOptions,
+    SearchFlags,
+    format_names,
+)
+from qwo.cli.reading import DataRead, read_data
 from qwo.errors import ArgumentError, DataWarning
 from qwo.files import write_whole
 

@@ -10,8 +10,8 @@ import typer
 from qwo.cli.console import Console
 from qwo.cli.failures import ExitCode
 from qwo.cli.graphs import graph_from
-from qwo.cli.options import GraphFile, GraphFormat, as_option
-from qwo.cli.reading import DataFile, Reading, read_data
+from qwo.cli.options import DataFile, GraphFile, GraphFormat, Reading, as_option
+from qwo.cli.reading import read_data
 
 if TYPE_CHECKING:
     from qwo.agreement import Check

@@ -9,11 +9,10 @@ import typer
 
 from qwo.cli.console import Console
 from qwo.cli.graphs import graph_from
-from qwo.cli.options import GraphFile, GraphFormat, as_option
-from qwo.cli.reading import DataFile, Reading, read_data
-from qwo.cli.wording import table
+from qwo.cli.options import DataFile, GraphFile, GraphFormat, Reading, as_option
+from qwo.cli.reading import read_data
 from qwo.errors import ArgumentError
-from qwo.text import count
+from qwo.text import aligned, count
 
 if TYPE_CHECKING:
     from qwo.sem import Effect
@@ -81,7 +80,7 @@ def _text(cause: str, outcome: str, found: list[Choice], level: float) -> str:
         f"{cause}, {outcome} changes by one of {count(len(found), 'amount')}, all between "
         f"{low:.4g} and {high:.4g} ({percent} intervals)."
     )
-    return "\n\n".join([headline, table(rows, right=3), _caution(found)])
+    return "\n\n".join([headline, "\n".join(aligned(rows)), _caution(found)])
 
 
 def _sentence(cause: str, outcome: str, choice: Choice, level: float) -> str:

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from qwo.cli.console import Console, fail, logger, shown_warnings, system_message
-from qwo.cli.wording import worded
+from qwo.cli.console import Console, fail, logger, shown_warnings, system_message, worded
 from qwo.errors import InputError
 
 if TYPE_CHECKING:

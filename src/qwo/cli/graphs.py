@@ -11,11 +11,10 @@ import typer
 
 from qwo.cli.console import Console, logger, warn
 from qwo.cli.folder import write_csv
-from qwo.cli.options import GraphFile, GraphFormat, as_option, format_names
-from qwo.cli.reading import DataFile, Reading, read_data
-from qwo.cli.wording import table
+from qwo.cli.options import DataFile, GraphFile, GraphFormat, Reading, as_option, format_names
+from qwo.cli.reading import read_data
 from qwo.errors import ArgumentError, FileFormatError
-from qwo.text import count
+from qwo.text import aligned, count
 
 if TYPE_CHECKING:
     from qwo.graph import CausalGraph
@@ -157,7 +156,7 @@ def _verdict(estimated: float, true: float) -> str:
         verdict = "the true graph scores higher: a longer search (--restarts) may find it"
     else:
         verdict = "the estimate scores higher than the truth: more data would help, not more search"
-    return f"{table(rows, right=3)}\n{verdict}"
+    return "\n".join([*aligned(rows), verdict])
 
 
 def convert(

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 import typer
 
 from qwo.cli.bench import check_outputs, write_outputs
-from qwo.cli.console import Console, is_terminal, logger, shown_warnings, warn
+from qwo.cli.console import Console, is_terminal, logger, shown_warnings, warn, worded
 from qwo.cli.failures import ExitCode
 from qwo.cli.folder import check_folder, only_writer, open_checkpoint
-from qwo.cli.options import REPORT, KnowledgeOptions, OutputOptions, SearchFlags
-from qwo.cli.reading import DataFile, DataRead, Reading, read_data
-from qwo.cli.wording import worded
+from qwo.cli.options import REPORT, DataFile, KnowledgeOptions, OutputOptions, Reading, SearchFlags
+from qwo.cli.reading import DataRead, read_data
 from qwo.errors import ArgumentError, InputError
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import typer
 from qwo.cli.console import Console, shown_warnings, to_json
 from qwo.cli.failures import ExitCode, command_line
 from qwo.cli.folder import RECORD, check_folder, whole_folder, write_csv, written_files
-from qwo.cli.options import KnowledgeOptions, names_in
-from qwo.cli.reading import DataFile, Reading, read_data
+from qwo.cli.options import DataFile, KnowledgeOptions, Reading, names_in
+from qwo.cli.reading import read_data
 from qwo.errors import ArgumentError
 from qwo.files import write_whole
 

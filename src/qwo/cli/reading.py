@@ -1,29 +1,32 @@
-"""Data that are given on the command line, read as the options say."""
+"""Data that are given on the command line, read as the options say; and ``qwo audit``."""
 
 from __future__ import annotations
 
 import hashlib
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
-from qwo.cli.console import Console, warn
+import typer
+
+from qwo.cli.console import Console, as_flag, flowed, warn, worded
+from qwo.cli.failures import ExitCode
 from qwo.cli.options import DataFile, Reading, names_in
-from qwo.cli.wording import as_flag, worded
 from qwo.errors import InputError
-from qwo.text import count
+from qwo.text import count, first_few
 
 if TYPE_CHECKING:
     from qwo.moments import Audit, Moments
     from qwo.resample.options import Rows
 
-__all__ = ["DataFile", "DataRead", "Reading", "cure", "data_file", "read_data", "source_name"]
-
 STDIN = Path("-")
+
+MOST_NAMED = 6
+"""Columns of a type that the audit names."""
 
 OTHERWISE = {"covariance_estimator": ("drop",), "types": ("drop", "null_values")}
 """Cures that are not needed besides others."""
@@ -187,3 +190,57 @@ def cure(audit: Audit) -> str | None:
         if set(instead) & set(chosen):
             chosen.pop(option, None)
     return " ".join(map(as_flag, chosen.values())) or None
+
+
+def audit(file: DataFile, reading: Reading, console: Console) -> None:
+    """Look for what is wrong or doubtful about the data.
+
+    [b]qwo audit cells.csv[/b]
+    [b]qwo audit cells.csv --drop batch --missing em[/b]     would this cure it?
+
+    Exit code 0: nothing to report but notes; 3: warnings; 1: the data cannot be used as they are.
+    """
+    from qwo.moments import audit_file
+
+    with data_file(file) as path:
+        found = audit_file(path, **reading.arguments())
+    errors, warnings = len(found.errors), len(found.warnings)
+    verdict = "cannot be used as they are" if errors else "can be used"
+    lines = [
+        flowed(f"{item.severity + ':':<9}", worded(item), sys.stdout) for item in found.findings
+    ]
+    bad = {name for item in found.errors if item.code == "non-numeric" for name in item.columns}
+    types = {name: kind for name, kind in found.types.items() if name not in bad}
+    if set(types.values()) - {"continuous"}:
+        lines.append(flowed(f"{'types:':<9}", _types(types), sys.stdout))
+    lines.append(
+        f"{source_name(file)}: {count(errors, 'error')}, {count(warnings, 'warning')}; "
+        f"the data {verdict}"
+    )
+    options = cure(found)
+    if options:
+        lines.append(f"{'try:':<9}{options}")
+    document = {
+        "file": source_name(file),
+        "usable": not errors,
+        "types": dict(found.types),
+        "findings": [asdict(item) for item in found.findings],
+        "cure": options,
+    }
+    console.result("\n".join(lines), document)
+    if errors:
+        raise typer.Exit(ExitCode.INPUT)
+    if warnings:
+        raise typer.Exit(ExitCode.ATTENTION)
+
+
+def _types(types: Mapping[str, str]) -> str:
+    """How many columns are of each type, and which."""
+    from qwo.moments.kinds import Kind
+
+    parts = []
+    for kind in get_args(Kind):
+        names = [name for name, own in types.items() if own == kind]
+        if names:
+            parts.append(f"{len(names)} {kind} ({first_few(names, MOST_NAMED)})")
+    return ", ".join(parts)

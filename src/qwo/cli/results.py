@@ -9,17 +9,16 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from qwo.cli.console import Console, logger, system_message, to_json, warn
+from qwo.cli.console import Console, logger, system_message, to_json, warn, worded
 from qwo.cli.failures import ExitCode, command_line, held_interrupts
 from qwo.cli.folder import COUNTS, RECORD, more_files, whole_folder, write_csv, written_files
 from qwo.cli.graphs import write_graphs
 from qwo.cli.options import REPORT, OutputOptions, SearchFlags
 from qwo.cli.posterior import write_probabilities
 from qwo.cli.reading import DataRead
-from qwo.cli.wording import table, worded, wrapped_list
 from qwo.errors import InputError
 from qwo.files import whole_file, write_whole
-from qwo.text import about, count
+from qwo.text import about, aligned, count, first_few
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -112,7 +111,7 @@ class Learnt:
         ]
         rows = [[*edge, *(texts[k] for texts in beside)] for k, edge in enumerate(edges)]
         hidden = len(self.found.edges) - len(rows)
-        shown = table(rows)
+        shown = "\n".join(aligned(rows, left=None))
         return f"{shown}\n… {count(hidden, 'more edge')}" if hidden else shown
 
     def headline(self) -> str:
@@ -232,12 +231,12 @@ class Learnt:
                 f"{100 * pair.reverse:.0f} %)"
                 for pair in tosses
             ]
-            yield f"arrows little surer than a coin toss (?): {wrapped_list(arrows, 6)}"
+            yield f"arrows little surer than a coin toss (?): {first_few(arrows, 6)}"
 
 
 def _weak_links(pairs: list[PairSupport]) -> str:
     weak = sorted((pair.link, pair.edge) for pair in pairs if pair.link < WEAK_SUPPORT)
-    return wrapped_list([f"{edge} ({100 * link:.0f} %)" for link, edge in weak], 6) if weak else ""
+    return first_few([f"{edge} ({100 * link:.0f} %)" for link, edge in weak], 6) if weak else ""
 
 
 def _support_text(pair: PairSupport, form: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from itertools import compress
 from typing import Any
@@ -20,6 +19,7 @@ from qwo.graph.distances import (
     matrix_pair,
     shd,
 )
+from qwo.text import aligned
 
 
 @dataclass(frozen=True)
@@ -91,9 +91,9 @@ class Comparison:
             [
                 f"{self.n_variables} variables; edges: {edges}",
                 "",
-                *_aligned(self._values()),
+                *aligned(self._values()),
                 "",
-                *_aligned(self._agreements()),
+                *aligned(self._agreements()),
                 "",
                 *self._edge_lines(),
             ]
@@ -203,16 +203,3 @@ def _differing_edges(claimed: CausalGraph, true: CausalGraph) -> tuple[tuple[Edg
         tuple(compress(claimed.edges, turned)),
         tuple(compress(claimed.edges, retyped)),
     )
-
-
-def _aligned(rows: Iterable[tuple[str, ...]]) -> list[str]:
-    """A table: the first column to the left, the others to the right."""
-    listed = list(rows)
-    widths = [max(map(len, column)) for column in zip(*listed, strict=True)]
-    return [
-        "  ".join(
-            [row[0].ljust(widths[0])]
-            + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        ).rstrip()
-        for row in listed
-    ]

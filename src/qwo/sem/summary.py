@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from qwo.text import fixed, number, p_value, short
+from qwo.text import aligned, fixed, number, p_value, short
 
 if TYPE_CHECKING:
     from qwo.sem.linear_sem import LinearSem
@@ -85,11 +85,7 @@ def _nodes(sem: LinearSem) -> str:
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns with two blanks between them: the first to the left, numbers to the right."""
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    lines = [
-        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
-        for row in (header, *rows)
-    ]
+    lines = aligned([header, *rows])
     return "\n".join([lines[0], "─" * len(lines[0]), *lines[1:]])
 
 
