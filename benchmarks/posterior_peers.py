@@ -1,21 +1,24 @@
 """The posterior beside Gadget (`sumu` 0.1.2) and DiBS (`dibs-lib` 1.3.3): the same data and target.
 
     python -m benchmarks.posterior_peers ours          # data, reference, our runs
-    PEER/bin/python benchmarks/posterior_peers.py gadget
-    PEER/bin/python benchmarks/posterior_peers.py dibs
+    PEER/bin/python benchmarks/posterior_peers.py gadget [--cap 240]
+    PEER/bin/python benchmarks/posterior_peers.py dibs [--cap 240]
     python -m benchmarks.posterior_peers table
 
 Random graphs of degree 4, standardised; BGe with T = I/2 and prior odds κ = 1/(2(n - 1)) of an edge
 for all three: the peers' t, our prior. The peers live in environments of their own and find the
 data in .cache/posterior-peers, where every run leaves its probabilities of edges. The reference is
 a run of ours with 40,000 draws; a second one with another seed tells how far it can be trusted.
-Processor seconds; deviations are those of P(i → j) from the reference over all ordered pairs.
+Processor seconds; deviations are those of P(i → j) from the reference over all ordered pairs. A run
+that has no answer after its cap, in seconds of the clock, is ended, and the longer ones of its cell
+are left out.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import multiprocessing
 import sys
 import time
 from collections.abc import Callable
@@ -26,18 +29,38 @@ import numpy as np
 
 STORE = Path(__file__).parent.parent / ".cache" / "posterior-peers"
 RESULT = Path(__file__).parent / "results" / "posterior-peers.csv"
-CELLS = ((20, 200), (50, 200), (20, 1000), (50, 1000))
+CELLS = ((20, 200), (20, 1000), (50, 200), (50, 1000), (100, 200), (100, 1000))
 
 
 def odds(n: int) -> float:
     return 1 / (2 * (n - 1))
 
 
-def keep(cell: tuple[int, int], name: str, work: Callable[[], tuple[Any, float]]) -> None:
-    """Run once, and keep probabilities, mean log score and processor seconds."""
+def keep(
+    cell: tuple[int, int],
+    name: str,
+    work: Callable[[], tuple[Any, float]],
+    cap: float | None = None,
+) -> bool:
+    """Run once, keep probabilities, mean log score and processor seconds; whether in time."""
     file = STORE / f"{cell[0]}-{cell[1]}-{name}.npz"
-    if file.exists():
-        return
+    if not file.exists():
+        # Much of the peers' work is compiled, and hears no signal: only another process can end it.
+        child = multiprocessing.get_context("fork").Process(target=_keep, args=(file, work))
+        child.start()
+        child.join(cap)
+        if child.is_alive():
+            child.kill()
+            child.join()
+            np.savez(file, edges=np.nan, score=np.nan, seconds=cap)
+            print(file.stem, f"no answer in {cap:g} s", flush=True)
+        elif child.exitcode:
+            raise SystemExit(f"{file.stem}: exit code {child.exitcode}")
+    with np.load(file) as archive:
+        return bool(np.isfinite(archive["edges"]).all())
+
+
+def _keep(file: Path, work: Callable[[], tuple[Any, float]]) -> None:
     started = time.process_time()
     edges, score = work()
     seconds = time.process_time() - started
@@ -50,7 +73,7 @@ def data_of(cell: tuple[int, int]) -> Any:
         return archive["data"]
 
 
-def ours(cell: tuple[int, int]) -> None:
+def ours(cell: tuple[int, int], _: float) -> None:
     import qwo
 
     n, n_samples = cell
@@ -70,7 +93,7 @@ def ours(cell: tuple[int, int]) -> None:
         keep(cell, f"qwo {n_draws} draws", lambda n_draws=n_draws: run(n_draws, 3))
 
 
-def gadget(cell: tuple[int, int]) -> None:
+def gadget(cell: tuple[int, int], cap: float) -> None:
     from sumu import gadget as sumu
 
     n = cell[0]
@@ -104,11 +127,12 @@ def gadget(cell: tuple[int, int]) -> None:
                     edges[u, v] += 1
         return edges / len(dags), float(np.mean(scores))
 
-    for iterations in (1000, 10_000):
-        keep(cell, f"gadget {iterations} iterations", lambda k=iterations: run(k))
+    for iterations in (1000, 10_000, 100_000):
+        if not keep(cell, f"gadget {iterations} iterations", lambda k=iterations: run(k), cap):
+            return
 
 
-def dibs(cell: tuple[int, int]) -> None:
+def dibs(cell: tuple[int, int], cap: float) -> None:
     import jax
     from dibs.inference import MarginalDiBS
     from dibs.models import BGe, ErdosReniDAGDistribution
@@ -126,12 +150,21 @@ def dibs(cell: tuple[int, int]) -> None:
         weights = np.exp(np.asarray(found.logp))
         return np.tensordot(weights, np.asarray(found.g), 1), float("nan")
 
-    keep(cell, "dibs 10 × 200", lambda: run(10, 200))
+    for particles, steps in ((10, 200), (20, 1000)):
+        name = f"dibs {particles} × {steps}"
+        if not keep(cell, name, lambda p=particles, k=steps: run(p, k), cap):
+            return
 
 
 def average_precision(p: Any, truth: Any) -> float:
     ranked = truth[np.argsort(-p, kind="stable")]
     return float((np.cumsum(ranked) / np.arange(1, len(ranked) + 1))[ranked > 0].mean())
+
+
+def area(p: Any, truth: Any) -> float:
+    """How often a true edge is ranked above a pair without; half of a tie counts."""
+    gaps = np.subtract.outer(p[truth > 0], p[truth == 0])
+    return float((gaps > 0).mean() + (gaps == 0).mean() / 2)
 
 
 def table() -> None:
@@ -149,24 +182,28 @@ def table() -> None:
             if name in ("data", "reference"):
                 continue
             with np.load(file) as archive:
-                edges, score = archive["edges"][off], float(archive["score"])
+                found, score = archive["edges"], float(archive["score"])
                 seconds = float(archive["seconds"])
+            head = {"n": n, "samples": n_samples, "run": name, "seconds": f"{seconds:.2f}"}
+            if not np.isfinite(found).all():
+                rows.append(head)
+                continue
+            edges = found[off]
             gap = edges - reference
             rows.append(
-                {
-                    "n": n,
-                    "samples": n_samples,
-                    "run": name,
-                    "seconds": f"{seconds:.2f}",
+                head
+                | {
                     "score_below": f"{best - score:.1f}",
                     "max_deviation": f"{np.abs(gap).max():.3f}",
                     "rms_deviation": f"{np.sqrt((gap**2).mean()):.4f}",
                     "average_precision": f"{average_precision(edges, dag[off]):.3f}",
+                    "auroc": f"{area(edges, dag[off]):.4f}",
                 }
             )
             print(*rows[-1].values())
     with RESULT.open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
+        columns = list(max(rows, key=len))
+        writer = csv.DictWriter(file, fieldnames=columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
 
@@ -174,6 +211,7 @@ def table() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=("ours", "gadget", "dibs", "table"))
+    parser.add_argument("--cap", type=float, default=240.0)
     parser.add_argument("--cells", type=int, nargs="+", default=range(len(CELLS)))
     arguments = parser.parse_args()
     if arguments.what == "table":
@@ -181,7 +219,7 @@ def main() -> None:
         return
     work = {"ours": ours, "gadget": gadget, "dibs": dibs}[arguments.what]
     for place in arguments.cells:
-        work(CELLS[place])
+        work(CELLS[place], arguments.cap)
 
 
 if __name__ == "__main__":

@@ -282,7 +282,8 @@ void bind_tables(nb::module_& m) {
                 std::vector<ParentMask> found(static_cast<std::size_t>(count));
                 for (ParentMask& drawn : found)
                     drawn = place < 0 ? self.draw(v, allowed, random)
-                                      : self.draw_with(v, allowed, place, random);
+                                      : self.draw_with(v, allowed, place,
+                                                       self.sum_with(v, allowed, place), random);
                 return to_numpy<std::uint32_t>(found);
             },
             nb::arg("variable"), nb::arg("allowed"), nb::arg("count"), nb::arg("seed"),
@@ -313,8 +314,8 @@ void bind_posterior(nb::module_& m) {
             },
             nb::arg("sweeps"), nb::arg("annealed") = 0,
             "Sweeps of order MCMC, after some at falling temperatures, then a DAG given the order.")
-        .def("run", &run_chain, nb::arg("draws"), nb::arg("thin") = 1, nb::arg("joint") = 0.5,
-             nb::arg("reversals") = 3.0, nb::arg("paths") = 2.0, nb::arg("parents") = 1.0,
+        .def("run", &run_chain, nb::arg("draws"), nb::arg("thin") = 1, nb::arg("joint") = 0.1,
+             nb::arg("reversals") = 3.0, nb::arg("paths") = 1.0, nb::arg("parents") = 1.0,
              "Parent masks, a row for each draw, and log scores.")
         .def("edge_means", &edge_means,
              "Means of the conditional probabilities of the edges since they were forgotten.")

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace qwo {
 
@@ -85,10 +86,11 @@ class RatioSums {
     explicit RatioSums(const ScoreTables& tables)
         : tables_(tables), score_(tables.family()), factor_(score_), n_(tables.n()) {}
 
-    // Adds log p(G with w -> v) / p(G) for all w outside v's list to what `visit` collects.
+    // Calls visit(w, log p(G with w -> v) / p(G)) for all w outside v's list: whether that makes a
+    // cycle is not asked, so that it holds for all graphs in which v has these parents.
     template <class Visit>
-    void additions(const DrawnGraph& graph, int v, const std::uint8_t* possible, Visit visit) {
-        const std::vector<int>& parents = graph.parents(v);
+    void additions(const std::vector<int>& parents, int v, const std::uint8_t* possible,
+                   Visit visit) {
         const int p = static_cast<int>(parents.size());
         if (p >= score_.most_parents())
             return;
@@ -100,7 +102,6 @@ class RatioSums {
         const double before = score_.value(p, log_of(variance), 0.0);
         for (int w = 0; w < n_; ++w) {
             if (w == v || !possible[index(w, v)] || tables_.lists().places(v)[w] >= 0 ||
-                graph.is_ancestor(v, w) ||
                 std::find(parents.begin(), parents.end(), w) != parents.end())
                 continue;
             factor_.project(w, other_);
@@ -110,9 +111,8 @@ class RatioSums {
                 cross -= other_[k] * own_[k];
             }
             rest = std::max(rest, kLeastVariance);
-            visit(index(w, v),
-                  score_.value(p + 1, log_of(variance - cross * cross / rest), std::log(rest)) -
-                      before);
+            visit(w, score_.value(p + 1, log_of(variance - cross * cross / rest), std::log(rest)) -
+                         before);
         }
     }
 
@@ -156,15 +156,32 @@ void ratios_outside(const ScoreTables& tables, const ParentMask* masks, std::siz
     const double weight = 1.0 / static_cast<double>(draws);
     ratios.assign(n * n, 0.0);
     near.assign(n * n, 0.0);
-    DrawnGraph graph(lists);
+    std::vector<DrawnGraph> graphs(draws, DrawnGraph(lists));
+    std::vector<std::size_t> by_mask(draws);
+    for (std::size_t d = 0; d < draws; ++d) {
+        graphs[d].load(masks + d * n, false);
+        by_mask[d] = d;
+    }
     RatioSums sums(tables);
-    for (std::size_t d = 0; d < draws; ++d, masks += n) {
-        graph.load(masks, false);
-        for (int v = 0; v < tables.n(); ++v) {
-            sums.additions(graph, v, possible, [&](std::size_t pair, double log_ratio) {
-                ratios[pair] += weight * std::exp(std::min(log_ratio, kLargest));
-                near[pair] += weight * share(log_ratio);
+    for (int v = 0; v < tables.n(); ++v) {
+        const auto mask = [&](std::size_t d) { return masks[d * n + static_cast<std::size_t>(v)]; };
+        std::sort(by_mask.begin(), by_mask.end(), [&](std::size_t a, std::size_t b) {
+            return std::pair(mask(a), a) < std::pair(mask(b), b);
+        });
+        // Graphs in which v has the same parents are looked at together.
+        for (auto first = by_mask.begin(), end = first; first != by_mask.end(); first = end) {
+            end = std::find_if(first, by_mask.end(),
+                               [&](std::size_t d) { return mask(d) != mask(*first); });
+            sums.additions(graphs[*first].parents(v), v, possible, [&](int w, double log_ratio) {
+                const auto acyclic = std::count_if(
+                    first, end, [&](std::size_t d) { return !graphs[d].is_ancestor(v, w); });
+                const double share_of_draws = weight * static_cast<double>(acyclic);
+                const std::size_t pair = sums.index(w, v);
+                ratios[pair] += share_of_draws * std::exp(std::min(log_ratio, kLargest));
+                near[pair] += share_of_draws * share(log_ratio);
             });
+        }
+        for (const DrawnGraph& graph : graphs) {
             for (const int u : graph.parents(v)) { // u -> v, which may be turned round to v -> u
                 const std::size_t turned = sums.index(v, u);
                 if (lists.places(u)[v] < 0 && possible[turned] && !lists.must_precede(u, v) &&

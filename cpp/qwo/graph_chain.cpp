@@ -6,6 +6,10 @@
 
 namespace qwo {
 
+namespace {
+constexpr int kFewestJoint = 5;
+}
+
 GraphChain::GraphChain(const ScoreTables& tables, const std::vector<int>& order, std::uint64_t seed)
     : tables_(tables), random_(seed), orders_(tables), graph_(tables),
       parents_(static_cast<std::size_t>(tables.n()), 0), logs_(parents_.size() + 2),
@@ -49,9 +53,9 @@ void GraphChain::forget_sums() {
 void GraphChain::sweep(const SweepPlan& plan) {
     const int n = tables_.n();
     const auto times = [&](double share) { return static_cast<int>(std::lround(share * n)); };
-    if (const int moves = times(plan.joint); moves > 0) {
+    if (plan.joint > 0.0) {
         redraw_order();
-        for (int i = 0; i < moves; ++i)
+        for (int i = std::max(times(plan.joint), kFewestJoint); i > 0; --i)
             joint_move(random_.below(n));
         graph_.load(parents_);
     }

@@ -18,9 +18,9 @@ namespace qwo {
 
 // How often each move is made in a sweep, per variable.
 struct SweepPlan {
-    double joint = 0.5;
+    double joint = 0.1; // if any, at least a few: without, some chains of few variables are trapped
     double reversals = 3.0;
-    double paths = 2.0; // of two to four edges
+    double paths = 1.0; // of two to four edges
     double parents = 1.0;
 };
 

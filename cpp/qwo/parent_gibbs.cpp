@@ -145,7 +145,7 @@ bool ParentGibbs::reverse(Random& random) {
     if (forward < 0.5 * kNever ||
         forward + tables_.sum(j, free_j & without_i) - backward - total_i + most_edges < wanted)
         return restore();
-    const ParentMask new_i = tables_.draw_with(i, free_i, j_in_i, random);
+    const ParentMask new_i = tables_.draw_with(i, free_i, j_in_i, forward, random);
     set_parents(i, new_i);
     const ParentMask free_j_after = allowed(j);
     set_parents(j, tables_.draw(j, free_j_after, random));
@@ -194,12 +194,13 @@ double ParentGibbs::lay_path(Random& random, const std::vector<ParentMask>* give
         const int place = k == 0 ? -1 : tables_.lists().places(v)[path_[k - 1]];
         if (k > 0 && (place < 0 || ((free >> place) & 1u) == 0))
             return kNever;
-        log_sum += k == 0 ? tables_.sum(v, free) : tables_.sum_with(v, free, place);
+        const double own = k == 0 ? tables_.sum(v, free) : tables_.sum_with(v, free, place);
+        log_sum += own;
         if (log_sum < 0.5 * kNever)
             return kNever;
         set_parents(v, given != nullptr ? (*given)[k]
                        : k == 0         ? tables_.draw(v, free, random)
-                                        : tables_.draw_with(v, free, place, random));
+                                        : tables_.draw_with(v, free, place, own, random));
     }
     return log_sum;
 }

@@ -238,14 +238,14 @@ double ScoreTables::sum_with(int v, ParentMask allowed, int place) const {
     return largest + std::log(sum);
 }
 
-ParentMask ScoreTables::draw_with(int v, ParentMask allowed, int place, Random& random) const {
+ParentMask ScoreTables::draw_with(int v, ParentMask allowed, int place, double log_sum,
+                                  Random& random) const {
     const ParentMask bit = ParentMask{1} << place, half = lower_half(v);
     const bool is_low = (bit & half) != 0;
     const double* table = (is_low ? high_ : low_).data() + start(v);
     const ParentMask same = allowed & (is_low ? half : ~half) & ~bit;
     const ParentMask other = allowed & (is_low ? ~half : half);
-    const ParentMask first =
-        bit | draw_subset(table, other | bit, same, sum_with(v, allowed, place), random);
+    const ParentMask first = bit | draw_subset(table, other | bit, same, log_sum, random);
     return first | draw_subset(raw_.data() + start(v), first, other, table[first | other], random);
 }
 

@@ -53,7 +53,9 @@ class ScoreTables {
     }
 
     ParentMask draw(int v, ParentMask allowed, Random& random) const;
-    ParentMask draw_with(int v, ParentMask allowed, int place, Random& random) const;
+    // One that contains the candidate at a place; `log_sum` is the `sum_with` of these.
+    ParentMask draw_with(int v, ParentMask allowed, int place, double log_sum,
+                         Random& random) const;
 
   private:
     std::size_t start(int v) const { return starts_[static_cast<std::size_t>(v)]; }

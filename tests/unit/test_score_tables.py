@@ -12,7 +12,7 @@ from scipy.stats import chi2
 import qwo
 from qwo import Moments, _core
 from qwo.bayes.candidates import Constraints, ParentLists
-from qwo.bayes.chains import convergence, edge_traces, shares
+from qwo.bayes.chains import ChainRecord, Chains, convergence, edge_traces, shares
 from qwo.bayes.scores import FamilyScore, bge_score, bic_score
 from tests.helpers.exact_posterior import edges_by_orders, family_scores
 
@@ -264,3 +264,19 @@ def test_calls_from_python_are_checked() -> None:
     ):
         with pytest.raises((ValueError, IndexError)):
             call()
+
+
+def test_chains_that_disagree_keep_their_draws() -> None:
+    """Draws that are twice as far apart are every other one of a chain that goes on."""
+    tables = tables_of(scores(0)[0], ALL)
+    orders = [np.random.default_rng(k).permutation(N) for k in range(2)]
+
+    def drawn(n_draws: int, verdicts: list[bool]) -> ChainRecord:
+        chains = Chains(tables, orders, [1, 2], 1)
+        return chains.run(n_draws, lambda: True, lambda _: None, lambda _: verdicts.pop(0))
+
+    long, short = drawn(32, [True]), drawn(8, [False, False, True])
+    assert (short.thin, short.masks.shape) == (4, (2, 8, N))
+    assert np.array_equal(short.masks, long.masks[:, 3::4])
+    assert np.array_equal(short.log_scores, long.log_scores[:, 3::4])
+    assert np.array_equal(short.edges, long.edges)

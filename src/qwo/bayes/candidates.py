@@ -30,7 +30,7 @@ WIDEST = 14
 FLOOR = 10
 """Candidates that each variable has at least, if there are as many."""
 
-FLOOR_OF_FEW, FEW = 12, 50
+FLOOR_OF_FEW, FEW = 12, 30
 """The same for few variables: it costs little, and chains move more easily in longer lists."""
 
 MOST_BEYOND = 4

@@ -18,6 +18,7 @@ from qwo.bayes.candidates import Masks
 from qwo.types import FloatArray, Mask
 
 Result = TypeVar("Result")
+Drawn = tuple[Masks, FloatArray]
 
 ANNEALING = 400
 """Sweeps of order MCMC at falling temperatures from a random order. Without, one chain in six was
@@ -46,7 +47,8 @@ AGREED = 1.05
 """R̂ up to which chains are taken to agree about an edge."""
 
 MOST_THIN = 16
-"""Sweeps per draw at most. They are doubled, and the draws made anew, until the chains agree."""
+"""Sweeps per draw at most. They are doubled until the chains agree: every other draw so far stays,
+and as many are added."""
 
 SURE = 0.005
 """Edges whose probability is that near to 0 or 1 are sure."""
@@ -118,14 +120,14 @@ class Chains:
         with ThreadPoolExecutor(self._threads) as pool:
             self._pool = pool
             self._settle(go_on)
-            thin = 1
-            while True:
-                self._each(lambda chain: chain.forget_sums())
-                masks, scores = self._draw(n_draws, thin, go_on, report)
-                complete = masks.shape[1] == n_draws
-                if not complete or thin >= MOST_THIN or agree(masks):
-                    break
+            self._each(lambda chain: chain.forget_sums())
+            thin, (masks, scores) = 1, self._draw([], n_draws, 1, go_on, report)
+            while masks.shape[1] == n_draws and thin < MOST_THIN and not agree(masks):
                 thin *= 2
+                # The last draw stays, and `thin` sweeps before it every one: nothing is wasted.
+                first = (n_draws + 1) % 2
+                rest = masks[:, first::2], scores[:, first::2]
+                masks, scores = self._draw([rest], n_draws, thin, go_on, report)
         edges = np.mean([chain.edge_means() for chain in self._chains], axis=0)
         counts = np.sum([chain.counts for chain in self._chains], axis=0)
         acceptance = {
@@ -133,6 +135,7 @@ class Chains:
             "reversal": float(counts[3] / max(counts[2], 1)),
             "path": float(counts[5] / max(counts[4], 1)),
         }
+        complete = masks.shape[1] == n_draws
         return ChainRecord(masks, scores, edges, acceptance, thin, complete)
 
     def _settle(self, go_on: Callable[[], bool]) -> None:
@@ -152,11 +155,18 @@ class Chains:
                 best[k] = score
 
     def _draw(
-        self, n_draws: int, thin: int, go_on: Callable[[], bool], report: Callable[[int], object]
-    ) -> tuple[Masks, FloatArray]:
-        """Slices that double until they are long enough; how they are cut changes nothing."""
-        parts: list[tuple[Masks, FloatArray]] = []
-        done, size = 0, 1
+        self,
+        parts: list[Drawn],
+        n_draws: int,
+        thin: int,
+        go_on: Callable[[], bool],
+        report: Callable[[int], object],
+    ) -> Drawn:
+        """Masks and scores, some of which are there: slices that double until they are long enough.
+
+        How they are cut changes nothing.
+        """
+        done, size = sum(masks.shape[1] for masks, _ in parts), 1
         while done < n_draws and (done < LEAST_DRAWS or go_on()):
             now = min(size, (LEAST_DRAWS if done < LEAST_DRAWS else n_draws) - done)
             started = time.perf_counter()
@@ -166,10 +176,8 @@ class Chains:
             parts.append((np.stack([run[0] for run in runs]), np.stack([run[1] for run in runs])))
             done += now
             report(done)
-        return (
-            np.concatenate([part[0] for part in parts], axis=1),
-            np.concatenate([part[1] for part in parts], axis=1),
-        )
+        masks, scores = zip(*parts, strict=True)
+        return np.concatenate(masks, axis=1), np.concatenate(scores, axis=1)
 
     def _each(
         self,
@@ -183,7 +191,7 @@ class Chains:
         return list(self._pool.map(task, chosen))
 
 
-def _run(chain: _core.GraphChain, draws: int, thin: int) -> tuple[Masks, FloatArray]:
+def _run(chain: _core.GraphChain, draws: int, thin: int) -> Drawn:
     return chain.run(draws, thin)
 
 

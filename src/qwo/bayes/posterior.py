@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -23,24 +24,26 @@ from qwo.bayes.candidates import (
 from qwo.bayes.chains import AGREED, Chains, disagreement, edge_convergence
 from qwo.bayes.result import Posterior, PosteriorStatus
 from qwo.bayes.scores import FamilyScore, ScoreName, bge_score, bic_score, choose_t
-from qwo.discovery import discover
+from qwo.discovery.choices import choose, dense_algebra, make_engine
+from qwo.discovery.discover import discover_as
 from qwo.errors import ArgumentError, Cure, DataWarning, SampleSizeError
 from qwo.graph.knowledge import Knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
 from qwo.moments.source import ReadArguments
-from qwo.options import whole_number
+from qwo.options import SearchOptions, whole_number
+from qwo.order.bic import BicEngine
 from qwo.order.build import versions
 from qwo.parallel import count_workers
 from qwo.search import Control
+from qwo.search.bic_insertion import bic_insertion
 from qwo.search.control import Stopped
 from qwo.search.interrupts import keyboard_heard
 from qwo.types import Adjacency, FloatArray
 
 N_CHAINS = 4
-START_RESTARTS = {2.0: None, 1.0: 0}
-"""Penalty discounts of the searches around whose DAGs the lists of candidates are grown, and their
-restarts: the second is there for what the first leaves out, and need not be the best."""
+FIRST, DENSER = 2.0, 1.0
+"""Penalty discounts of the two DAGs around which the lists of candidates are grown."""
 
 WORTH_A_WARNING = 0.05
 """Probability of an edge outside the lists that users are told of."""
@@ -143,15 +146,14 @@ def posterior(
         constraints = Constraints.of(resolved, moments.n_variables)
         lists = complete_lists(constraints)
         needs_t = score == "bge" and t is None
-        penalties = list(START_RESTARTS)[: 2 if lists is None else int(needs_t)]
-        dags = _start_dags(
-            moments,
-            penalties,
+        search = SearchOptions(
+            penalty_discount=FIRST,
+            gamma=0.0 if moments.n_samples > moments.n_variables else 0.5,
+            random_state=random_state,
+            n_jobs=threads,
             knowledge=knowledge,
-            seed=random_state,
-            threads=threads,
-            control=control,
         )
+        dags = _start_dags(moments, 2 if lists is None else int(needs_t), search, control)
         family = _family(
             moments,
             score=score,
@@ -282,29 +284,29 @@ def _family(
 
 
 def _start_dags(
-    moments: Moments,
-    penalties: list[float],
-    *,
-    knowledge: Knowledge | str | Path | None,
-    seed: int,
-    threads: int,
-    control: Control,
+    moments: Moments, how_many: int, options: SearchOptions, control: Control
 ) -> list[Adjacency]:
-    """The DAGs of a search at each penalty, for which Ctrl-C and the time limit hold as well."""
-    return [
-        discover(
-            moments,
-            penalty_discount=penalty,
-            restarts=START_RESTARTS[penalty],
-            gamma=0.0 if moments.n_samples > moments.n_variables else 0.5,
-            random_state=seed,
-            n_jobs=threads,
-            knowledge=knowledge,
-            time_limit=None if math.isinf(control.remaining) else control.remaining / 4,
-            callback=lambda _: control.interrupted,
-        ).dag
-        for penalty in penalties
-    ]
+    """The DAG of a search, and if two are asked for, that of a descent from it at a low penalty.
+
+    The second is there for what the first leaves out, and need not be the best. Ctrl-C and the
+    time limit hold for both.
+    """
+    if not how_many:
+        return []
+    left = None if math.isinf(control.remaining) else control.remaining / 4
+    found = discover_as(
+        moments, replace(options, time_limit=left), callback=lambda _: control.interrupted
+    )
+    if how_many == 1:
+        return [found.dag]
+    knowledge = options.resolved_knowledge(moments.names)
+    low = choose(replace(options, penalty_discount=DENSER), moments)
+    engine = make_engine(low, moments, knowledge, found.order, dense_algebra(low, moments))
+    assert isinstance(engine, BicEngine)
+    bic_insertion(
+        engine, restarts=0, tucks=False, control=control, random_state=options.random_state
+    )
+    return [found.dag, engine.dag()]
 
 
 def _asker(control: Control) -> Callable[[], bool]:

@@ -63,13 +63,15 @@ class FamilyScore:
     def of_graph(self, dag: Adjacency) -> float:
         """The log score of a DAG: the sum over its families."""
         total = 0.0
-        for child, column in enumerate(dag.T):
-            family = np.append(np.flatnonzero(column), child)
-            pivots = np.diag(np.linalg.cholesky(self.matrix[np.ix_(family, family)]))
-            logs = 2.0 * np.log(pivots)
-            p = len(family) - 1
-            total += self.constants[p] - self.exponents[p] * logs[-1]
-            total -= self.determinant * float(logs[:-1].sum())
+        n_parents = dag.sum(axis=0, dtype=np.int64)
+        for p in np.unique(n_parents).tolist():
+            children = np.flatnonzero(n_parents == p)
+            parents = np.nonzero(dag.T[children])[1].reshape(len(children), p)
+            family = np.concatenate((parents, children[:, None]), axis=1)
+            pivots = np.linalg.cholesky(self.matrix[family[:, :, None], family[:, None, :]])
+            logs = 2.0 * np.log(np.diagonal(pivots, axis1=1, axis2=2))
+            total += len(children) * self.constants[p] - self.exponents[p] * logs[:, -1].sum()
+            total -= self.determinant * logs[:, :-1].sum()
         return float(total)
 
     def degrees(self, n_parents: int) -> float:
