@@ -1,12 +1,14 @@
-"""Tables with categories: blocks of columns, codes taken for numbers, and Tetrad's own searches.
+"""Tables with categories: blocks of columns, and what others make of the same tables.
 
-Run with ``python -m benchmarks.mixed``. Two families of models on random graphs of average degree
-3: *conditional* ones, in which categories depend on their parents by a multinomial logit and shift
-the means of their children, and *discretised* ones, linear Gaussian models of which some columns
-are cut into categories without an order. SHD counts the pairs of variables whose edge in the CPDAG
-is wrong. Tetrad's BOSS and GRaSP (one start) maximise the same degenerate Gaussian score; "gap" is
-what their graph scores less than ours, under our own score. Its environment is that of
-``python -m benchmarks.peers.environments tetrad``; without it Tetrad is left out.
+Run with ``python -m benchmarks.mixed``; it goes on where it stopped, and ``--table`` prints what
+is there. Two families of models on random graphs of average degree 3: *conditional* ones, in which
+categories depend on their parents by a multinomial logit and shift the means of their children, and
+*discretised* ones, linear Gaussian models of which some columns are cut into categories without an
+order. SHD counts the pairs of variables whose edge in the CPDAG is wrong. Scores are our degenerate
+Gaussian ones at c = 2 of every graph, Tetrad's BOSS and GRaSP (one start) maximising the same
+("dg"), or Tetrad's conditional Gaussian score at its default ("cg"). The peers live in the
+environments of ``python -m benchmarks.peers.environments tetrad python``; without one, its methods
+are left out.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import subprocess
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,7 +34,29 @@ from qwo.moments import Moments
 
 Table = npt.NDArray[np.float64]
 
-SEARCHES = ("boss", "grasp")
+RESULTS = Path(__file__).parent / "results" / "mixed.csv"
+PEERS = {
+    "tetrad": ("tetrad boss-dg", "tetrad grasp-dg", "tetrad boss-cg", "tetrad grasp-cg"),
+    "python": ("causal-learn codes", "pgmpy bic-cg"),
+}
+SLOW_SETS = 3
+"""Data sets of a point that slow methods get, for want of time."""
+
+SMALL = 10_000
+"""Entries of a table beyond which the slowest do not finish."""
+
+SLOW = {"tetrad boss-cg": SMALL, "tetrad grasp-cg": SMALL, "pgmpy bic-cg": SMALL}
+SLOW["causal-learn codes"] = 20 * 5000
+
+
+class Cell(NamedTuple):
+    """A data set: its size, model, share of categories, rows and seed."""
+
+    variables: int
+    model: str
+    share: float
+    rows: int
+    seed: int
 
 
 class Sample(NamedTuple):
@@ -78,16 +102,17 @@ def discretised(dag: npt.NDArray[np.int8], levels: list[int], rows: int, rng: An
     return values
 
 
-MODELS = {"conditional": conditional, "discretised": discretised}
+MODELS: dict[str, Callable[..., Table]] = {"conditional": conditional, "discretised": discretised}
 
 
-def draw(model: str, n: int, share: float, rows: int, seed: int) -> Sample:
+def draw(cell: Cell) -> Sample:
     """One data set."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(cell.seed)
+    n = cell.variables
     _, dag, _ = qwo.simulate("er", n_variables=n, n_samples=3, degree=3, random_state=rng)
-    chosen = rng.permutation(n)[: round(share * n)]
+    chosen = rng.permutation(n)[: round(cell.share * n)]
     levels = [int(rng.integers(2, 6)) if v in chosen else 0 for v in range(n)]
-    return Sample(MODELS[model](dag, levels, rows, rng), levels, dag)
+    return Sample(MODELS[cell.model](dag, levels, cell.rows, rng), levels, dag)
 
 
 def moments_of(sample: Sample) -> Moments:
@@ -97,119 +122,149 @@ def moments_of(sample: Sample) -> Moments:
     return Moments.from_data(pd.DataFrame(sample.values, columns=names), types=types or None)
 
 
-def compared(cpdag: Any, sample: Sample) -> list[float]:
-    """SHD, and precision and recall of arrows."""
-    found = qwo.compare(cpdag, qwo.to_cpdag(sample.dag))
-    return [found.shd_cpdag, found.arrowhead.precision, found.arrowhead.recall]
+class Answer(NamedTuple):
+    """What a method found in a data set, and the CPU seconds that it took."""
+
+    method: str
+    cpdag: npt.NDArray[np.int8]
+    seconds: float
 
 
-def tetrad(samples: list[Sample], python: Path, discount: float) -> list[dict[str, Any]]:
-    """What Tetrad finds in all samples, in one virtual machine: matrices and CPU seconds."""
+def ours(sample: Sample, moments: Moments) -> Iterator[Answer]:
+    """Our searches: blocks with fewer and more restarts, and codes as numbers."""
+    tables = {f"blocks, {r} restarts": (moments, {"restarts": r}) for r in (0, 1, 20)}
+    tables["codes as numbers"] = (Moments.from_data(sample.values), {})
+    for method, (table, options) in tables.items():
+        started = time.process_time()
+        found = qwo.discover(table, penalty_discount=2.0, random_state=0, **options)
+        yield Answer(method, found.cpdag, time.process_time() - started)
+
+
+def of_peers(cells: dict[Cell, Sample], name: str, limit: float) -> Iterator[tuple[Cell, Answer]]:
+    """What the methods of an environment find, as far as they get in so many seconds."""
+    environment = ENVIRONMENTS[name]
+    if not environment.is_ready:
+        return
+    listed = list(cells)
     with tempfile.TemporaryDirectory() as folder:
-        for k, sample in enumerate(samples):
-            np.savez(Path(folder, f"{k}.npz"), values=sample.values, levels=sample.levels)
-        command = [str(python), "-m", "benchmarks.mixed_tetrad", folder, str(discount), *SEARCHES]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-
-
-def measured(samples: list[Sample], python: Path | None) -> Iterator[tuple[str, list[float]]]:
-    """For each method and sample: SHD, arrow precision and recall, gap, CPU seconds."""
-    best = []
-    for seed, sample in enumerate(samples):
-        moments = moments_of(sample)
-        started = time.process_time()
-        found = qwo.discover(moments, penalty_discount=2.0, random_state=seed)
-        seconds = time.process_time() - started
-        best.append((moments, found.score))
-        yield "blocks", [*compared(found.cpdag, sample), 0.0, seconds]
-        started = time.process_time()
-        once = qwo.discover(moments, penalty_discount=2.0, restarts=0, random_state=seed)
-        seconds = time.process_time() - started
-        yield (
-            "blocks, one start",
-            [
-                *compared(once.cpdag, sample),
-                found.score - once.score,
-                seconds,
-            ],
-        )
-        started = time.process_time()
-        codes = qwo.discover(sample.values, penalty_discount=2.0, random_state=seed)
-        yield (
-            "codes as numbers",
-            [
-                *compared(codes.cpdag, sample),
-                np.nan,
-                time.process_time() - started,
-            ],
-        )
-    for answer in [] if python is None else tetrad(samples, python, 2.0):
-        moments, score = best[answer["sample"]]
-        cpdag = np.array(answer["graph"], dtype=np.int8)
+        for k, cell in enumerate(listed):
+            sample, size = cells[cell], cell.rows * cell.variables
+            quick = [m for m in PEERS[name] if m not in SLOW]
+            able = [m for m in PEERS[name] if m in SLOW and size <= SLOW[m]]
+            methods = quick + able * (cell.seed < SLOW_SETS)
+            np.savez(
+                Path(folder, f"{k}.npz"),
+                values=sample.values,
+                levels=sample.levels,
+                methods=methods,
+            )
+        command = [str(environment.python), "-m", "benchmarks.mixed_peers", folder]
         try:
-            gap = score - qwo.score_graph(moments, cpdag).score
-        except qwo.InputError:
-            gap = np.nan
-        measures = compared(cpdag, samples[answer["sample"]])
-        yield f"Tetrad {answer['search']}", [*measures, gap, answer["seconds"]]
+            done = subprocess.run(
+                command, stdout=subprocess.PIPE, text=True, check=True, timeout=limit
+            ).stdout
+        except subprocess.TimeoutExpired as late:
+            printed = late.stdout or b""
+            done = printed.decode() if isinstance(printed, bytes) else printed
+    for line in done.splitlines():
+        if line.startswith("{") and line.endswith("}"):
+            answer = json.loads(line)
+            cpdag = np.array(answer["graph"], dtype=np.int8)
+            yield listed[answer["sample"]], Answer(answer["method"], cpdag, answer["seconds"])
+
+
+def row_of(cell: Cell, answer: Answer, sample: Sample, moments: Moments) -> dict[str, Any]:
+    """A line of the results."""
+    found = qwo.compare(answer.cpdag, qwo.to_cpdag(sample.dag))
+    try:
+        score = qwo.score_graph(moments, answer.cpdag, penalty_discount=2.0).score
+    except qwo.InputError:  # no DAG is in this class
+        score = np.nan
+    return cell._asdict() | {
+        "method": answer.method,
+        "shd": found.shd_cpdag,
+        "precision": round(found.arrowhead.precision, 4),
+        "recall": round(found.arrowhead.recall, 4),
+        "score": round(score, 4),
+        "seconds": round(answer.seconds, 4),
+    }
+
+
+def measured(cells: list[Cell], limit: float) -> Iterator[dict[str, Any]]:
+    """All methods on some data sets."""
+    samples = {cell: draw(cell) for cell in cells}
+    moments = {cell: moments_of(sample) for cell, sample in samples.items()}
+    for cell, sample in samples.items():
+        for answer in ours(sample, moments[cell]):
+            yield row_of(cell, answer, sample, moments[cell])
+    for name in ("tetrad", "python") if cells[0].seed < SLOW_SETS else ("tetrad",):
+        for cell, answer in of_peers(samples, name, limit):
+            yield row_of(cell, answer, samples[cell], moments[cell])
+
+
+def run(options: argparse.Namespace) -> None:
+    """Go on, seed by seed, until all is there or the time is over."""
+    file, until = options.results, time.monotonic() + options.budget
+    for seed in range(options.models):
+        done = pd.read_csv(file) if file.exists() else pd.DataFrame(columns=Cell._fields)
+        known = set(done[list(Cell._fields)].itertuples(index=False, name=None))
+        cells = [
+            Cell(n, model, share, rows, seed)
+            for n in options.variables
+            for model in MODELS
+            for share in options.shares
+            for rows in options.samples
+        ]
+        cells = [cell for cell in cells if tuple(cell) not in known]
+        if not cells:
+            continue
+        left = until - time.monotonic()
+        if left < options.limit:
+            return
+        new = pd.DataFrame(list(measured(cells, options.limit)))
+        pd.concat([done, new] if len(done) else [new]).to_csv(file, index=False)
+
+
+def table(file: Path) -> None:
+    """Print means over data sets; gaps are to our own best score, "above" counts better ones."""
+    results = pd.read_csv(file)
+    keys = list(Cell._fields)
+    best = results[results["method"] == "blocks, 20 restarts"].set_index(keys)["score"]
+    results["gap"] = best.loc[pd.MultiIndex.from_frame(results[keys])].to_numpy() - results["score"]
+    results["above"] = results["gap"] < -1e-3
+    groups = results.groupby([*keys[:-1], "method"], sort=False)
+    rows = []
+    for key, group in groups:
+        error = group["shd"].std(ddof=0) / np.sqrt(len(group))
+        digits = {"precision": 2, "recall": 2, "gap": 1, "seconds": 3}
+        rows.append(
+            [
+                *map(str, key),
+                str(len(group)),
+                f"{group['shd'].mean():.1f} ± {error:.1f}",
+                *(f"{group[name].mean():.{d}f}" for name, d in digits.items()),
+                str(int(group["above"].sum())),
+            ]
+        )
+    measures = ["sets", "SHD", "precision", "recall", "gap", "CPU s", "above"]
+    print_table([*keys[:-1], "method", *measures], sorted(rows, key=lambda row: row[:4]))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--variables", type=int, default=20)
-    parser.add_argument("--samples", type=int, nargs="+", default=[500, 2000])
+    parser.add_argument("--variables", type=int, nargs="+", default=[20, 50])
+    parser.add_argument("--samples", type=int, nargs="+", default=[500, 5000])
     parser.add_argument("--shares", type=float, nargs="+", default=[0.0, 0.5, 1.0])
-    parser.add_argument("--models", type=int, default=20)
-    parser.add_argument("--tetrad", type=Path, help="The Python of Tetrad's environment.")
+    parser.add_argument("--models", type=int, default=20, help="Data sets a point.")
+    parser.add_argument("--budget", type=float, default=600.0, help="Seconds for this turn.")
+    parser.add_argument("--limit", type=float, default=300.0, help="Seconds for peers, a seed.")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--table", action="store_true", help="Print what is there.")
     options = parser.parse_args()
     warnings.simplefilter("ignore", qwo.DataWarning)
-    python = options.tetrad
-    if python is None and ENVIRONMENTS["tetrad"].is_ready:
-        python = ENVIRONMENTS["tetrad"].python
-    rows = []
-    for model in MODELS:
-        for share in options.shares:
-            for size in options.samples:
-                samples = [
-                    draw(model, options.variables, share, size, seed)
-                    for seed in range(options.models)
-                ]
-                found: dict[str, list[list[float]]] = {}
-                for method, values in measured(samples, python):
-                    found.setdefault(method, []).append(values)
-                for method, values in found.items():
-                    shd, precision, recall, gap, seconds = np.mean(values, axis=0)
-                    error = np.std([v[0] for v in values]) / np.sqrt(len(values))
-                    worse = sum(v[3] < -1e-6 for v in values)
-                    rows.append(
-                        [
-                            model,
-                            f"{share:.0%}",
-                            str(size),
-                            method,
-                            f"{shd:.2f} ± {error:.2f}",
-                            f"{precision:.2f}",
-                            f"{recall:.2f}",
-                            f"{gap:.1f}",
-                            str(worse),
-                            f"{seconds:.3f}",
-                        ]
-                    )
-                    print(*rows[-1], flush=True)
-    header = [
-        "model",
-        "categories",
-        "N",
-        "method",
-        "SHD",
-        "precision",
-        "recall",
-        "gap",
-        "better",
-        "CPU",
-    ]
-    print_table(header, rows)
+    if not options.table:
+        run(options)
+    table(options.results)
 
 
 if __name__ == "__main__":

@@ -78,8 +78,11 @@ READING = {
         ),
     ),
     "covariance_estimator": (
-        '{"plain", "ledoit-wolf", "oas"} or object',
-        "The covariance estimator, by name or as one of scikit-learn's.",
+        '{"plain", "ledoit-wolf", "oas", "latent"} or object',
+        (
+            'The covariance estimator, by name or as one of scikit-learn\'s. ``"latent"`` takes '
+            "ordinal and binary columns for pieces of normal variables."
+        ),
     ),
     "separator, decimal, header, null_values, weights, memory_limit": (
         "optional",

@@ -147,12 +147,12 @@ class Reading:
         ),
     ] = "raise"
     covariance_estimator: Annotated[
-        Literal["plain", "ledoit-wolf", "oas"],
+        Literal["plain", "ledoit-wolf", "oas", "latent"],
         typer.Option(
             "--covariance-estimator",
             metavar="NAME",
-            help="[b]plain[/b], or [b]ledoit-wolf[/b] and [b]oas[/b], which shrink: for about as "
-            "many variables as samples.",
+            help="[b]plain[/b]; [b]ledoit-wolf[/b] and [b]oas[/b] shrink, for about as many "
+            "variables as samples; [b]latent[/b] takes ordinal columns for pieces of normal ones.",
             rich_help_panel="Data",
         ),
     ] = "plain"

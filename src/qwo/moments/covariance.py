@@ -44,6 +44,9 @@ SYMMETRY_TOLERANCE = 1e-8
 MIN_SAMPLES = 3
 """Any two points lie on a line: a correlation takes three to say anything."""
 
+LATENT = "latent"
+"""The estimator that takes ordinal columns for pieces of normal ones: `qwo.moments.latent`."""
+
 SAFE = 1e100
 """Sums of squares of values between 1/SAFE and SAFE neither overflow nor vanish."""
 
@@ -156,7 +159,7 @@ def _checked(given: Any, size: int, estimator: str | Any) -> FloatArray:
 
 def estimator_name(estimator: str | Any) -> str:
     """What to call an estimator: its keyword, or the name of its class."""
-    choices = ("plain", "ledoit-wolf", "oas")
+    choices = ("plain", "ledoit-wolf", "oas", LATENT)
     if isinstance(estimator, str):
         if estimator in choices:
             return estimator

@@ -25,13 +25,20 @@ from qwo.moments.audit import (
     survey,
 )
 from qwo.moments.columns import apply_transforms, chosen_transforms, column_names, select_columns
-from qwo.moments.covariance import Sample, estimator_name, regularized, sample_from_covariance
+from qwo.moments.covariance import (
+    LATENT,
+    Sample,
+    estimator_name,
+    regularized,
+    sample_from_covariance,
+)
 from qwo.moments.distributed import estimate_dask, is_dask, with_weights
 from qwo.moments.em import survey_incomplete
 from qwo.moments.encoding import ColumnTypes, encoded, recoded
 from qwo.moments.findings import Audit, Finding
 from qwo.moments.first_rows import inspect_rows
 from qwo.moments.kinds import Coding, check_types
+from qwo.moments.latent import SETTLED_BY_LATENT, latent_sample
 from qwo.moments.matrix_audit import inspect_correlation
 from qwo.moments.matrix_files import read_matrix
 from qwo.moments.partial import PartialSums, check_weights, kept_rows
@@ -318,12 +325,18 @@ def _estimate_table(
         values = values[np.isfinite(values).all(axis=1)]
     if found.coding is not None:
         values = recoded(values, table.coding, found.coding)
-    sample = regularized(values, found.sample, covariance_estimator)
+    audit, notes = found.audit, list[Finding]()
+    if name == LATENT:
+        kinds = column_types(table.names, sums.seen, table.refused, table.coding)
+        sample, note = latent_sample(table.names, values, found.sample, found.coding, kinds)
+        audit, notes = audit.without(SETTLED_BY_LATENT), [note]
+    else:
+        sample = regularized(values, found.sample, covariance_estimator)
     # The size of the sample was judged above; what remains is the matrix, whatever its origin.
     matrix = dataclasses.replace(sample, n_samples=math.inf)
     labels = table.names if found.coding is None else found.coding.labels(table.names)
-    after = tuple(inspect_correlation(labels, matrix, given=True))
-    audit = dataclasses.replace(found.audit, findings=(*found.audit.findings, *after))
+    after = (*notes, *inspect_correlation(labels, matrix, given=True))
+    audit = dataclasses.replace(audit, findings=(*audit.findings, *after))
     return Estimate(table.names, None if audit.errors else sample, name, audit, found.coding)
 
 

@@ -6,8 +6,8 @@ import html
 import os
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -54,6 +54,7 @@ Code = Literal[
     "serial",
     "range",
     "index",
+    "latent",
 ]
 Severity = Literal["error", "warning", "note"]
 
@@ -114,6 +115,10 @@ class Audit:
 
     findings: tuple[Finding, ...]
     types: Mapping[str, Kind] = field(default_factory=dict)
+
+    def without(self, codes: Collection[Code]) -> Audit:
+        """The audit without findings of these kinds."""
+        return replace(self, findings=tuple(f for f in self.findings if f.code not in codes))
 
     @property
     def errors(self) -> tuple[Finding, ...]:

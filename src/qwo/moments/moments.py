@@ -65,8 +65,8 @@ class Moments:
     correlation : ndarray of shape (W, W)
         Exactly symmetric, with ones on the diagonal.
     estimator : str
-        Where the covariance comes from: ``"plain"``, ``"ledoit-wolf"``, ``"oas"``, the class name
-        of another estimator, ``"em"``, or ``"given"``.
+        Where the covariance comes from: ``"plain"``, ``"ledoit-wolf"``, ``"oas"``, ``"latent"``,
+        the class name of another estimator, ``"em"``, or ``"given"``.
     found : Audit or None
         What the audit found when the data were read; `audit` gives it.
     coding : Coding or None
@@ -208,7 +208,9 @@ class Moments:
             One name per column; X0, X1, … for an array without. Not for files.
         covariance_estimator : str or object
             ``"plain"`` (maximum likelihood), ``"ledoit-wolf"`` or ``"oas"`` (shrinkage, for n near
-            or above N), or a covariance estimator of scikit-learn, fitted to standardised columns.
+            or above N), ``"latent"`` (polychoric and polyserial correlations of ordinal and binary
+            columns: `qwo.moments.latent`), or a covariance estimator of scikit-learn, fitted to
+            standardised columns.
         missing : {"raise", "drop", "em"}
             Whether missing and infinite values are an error, their rows are left out, or the
             moments are those of largest Gaussian likelihood given all that the rows have

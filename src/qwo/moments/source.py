@@ -101,7 +101,10 @@ class ReadOptions:
         are those of largest Gaussian likelihood given all that the rows have, with an effective
         sample size.
     covariance_estimator : str or object
-        ``"plain"``, ``"ledoit-wolf"``, ``"oas"``, or a covariance estimator of scikit-learn.
+        ``"plain"``, ``"ledoit-wolf"``, ``"oas"``, ``"latent"``, or a covariance estimator of
+        scikit-learn. With ``"latent"`` correlations are those of the normal variables of which
+        ordinal and binary columns are the pieces (polychoric and polyserial), with an effective
+        sample size.
     separator, decimal, header
         How a text file is written, as for `Moments.from_csv`.
     null_values : str or sequence of str
