@@ -355,6 +355,14 @@ class TestOptions:
         with pytest.raises(ArgumentError, match=r"memory_limit is 1 MB, but .* 500 variables"):
             Plan.of(500, "1 MB", 2)
 
+    def test_threads_share_the_products_of_a_wide_table_whatever_its_batches_take(self):
+        """Once 16 processors multiplied by three threads, as many as batches fit into memory."""
+        plan = Plan.of(10_000, "3.5 GB", 16)
+        assert plan.workers < 16
+        assert plan.threads == 16
+        assert Plan.of(10_000, "2.8 GB", 16).threads < 16
+        assert Plan.of(100, None, 16).threads == Plan.of(100, None, 16).workers
+
     def test_pieces_do_not_depend_on_the_number_of_threads(self):
         assert Plan.of(100, None, 1).n_rows == Plan.of(100, None, 64).n_rows
 

@@ -199,7 +199,10 @@ def inverse(matrix: FloatArray) -> FloatArray | None:
 
 
 def split_covariance(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Standard deviations and correlation matrix of a covariance matrix, whose memory is reused."""
+    """Standard deviations and correlation matrix of a covariance matrix, whose memory is reused.
+
+    Its lower triangle counts.
+    """
     scales = np.sqrt(np.diagonal(covariance))
     covariance /= scales[:, None]
     covariance /= scales

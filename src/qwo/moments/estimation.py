@@ -255,7 +255,7 @@ class _Reading:
 
         wanted = left if self.weight is None else [*left, self.weight]
         batches = self.reader.batches(wanted, plan.n_rows)
-        summation = Summation(width, plan.workers, given, options.progress)
+        summation = Summation(width, plan.workers, plan.threads, given, options.progress)
         summation.run(Batch(loader(batch), batch.fraction) for batch in batches)
         return summation
 
@@ -303,7 +303,8 @@ def _estimate_table(
     if len(table.names) < 2:
         audit = Audit(tuple(inspect_types(table.names, table.refused)))
         return Estimate(table.names, None, "plain", audit)
-    summation = Summation(n, 1 if _is_small(n_rows, n) else count_workers(-1))
+    threads = 1 if _is_small(n_rows, n) else count_workers(-1)
+    summation = Summation(n, threads, threads)
     sums = summation.run(iter([Batch(lambda: Rows(columns), 1.0)]))
     if missing == "em" and sums.seen.n_incomplete:
         return _estimate_incomplete(table, sums, look)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -49,6 +50,9 @@ NEAR_COPY = 0.98
 
 MAX_PAIRS = 100
 """Pairs that are compared."""
+
+SCAN_ENTRIES = 1 << 22
+"""Entries of the correlation matrix that are looked through at a time."""
 
 SKEWNESS, EXCESS_KURTOSIS = 2.0, 7.0
 """What counts as far from normal, as is usual (West, Finch and Curran, 1995): that of an
@@ -244,14 +248,9 @@ def _near_copies(
     names: Sequence[str], rows: FloatArray, correlation: FloatArray
 ) -> Iterator[Finding]:
     """Columns that are linear in another but for rounding."""
-    size = np.abs(np.tril(correlation, -1))
-    second, first = np.nonzero((size > NEAR_COPY) & (size < 1 - 1e-13))
-    complete = rows[np.isfinite(rows).all(axis=1)]
-    pairs = [
-        (i, j)
-        for i, j in list(zip(first.tolist(), second.tolist(), strict=True))[:MAX_PAIRS]
-        if _agree(complete[:, i], complete[:, j])
-    ]
+    near = list(islice(_near_pairs(correlation), MAX_PAIRS))
+    complete = rows[np.isfinite(rows).all(axis=1)] if near else rows
+    pairs = [(i, j) for i, j in near if _agree(complete[:, i], complete[:, j])]
     if not pairs:
         return
     copies = list(dict.fromkeys(names[j] for _, j in pairs))
@@ -264,6 +263,17 @@ def _near_copies(
         "variable shows an effect on either",
         drop_cure(names, copies, "keeps one of each"),
     )
+
+
+def _near_pairs(correlation: FloatArray) -> Iterator[tuple[int, int]]:
+    """Pairs whose correlation is next to 1 or -1, the later column ascending."""
+    rows = max(SCAN_ENTRIES // max(len(correlation), 1), 1)
+    for start in range(0, len(correlation), rows):
+        size = np.abs(correlation[start : start + rows])
+        near = (size > NEAR_COPY) & (size < 1 - 1e-13)
+        if near.any():
+            second, first = np.nonzero(np.tril(near, start - 1))
+            yield from zip(first.tolist(), (second + start).tolist(), strict=True)
 
 
 def _agree(first: FloatArray, second: FloatArray) -> bool:

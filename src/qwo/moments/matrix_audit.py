@@ -14,6 +14,7 @@ from qwo.moments.dependence import (
     PivotedCholesky,
     Relation,
     copy_groups,
+    is_far_from_singular,
     smallest_relation,
 )
 from qwo.moments.findings import Finding, Severity, drop_cure
@@ -34,6 +35,9 @@ however many variables there are."""
 
 NEAR_SINGULAR = 1e-10
 """Reciprocal condition below which a factorisation keeps fewer than six of sixteen digits."""
+
+FAR_FROM_SINGULAR = 10 * NEAR_SINGULAR
+"""One above which there is nothing to say, whichever way it is estimated."""
 
 SEMIDEFINITE_TOLERANCE = 1e-8
 """What rounding may leave of a semidefinite matrix where its pivots vanish."""
@@ -190,6 +194,8 @@ def inspect_correlation(
     kept = [column for column in range(len(names)) if column not in spare]
     labels = [names[column] for column in kept]
     correlation = sample.correlation[np.ix_(kept, kept)] if spare else sample.correlation
+    if is_far_from_singular(correlation, FAR_FROM_SINGULAR):
+        return
     cholesky = PivotedCholesky.of(correlation)
     if given and cholesky.remainder(correlation) > SEMIDEFINITE_TOLERANCE:
         yield _indefinite(labels, correlation, cholesky)

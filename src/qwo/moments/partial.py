@@ -28,7 +28,6 @@ from qwo.moments.covariance import (
     Sample,
     extremes,
     finite_extremes,
-    mirror_lower,
     power_of_two,
     split_covariance,
 )
@@ -39,13 +38,14 @@ Counts = npt.NDArray[np.int64]
 BLOCK_ENTRIES = 1 << 16
 """Entries of a block: half a megabyte, to stay in the cache."""
 
-MIN_BLOCK_ROWS = 256
-"""Fewer rows than this would make the matrix product of a wide table wait for memory."""
+MIN_BLOCK_ROWS, WIDE_BLOCK_ROWS = 256, 1024
+"""Fewer rows than this would make a matrix product wait for memory; those of a wide table are added
+to sums that no cache holds."""
 
 PIECE_BLOCKS = 8
 """Blocks of a piece: enough for a thread to be busy, and few enough to wait for."""
 
-WIDE = 512
+WIDE, STRIPE = 512, 256
 """Columns from which on a table is one piece, and threads share stripes of so many columns."""
 
 KEPT_ENTRIES, KEPT_ROWS = 1 << 18, 1000
@@ -57,6 +57,8 @@ COARSE = 64
 
 def block_rows(n_columns: int) -> int:
     """The rows of a block."""
+    if n_columns > WIDE:
+        return WIDE_BLOCK_ROWS
     return max(BLOCK_ENTRIES // max(n_columns, 1), MIN_BLOCK_ROWS)
 
 
@@ -328,10 +330,10 @@ def _add_products(
         return added
 
     def add_stripe(start: int) -> None:
-        stop = min(start + WIDE, n)
+        stop = min(start + STRIPE, n)
         scatter[start:, start:stop] += block[:, start:].T @ block[:, start:stop]
 
-    starts = range(0, n, WIDE)
+    starts = range(0, n, STRIPE)
     # The first stripes are the longest, so that threads end at about the same time.
     for _ in map(add_stripe, starts) if pool is None else pool.map(add_stripe, starts):
         pass
@@ -467,7 +469,7 @@ class PartialSums:
         else:
             scatter = sums.scatter if overwrite else sums.scatter.copy(order="K")
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            spans, correlation = split_covariance(mirror_lower(scatter))
+            spans, correlation = split_covariance(scatter)
             scales = spans / math.sqrt(sums.weight) * unit
         return Sample(sums.weight, means, scales, correlation)
 

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from qwo.errors import ArgumentError, ShapeError
-from qwo.moments.partial import WIDE, block_rows, piece_rows
+from qwo.moments.partial import STRIPE, WIDE, block_rows, piece_rows
 
 DEFAULT_MEMORY = 1 << 29
 """Half a gigabyte; more for thousands of variables, whose products alone take that."""
@@ -28,10 +28,14 @@ MATRICES = 3
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How many rows are read at a time, and how many batches and pieces are worked on at once."""
+    """How many rows are read at a time, and how many batches and pieces are worked on at once.
+
+    Threads share more than that in a wide table: the products of one batch.
+    """
 
     n_rows: int
     workers: int
+    threads: int
 
     @classmethod
     def of(cls, n_variables: int, memory_limit: int | str | None, threads: int) -> Plan:
@@ -50,8 +54,13 @@ class Plan:
                 f"memory_limit is {limit / 1e6:.0f} MB, but the moments of {n_variables} variables "
                 f"take {(fixed + batch) / 1e6:.0f} MB at least; allow more, or leave variables out"
             )
-        workers = (limit - fixed) // (batch + piece)
-        return cls(n_rows, max(int(min(workers, threads)), 1))
+        spare = limit - fixed
+        if n_variables > WIDE:
+            stripe = 8 * n_variables * STRIPE
+            threads = max(min((spare - batch) // stripe, threads), 1)
+            spare -= threads * stripe
+        workers = max(min(spare // (batch + piece), threads), 1)
+        return cls(n_rows, workers, threads if n_variables > WIDE else workers)
 
 
 def parse_bytes(amount: int | str) -> int:

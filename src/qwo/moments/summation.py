@@ -31,8 +31,9 @@ class Summation:
 
     Parameters
     ----------
-    n_columns, workers : int
-        n, and the number of threads, which changes no bit of the result.
+    n_columns, workers, threads : int
+        n, how many batches and pieces are worked on at once, and by how many threads; neither
+        changes a bit of the result.
     weights : ndarray, optional
         One weight for each row of all batches together.
     progress : callable, optional
@@ -43,6 +44,7 @@ class Summation:
         self,
         n_columns: int,
         workers: int,
+        threads: int,
         weights: FloatArray | None = None,
         progress: Watch | None = None,
     ) -> None:
@@ -50,6 +52,7 @@ class Summation:
         self.total = PartialSums(n_columns, keep=True)
         self._n_columns = n_columns
         self._workers = workers
+        self._threads = threads
         self._weights = weights
         self._progress = progress
         self._n_rows = 0
@@ -62,8 +65,8 @@ class Summation:
         """The sums over all batches, or up to the first with columns that are not numbers."""
         with ExitStack() as stack:
             stack.enter_context(one_blas_thread())
-            if self._workers > 1:
-                self._pool = stack.enter_context(ThreadPoolExecutor(self._workers, "qwo-moments"))
+            if self._threads > 1:
+                self._pool = stack.enter_context(ThreadPoolExecutor(self._threads, "qwo-moments"))
                 stack.callback(self._pool.shutdown, wait=True, cancel_futures=True)
                 self.total = PartialSums(self._n_columns, keep=True, pool=self._pool)
             for rows, fraction in self._loaded(batches):
