@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
@@ -26,11 +26,14 @@ from qwo.cli.folder import (
 from qwo.cli.graphs import write_graphs
 from qwo.cli.options import (
     DataFile,
+    Formats,
     KnowledgeOptions,
     Reading,
     ResamplingOptions,
     SearchFlags,
-    format_names,
+    folder_option,
+    force_option,
+    graph_formats,
 )
 from qwo.cli.reading import DataRead, read_data
 from qwo.errors import ArgumentError, DataWarning
@@ -41,22 +44,19 @@ if TYPE_CHECKING:
     from qwo.resample import Bootstrap
 
 SUPPORTS = "support.csv"
-DEFAULT_FORMATS = ("json", "adjacency", "dot")
 
 
 @dataclass(frozen=True)
 class BootstrapOutput:
     """The result folder and what goes into it."""
 
+    panel: ClassVar[str] = "Output"
+
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FOLDER",
-            help="Write supports, counts and consensus graphs here. Without: the surest pairs, to "
-            "standard output.",
-            rich_help_panel="Output",
+        folder_option(
+            "Write supports, counts and consensus graphs here. Without: the surest pairs, to "
+            "standard output."
         ),
     ] = None
     threshold: Annotated[
@@ -65,29 +65,11 @@ class BootstrapOutput:
             "--threshold",
             metavar="SHARE",
             help="How often pairs of the consensus graphs are adjacent at least.",
-            rich_help_panel="Output",
         ),
     ] = 0.5
-    formats: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--format",
-            "-f",
-            metavar="NAME",
-            autocompletion=format_names,
-            help="Graph format besides json, as for qwo learn. Repeatable; adjacency and dot if "
-            "not given.",
-            rich_help_panel="Output",
-        ),
-    ] = None
+    formats: Formats = None
     force: Annotated[
-        bool,
-        typer.Option(
-            "--force",
-            metavar="",
-            help="Begin anew, and replace what qwo wrote into the folder before.",
-            rich_help_panel="Output",
-        ),
+        bool, force_option("Begin anew, and replace what qwo wrote into the folder before.")
     ] = False
 
 
@@ -151,7 +133,7 @@ def _write_graphs(folder: Path, found: Bootstrap, output: BootstrapOutput) -> No
 
     dag = CausalGraph(found.names, found.consensus_dag(output.threshold), "dag")
     cpdag = CausalGraph(found.names, found.consensus_cpdag(output.threshold), "cpdag")
-    for name in dict.fromkeys(("json", *(output.formats or DEFAULT_FORMATS))):
+    for name in graph_formats(output.formats):
         write_graphs(folder, dag, cpdag, name)
 
 

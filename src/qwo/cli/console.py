@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TextIO
 
 import typer
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from qwo.moments import Finding
 
 LogLevel = Literal["debug", "info", "warning", "error"]
-
-PANEL = "Messages"
 
 logger = logging.getLogger("qwo")
 
@@ -50,24 +48,16 @@ def set_log_level(level: str) -> str:
 class Console:
     """How much a command says, and in which form."""
 
+    panel: ClassVar[str] = "Messages"
+
     quiet: Annotated[
         bool,
         typer.Option(
-            "--quiet",
-            "-q",
-            metavar="",
-            help="Say nothing but results, warnings and errors.",
-            rich_help_panel=PANEL,
+            "--quiet", "-q", metavar="", help="Say nothing but results, warnings and errors."
         ),
     ] = False
     json: Annotated[
-        bool,
-        typer.Option(
-            "--json",
-            metavar="",
-            help="Print the result as JSON, for programs.",
-            rich_help_panel=PANEL,
-        ),
+        bool, typer.Option("--json", metavar="", help="Print the result as JSON, for programs.")
     ] = False
     log_level: Annotated[
         LogLevel,
@@ -76,7 +66,6 @@ class Console:
             metavar="LEVEL",
             callback=set_log_level,
             help="[b]error[/b], [b]warning[/b], [b]info[/b] (timings), [b]debug[/b] (tracebacks).",
-            rich_help_panel=PANEL,
         ),
     ] = "warning"
 

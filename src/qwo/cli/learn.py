@@ -14,7 +14,15 @@ from qwo.cli.bench import check_outputs, write_outputs
 from qwo.cli.console import Console, is_terminal, logger, shown_warnings, warn, worded
 from qwo.cli.failures import ExitCode
 from qwo.cli.folder import check_folder, only_writer, open_checkpoint
-from qwo.cli.options import REPORT, DataFile, KnowledgeOptions, OutputOptions, Reading, SearchFlags
+from qwo.cli.options import (
+    REPORT,
+    DataFile,
+    KnowledgeOptions,
+    OutputOptions,
+    Reading,
+    SearchFlags,
+    graph_formats,
+)
 from qwo.cli.reading import DataRead, read_data
 from qwo.errors import ArgumentError, InputError
 
@@ -98,7 +106,7 @@ def learn(
         raise ArgumentError(f"--bootstrap is {bootstrap}; wanted a number of resamples")
     if output.benchpress is not None:
         check_outputs(output.benchpress)
-    for name in output.graph_formats():
+    for name in graph_formats(output.formats):
         find_format(name)
     with only_writer(output.output):
         checkpoint = _open(output, resume=resume, resampled=bool(bootstrap))

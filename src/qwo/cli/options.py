@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_type_hints
 
 import typer
 
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 def with_option_groups(command: Callable[..., Any]) -> Callable[..., Any]:
     """The command with each parameter that is a group of options replaced by these.
 
-    A group is a dataclass, whose fields are annotated as typer's parameters are, or a class that
-    says what its ``parameters()`` are. Commands that take the same group have the same options.
+    A group is a dataclass, whose fields are annotated as typer's parameters are and whose `panel`
+    of the help they stand in, or a class that says what its ``parameters()`` are. Commands that
+    take the same group have the same options.
     """
     hints = get_type_hints(command, include_extras=True)
     signature = inspect.signature(command)
@@ -63,6 +64,9 @@ def _options(group: Any) -> list[inspect.Parameter]:
     if not is_dataclass(group):
         return list(group.parameters())
     hints = get_type_hints(group, include_extras=True)
+    for field in fields(group):
+        [shown] = hints[field.name].__metadata__
+        shown.rich_help_panel = shown.rich_help_panel or vars(group)["panel"]
     return [
         inspect.Parameter(
             field.name,
@@ -90,21 +94,15 @@ DataFile = Annotated[
 class Reading:
     """Which columns of a file to take, and what to do with them."""
 
+    panel: ClassVar[str] = "Data"
+
     columns: Annotated[
         list[str] | None,
-        typer.Option(
-            "--columns",
-            "-c",
-            metavar="A,B,…",
-            help="Take these columns only.",
-            rich_help_panel="Data",
-        ),
+        typer.Option("--columns", "-c", metavar="A,B,…", help="Take these columns only."),
     ] = None
     drop: Annotated[
         list[str] | None,
-        typer.Option(
-            "--drop", "-d", metavar="A,B,…", help="Leave these out.", rich_help_panel="Data"
-        ),
+        typer.Option("--drop", "-d", metavar="A,B,…", help="Leave these out."),
     ] = None
     transform: Annotated[
         list[str] | None,
@@ -114,7 +112,6 @@ class Reading:
             metavar="NAME[:A,B,…]",
             help="[b]log[/b], [b]log1p[/b], [b]rank-normal[/b] or [b]standardise[/b]: all columns, "
             "or those named behind a colon. Repeatable.",
-            rich_help_panel="Data",
         ),
     ] = None
     nominal: Annotated[
@@ -123,7 +120,6 @@ class Reading:
             "--nominal",
             metavar="A,B,…",
             help="These are categories without an order, whatever their codes. Text is so anyway.",
-            rich_help_panel="Data",
         ),
     ] = None
     ordinal: Annotated[
@@ -133,7 +129,6 @@ class Reading:
             metavar="A,B,…",
             help="These have an order. That of text is told as in [b]'stage:I<II<III'[/b]. "
             "Repeatable.",
-            rich_help_panel="Data",
         ),
     ] = None
     missing: Annotated[
@@ -143,7 +138,6 @@ class Reading:
             metavar="HOW",
             help="Missing values: [b]raise[/b] an error, [b]drop[/b] their rows, or use all that "
             "is there by maximum likelihood ([b]em[/b]).",
-            rich_help_panel="Data",
         ),
     ] = "raise"
     covariance_estimator: Annotated[
@@ -153,7 +147,6 @@ class Reading:
             metavar="NAME",
             help="[b]plain[/b]; [b]ledoit-wolf[/b] and [b]oas[/b] shrink, for about as many "
             "variables as samples; [b]latent[/b] takes ordinal columns for pieces of normal ones.",
-            rich_help_panel="Data",
         ),
     ] = "plain"
     samples: Annotated[
@@ -163,7 +156,6 @@ class Reading:
             "-N",
             metavar="N",
             help="FILE holds a covariance or correlation matrix of this many samples (or inf).",
-            rich_help_panel="Data",
         ),
     ] = None
     separator: Annotated[
@@ -258,36 +250,43 @@ def as_option(names: Iterable[str]) -> list[str]:
 class SearchFlags:
     """How to search; what is left out is chosen to suit the data."""
 
+    panel: ClassVar[str] = "Search"
+    says: ClassVar[dict[str, str] | None] = None
+    """The options to take and what they mean here; all, as they are, if there is nothing to say."""
+
     def __init__(self, **given: Any) -> None:
         self._given = given
 
     @classmethod
     def parameters(cls) -> list[inspect.Parameter]:
         """The flags, as typer takes them."""
-        return list(search_parameters(SearchOptions).values())
+        flags = search_parameters(SearchOptions, cls)
+        return [flags[name] for name in flags if cls.says is None or name in cls.says]
 
     def arguments(self) -> dict[str, Any]:
         """The keyword arguments of `qwo.discover`."""
         return {name: _PARSERS.get(name, _same)(value) for name, value in self._given.items()}
 
 
-def search_parameters(record: Any) -> dict[str, inspect.Parameter]:
+def search_parameters(
+    record: Any, group: type[SearchFlags] = SearchFlags
+) -> dict[str, inspect.Parameter]:
     """The parameters of a command for the options of a record that have a flag."""
     return {
-        field.name: _parameter(field.name, field.metadata["option"].flag, field.default)
+        field.name: _parameter(field.name, field.metadata["option"].flag, field.default, group)
         for field in fields(record)
         if field.metadata["option"].flag is not None
     }
 
 
-def _parameter(name: str, flag: Flag, default: Any) -> inspect.Parameter:
+def _parameter(name: str, flag: Flag, default: Any, group: type[SearchFlags]) -> inspect.Parameter:
     kind = flag.type
     value = default if flag.default is ... else flag.default
     shown = typer.Option(
         *flag.names,
         metavar=flag.metavar,
-        help=flag.help,
-        rich_help_panel="Search",
+        help=(group.says or {}).get(name, flag.help),
+        rich_help_panel=group.panel,
         autocompletion=_begin_alike if name == "start" else None,
     )
     return inspect.Parameter(
@@ -329,6 +328,8 @@ FIELDS = ("tiers", "forbidden", "required", "forbidden_within_tiers", "roots", "
 class KnowledgeOptions:
     """What is known beforehand; the graph keeps to it strictly."""
 
+    panel: ClassVar[str] = "Knowledge"
+
     knowledge: Annotated[
         Path | None,
         typer.Option(
@@ -337,7 +338,6 @@ class KnowledgeOptions:
             metavar="FILE",
             help="Tiers and edges: Tetrad's format, or .toml/.json with the keys tiers, forbidden, "
             "required, roots, leaves.",
-            rich_help_panel="Knowledge",
         ),
     ] = None
     tiers: Annotated[
@@ -347,38 +347,23 @@ class KnowledgeOptions:
             "--tier",
             metavar="TIERS",
             help="[b]'A,B > C > D'[/b]: nothing later causes anything earlier. Or one --tier each.",
-            rich_help_panel="Knowledge",
         ),
     ] = None
     forbid: Annotated[
         list[str] | None,
-        typer.Option(
-            "--forbid",
-            metavar="A,B",
-            help="No edge A → B. Repeatable.",
-            rich_help_panel="Knowledge",
-        ),
+        typer.Option("--forbid", metavar="A,B", help="No edge A → B. Repeatable."),
     ] = None
     require: Annotated[
         list[str] | None,
-        typer.Option(
-            "--require",
-            metavar="A,B",
-            help="There is an edge A → B. Repeatable.",
-            rich_help_panel="Knowledge",
-        ),
+        typer.Option("--require", metavar="A,B", help="There is an edge A → B. Repeatable."),
     ] = None
     roots: Annotated[
         list[str] | None,
-        typer.Option(
-            "--roots", metavar="A,B,…", help="Nothing causes these.", rich_help_panel="Knowledge"
-        ),
+        typer.Option("--roots", metavar="A,B,…", help="Nothing causes these."),
     ] = None
     leaves: Annotated[
         list[str] | None,
-        typer.Option(
-            "--leaves", metavar="A,B,…", help="These cause nothing.", rich_help_panel="Knowledge"
-        ),
+        typer.Option("--leaves", metavar="A,B,…", help="These cause nothing."),
     ] = None
 
     def build(self) -> Knowledge | None:
@@ -443,16 +428,11 @@ def _fields_of_file(path: Path) -> dict[str, Any]:
 class ResamplingOptions:
     """How many resamples, how they are drawn, and where they are worked on."""
 
+    panel: ClassVar[str] = "Resamples"
+
     resamples: Annotated[
         int,
-        typer.Option(
-            "--resamples",
-            "--replicates",
-            "-r",
-            metavar="R",
-            help="How many resamples.",
-            rich_help_panel="Resamples",
-        ),
+        typer.Option("--resamples", "--replicates", "-r", metavar="R", help="How many resamples."),
     ] = 100
     resampling: Annotated[
         Literal["halves", "subsamples", "replacement"],
@@ -461,7 +441,6 @@ class ResamplingOptions:
             metavar="HOW",
             help="What a resample is: one of the [b]halves[/b] of a random cut, a fraction of the "
             "rows each time anew ([b]subsamples[/b]), or rows drawn with [b]replacement[/b].",
-            rich_help_panel="Resamples",
         ),
     ] = "halves"
     sample_fraction: Annotated[
@@ -471,7 +450,6 @@ class ResamplingOptions:
             metavar="F",
             help="Size of a resample as a fraction of the data: 0.5 for subsamples and 1 for rows "
             "drawn with replacement, if not given.",
-            rich_help_panel="Resamples",
         ),
     ] = None
     tolerance: Annotated[
@@ -480,7 +458,6 @@ class ResamplingOptions:
             "--tolerance",
             metavar="T",
             help="Stop once no share is more uncertain than ± T, looked at every 100 resamples.",
-            rich_help_panel="Resamples",
         ),
     ] = None
     shard: Annotated[
@@ -489,7 +466,6 @@ class ResamplingOptions:
             "--shard",
             metavar="I/K",
             help="Run part I of K only, as in 2/8; qwo merge puts the parts together.",
-            rich_help_panel="Resamples",
         ),
     ] = None
     resume: Annotated[
@@ -498,7 +474,6 @@ class ResamplingOptions:
             "--resume",
             metavar="",
             help="Go on from where the last run with this folder was, or begin if there is none.",
-            rich_help_panel="Resamples",
         ),
     ] = False
 
@@ -554,73 +529,70 @@ GraphFormat = Annotated[
 ]
 
 
+Formats = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--format",
+        "-f",
+        metavar="NAME",
+        autocompletion=format_names,
+        help="Graph format besides json: graphml, gml, dagitty, dot, tetrad, bnlearn, lavaan, "
+        "edges, pcalg, causal-learn, zero-one, adjacency, parquet. Repeatable; adjacency and "
+        "dot if not given.",
+    ),
+]
+
+
+REPLACE = "Replace what qwo wrote into the folder before; other files stay."
+
+
+def folder_option(text: str, panel: str | None = None) -> Any:
+    """The option for the folder to write; the text says what, and what happens without."""
+    return typer.Option("--output", "-o", metavar="FOLDER", help=text, rich_help_panel=panel)
+
+
+def force_option(text: str = REPLACE, panel: str | None = None) -> Any:
+    """The option to write into a folder that is not empty."""
+    return typer.Option("--force", metavar="", help=text, rich_help_panel=panel)
+
+
+def graph_formats(given: list[str] | None) -> list[str]:
+    """The formats to write; JSON always, as other commands read it."""
+    return list(dict.fromkeys(("json", *(given or DEFAULT_FORMATS))))
+
+
 @dataclass(frozen=True)
 class OutputOptions:
     """The result folder and what goes into it."""
 
+    panel: ClassVar[str] = "Output"
+
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FOLDER",
-            help="Write graph, coefficients, figures and report here. Without: the edges alone, to "
-            "standard output.",
-            rich_help_panel="Output",
+        folder_option(
+            "Write graph, coefficients, figures and report here. Without: the edges alone, to "
+            "standard output."
         ),
     ] = None
-    formats: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--format",
-            "-f",
-            metavar="NAME",
-            autocompletion=format_names,
-            help="Graph format besides json: graphml, gml, dagitty, dot, tetrad, bnlearn, lavaan, "
-            "edges, pcalg, causal-learn, zero-one, adjacency, parquet. Repeatable; adjacency and "
-            "dot if not given.",
-            rich_help_panel="Output",
-        ),
-    ] = None
+    formats: Formats = None
     report: Annotated[
         bool,
         typer.Option(
-            "--report/--no-report",
-            metavar="",
-            show_default=False,
-            help="The HTML report.",
-            rich_help_panel="Output",
+            "--report/--no-report", metavar="", show_default=False, help="The HTML report."
         ),
     ] = True
     figures: Annotated[
         bool,
         typer.Option(
-            "--figures/--no-figures",
-            metavar="",
-            show_default=False,
-            help="Figures as SVG and PNG.",
-            rich_help_panel="Output",
+            "--figures/--no-figures", metavar="", show_default=False, help="Figures as SVG and PNG."
         ),
     ] = True
-    force: Annotated[
-        bool,
-        typer.Option(
-            "--force",
-            metavar="",
-            help="Replace what qwo wrote into the folder before; other files stay.",
-            rich_help_panel="Output",
-        ),
-    ] = False
+    force: Annotated[bool, force_option()] = False
     benchpress: Annotated[
         tuple[Path, Path, Path] | None,
         typer.Option(
             "--benchpress",
             metavar="FILE FILE FILE",
             help="Write the outputs of a Benchpress module: adjmat, time, ntests.",
-            rich_help_panel="Output",
         ),
     ] = None
-
-    def graph_formats(self) -> list[str]:
-        """The formats to write; JSON always, as other commands read it."""
-        return list(dict.fromkeys(("json", *(self.formats or DEFAULT_FORMATS))))

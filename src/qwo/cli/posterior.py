@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import typer
 
 from qwo.cli.console import Console, shown_warnings, to_json
 from qwo.cli.failures import ExitCode, command_line
 from qwo.cli.folder import RECORD, check_folder, whole_folder, write_csv, written_files
-from qwo.cli.options import DataFile, KnowledgeOptions, Reading, names_in
+from qwo.cli.options import (
+    DataFile,
+    KnowledgeOptions,
+    Reading,
+    SearchFlags,
+    folder_option,
+    force_option,
+    names_in,
+)
 from qwo.cli.reading import read_data
 from qwo.errors import ArgumentError
 from qwo.files import write_whole
@@ -19,6 +27,17 @@ if TYPE_CHECKING:
     from qwo.bayes import EffectPosterior, Posterior
 
 PANEL = "Posterior"
+
+
+class DrawFlags(SearchFlags):
+    """How long, by how many threads and from which seed."""
+
+    panel = PANEL
+    says: ClassVar = {
+        "time_limit": "Stop then, with the draws so far.",
+        "random_state": "The same seed gives the same draws, for any number of threads.",
+        "n_jobs": "Threads; -1 for one per processor.",
+    }
 
 
 def posterior(
@@ -75,47 +94,16 @@ def posterior(
             rich_help_panel=PANEL,
         ),
     ] = None,
-    jobs: Annotated[
-        int,
-        typer.Option(
-            "--jobs", "-j", metavar="NUMBER", help="Threads; -1 for all.", rich_help_panel=PANEL
-        ),
-    ] = 1,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(
-            "--time-limit",
-            metavar="SECONDS",
-            help="Stop then, with the draws so far.",
-            rich_help_panel=PANEL,
-        ),
-    ] = None,
-    seed: Annotated[
-        int,
-        typer.Option(
-            "--seed", metavar="NUMBER", help="Same seed, same draws.", rich_help_panel=PANEL
-        ),
-    ] = 0,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FOLDER",
-            help="Write probabilities, graphs and draws here. Without: the surest pairs, to "
-            "standard output.",
-            rich_help_panel="Output",
+        folder_option(
+            "Write probabilities, graphs and draws here. Without: the surest pairs, to standard "
+            "output.",
+            "Output",
         ),
     ] = None,
-    force: Annotated[
-        bool,
-        typer.Option(
-            "--force",
-            metavar="",
-            help="Replace what qwo wrote into the folder before; other files stay.",
-            rich_help_panel="Output",
-        ),
-    ] = False,
+    force: Annotated[bool, force_option(panel="Output")] = False,
+    run: DrawFlags,
     reading: Reading,
     known: KnowledgeOptions,
     console: Console,
@@ -147,9 +135,7 @@ def posterior(
             edge_prior=edge_prior,
             knowledge=knowledge,
             n_draws=draws,
-            n_jobs=jobs,
-            time_limit=time_limit,
-            random_state=seed,
+            **run.arguments(),
             progress=console.shows_progress,
         )
         asked = [found.effect(*pair) for pair in pairs]

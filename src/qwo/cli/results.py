@@ -13,7 +13,7 @@ from qwo.cli.console import Console, logger, system_message, to_json, warn, word
 from qwo.cli.failures import ExitCode, command_line, held_interrupts
 from qwo.cli.folder import COUNTS, RECORD, more_files, whole_folder, write_csv, written_files
 from qwo.cli.graphs import write_graphs
-from qwo.cli.options import REPORT, OutputOptions, SearchFlags
+from qwo.cli.options import REPORT, OutputOptions, SearchFlags, graph_formats
 from qwo.cli.posterior import write_probabilities
 from qwo.cli.reading import DataRead
 from qwo.errors import InputError
@@ -339,7 +339,7 @@ def _write_more(folder: Path, files: list[str], what: str, write: Callable[[Path
 
 def _extras(learnt: Learnt, options: OutputOptions) -> Iterator[tuple[str, Callable[[Path], None]]]:
     """What is made of the result, by what it is called."""
-    for name in options.graph_formats():
+    for name in graph_formats(options.formats):
         if name != "json":
             yield f"files {name!r}", partial(_write_graphs, learnt=learnt, form=name)
     if options.figures and learnt.found.n_variables <= MOST_DRAWN:

@@ -10,6 +10,7 @@ import typer
 
 from qwo.cli.console import Console, to_json
 from qwo.cli.folder import RECORD, check_folder, whole_folder, written_files
+from qwo.cli.options import folder_option, force_option
 from qwo.files import write_whole
 from qwo.text import count
 
@@ -21,12 +22,7 @@ def simulate(
     console: Console,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FOLDER",
-            help="The folder to write. Without: the data alone, as CSV, to standard output.",
-        ),
+        folder_option("The folder to write. Without: the data alone, as CSV, to standard output."),
     ] = None,
     variables: Annotated[
         int, typer.Option("--variables", "-n", min=2, help="Variables.", rich_help_panel=GRAPH)
@@ -69,10 +65,7 @@ def simulate(
     seed: Annotated[
         int | None, typer.Option("--seed", help="Seed; the same one gives the same files.")
     ] = None,
-    force: Annotated[
-        bool,
-        typer.Option("--force", metavar="", help="Replace what qwo wrote into the folder before."),
-    ] = False,
+    force: Annotated[bool, force_option()] = False,
 ) -> None:
     """Simulate data of a random linear model, truth included.
 
