@@ -1,8 +1,8 @@
 """The posterior beside Gadget (`sumu` 0.1.2) and DiBS (`dibs-lib` 1.3.3): the same data and target.
 
     python -m benchmarks.posterior_peers ours          # data, reference, our runs
-    PEER/bin/python benchmarks/posterior_peers.py gadget [--cap 240]
-    PEER/bin/python benchmarks/posterior_peers.py dibs [--cap 240]
+    PEER/bin/python benchmarks/posterior_peers.py gadget [--cap 120]
+    PEER/bin/python benchmarks/posterior_peers.py dibs [--cap 120]
     python -m benchmarks.posterior_peers table
 
 Random graphs of degree 4, standardised; BGe with T = I/2 and prior odds κ = 1/(2(n - 1)) of an edge
@@ -10,8 +10,8 @@ for all three: the peers' t, our prior. The peers live in environments of their 
 data in .cache/posterior-peers, where every run leaves its probabilities of edges. The reference is
 a run of ours with 40,000 draws; a second one with another seed tells how far it can be trusted.
 Processor seconds; deviations are those of P(i → j) from the reference over all ordered pairs. A run
-that has no answer after its cap, in seconds of the clock, is ended, and the longer ones of its cell
-are left out.
+that has no answer after its cap of processor seconds is ended, and longer ones of its cell are left
+out.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from __future__ import annotations
 import argparse
 import csv
 import multiprocessing
+import resource
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -40,18 +42,16 @@ def keep(
     cell: tuple[int, int],
     name: str,
     work: Callable[[], tuple[Any, float]],
-    cap: float | None = None,
+    cap: float = 3600.0,
 ) -> bool:
     """Run once, keep probabilities, mean log score and processor seconds; whether in time."""
     file = STORE / f"{cell[0]}-{cell[1]}-{name}.npz"
     if not file.exists():
         # Much of the peers' work is compiled, and hears no signal: only another process can end it.
-        child = multiprocessing.get_context("fork").Process(target=_keep, args=(file, work))
+        child = multiprocessing.get_context("fork").Process(target=_keep, args=(file, work, cap))
         child.start()
-        child.join(cap)
-        if child.is_alive():
-            child.kill()
-            child.join()
+        child.join()
+        if child.exitcode in (-signal.SIGXCPU, -signal.SIGKILL):
             np.savez(file, edges=np.nan, score=np.nan, seconds=cap)
             print(file.stem, f"no answer in {cap:g} s", flush=True)
         elif child.exitcode:
@@ -60,7 +60,8 @@ def keep(
         return bool(np.isfinite(archive["edges"]).all())
 
 
-def _keep(file: Path, work: Callable[[], tuple[Any, float]]) -> None:
+def _keep(file: Path, work: Callable[[], tuple[Any, float]], cap: float) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (int(cap), int(cap)))
     started = time.process_time()
     edges, score = work()
     seconds = time.process_time() - started
@@ -211,7 +212,7 @@ def table() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=("ours", "gadget", "dibs", "table"))
-    parser.add_argument("--cap", type=float, default=240.0)
+    parser.add_argument("--cap", type=float, default=120.0)
     parser.add_argument("--cells", type=int, nargs="+", default=range(len(CELLS)))
     arguments = parser.parse_args()
     if arguments.what == "table":

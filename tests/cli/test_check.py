@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -30,3 +31,40 @@ def test_a_wrong_graph_rings_and_says_why() -> None:
     assert result.exit_code == 3
     assert result.stdout.startswith("Alarm: the data contradict the graph")
     assert "should be independent" in result.stdout
+
+
+def test_learn_checks_what_it_has_found() -> None:
+    data, _ = made()
+    result = run("learn", data, "--check", "--seed", 0, "-o", "out", "--no-figures")
+    assert result.exit_code == 0, result.output
+    assert "note: No alarm: the data do not contradict the graph." in " ".join(
+        result.output.split()
+    )
+    words = Path("out/check.txt").read_text(encoding="utf-8")
+    assert words.startswith("No alarm")
+    assert "learnt from these data" in words
+    record = json.loads(Path("out/result.json").read_text(encoding="utf-8"))
+    assert not record["check"]["alarm"]
+    assert "check.txt" in record["files"]
+    assert 'id="check"' in Path("out/report.html").read_text(encoding="utf-8")
+    assert run_json("learn", data)["check"] is None
+
+
+def test_learn_rings_where_effects_are_bent() -> None:
+    rng = np.random.default_rng(0)
+    cause = rng.normal(size=500)
+    columns = [cause, cause**2 + cause + rng.normal(size=500), rng.normal(size=500)]
+    write_table(Path("bent.csv"), columns, ["a", "b", "c"])
+    result = run("learn", "bent.csv", "--check", "--seed", 0)
+    assert result.exit_code == 3
+    assert "linear equations" in result.output
+
+
+def test_learn_says_why_it_cannot_check() -> None:
+    rows = [f"{k},{np.sin(k):.6f},{'abc'[k % 3]}" for k in range(60)]
+    Path("groups.csv").write_text("\n".join(["a,b,group", *rows]), encoding="utf-8")
+    result = run("learn", "groups.csv", "--check", "--seed", 0)
+    assert result.exit_code == 3
+    assert "no check: the check takes one column for each variable" in " ".join(
+        result.output.split()
+    )

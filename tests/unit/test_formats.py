@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,7 @@ from qwo.graph.formats import (
     read_graph,
     write_graph,
 )
+from qwo.graph.formats.objects import to_networkx
 from qwo.graph.formats.registry import format_of_name, format_of_text
 from tests.oracles.hostile_names import BLANK
 
@@ -50,6 +52,44 @@ WRITTEN = {
 @pytest.mark.parametrize("form", WRITTEN)
 def test_what_is_written(form):
     assert FORMATS[form].write(CPDAG).decode() == WRITTEN[form]
+
+
+SURE = {"link_probability": np.array([[0, 1, 0], [1, 0, 0.25], [0, 0.25, 0]])}
+SURE["edge_probability"] = np.array([[0, 0.9, 0], [0.1, 0, np.nan], [0, 0.05, 0]])
+KNOWN = [{"link_probability": 1.0, "edge_probability": 0.9}, {"link_probability": 0.25}]
+
+
+def test_values_go_with_their_edges():
+    graph = replace(CPDAG, values=SURE)
+    text = FORMATS["dot"].write(graph).decode()
+    assert "  A -> B [link_probability=1, edge_probability=0.9];\n" in text
+    assert "  B -> C [dir=none, link_probability=0.25];\n" in text
+    arrows = to_networkx(graph)
+    assert arrows.edges["A", "B"] == KNOWN[0]
+    assert arrows.edges["B", "C"] == KNOWN[1]
+    assert arrows.edges["C", "B"] == {"link_probability": 0.25, "edge_probability": 0.05}
+    again = parse_graph(FORMATS["json"].write(graph).decode(), "json")
+    assert again.edge_values() == graph.edge_values() == KNOWN
+    for form in ("dot", "graphml", "gml", "json", "tetrad"):
+        assert parse_graph(FORMATS[form].write(graph).decode(), form) == CPDAG
+    moved = graph.reordered(["C", "A", "B"]).renamed({"A": "Z"})
+    assert moved.values_at(1, 2) == KNOWN[0]
+    assert moved.to_dag().values_at(1, 2) == KNOWN[0]
+    assert graph.to_frame()["edge_probability"].tolist()[0] == 0.9
+    assert list(CPDAG.to_frame()) == ["source", "mark", "target"]
+
+
+def test_values_that_do_not_fit_are_refused():
+    with pytest.raises(GraphError, match=r"'x' have the shape \(2, 2\); wanted .*\(3, 3\)"):
+        replace(CPDAG, values={"x": np.zeros((2, 2))})
+    text = FORMATS["json"].write(replace(CPDAG, values=SURE)).decode()
+    for wrong in ('"sure"', "true", "null"):
+        with pytest.raises(FileFormatError, match=r"edges\[0\].values.link_probability is"):
+            parse_graph(
+                text.replace('"link_probability": 1.0', f'"link_probability": {wrong}'), "json"
+            )
+    with pytest.raises(FileFormatError, match=r"edges\[1\].values is"):
+        parse_graph(text.replace('{"link_probability": 0.25}', "[]"), "json")
 
 
 def test_what_is_written_of_a_dag():

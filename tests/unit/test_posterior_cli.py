@@ -68,6 +68,9 @@ def test_a_folder_has_everything(file: str) -> None:
     np.testing.assert_array_equal(
         read_graph(folder / "cpdag.json").matrix, whole.least_shd_graph.matrix
     )
+    for suffix in ("json", "graphml", "dot"):
+        assert "link_probability" in (folder / f"cpdag.{suffix}").read_text(encoding="utf-8")
+    assert read_graph(folder / "dag.json").edge_values() == whole.median_graph.edge_values()
     np.testing.assert_array_equal(Posterior.load(folder / "posterior.npz").masks, whole.masks)
     with (folder / "effects.csv").open(encoding="utf-8", newline="") as stream:
         effects = list(csv.DictReader(stream))
@@ -128,6 +131,10 @@ def test_learn_puts_probabilities_beside_the_edges(file: str) -> None:
     np.testing.assert_array_equal(Posterior.load(folder / "posterior.npz").masks, whole.masks)
     record = json.loads((folder / "result.json").read_text(encoding="utf-8"))
     assert {"posterior.npz", "probabilities.csv", "effects.csv"} <= set(record["files"])
+    shown = read_graph(folder / "cpdag.json")
+    for (first, _, second), known in zip(found.edges, shown.edge_values(), strict=True):
+        link = whole.link_probabilities[found.names.index(first), found.names.index(second)]
+        assert known["link_probability"] == pytest.approx(link, abs=1e-6)
     first = record["posterior"]["effects"][0]
     assert first["median"] == whole.effect(first["cause"], first["effect"]).median
     report = (folder / "report.html").read_text(encoding="utf-8")

@@ -153,6 +153,28 @@ class Check:
         )
         return frame.sort_values("p_value", kind="stable", ignore_index=True)
 
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict, the tests, and what the data want changed, as numbers and texts."""
+        return {
+            "alarm": self.alarm,
+            "tests": [
+                {"name": test.name, "p_value": test.p_value, "alarm": test.alarm}
+                for test in self.tests
+            ],
+            "independences": len(self.independences),
+            "failing": int(self.failing.sum()),
+            "changes": [
+                {
+                    "change": change.kind,
+                    "cause": self.names[change.cause],
+                    "effect": self.names[change.effect],
+                    "gain": change.gain,
+                }
+                for change in self.changes
+            ],
+            "parameters": self.params,
+        }
+
     def __str__(self) -> str:
         return self.summary()
 

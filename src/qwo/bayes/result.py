@@ -19,7 +19,7 @@ from qwo.bayes.chains import SURE, disagreement
 from qwo.bayes.effects import CoefficientDraws, EffectPosterior
 from qwo.bayes.scores import FamilyScore, bge_score, bic_score
 from qwo.errors import ArgumentError, ColumnNameError, KnowledgeError, list_names
-from qwo.graph.causal_graph import CausalGraph
+from qwo.graph.causal_graph import CausalGraph, Kind
 from qwo.graph.cpdag import to_cpdag, to_mpdag
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
@@ -217,7 +217,7 @@ class Posterior:
     @cached_property
     def median_graph(self) -> CausalGraph:
         """The DAG of the edges with P > 1/2, the surest first, none that would close a cycle."""
-        return CausalGraph(self.names, _greedy_dag(self.edge_probabilities), "dag")
+        return self.beside(_greedy_dag(self.edge_probabilities), "dag")
 
     @cached_property
     def least_shd_graph(self) -> CausalGraph:
@@ -228,7 +228,19 @@ class Posterior:
         """
         pool = [self._class_of(dag) for dag in self._likely_dags()] + self._classes
         costs = [_expected_shd(graph, self._class_shares) for graph in pool]
-        return CausalGraph(self.names, pool[int(np.argmin(costs))].copy(), "cpdag")
+        return self.beside(pool[int(np.argmin(costs))].copy(), "cpdag")
+
+    def beside(self, matrix: Adjacency, kind: Kind) -> CausalGraph:
+        """A graph over the same variables with the probabilities of its edges as their values.
+
+        They are those of the link, of the edge as directed, and of the class having that arrow.
+        """
+        values = {
+            "link_probability": self.link_probabilities,
+            "edge_probability": self.edge_probabilities,
+            "arrow_probability": self.arrow_probabilities,
+        }
+        return CausalGraph(self.names, matrix, kind, values=values)
 
     @property
     def expected_shd(self) -> float:

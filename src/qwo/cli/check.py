@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -12,9 +12,6 @@ from qwo.cli.failures import ExitCode
 from qwo.cli.graphs import graph_from
 from qwo.cli.options import DataFile, GraphFile, GraphFormat, Reading, as_option
 from qwo.cli.reading import read_data
-
-if TYPE_CHECKING:
-    from qwo.agreement import Check
 
 
 def check(
@@ -55,29 +52,6 @@ def check(
         n_draws=draws,
         random_state=seed,
     )
-    console.result(found.summary(), _document(found))
+    console.result(found.summary(), found.to_dict())
     if found.alarm:
         raise typer.Exit(ExitCode.ATTENTION)
-
-
-def _document(found: Check) -> dict[str, Any]:
-    names = found.names
-    return {
-        "alarm": found.alarm,
-        "tests": [
-            {"name": test.name, "p_value": test.p_value, "alarm": test.alarm}
-            for test in found.tests
-        ],
-        "independences": len(found.independences),
-        "failing": int(found.failing.sum()),
-        "changes": [
-            {
-                "change": change.kind,
-                "cause": names[change.cause],
-                "effect": names[change.effect],
-                "gain": change.gain,
-            }
-            for change in found.changes
-        ],
-        "parameters": found.params,
-    }

@@ -27,6 +27,7 @@ from qwo.cli.reading import DataRead, read_data
 from qwo.errors import ArgumentError, InputError
 
 if TYPE_CHECKING:
+    from qwo.agreement import Check
     from qwo.bayes import Posterior
     from qwo.cli.results import Learnt
     from qwo.discovery import Discovery
@@ -65,6 +66,15 @@ def learn(
             rich_help_panel="Search",
         ),
     ] = False,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            metavar="",
+            help="Say how far data and graph agree, as [b]qwo check[/b] does.",
+            rich_help_panel="Search",
+        ),
+    ] = False,
     resampling: Annotated[
         Literal["halves", "subsamples", "replacement"],
         typer.Option(
@@ -90,13 +100,15 @@ def learn(
     [b]qwo learn cells.csv[/b]                               edges, to standard output
     [b]qwo learn cells.csv -o result -t log -b 200[/b]       report, bootstrap
     [b]qwo learn cells.csv -o result --posterior[/b]         report, probabilities
+    [b]qwo learn cells.csv -o result --check[/b]             report, does it fit?
     [b]qwo learn cells.csv --drop id,notes --missing em[/b]  cure the data
     [b]qwo learn cells.csv --tiers 'age,sex > dose > outcome'[/b]
     [b]qwo learn lead.csv --samples 250[/b]                  a covariance matrix
     [b]qwo learn cells.csv --json | jq .edges[/b]
 
     A --> B is a direction that all graphs of the equivalence class share; A --- B could be either.
-    Ctrl-C ends the search: the best graph so far is the result, and the exit code 130.
+    Ctrl-C ends the search: the best graph so far is the result, and the exit code 130. Exit code 3
+    says that something asked for could not be had, or that the check rings.
     """
     from qwo.cli.results import Learnt
     from qwo.graph.formats import find_format
@@ -111,7 +123,7 @@ def learn(
     with only_writer(output.output):
         checkpoint = _open(output, resume=resume, resampled=bool(bootstrap))
         knowledge = known.build()
-        data = read_data(file, reading, console, with_rows=bool(bootstrap))
+        data = read_data(file, reading, console, with_rows=bool(bootstrap) or check)
         logger.info("data read after %.2f s", time.perf_counter() - started)
         seen = [finding.worded() for finding in data.audit.warnings]
         with shown_warnings(seen) as warnings:
@@ -123,18 +135,23 @@ def learn(
             supports, failed = _supports(
                 data, knowledge, search, console, found=found, resamples=resamples
             )
-            draws = None
-            if posterior and finished and found.status != "interrupted":
+            resampled_in_vain, draws, checked = failed, None, None
+            goes_on = finished and found.status != "interrupted"
+            if posterior and goes_on:
                 draws = _posterior(data, knowledge, search, console)
                 failed = failed or draws is None
+            if check and goes_on:
+                checked, finished = _check(data, found, search)
+                failed = failed or checked is None or checked.alarm
         learnt = Learnt(
             data=data,
             knowledge=knowledge,
             found=found,
             model=model,
-            n_resamples=0 if failed else resamples.number,
+            n_resamples=0 if resampled_in_vain else resamples.number,
             bootstrap=supports,
             posterior=draws,
+            check=checked,
             warnings=warnings,
             cut_short=not finished,
         )
@@ -259,6 +276,22 @@ def _posterior(
         return None
     logger.info("posterior: %r", found)
     return found
+
+
+def _check(data: DataRead, found: Discovery, options: SearchFlags) -> tuple[Check | None, bool]:
+    """How far data and graph agree, if that can be said; and whether Ctrl-C let it be finished."""
+    from qwo.agreement import check
+
+    logger.info("the check begins")
+    try:
+        seed = options.arguments()["random_state"]
+        rows = data.moments if data.rows is None else data.rows
+        return check(rows, found, random_state=seed), True
+    except InputError as error:
+        warn(f"no check: {worded(error)}")
+        return None, True
+    except KeyboardInterrupt:
+        return None, False
 
 
 def _model(data: DataRead, found: Discovery) -> tuple[LinearSem | None, bool]:

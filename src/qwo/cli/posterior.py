@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from qwo.bayes import EffectPosterior, Posterior
 
 PANEL = "Posterior"
+FORMS = {"json": "json", "adjacency": "csv", "dot": "dot", "graphml": "graphml"}
+"""The formats of the graphs in the folder, and the endings of their files."""
 
 
 class DrawFlags(SearchFlags):
@@ -178,7 +180,7 @@ def _write(
         rows = zip(found.names, matrix.tolist(), strict=True)
         write_csv(folder / f"{name}.csv", ["", *found.names], ([v, *row] for v, row in rows))
     for name, graph in (("cpdag", found.least_shd_graph), ("dag", found.median_graph)):
-        for form, suffix in (("json", "json"), ("adjacency", "csv"), ("dot", "dot")):
+        for form, suffix in FORMS.items():
             write_graph(graph, folder / f"{name}.{suffix}", form)
     text = "\n".join([found.summary(), *map(repr, effects)])
     write_whole(folder / "summary.txt", text + "\n")

@@ -23,13 +23,16 @@ from qwo.text import about, aligned, count, first_few
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from qwo.agreement import Check
     from qwo.bayes import EffectPosterior, Posterior
     from qwo.cli.learn import Resamples
     from qwo.discovery import Discovery
     from qwo.graph import CausalGraph, Knowledge
+    from qwo.graph.causal_graph import Kind
     from qwo.resample import Bootstrap, PairSupport
     from qwo.resample.support import Supports
     from qwo.sem import LinearSem
+    from qwo.types import Adjacency
 
 
 WEAK_SUPPORT = 0.5
@@ -52,6 +55,8 @@ class Learnt:
         None also where Ctrl-C came first.
     posterior : Posterior or None
         None also where there can be none.
+    check : Check or None
+        How far data and graph agree; None also where nobody can tell.
     warnings : list of str
         What was warned of on the way.
     cut_short : bool
@@ -65,6 +70,7 @@ class Learnt:
     n_resamples: int
     bootstrap: Bootstrap | None
     posterior: Posterior | None
+    check: Check | None
     warnings: list[str]
     cut_short: bool = False
 
@@ -90,16 +96,19 @@ class Learnt:
         return likely_effects(self.posterior, self.found.dag, self.found.cpdag)
 
     def cpdag(self) -> CausalGraph:
-        """The equivalence class, with names."""
-        from qwo.graph import CausalGraph
-
-        return CausalGraph.from_matrix(self.found.cpdag, self.found.names, kind="cpdag")
+        """The equivalence class, with names, and probabilities if there are any."""
+        return self._graph(self.found.cpdag, "cpdag")
 
     def dag(self) -> CausalGraph:
         """One member of it."""
+        return self._graph(self.found.dag, "dag")
+
+    def _graph(self, matrix: Adjacency, kind: Kind) -> CausalGraph:
         from qwo.graph import CausalGraph
 
-        return CausalGraph.from_matrix(self.found.dag, self.found.names, kind="dag")
+        if self.posterior is not None:
+            return self.posterior.beside(matrix, kind)
+        return CausalGraph.from_matrix(matrix, self.found.names, kind=kind)
 
     def edge_list(self, most: int | None = None) -> str:
         """One edge a line, with its support if there was a bootstrap, and its probability."""
@@ -142,6 +151,10 @@ class Learnt:
         elif self._bootstrap_status == "interrupted":
             done = 0 if self.bootstrap is None else self.bootstrap.n_done
             yield f"the bootstrap was cut short by Ctrl-C, after {done} of {self.n_resamples} runs"
+        if self.check is not None:
+            # Words first: the verdict, and how many independences fail.
+            verdict, independences, *_ = self.check.summary().split("\n\n")
+            yield f"{verdict} {independences.splitlines()[0].rstrip(':')}"
         if not found.n_edges:
             yield "no edge is worth its price; a lower --penalty (1 is the BIC) finds weaker ones"
         if undirected:
@@ -192,6 +205,7 @@ class Learnt:
                 **self.posterior.to_dict(),
                 "effects": [effect.to_dict() for effect in self.effects],
             },
+            "check": None if self.check is None else self.check.to_dict(),
             "trace": found.trace,
             "params": found.params,
             "versions": found.versions,
@@ -283,6 +297,7 @@ def find_supports(
 
 COEFFICIENTS = "coefficients.csv"
 SUPPORTS = "support.csv"
+CHECK = "check.txt"
 MOST_DRAWN = 300
 """Beyond so many variables a drawing that nobody can zoom into shows nothing."""
 
@@ -362,6 +377,8 @@ def _write_tables(folder: Path, learnt: Learnt) -> None:
         _write_supports(folder, learnt)
     if learnt.posterior is not None:
         write_probabilities(folder, learnt.posterior, learnt.effects)
+    if learnt.check is not None:
+        write_whole(folder / CHECK, learnt.check.summary() + "\n")
 
 
 def _write_record(folder: Path, learnt: Learnt, files: list[str]) -> None:
@@ -383,6 +400,7 @@ def _write_report(folder: Path, learnt: Learnt, *, figures: bool) -> None:
         model=learnt.model,
         bootstrap=learnt.bootstrap,
         posterior=learnt.posterior,
+        check=learnt.check,
         command=command_line(),
         title=f"Causal graph of {Path(learnt.data.source).name}",
         data_summary=learnt.data.summary(),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -20,7 +21,7 @@ from qwo.graph.marks import ARROW, LINE, MARKS
 from qwo.graph.pdag import check_pdag
 from qwo.names import as_column, check_names, default_names
 from qwo.text import count, listed, records_frame, short
-from qwo.types import Adjacency, Indices
+from qwo.types import Adjacency, FloatArray, Indices
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -56,12 +57,16 @@ class CausalGraph:
         that is fully directed is the only member of its class.
     metadata : mapping
         Anything the user wants to keep with the graph. Only the JSON format stores it.
+    values : mapping of str to ndarray, n×n
+        Numbers that go with the edges, such as probabilities, by what they are: entry (i, j) is
+        that of the edge from i to j. Tables of edges, JSON, GraphML, GML and DOT have them.
     """
 
     names: tuple[str, ...]
     matrix: Adjacency
     kind: Kind
     metadata: Mapping[str, object] = field(default_factory=dict)
+    values: Mapping[str, FloatArray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         names = check_names(self.names)
@@ -80,6 +85,12 @@ class CausalGraph:
         if matrix.flags.writeable:
             matrix = matrix.copy()
             matrix.flags.writeable = False
+        for name, numbers in self.values.items():
+            if np.shape(numbers) != matrix.shape:
+                raise GraphError(
+                    f"the values {name!r} have the shape {np.shape(numbers)}; wanted one for each "
+                    f"pair, {matrix.shape}"
+                )
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "matrix", matrix)
 
@@ -131,6 +142,19 @@ class CausalGraph:
         marks.flags.writeable = False
         return marks
 
+    def values_at(self, i: int, j: int) -> dict[str, float]:
+        """The values of a pair, by what they are; unknown ones are left out.
+
+        They are rounded to six digits, which is more than draws and resamples can tell.
+        """
+        numbers = {name: round(float(matrix[i, j]), 6) for name, matrix in self.values.items()}
+        return {name: number for name, number in numbers.items() if math.isfinite(number)}
+
+    def edge_values(self) -> list[dict[str, float]]:
+        """The values of each of the `edges`."""
+        tails, heads = self.ends()
+        return [self.values_at(i, j) for i, j in zip(tails.tolist(), heads.tolist(), strict=True)]
+
     def index(self, variable: str | int) -> int:
         """The place of a variable given by its name or by its place."""
         return as_column(self.names, variable, "the graph")
@@ -155,8 +179,9 @@ class CausalGraph:
                 "data",
                 columns=absent,
             )
-        order = [place[name] for name in wanted]
-        return CausalGraph(wanted, self.matrix[np.ix_(order, order)], self.kind, self.metadata)
+        moved = np.ix_(*(2 * [[place[name] for name in wanted]]))
+        values = {name: numbers[moved] for name, numbers in self.values.items()}
+        return CausalGraph(wanted, self.matrix[moved], self.kind, self.metadata, values)
 
     def renamed(self, new_names: Mapping[str, str]) -> CausalGraph:
         """The same graph with some of its variables called otherwise."""
@@ -166,19 +191,19 @@ class CausalGraph:
         if unknown:
             raise ColumnNameError(f"there is no variable {listed(unknown)}", columns=unknown)
         names = tuple(new_names.get(name, name) for name in self.names)
-        return CausalGraph(names, self.matrix, self.kind, self.metadata)
+        return replace(self, names=names)
 
     def to_dag(self) -> CausalGraph:
         """The graph itself if it is a DAG, else a member of its class."""
         if self.kind == "dag":
             return self
-        return CausalGraph(self.names, to_dag(self.matrix, self.names), "dag", self.metadata)
+        return replace(self, matrix=to_dag(self.matrix, self.names), kind="dag")
 
     def to_cpdag(self) -> CausalGraph:
         """The graph itself if it is a CPDAG, else that of its class."""
         if self.kind == "cpdag":
             return self
-        return CausalGraph(self.names, as_cpdag(self.matrix, self.names), "cpdag", self.metadata)
+        return replace(self, matrix=as_cpdag(self.matrix, self.names), kind="cpdag")
 
     def plot(self, **options: Any) -> Axes:
         """The graph as a picture, by `qwo.plot.plot_graph`, which says what the options are."""
@@ -191,8 +216,12 @@ class CausalGraph:
         return to_networkx(self)
 
     def to_frame(self) -> pd.DataFrame:
-        """The edges as a pandas data frame with the columns source, mark and target."""
-        return records_frame(Edge._fields, self.edges)
+        """The edges as a pandas data frame: source, mark and target, and the values if any."""
+        fields = (*Edge._fields, *self.values)
+        rows = zip(self.edges, self.edge_values(), strict=True)
+        return records_frame(
+            fields, [(*edge, *(known.get(name) for name in self.values)) for edge, known in rows]
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CausalGraph):

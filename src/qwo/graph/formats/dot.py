@@ -10,6 +10,7 @@ r"""Graphviz's DOT language, as a ``digraph`` whose undirected edges have ``dir=
       B -> "blood pressure" [dir=none];
     }
 
+Values that go with an edge are attributes of it, which drawing passes over.
 A node's ID is the name of the variable; its label is not read. Arrows both ways between two nodes
 mean an undirected edge, and so do ``--`` in a ``graph`` and an edge without arrowheads.
 
@@ -57,14 +58,14 @@ _DIALECT = Dialect(
 )
 
 
-def _ends(mark: Mark) -> str:
+def _ends(mark: Mark) -> dict[str, str]:
     """The attributes that draw a mark where an arrow is not enough."""
     tail, head = mark.dot
     if (tail, head) == ("none", "normal"):
-        return ""
+        return {}
     if (tail, head) == ("none", "none"):
-        return " [dir=none]"
-    return f" [dir=both, arrowtail={tail}, arrowhead={head}]"
+        return {"dir": "none"}
+    return {"dir": "both", "arrowtail": tail, "arrowhead": head}
 
 
 _ENDS = {text: _ends(mark) for text, mark in MARKS.items()}
@@ -89,10 +90,16 @@ def render(graph: CausalGraph) -> str:
     written = {name: _written(name) for name in graph.names}
     lines = [f"  {name};" for name in written.values()]
     lines += [
-        f"  {written[edge.source]} -> {written[edge.target]}{_ENDS[edge.mark]};"
-        for edge in graph.edges
+        f"  {written[edge.source]} -> {written[edge.target]}{_attributes(edge.mark, known)};"
+        for edge, known in zip(graph.edges, graph.edge_values(), strict=True)
     ]
     return "digraph {\n" + "\n".join(lines) + "\n}\n"
+
+
+def _attributes(mark: str, values: Mapping[str, float]) -> str:
+    numbers = {_written(name): f"{number:.6g}" for name, number in values.items()}
+    listed = ", ".join(f"{name}={value}" for name, value in {**_ENDS[mark], **numbers}.items())
+    return f" [{listed}]" if listed else ""
 
 
 def _written(name: str) -> str:

@@ -9,12 +9,13 @@
       "names": ["A", "B", "C"],
       "edges": [
         {"source": "A", "target": "B", "type": "-->"},
-        {"source": "B", "target": "C", "type": "---"}
+        {"source": "B", "target": "C", "type": "---", "values": {"link_probability": 0.98}}
       ],
       "metadata": {}
     }
 
-``kind`` is ``dag`` or ``cpdag``. ``metadata`` may hold anything and may be left out. A file of
+``kind`` is ``dag`` or ``cpdag``. ``metadata`` may hold anything, ``values`` numbers by what they
+are; both may be left out. A file of
 another version is refused, so that what a later version means is never guessed at.
 """
 
@@ -24,11 +25,14 @@ import json
 from dataclasses import replace
 from typing import NoReturn
 
+import numpy as np
+
 from qwo.errors import FileFormatError
 from qwo.graph.causal_graph import CausalGraph, Kind
 from qwo.graph.formats.builder import GraphBuilder, malformed
 from qwo.graph.marks import ARROW, LINE
 from qwo.text import shown
+from qwo.types import FloatArray
 
 SCHEMA = "qwo-graph"
 VERSION = 1
@@ -52,6 +56,7 @@ class _Document:
 
     def __init__(self, source: str) -> None:
         self.source = source
+        self._known: dict[tuple[str, str], dict[str, float]] = {}
 
     def graph(self, document: object) -> CausalGraph:
         fields = self._object(document, "the document", _REQUIRED, ("metadata",))
@@ -67,7 +72,8 @@ class _Document:
         metadata = fields.get("metadata", {})
         if not isinstance(metadata, dict):
             self._refuse("metadata", metadata, "an object")
-        return replace(builder.build(self._kind(fields["kind"])), metadata=metadata)
+        graph = builder.build(self._kind(fields["kind"]))
+        return replace(graph, metadata=metadata, values=self._values(graph))
 
     def _kind(self, value: object) -> Kind:
         if value not in ("dag", "cpdag"):
@@ -82,7 +88,7 @@ class _Document:
         builder.add_variable(name)
 
     def _add_edge(self, builder: GraphBuilder, edge: object, key: str) -> None:
-        fields = self._object(edge, key, _EDGE_KEYS)
+        fields = self._object(edge, key, _EDGE_KEYS, ("values",))
         for end in ("source", "target"):
             name = fields[end]
             if not isinstance(name, str) or name not in builder:
@@ -94,6 +100,26 @@ class _Document:
             builder.add_edge(str(fields["source"]), str(mark), str(fields["target"]))
         except FileFormatError as error:
             raise FileFormatError(f"{error} ({key})", error.columns) from error
+        ends = str(fields["source"]), str(fields["target"])
+        self._known[ends] = self._numbers(fields.get("values", {}), f"{key}.values")
+
+    def _numbers(self, value: object, key: str) -> dict[str, float]:
+        if not isinstance(value, dict):
+            self._refuse(key, value, "an object")
+        for name, number in value.items():
+            if isinstance(number, bool) or not isinstance(number, int | float):
+                self._refuse(f"{key}.{name}", number, "a number")
+        return {name: float(number) for name, number in value.items()}
+
+    def _values(self, graph: CausalGraph) -> dict[str, FloatArray]:
+        """The matrices of the numbers that edges have, NaN where there is none."""
+        place = {name: k for k, name in enumerate(graph.names)}
+        values: dict[str, FloatArray] = {}
+        for (source, target), numbers in self._known.items():
+            for name, number in numbers.items():
+                known = values.setdefault(name, np.full(graph.matrix.shape, np.nan))
+                known[place[source], place[target]] = number
+        return values
 
     def _object(
         self, value: object, key: str, required: tuple[str, ...], optional: tuple[str, ...] = ()
@@ -123,8 +149,10 @@ class _Document:
 
 def render(graph: CausalGraph) -> str:
     """The JSON text of a graph, one edge a line."""
-    edges = [
-        {"source": edge.source, "target": edge.target, "type": edge.mark} for edge in graph.edges
+    edges: list[dict[str, object]] = [
+        {"source": edge.source, "target": edge.target, "type": edge.mark}
+        | ({"values": known} if known else {})
+        for edge, known in zip(graph.edges, graph.edge_values(), strict=True)
     ]
     fields: dict[str, object] = {"format": SCHEMA, "version": VERSION, "kind": graph.kind}
     try:
@@ -141,7 +169,7 @@ def render(graph: CausalGraph) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _block(items: list[str] | list[dict[str, str]]) -> str:
+def _block(items: list[str] | list[dict[str, object]]) -> str:
     """A list with one item a line."""
     rows = [f"    {json.dumps(item, ensure_ascii=False)}" for item in items]
     return "[\n" + ",\n".join(rows) + "\n  ]" if rows else "[]"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import networkx as nx
+import numpy as np
 
 from qwo.graph.causal_graph import CausalGraph, Kind
 from qwo.graph.formats.builder import GraphBuilder
@@ -17,14 +18,12 @@ from qwo.optional import optional_module
 
 
 def to_networkx(graph: object) -> nx.DiGraph[str]:
-    """The NetworkX graph; ``.graph["kind"]`` keeps the kind."""
+    """The NetworkX graph; ``.graph["kind"]`` keeps the kind, and every arrow has its values."""
     given = _given(graph)
     result: nx.DiGraph[str] = nx.DiGraph(kind=given.kind)
     result.add_nodes_from(given.names)
-    for source, mark, target in given.edges:
-        result.add_edge(source, target)
-        if mark == LINE:
-            result.add_edge(target, source)
+    for i, j in np.argwhere(given.matrix).tolist():
+        result.add_edge(given.names[i], given.names[j], **given.values_at(i, j))
     return result
 
 
