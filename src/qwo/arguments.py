@@ -20,6 +20,7 @@ from qwo.names import suggestion
 from qwo.options import (
     OPTIONS,
     PriceArguments,
+    ScoreArguments,
     SearchOptions,
     SharedArguments,
     TimeArguments,
@@ -29,11 +30,13 @@ from qwo.options import (
 Function = TypeVar("Function", bound=Any)
 
 
-class SearchArguments(SharedArguments, PriceArguments, TimeArguments, ReadArguments):
+class SearchArguments(
+    SharedArguments, ScoreArguments, PriceArguments, TimeArguments, ReadArguments
+):
     """The keyword arguments of `qwo.discover`."""
 
 
-class ResampleArguments(SharedArguments, PriceArguments, ReadArguments):
+class ResampleArguments(SharedArguments, ScoreArguments, PriceArguments, ReadArguments):
     """The keyword arguments of `qwo.bootstrap` that are those of a search."""
 
 

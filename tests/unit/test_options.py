@@ -22,19 +22,20 @@ from qwo.graph.knowledge import KnowledgeLike
 from qwo.moments.source import ReadArguments
 from qwo.options import OPTIONS, SearchOptions
 from qwo.order import objective
+from qwo.order.bdeu import BDeu
 from qwo.order.protocol import OrderEngine
 
 CALLS = {
     "discover": (qwo.discover, set()),
     "bootstrap": (qwo.bootstrap, {"time_limit"}),
-    "penalty_path": (qwo.penalty_path, {"method", "penalty_discount", "alpha"}),
-    "QWO": (qwo.QWO, set()),
+    "penalty_path": (qwo.penalty_path, {"method", "penalty_discount", "alpha", "score"}),
+    "QWO": (qwo.QWO, {"score"}),
 }
 DATA = qwo.simulate("er", n_variables=6, n_samples=300, degree=2, random_state=4)[0]
 
 
 def test_type_checkers_see_the_same_options_as_the_record() -> None:
-    names = {"KnowledgeLike": KnowledgeLike, "OrderEngine": OrderEngine, "np": np}
+    names = {"KnowledgeLike": KnowledgeLike, "OrderEngine": OrderEngine, "BDeu": BDeu, "np": np}
     told = get_type_hints(SearchArguments, localns=names)
     known = get_type_hints(SearchOptions, localns=names)
     assert set(told) == {*OPTIONS, *ReadArguments.__annotations__}

@@ -247,7 +247,9 @@ def check(
     subsets = draw_subsets(len(dag), n_subsets, rng)
     learnt = isinstance(graph, Discovery) if learnt is None else learnt
     if penalty_discount is None:
-        penalty_discount = graph.params["penalty_discount"] if isinstance(graph, Discovery) else 2.0
+        found = graph.params if isinstance(graph, Discovery) else {}
+        # A score of counts has no price of an edge.
+        penalty_discount = found.get("penalty_discount") or 2.0
     # All matrices are small: threads of BLAS would cost more than they bring.
     with blas_threads_for(0.0):
         settled = ~(matrix == 2).any(axis=0)

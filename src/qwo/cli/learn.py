@@ -6,7 +6,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
@@ -123,7 +123,8 @@ def learn(
     with only_writer(output.output):
         checkpoint = _open(output, resume=resume, resampled=bool(bootstrap))
         knowledge = known.build()
-        data = read_data(file, reading, console, with_rows=bool(bootstrap) or check)
+        needed = bool(bootstrap) or check or search.counts_rows
+        data = read_data(file, reading, console, with_rows=needed)
         logger.info("data read after %.2f s", time.perf_counter() - started)
         seen = [finding.worded() for finding in data.audit.warnings]
         with shown_warnings(seen) as warnings:
@@ -220,7 +221,10 @@ def _search(
 
     with watched_search(console) as watch:
         logger.info("the search begins")
-        found = discover(data.moments, knowledge=knowledge, callback=watch, **options.arguments())
+        source: dict[str, Any] = {"data": data.moments}
+        if options.counts_rows and data.rows is not None:
+            source = {"data": data.rows.data, "missing": data.rows.missing}
+        found = discover(**source, knowledge=knowledge, callback=watch, **options.arguments())
     logger.info("search: %s after %.2f s", found.status, found.seconds)
     return replace(found, status="interrupted") if found.status == "stopped" else found
 

@@ -263,6 +263,11 @@ class SearchFlags:
         flags = search_parameters(SearchOptions, cls)
         return [flags[name] for name in flags if cls.says is None or name in cls.says]
 
+    @property
+    def counts_rows(self) -> bool:
+        """Whether the score needs the rows themselves."""
+        return bool(self._given.get("score", "bic") != "bic")
+
     def arguments(self) -> dict[str, Any]:
         """The keyword arguments of `qwo.discover`."""
         return {name: _PARSERS.get(name, _same)(value) for name, value in self._given.items()}

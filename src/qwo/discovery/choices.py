@@ -16,7 +16,7 @@ from qwo.discovery.price import FEWEST_SAMPLES, LEAST, edge_evidence, price_rang
 from qwo.errors import ArgumentError, Cure, DataWarning
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
-from qwo.options import SearchOptions
+from qwo.options import DEFAULTS, SearchOptions
 from qwo.order.bic import BicEngine
 from qwo.order.candidates import are_crowded, block_candidates, candidate_parents
 from qwo.order.linalg import precision_matrix
@@ -70,7 +70,7 @@ def choose(options: SearchOptions, moments: Moments) -> SearchOptions:
     if engine == "auto":
         enough = moments.n_samples > moments.n_variables + 2
         paper = search != "insertion" and enough and not moments.has_blocks
-        dense = options.alpha is not None or paper
+        dense = options.alpha is not None or (paper and options.score == "bic")
         engine = "qwo" if dense else "bic"
     if options.alpha is not None and engine == "bic":
         raise ArgumentError(
@@ -108,6 +108,8 @@ def _check_protocol(engine: str | OrderEngine) -> None:
 
 def _refuse_foreign(options: SearchOptions, search: str, engine: str | OrderEngine) -> None:
     """Raise if an option is given that the search or the engine does not know."""
+    if options.score != "bic":
+        _refuse_beside_counts(options)
     own = {
         "version": (search == "grasp", "search", "grasp"),
         "depth": (search == "grasp", "search", "grasp"),
@@ -121,6 +123,19 @@ def _refuse_foreign(options: SearchOptions, search: str, engine: str | OrderEngi
             raise ArgumentError(
                 f"{name} is {given!r}, which {option} {now!r} does not have",
                 cures=(Cure(option, value, "has it"),),
+                option=name,
+            )
+
+
+def _refuse_beside_counts(options: SearchOptions) -> None:
+    """Raise if an option is given that a score of counts has no use for."""
+    for name in ("engine", "penalty_discount", "alpha", "gamma"):
+        given = getattr(options, name)
+        if given != DEFAULTS[name]:
+            raise ArgumentError(
+                f"{name} is {given!r}, but score {options.score_name()!r} has an engine of its own "
+                "and no price of an edge",
+                cures=(Cure("score", "bic", "has it"),),
                 option=name,
             )
 

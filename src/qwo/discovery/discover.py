@@ -20,11 +20,13 @@ from qwo.discovery.choices import (
     make_engine,
     make_search,
 )
+from qwo.discovery.counts import counted_rows, counting_engine
 from qwo.discovery.price import Evidence, edge_evidence
 from qwo.discovery.result import Discovery
 from qwo.graph.cpdag import to_cpdag, to_mpdag
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
+from qwo.moments.arrays import Table
 from qwo.moments.source import ReadArguments
 from qwo.options import SearchOptions
 from qwo.order.bic import BicEngine
@@ -93,9 +95,12 @@ def discover_as(
     with progress_bar(callback, shown=progress) as watch, _client(options) as client:
         control = Control(time_limit=options.time_limit, callback=watch)
         with computing_with(xp):
-            moments = as_moments(data, **(reading or {}))
+            moments, table = _read(data, options, reading or {})
         resolved = options.resolved_knowledge(moments.names)
         chosen = choose(options, moments)
+        if table is not None:
+            engine = counting_engine(options.score, table, moments, resolved)
+            chosen = replace(chosen, engine=engine)
         if chosen.random_state is None:
             seed = int(np.random.SeedSequence().generate_state(1)[0])
             chosen = replace(chosen, random_state=seed)
@@ -125,7 +130,7 @@ def discover_as(
         dag=dag,
         order=outcome.order,
         names=moments.names,
-        score=_score(moments, dag, chosen.discount),
+        score=_score(moments, dag, chosen.discount) if table is None else -built.cost,
         n_edges=int(dag.sum()),
         trace=tuple((seconds, -cost) for seconds, cost in outcome.trace),
         # Ctrl-C may come after the last look at the control, and must not be lost on the caller.
@@ -136,11 +141,22 @@ def discover_as(
             "penalty_chosen": by_data,
             "n_samples": moments.n_samples,
             "covariance_estimator": moments.estimator,
+            **({} if table is None else {"penalty_discount": None, "engine": "counts"}),
             **({"columns": moments.whitened()[1].tolist()} if moments.has_blocks else {}),
         },
         versions=versions(),
         evidence=_evidence(built, dag, moments, resolved, weaker),
     )
+
+
+def _read(
+    data: Any, options: SearchOptions, reading: ReadArguments
+) -> tuple[Moments, Table | None]:
+    """The moments of the data, and the rows if the score counts them."""
+    if options.score == "bic":
+        return as_moments(data, **reading), None
+    table, moments = counted_rows(data, reading)
+    return moments, table
 
 
 def learn_nearby(

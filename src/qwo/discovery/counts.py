@@ -1,0 +1,88 @@
+"""Scores that count rows: the engine of a table of categories."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from qwo.errors import ArgumentError, Cure, InputError, list_names
+from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.moments import Moments, read_table
+from qwo.moments.arrays import Table
+from qwo.moments.audit import Missing
+from qwo.moments.source import ReadArguments
+from qwo.order.bdeu import BDeu
+from qwo.order.local_score import LocalScoreEngine
+
+
+def counted_rows(data: Any, reading: ReadArguments) -> tuple[Table, Moments]:
+    """The rows of whatever the user calls data, and their moments.
+
+    Raises
+    ------
+    ArgumentError
+        If there are no rows, or if they are to be treated in a way that leaves no counts.
+    """
+    if isinstance(data, Moments):
+        raise ArgumentError(
+            "score 'bdeu' counts rows, but the data are Moments; give the table itself",
+            option="score",
+        )
+    missing: Missing = reading.get("missing", "raise")
+    if missing == "em":
+        raise ArgumentError(
+            "missing is 'em', but score 'bdeu' counts complete rows",
+            option="missing",
+            cures=[Cure("missing", "drop", "leaves the others out")],
+        )
+    if reading.get("weights") is not None:
+        raise ArgumentError(
+            "weights are given, but score 'bdeu' counts each row once", option="weights"
+        )
+    table = data if isinstance(data, Table) else read_table(data, **reading)
+    return table, Moments.from_data(table, missing=missing)
+
+
+def counting_engine(
+    score: str | BDeu, table: Table, moments: Moments, knowledge: ResolvedKnowledge | None
+) -> LocalScoreEngine:
+    """The engine that gives each order its DAG by such a score.
+
+    Parameters
+    ----------
+    score : "bdeu" or BDeu
+        The score.
+    table : Table
+        The rows; those with missing values are left out.
+    moments : Moments
+        Those of the table, with its audit.
+    knowledge : ResolvedKnowledge, optional
+        What parents may be.
+
+    Raises
+    ------
+    InputError
+        If a variable is no category.
+    """
+    kinds = moments.audit().types
+    numbers = [name for name in moments.names if kinds[name] == "continuous"]
+    if numbers:
+        said = dict.fromkeys(numbers, "ordinal")
+        raise InputError(
+            f"score 'bdeu' is for categories, but {list_names(numbers)} "
+            f"{'holds' if len(numbers) == 1 else 'hold'} numbers",
+            numbers,
+            (
+                Cure("score", "bic", "takes tables of any kind"),
+                Cure("types", said, "counts each value by itself: cut them into intervals before"),
+            ),
+        )
+    rows = table.values[np.isfinite(table.values).all(axis=1)]
+    codes = np.empty(rows.shape, dtype=np.int64)
+    levels = []
+    for k, column in enumerate(rows.T):
+        seen, codes[:, k] = np.unique(column, return_inverse=True)
+        levels.append(len(seen))
+    counts = BDeu() if isinstance(score, str) else score
+    return LocalScoreEngine(counts.of(codes, levels), len(levels), knowledge=knowledge)
