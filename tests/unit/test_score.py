@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+import qwo
 from qwo.errors import ArgumentError
 from qwo.order.bic import BicEngine
 from qwo.order.edge_test import BicRule, FisherZ
 from qwo.order.qwo import QwoEngine
 from qwo.order.reference_engine import ReferenceEngine
-from qwo.order.score import BIC, worth_adding, worth_keeping
+from qwo.order.score import BIC, price_of, worth_adding, worth_keeping
 from qwo.search import insertion, insertion_search_of
 from qwo.search.bic_insertion import bic_insertion
 from tests.helpers.bic_oracle import sample
@@ -25,6 +26,24 @@ class RiskInflation:
 
     def price(self, n_variables: int, n_samples: float) -> float:  # noqa: ARG002
         return 2 * math.log(n_variables)
+
+
+@dataclass(frozen=True)
+class Flat:
+    """A price for the edge, however many parameters it has."""
+
+    def price(self, n_variables: int, n_samples: float, parameters: int = 1) -> float:  # noqa: ARG002
+        return 9.0
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """An edge test that is none of the package's: partial correlations above a size."""
+
+    size: float
+
+    def threshold(self, n_variables: int, n_samples: float) -> float:  # noqa: ARG002
+        return self.size**2
 
 
 def test_the_price_is_that_of_the_extended_bic() -> None:
@@ -53,6 +72,25 @@ def test_any_object_with_a_price_is_a_score() -> None:
     assert engine.penalty == 2 * math.log(10)
     same_price = 2 * math.log(10) / math.log(100)
     assert engine.cost == pytest.approx(BicEngine(moments, penalty_discount=same_price).cost)
+
+
+def test_a_score_may_know_what_parameters_cost() -> None:
+    assert price_of(RiskInflation(), 10, 100, 3) == 6 * math.log(10)
+    assert price_of(Flat(), 10, 100, 3) == 9.0
+    assert price_of(BIC(1), 10, 100, 3) == 3 * math.log(100)
+
+
+@pytest.mark.parametrize("engine", [QwoEngine, ReferenceEngine])
+def test_any_object_with_a_threshold_is_an_edge_test(engine: type[QwoEngine]) -> None:
+    moments = sample(3, 8, 100, 3.0)
+    own = engine(moments, test=AtLeast(0.3))
+    assert own.tau == 0.3**2
+    found = qwo.discover(moments, engine=own, random_state=0)
+    assert (
+        0
+        < found.n_edges
+        < qwo.discover(moments, engine=engine(moments, test=AtLeast(0.01)), random_state=0).n_edges
+    )
 
 
 @pytest.mark.parametrize("engine", [QwoEngine, ReferenceEngine])

@@ -6,7 +6,9 @@ price is; everything else follows from it.
 
 from __future__ import annotations
 
+import inspect
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -59,9 +61,10 @@ class BIC:
 
 def price_of(score: Score, n_variables: int, n_samples: float, parameters: int) -> float:
     """The price of an edge with so many parameters: that of one each, unless the score knows."""
-    if isinstance(score, BIC):
-        return score.price(n_variables, n_samples, parameters)
-    return parameters * score.price(n_variables, n_samples)
+    price: Callable[..., float] = score.price
+    if len(inspect.signature(price).parameters) > 2:
+        return price(n_variables, n_samples, parameters)
+    return parameters * price(n_variables, n_samples)
 
 
 def worth_adding(score: Score, n_variables: int, n_samples: float) -> float:

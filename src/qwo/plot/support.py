@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwo.errors import ArgumentError
+from qwo.graph.marks import MARKS
 from qwo.layout.labels import PLAIN_TEXT, label_texts
 from qwo.plot.style import Palette, local_style, open_axes, palette_for
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _LONGEST_LABEL = 14
-_BETWEEN = {"-->": " → ", "---": " — ", "": ", "}
+_BETWEEN = {text: f" {mark.symbol} " for text, mark in MARKS.items()} | {"": ", "}
 
 
 def plot_support(

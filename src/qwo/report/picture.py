@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from qwo.graph.marks import HEAD, MARKS
 from qwo.layout import Layout, arrange
 from qwo.layout.curves import arrow, edge_curves
 from qwo.layout.labels import label_texts
@@ -204,8 +205,8 @@ def _line(curve: FloatArray, edge: dict[str, Any], largest: float) -> Line:
     slope = edge.get("standardized")
     width = _PLAIN if slope is None else _THINNEST + (_THICKEST - _THINNEST) * abs(slope) / largest
     kind = "" if slope is None else "positive" if slope >= 0 else "negative"
-    head = ""
-    if edge["type"] == "-->":
+    head, mark = "", MARKS[edge["type"]]
+    if mark.ends[1] == HEAD:
         curve, corners = arrow(curve, _HEAD_LENGTH + width, _HEAD_WIDTH + width)
         head = _points(corners)
         kind += " toss" if edge.get("coin_toss") else ""
@@ -213,7 +214,7 @@ def _line(curve: FloatArray, edge: dict[str, Any], largest: float) -> Line:
         kind += " undirected"
     start, *rest = np.round(curve, 1).tolist()
     path = f"M{start[0]} {start[1]}C{_points(np.array(rest))}"
-    title = f"{edge['source']} {'→' if head else '—'} {edge['target']}"
+    title = f"{edge['source']} {mark.symbol} {edge['target']}"
     return Line(path, head, kind.strip(), round(width, 2), title)
 
 

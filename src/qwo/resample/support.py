@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from qwo.graph.marks import ARROW, LINE
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
 HALF = 0.5
@@ -117,7 +118,7 @@ def pair_supports(
         PairSupport(
             found.names[i],
             found.names[j],
-            ("", "-->", "---")[cpdag[i, j]],
+            ("", ARROW, LINE)[cpdag[i, j]],
             link := float(links[i, j]),
             arrow := float(arrows[i, j]),
             reverse := float(arrows[j, i]),
