@@ -77,10 +77,10 @@ std::vector<int> allowed_order(const ParentSets& self, const OrderIn& given) {
     return order;
 }
 
-void reset(ParentSets& self, const OrderIn& order) {
+void reset(ParentSets& self, const OrderIn& order, int threads) {
     const std::vector<int> start = allowed_order(self, order);
     nb::gil_scoped_release release;
-    self.reset(start);
+    self.reset(start, threads);
 }
 
 void move(ParentSets& self, Whole variable, Whole place) {
@@ -121,7 +121,7 @@ void check_parents(const ParentSets& self, const ParentSetsState& state) {
 }
 
 void load(ParentSets& self, const OrderIn& order, const ListsIn& parents, const ListsIn& checked,
-          double cost) {
+          double cost, int threads) {
     const ParentSetsState state{allowed_order(self, order),
                                 checked_lists("parent", parents.first, parents.second, self.n()),
                                 to_lists(checked.first, checked.second), cost};
@@ -129,7 +129,7 @@ void load(ParentSets& self, const OrderIn& order, const ListsIn& parents, const 
         throw Refusal("ShapeError", "checked must have one list for each of the variables");
     check_parents(self, state);
     nb::gil_scoped_release release;
-    self.load(state);
+    self.load(state, threads);
 }
 
 // Refuses a search whose engine someone else has marked or reset in the meantime.
@@ -197,7 +197,7 @@ void bind_parent_sets(nb::module_& m) {
             "the most columns of parents, with all but one of the child. Given variables stand "
             "before all others and have no parents.")
         .def("copy", [](const ParentSets& self) { return ParentSets(self); })
-        .def("reset", &reset, nb::arg("order").noconvert())
+        .def("reset", &reset, nb::arg("order").noconvert(), nb::arg("threads") = 1)
         .def(
             "state",
             [](const ParentSets& self) {
@@ -210,7 +210,7 @@ void bind_parent_sets(nb::module_& m) {
             "What load() takes: order, parents in fitting order, those that renew() has checked, "
             "and the cost.")
         .def("load", &load, nb::arg("order").noconvert(), nb::arg("parents").noconvert(),
-             nb::arg("checked").noconvert(), nb::arg("cost"),
+             nb::arg("checked").noconvert(), nb::arg("cost"), nb::arg("threads") = 1,
              "Take up the state of a twin with the same candidates.")
         .def_prop_ro("n_variables", &ParentSets::n)
         .def_prop_ro("cost", &ParentSets::cost)
@@ -345,7 +345,7 @@ void bind_parent_sets(nb::module_& m) {
             "__init__",
             [](InsertionSearch* self, ParentSets& engine, std::uint64_t seed, bool tucks,
                bool sweep, bool nearby, double give_up_descent, double give_up_repair,
-               double give_up_tuck, double known, bool settled) {
+               double give_up_tuck, double known, bool settled, int threads) {
                 check_unmarked(engine);
                 SearchOptions options;
                 options.tucks = tucks;
@@ -354,6 +354,7 @@ void bind_parent_sets(nb::module_& m) {
                 options.give_up_descent = give_up_descent;
                 options.give_up_repair = give_up_repair;
                 options.give_up_tuck = give_up_tuck;
+                options.threads = threads;
                 options.known = known;
                 new (self) InsertionSearch(engine, seed, options, settled);
             },
@@ -363,7 +364,7 @@ void bind_parent_sets(nb::module_& m) {
             nb::arg("give_up_repair") = SearchOptions{}.give_up_repair,
             nb::arg("give_up_tuck") = SearchOptions{}.give_up_tuck,
             nb::arg("known") = SearchOptions{}.known, nb::arg("settled") = false,
-            nb::keep_alive<1, 2>())
+            nb::arg("threads") = 1, nb::keep_alive<1, 2>())
         .def(
             "run",
             [](InsertionSearch& self, double seconds) {

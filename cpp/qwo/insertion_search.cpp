@@ -1,12 +1,14 @@
 #include "qwo/insertion_search.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
 #include "qwo/class_step.hpp"
+#include "qwo/parallel.hpp"
 
 namespace qwo {
 
@@ -19,18 +21,41 @@ double seconds_now() {
 
 // A tuck after a restart that costs more than so many edges is taken back at once.
 constexpr double give_up_near_tuck = 2.0;
-// A turn costs time in proportion to the number of variables. Beyond so many, turns would take most
-// of the search and gain a few points.
-constexpr int turns_up_to = 1000;
+// Beyond so many variables nothing is done whose time grows with their number and that gains
+// little: there are no turns, which would take most of the search, and sweeps look again only at
+// what has changed. Tucks and visits of a sweep are tried out many at a time.
+constexpr int narrow_up_to = 1000;
+constexpr std::size_t at_once = 128;
+// What is still to be done with a variable that has changed.
+constexpr char to_tuck = 1, to_sweep = 2;
 constexpr double never = std::numeric_limits<double>::infinity();
 
+SearchCounts difference(const SearchCounts& now, const SearchCounts& before) {
+    SearchCounts made;
+    made.scans = now.scans - before.scans;
+    made.moves = now.moves - before.moves;
+    made.tucks = now.tucks - before.tucks;
+    return made;
+}
+
 } // namespace
+
+struct InsertionSearch::Twin {
+    Twin(const ParentSets& other, const SearchOptions& options)
+        : engine(other), search(engine, 0, options, true) {}
+
+    ParentSets engine;
+    InsertionSearch search;
+};
+
+InsertionSearch::~InsertionSearch() = default;
 
 InsertionSearch::InsertionSearch(ParentSets& engine, std::uint64_t seed, SearchOptions options,
                                  bool settled)
     : engine_(engine), random_(seed), options_(options),
       queued_(static_cast<std::size_t>(engine.n()), 0),
-      changed_(static_cast<std::size_t>(engine.n()), settled || options.nearby ? 0 : 1),
+      changed_(static_cast<std::size_t>(engine.n()),
+               settled || options.nearby ? 0 : to_tuck | to_sweep),
       restarted_(static_cast<std::size_t>(engine.n()), 0), best_(engine.cost()),
       noise_(engine.problem().noise()) {
     trace_.emplace_back(0.0, best_);
@@ -141,6 +166,8 @@ void InsertionSearch::step() {
     case SearchPhase::done:
         break;
     }
+    if (phase_ != SearchPhase::tucks && phase_ != SearchPhase::sweep)
+        twins_.clear();
     record();
 }
 
@@ -217,8 +244,15 @@ void InsertionSearch::step_tucks() {
                               : SearchPhase::sweep;
         return;
     }
-    const auto [x, y] = edges_.back();
-    edges_.pop_back();
+    std::vector<Attempt> attempts;
+    for (std::size_t k = is_wide() ? at_once : 1; k > 0 && !edges_.empty(); --k) {
+        attempts.push_back({edges_.back().first, edges_.back().second});
+        edges_.pop_back();
+    }
+    make_many(attempts);
+}
+
+void InsertionSearch::try_tuck(int x, int y) {
     if (engine_.fit(y).index_of(x) < 0)
         return;
     ++counts_.tucks;
@@ -230,16 +264,20 @@ void InsertionSearch::step_tucks() {
         ++counts_.improving_tucks;
 }
 
+bool InsertionSearch::is_wide() const {
+    return engine_.n() > narrow_up_to;
+}
+
 bool InsertionSearch::may_turn() const {
-    return !options_.nearby && engine_.n() <= turns_up_to;
+    return !options_.nearby && !is_wide();
 }
 
 // The edges of what has changed, in random order; whether there are any.
 bool InsertionSearch::collect_edges() {
     for (int y = 0; y < engine_.n(); ++y) {
-        if (!changed_[static_cast<std::size_t>(y)])
+        if (!(changed_[static_cast<std::size_t>(y)] & to_tuck))
             continue;
-        changed_[static_cast<std::size_t>(y)] = 0;
+        changed_[static_cast<std::size_t>(y)] &= ~to_tuck;
         for (int x : engine_.fit(y).parents()) {
             if (!engine_.is_given(x))
                 edges_.emplace_back(x, y);
@@ -352,15 +390,32 @@ void InsertionSearch::step_sweep() {
         return;
     }
     if (sweep_.empty()) {
-        sweep_.resize(static_cast<std::size_t>(engine_.n()));
-        std::iota(sweep_.begin(), sweep_.end(), 0);
-        random_.shuffle(sweep_);
+        list_sweep();
         cost_before_sweep_ = engine_.cost();
         swept_ = false;
         ++counts_.sweeps;
     }
-    const int v = sweep_.back();
-    sweep_.pop_back();
+    std::vector<Attempt> attempts;
+    for (std::size_t k = is_wide() ? at_once : 1; k > 0 && !sweep_.empty(); --k) {
+        attempts.push_back({-1, sweep_.back()});
+        sweep_.pop_back();
+    }
+    make_many(attempts);
+    if (sweep_.empty())
+        finish_sweep();
+}
+
+// All variables; among very many, those around which something has changed since the last time.
+void InsertionSearch::list_sweep() {
+    for (int v = 0; v < engine_.n(); ++v) {
+        if (!is_wide() || (changed_[static_cast<std::size_t>(v)] & to_sweep))
+            sweep_.push_back(v);
+        changed_[static_cast<std::size_t>(v)] &= ~to_sweep;
+    }
+    random_.shuffle(sweep_);
+}
+
+void InsertionSearch::visit(int v) {
     if (engine_.exchange(v, noise_)) {
         ++counts_.exchanges;
         queue_touched();
@@ -369,8 +424,63 @@ void InsertionSearch::step_sweep() {
         scan_and_move(v, never);
     while (!queue_.empty())
         repair_next();
-    if (sweep_.empty())
-        finish_sweep();
+}
+
+void InsertionSearch::make(Attempt attempt) {
+    if (attempt.x < 0)
+        visit(attempt.y);
+    else
+        try_tuck(attempt.x, attempt.y);
+}
+
+std::pair<bool, SearchCounts> InsertionSearch::try_out(Attempt attempt) {
+    const SearchCounts counts = counts_;
+    const std::vector<char> changed = changed_;
+    const std::size_t mark = engine_.mark();
+    make(attempt);
+    const bool counts_for = !engine_.is_back();
+    engine_.undo(mark);
+    changed_ = changed;
+    const SearchCounts made = difference(counts_, counts);
+    counts_ = counts;
+    return {counts_for, made};
+}
+
+void InsertionSearch::make_many(const std::vector<Attempt>& attempts) {
+    if (attempts.size() == 1) {
+        make(attempts.front());
+        return;
+    }
+    if (twins_.empty() && attempts.size() == at_once)
+        make_twins();
+    const std::size_t workers = twins_.size() + 1;
+    const auto search = [&](std::size_t worker) -> InsertionSearch& {
+        return worker == 0 ? *this : twins_[worker - 1]->search;
+    };
+    std::vector<std::pair<bool, SearchCounts>> tried(attempts.size());
+    std::atomic<std::size_t> next{0};
+    for_each_parallel(workers, static_cast<int>(workers), [&](std::size_t worker) {
+        for (std::size_t k = next++; k < attempts.size(); k = next++)
+            tried[k] = search(worker).try_out(attempts[k]);
+    });
+    // What changes nothing from here will change nothing, or little, when another has been made.
+    for_each_parallel(workers, static_cast<int>(workers), [&](std::size_t worker) {
+        for (std::size_t k = 0; k < attempts.size(); ++k) {
+            if (tried[k].first)
+                search(worker).make(attempts[k]);
+        }
+    });
+    for (const auto& [changes, made] : tried) {
+        if (!changes)
+            counts_ += made;
+    }
+}
+
+void InsertionSearch::make_twins() {
+    twins_.resize(static_cast<std::size_t>(std::max(options_.threads - 1, 0)));
+    for_each_parallel(twins_.size(), options_.threads, [&](std::size_t k) {
+        twins_[k] = std::make_unique<Twin>(engine_, options_);
+    });
 }
 
 void InsertionSearch::finish_sweep() {
@@ -398,6 +508,11 @@ void InsertionSearch::step_renewal() {
     }
     // With the same parents and other candidates a variable may find another place, but its edges
     // are what they were.
+    const int share = static_cast<int>(at_once);
+    if (options_.threads > 1 && next_renewed_ % share == 0) {
+        engine_.foresee(next_renewed_, std::min(next_renewed_ + share, engine_.n()),
+                        options_.threads);
+    }
     const int v = next_renewed_++;
     if (engine_.renew(v)) {
         ++counts_.renewed;
@@ -420,7 +535,7 @@ void InsertionSearch::queue_touched() {
 
 void InsertionSearch::touch(int v) {
     queue(v);
-    changed_[static_cast<std::size_t>(v)] = 1;
+    changed_[static_cast<std::size_t>(v)] = to_tuck | to_sweep;
     restarted_[static_cast<std::size_t>(v)] = 1;
 }
 
@@ -429,6 +544,13 @@ void InsertionSearch::record() {
         return;
     best_ = engine_.cost();
     trace_.emplace_back(elapsed_ + seconds_now() - slice_start_, best_);
+}
+
+SearchCounts& SearchCounts::operator+=(const SearchCounts& other) {
+    scans += other.scans;
+    moves += other.moves;
+    tucks += other.tucks;
+    return *this;
 }
 
 } // namespace qwo

@@ -14,6 +14,9 @@
 //   renewal  every variable looks for candidates that it has missed; what that touched descends.
 //            There is one after the first descent, when lists of candidates come in if all were
 //            candidates till then, and in the end until it finds nothing.
+// With very many variables there are no turns, sweeps after the first look at what has changed, and
+// tucks and visits of sweeps are tried out many at a time, each from the same state, in threads;
+// those that change a parent set are then made one after the other.
 // The insertion neighbourhood is that of BOSS (Andrews et al. 2023) and FLOP (Rios et al.); the
 // tuck is GRaSP's (Lam, Andrews and Ramsey 2022), the turn is to it what the turning operator of
 // GES (Hauser and Buehlmann 2012) is to the reversal of an edge; perturb-and-repair is iterated
@@ -24,6 +27,7 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -35,6 +39,7 @@ namespace qwo {
 enum class SearchPhase { descent, tucks, turns, sweep, renewal, done };
 
 struct SearchCounts {
+    SearchCounts& operator+=(const SearchCounts& other);
     std::int64_t scans = 0;
     std::int64_t moves = 0;
     std::int64_t tucks = 0;
@@ -63,6 +68,8 @@ struct SearchOptions {
     // A restart that ends worse by less than this, in edge penalties, tucks the edges of what it
     // has touched before it is given up.
     double near_miss = 0.0;
+    // The result does not depend on them.
+    int threads = 1;
 };
 
 class InsertionSearch {
@@ -71,6 +78,7 @@ class InsertionSearch {
     // engine is one that a search has left: nothing is queued until it is kicked.
     InsertionSearch(ParentSets& engine, std::uint64_t seed, SearchOptions options,
                     bool settled = false);
+    ~InsertionSearch();
     InsertionSearch(const InsertionSearch&) = delete;
     InsertionSearch& operator=(const InsertionSearch&) = delete;
 
@@ -101,6 +109,7 @@ class InsertionSearch {
     void finish_descent();
     void step_tucks();
     bool collect_edges();
+    bool is_wide() const;
     bool may_turn() const;
     void step_turns();
     void list_turns();
@@ -109,6 +118,18 @@ class InsertionSearch {
     // are welcome, and returns to the mark if not. Whether it is better.
     bool keep_or_undo(std::size_t mark, double before, double give_up, bool equals);
     void step_sweep();
+    void list_sweep();
+    // An edge x -> y that may be tucked, or, without x, a variable for the sweep to visit.
+    struct Attempt {
+        int x, y;
+    };
+    void make(Attempt attempt);
+    void try_tuck(int x, int y);
+    void visit(int v);
+    // Makes an attempt and takes it back; whether it has changed a parent set, and what it took.
+    std::pair<bool, SearchCounts> try_out(Attempt attempt);
+    // Tries many attempts out, each from the present state, and makes those that change something.
+    void make_many(const std::vector<Attempt>& attempts);
     void scan_and_move(int v, double give_up);
     void repair_next();
     void stop_if_back(double before);
@@ -124,13 +145,18 @@ class InsertionSearch {
     void renew_before(SearchPhase next);
     void step_renewal();
 
+    // Twins of engine and search for other threads, in the same state, while attempts are made.
+    struct Twin;
+    std::vector<std::unique_ptr<Twin>> twins_;
+    void make_twins();
+
     ParentSets& engine_;
     Random random_;
     SearchOptions options_;
     SearchPhase phase_ = SearchPhase::descent;
     std::deque<int> queue_;
     std::vector<char> queued_;
-    std::vector<char> changed_;                // variables whose edges are to be tucked
+    std::vector<char> changed_;                // variables to be tucked, to be swept: two bits
     std::vector<std::pair<int, int>> edges_;   // the tucks of this round still to try
     OrderedDag member_;                        // that the turns are listed for,
     std::vector<std::vector<char>> compelled_; // its labels,

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cassert>
 
+#include "qwo/parallel.hpp"
+
 namespace qwo {
 
 namespace {
@@ -40,28 +42,41 @@ ParentSets::ParentSets(const ParentSets& other)
 void ParentSets::begin(const std::vector<int>& order) {
     journal_.clear();
     touched_.clear();
+    foreseen_.clear();
     places_.set(order);
     fits_.clear();
 }
 
-ParentFit& ParentSets::begin_fit(int v) {
-    ParentFit& fit = *fits_.emplace_back(make_fit(problem()));
-    fit.start(problem(), lists_.of(v), v);
-    fit.add_required(context_);
-    return fit;
+template <class Fill>
+void ParentSets::make_fits(int threads, Fill fill) {
+    constexpr int share = 256; // so few variables are not worth a thread
+    fits_.resize(static_cast<std::size_t>(n()));
+    const auto shares = static_cast<std::size_t>((n() + share - 1) / share);
+    for_each_parallel(shares, threads, [&](std::size_t k) {
+        FitContext context(context_);
+        const int first = static_cast<int>(k) * share;
+        for (int v = first; v < std::min(first + share, n()); ++v) {
+            std::unique_ptr<ParentFit>& fit = fits_[static_cast<std::size_t>(v)];
+            fit = make_fit(problem());
+            fit->start(problem(), lists_.of(v), v);
+            fit->add_required(context);
+            fill(context, *fit);
+            // As after every move: the numbers are those of the parents, however they were found.
+            fit->refresh(context);
+        }
+    });
+    for (int v = 0; v < n(); ++v)
+        index(v);
 }
 
-void ParentSets::reset(const std::vector<int>& order) {
+void ParentSets::reset(const std::vector<int>& order, int threads) {
     begin(order);
+    make_fits(threads, [&](FitContext& context, ParentFit& fit) {
+        fit.grow_shrink(context, places_.places(), place(fit.child()));
+    });
     cost_ = 0.0;
-    for (int v = 0; v < n(); ++v) {
-        ParentFit& fit = begin_fit(v);
-        fit.grow_shrink(context_, places_.places(), place(v));
-        // As after every move: the numbers are those of the parents, however they were found.
-        fit.refresh(context_);
-        cost_ += fit.cost();
-        index(v);
-    }
+    for (int v = 0; v < n(); ++v)
+        cost_ += fit(v).cost();
 }
 
 ParentSetsState ParentSets::state() const {
@@ -71,17 +86,14 @@ ParentSetsState ParentSets::state() const {
     return state;
 }
 
-void ParentSets::load(const ParentSetsState& state) {
+void ParentSets::load(const ParentSetsState& state, int threads) {
     begin(state.order);
     checked_ = state.checked;
-    for (int v = 0; v < n(); ++v) {
-        ParentFit& fit = begin_fit(v);
-        const std::vector<int>& parents = state.parents[static_cast<std::size_t>(v)];
+    make_fits(threads, [&](FitContext& context, ParentFit& fit) {
+        const std::vector<int>& parents = state.parents[static_cast<std::size_t>(fit.child())];
         for (std::size_t k = fit.parents().size(); k < parents.size(); ++k)
-            fit.add(context_, parents[k]);
-        fit.refresh(context_);
-        index(v);
-    }
+            fit.add(context, parents[k]);
+    });
     cost_ = state.cost;
 }
 
@@ -115,11 +127,13 @@ bool ParentSets::renew(int v) {
 
 bool ParentSets::widen(int v) {
     std::unique_ptr<ParentFit>& fit = fits_[static_cast<std::size_t>(v)];
-    if (is_given(v) || fit->columns().all() ||
-        checked_[static_cast<std::size_t>(v)] == fit->parents())
+    if (!may_widen(v))
         return false;
-    std::vector<std::int32_t> variables;
-    find_missed(*fit, variables);
+    auto foreseen = foreseen_.extract(v);
+    Missed missed = foreseen ? std::move(foreseen.mapped()) : find_missed(context_, *wide_, *fit);
+    if (missed.is_all)
+        checked_[static_cast<std::size_t>(v)] = fit->parents();
+    std::vector<std::int32_t> variables = std::move(missed.variables);
     find_neighbours(*fit, variables);
     if (variables.empty())
         return false;
@@ -143,30 +157,55 @@ bool ParentSets::widen(int v) {
 }
 
 // Those that the fit would take as parents if they were candidates and stood before its child.
-// Those that do stand there come first, and the strongest; no more than `most_missed`. Notes the
-// parents unless there are more in the prefix, since then this has nothing more to find for them.
-void ParentSets::find_missed(const ParentFit& fit, std::vector<std::int32_t>& missed) {
+// Those that do stand there come first, and the strongest; no more than `most_missed`. Unless there
+// are more in the prefix, this has nothing more to find for the same parents.
+ParentSets::Missed ParentSets::find_missed(FitContext& context, ParentFit& wide,
+                                           const ParentFit& fit) const {
     const int v = fit.child();
-    wide_->rebuild(context_, fit, lists_.everyone());
+    wide.rebuild(context, fit, lists_.everyone());
     std::vector<std::uint64_t> wanted((static_cast<std::size_t>(n()) + 63) / 64);
-    index_.find(context_, *wide_, wanted.data());
+    index_.find(context, wide, wanted.data());
+    Missed missed;
     std::size_t in_prefix = 0;
     for_each_bit(wanted.data(), wanted.size(), [&](int u) {
         if (fit.columns().find(u) < 0) {
-            missed.push_back(u);
+            missed.variables.push_back(u);
             in_prefix += place(u) < place(v) ? 1 : 0;
         }
     });
-    if (in_prefix <= most_missed)
-        checked_[static_cast<std::size_t>(v)] = fit.parents();
-    if (missed.size() <= most_missed)
-        return;
-    std::sort(missed.begin(), missed.end(), [&](int a, int b) {
+    missed.is_all = in_prefix <= most_missed;
+    if (missed.variables.size() <= most_missed)
+        return missed;
+    std::sort(missed.variables.begin(), missed.variables.end(), [&](int a, int b) {
         const bool first = place(a) < place(v), second = place(b) < place(v);
-        return first != second ? first
-                               : wide_->strength(context_, a) > wide_->strength(context_, b);
+        return first != second ? first : wide.strength(context, a) > wide.strength(context, b);
     });
-    missed.resize(most_missed);
+    missed.variables.resize(most_missed);
+    return missed;
+}
+
+void ParentSets::foresee(int first, int end, int threads) {
+    std::vector<int> variables;
+    for (int v = first; v < end; ++v) {
+        if (may_widen(v))
+            variables.push_back(v);
+    }
+    std::vector<Missed> found(variables.size());
+    const std::size_t workers = static_cast<std::size_t>(std::max(threads, 1));
+    for_each_parallel(workers, threads, [&](std::size_t worker) {
+        FitContext context(context_);
+        const std::unique_ptr<ParentFit> wide = make_fit(problem());
+        for (std::size_t k = worker; k < variables.size(); k += workers)
+            found[k] = find_missed(context, *wide, fit(variables[k]));
+    });
+    foreseen_.clear();
+    for (std::size_t k = 0; k < variables.size(); ++k)
+        foreseen_[variables[k]] = std::move(found[k]);
+}
+
+bool ParentSets::may_widen(int v) const {
+    return !is_given(v) && !fit(v).columns().all() &&
+           checked_[static_cast<std::size_t>(v)] != fit(v).parents();
 }
 
 // The neighbours of the child in the present DAG, and theirs: a parent that is lost is replaced by

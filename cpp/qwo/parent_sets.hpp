@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -53,11 +54,11 @@ class ParentSets {
     ParentSets(const ParentSets& other);
 
     // Forgets everything, marks included, and fits every variable in its prefix.
-    void reset(const std::vector<int>& order);
+    void reset(const std::vector<int>& order, int threads = 1);
 
     ParentSetsState state() const;
     // Takes up a state, as a copy of where it comes from would; marks are forgotten.
-    void load(const ParentSetsState& state);
+    void load(const ParentSetsState& state, int threads = 1);
 
     int n() const { return context_.problem->n(); }
     const BicProblem& problem() const { return *context_.problem; }
@@ -106,6 +107,9 @@ class ParentSets {
     // no variable has any left, no single addition or removal improves any parent set, whether
     // candidate or not. Marks must have ended.
     bool renew(int v);
+    // Looks at what is missed for renew() of some variables in a row beforehand, in threads.
+    // Nothing but renew() may follow until they have had their turn.
+    void foresee(int first, int end, int threads);
 
     // Leaves each variable its list of candidates and its parents, unless it is so already. The
     // fits stay what they are. Marks must have ended.
@@ -155,9 +159,17 @@ class ParentSets {
     void save(int v) { journal_.save(fit(v)); } // before it changes
     void settle(ParentFit& fit);                // after its parents have changed
     void begin(const std::vector<int>& order);
-    ParentFit& begin_fit(int v); // with the required parents alone
-    bool widen(int v);           // a step of renew()
-    void find_missed(const ParentFit& fit, std::vector<std::int32_t>& missed);
+    // All fits with the required parents, and those that fill(context, fit) adds.
+    template <class Fill>
+    void make_fits(int threads, Fill fill);
+    bool may_widen(int v) const;
+    bool widen(int v); // a step of renew()
+    // Variables that a fit would want if they were candidates; whether they are all.
+    struct Missed {
+        std::vector<std::int32_t> variables;
+        bool is_all = false;
+    };
+    Missed find_missed(FitContext& context, ParentFit& wide, const ParentFit& fit) const;
     void find_neighbours(const ParentFit& fit, std::vector<std::int32_t>& found) const;
     // Brings the fit of v up to date with its prefix, where that or its parents have changed.
     void refit(int v, bool has_changed);
@@ -170,6 +182,7 @@ class ParentSets {
     FitJournal journal_;
     double cost_ = 0.0;
     std::vector<std::vector<int>> checked_; // the parents for which renew() has nothing to add
+    std::map<int, Missed> foreseen_;
     std::vector<int> touched_;
     bool walks_ = false; // from place to place, instead of leaping to where a fit changes
 

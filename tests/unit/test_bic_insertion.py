@@ -224,7 +224,9 @@ def test_many_variables_begin_at_the_cheaper_order(
         monkeypatch.setattr(module, name, 10)
     monkeypatch.setattr(module, "tree_order", lambda *_: tree)
     begun: list[list[int]] = []
-    monkeypatch.setattr(module._Run, "settle", lambda run: begun.append(run._engine.order.tolist()))
+    monkeypatch.setattr(
+        module._Run, "settle", lambda run, **_: begun.append(run._engine.order.tolist())
+    )
     bic_insertion(BicEngine(moments, order=given), restarts=1, random_state=0)
     assert begun[0] == good.order.tolist()
 
@@ -246,6 +248,39 @@ def test_wide_data_are_searched_without_turns() -> None:
         search = BicEngine(Moments.from_data(data)).compiled_search(1, tucks=True)
         assert search.run(60.0)
         assert (search.counts["turns"] > 0) == has_turns
+
+
+def wide_search(threads: int) -> tuple[BicEngine, dict[str, int]]:
+    """A search over more variables than are tried out one by one, with lists that miss parents."""
+    moments = Moments.from_data(drawn(5, n=1100, n_samples=3000, degree=3.0).data)
+    strongest = np.argsort(-np.abs(moments.correlation), axis=1)[:, 1:9]
+    lists = [np.sort(row) for row in strongest]
+    engine = BicEngine(moments, candidates=lists, threads=threads)
+    search = engine.compiled_search(1, tucks=True)
+    assert search.run(120.0)
+    return engine, search.counts
+
+
+def test_threads_share_wide_searches_and_change_nothing() -> None:
+    alone, counts = wide_search(1)
+    assert counts["renewed"] > 0
+    assert counts["improving_tucks"] > 0
+    shared, same = wide_search(3)
+    assert shared.cost == alone.cost
+    assert shared.order.tolist() == alone.order.tolist()
+    assert np.array_equal(shared.dag(), alone.dag())
+    assert same == counts
+    # What was tried out and taken back has left no trace: the cost is that of the parents.
+    families = [alone.family_cost(v, np.flatnonzero(alone.dag()[:, v])) for v in range(1100)]
+    assert sum(families) == pytest.approx(alone.cost, rel=1e-12)
+
+
+def test_no_insertion_improves_what_a_wide_search_has_found() -> None:
+    """Sweeps look again only at what has changed, and still end at an order none improves."""
+    engine, counts = wide_search(2)
+    assert counts["sweeps"] > 1
+    for v in range(0, engine.n_variables, 7):
+        assert engine.scan(v).min() > -1e-3 * engine.penalty
 
 
 def test_a_descent_to_a_known_optimum_ends_there() -> None:

@@ -250,6 +250,7 @@ def make_engine(
             order=order,
             candidates=dense.candidates,
             all_at_first=dense.late,
+            threads=count_workers(choices.n_jobs),
         )
     test: dict[str, Any] = (
         {"alpha": choices.alpha}

@@ -100,6 +100,9 @@ class BicEngine(EngineBase):
         How many columns of the moments each variable owns, one variable after the other; 1 if not
         given. The columns of a variable must be whitened: see `qwo.order.blocks`. Orders, parents,
         knowledge and candidates are of variables.
+    threads : int
+        Threads that fits of many variables, and searches over them, are shared among. No result
+        depends on it.
     """
 
     insertion_search = "compiled"
@@ -121,6 +124,7 @@ class BicEngine(EngineBase):
         all_at_first: bool = False,
         given: Sequence[int] | Indices | None = None,
         block_sizes: Sequence[int] | Indices | None = None,
+        threads: int = 1,
     ) -> None:
         if block_sizes is None and isinstance(moments, Moments) and moments.has_blocks:
             moments, block_sizes = moments.as_whitened()
@@ -136,6 +140,7 @@ class BicEngine(EngineBase):
         self._n = n
         self.given = _given(given, n)
         self.knowledge = knowledge
+        self.threads = threads
         self._kernels = check_kernels(kernels)
         self._has_lists = candidates is not None
         self._sets = self._make_sets(candidates, all_at_first and self._has_lists)
@@ -190,7 +195,7 @@ class BicEngine(EngineBase):
         From then on the engine behaves like that copy, to the last bit. The order alone would not
         do, since parent sets depend on the path. Both must have the same lists of candidates.
         """
-        self._sets.load(*state)
+        self._sets.load(*state, self.threads)
         return self._sets.cost
 
     def compiled_search(
@@ -218,6 +223,7 @@ class BicEngine(EngineBase):
             give_up_tuck=math.inf if self._n <= EVERY_TUCK_BELOW else COSTLY_TUCK,
             known=known,
             settled=settled,
+            threads=self.threads,
         )
 
     def compiled_restarts(self, seed: int, *, length: int = 0, tries: int = 0) -> CompiledRestarts:
@@ -294,7 +300,7 @@ class BicEngine(EngineBase):
         order = check_order(order, self._n)
         if self.given.size:
             order = order[np.argsort(~np.isin(order, self.given), kind="stable")]
-        self._sets.reset(as_integers(order))
+        self._sets.reset(as_integers(order), self.threads)
         return self._sets.cost
 
     def move(self, variable: int, place: int) -> float:

@@ -147,7 +147,7 @@ def bic_insertion(
         if improved or not agreed or run.n_near >= RUGGED * restarts:
             improved |= run.insist(each if agreed else 2 * each)
         if improved:
-            run.settle()
+            run.settle(nearby=n > FEW_STARTS_UP_TO)
         if agreed or not run.goes_on or not run.is_sparse:
             break
     return run.outcome()
