@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -106,9 +106,10 @@ class Learnt:
     def _graph(self, matrix: Adjacency, kind: Kind) -> CausalGraph:
         from qwo.graph import CausalGraph
 
+        metadata = self.found.graph.metadata
         if self.posterior is not None:
-            return self.posterior.beside(matrix, kind)
-        return CausalGraph.from_matrix(matrix, self.found.names, kind=kind)
+            return replace(self.posterior.beside(matrix, kind), metadata=metadata)
+        return CausalGraph.from_matrix(matrix, self.found.names, kind, metadata)
 
     def edge_list(self, most: int | None = None) -> str:
         """One edge a line, with its support if there was a bootstrap, and its probability."""

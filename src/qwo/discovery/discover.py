@@ -143,6 +143,11 @@ def discover_as(
             "covariance_estimator": moments.estimator,
             **({} if table is None else {"penalty_discount": None, "engine": "counts"}),
             **({"columns": moments.whitened()[1].tolist()} if moments.has_blocks else {}),
+            **(
+                {}
+                if moments.coding is None
+                else {"variables": moments.coding.described(moments.names)}
+            ),
         },
         versions=versions(),
         evidence=_evidence(built, dag, moments, resolved, weaker),

@@ -13,7 +13,7 @@ import numpy as np
 
 from qwo.discovery.price import Evidence
 from qwo.errors import list_names
-from qwo.graph.causal_graph import EDGE_HEADER, CausalGraph, Edge, edges_of
+from qwo.graph.causal_graph import EDGE_HEADER, VARIABLES, CausalGraph, Edge, edges_of
 from qwo.graph.display import as_html, edge_lines
 from qwo.graph.marks import MARKS
 from qwo.order.blocks import n_coefficients
@@ -98,8 +98,13 @@ class Discovery:
 
     @cached_property
     def graph(self) -> CausalGraph:
-        """The equivalence class as a graph with names, which can be drawn, compared and written."""
-        return CausalGraph(self.names, self.cpdag, "cpdag")
+        """The equivalence class as a graph with names, which can be drawn, compared and written.
+
+        Its metadata have the types and levels of categories, which formats write with the nodes.
+        """
+        known = self.params.get(VARIABLES)
+        metadata = {} if known is None else {VARIABLES: known}
+        return CausalGraph(self.names, self.cpdag, "cpdag", metadata)
 
     @cached_property
     def edges(self) -> tuple[tuple[str, str, str], ...]:

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 Kind = Literal["dag", "cpdag"]
 
+VARIABLES = "variables"
+"""Where metadata say what variables are."""
+
 
 class Edge(NamedTuple):
     """An edge by the names of its ends; ``mark`` is one of `qwo.graph.marks.MARKS`."""
@@ -56,7 +59,9 @@ class CausalGraph:
         A graph with undirected edges is never a "dag". One without them may be either: a CPDAG
         that is fully directed is the only member of its class.
     metadata : mapping
-        Anything the user wants to keep with the graph. Only the JSON format stores it.
+        Anything the user wants to keep with the graph. The JSON format stores it; GraphML, GML and
+        DOT store what ``"variables"`` in it says of each: its ``"type"``, and the ``"levels"`` of a
+        category.
     values : mapping of str to ndarray, n×n
         Numbers that go with the edges, such as probabilities, by what they are: entry (i, j) is
         that of the edge from i to j. Tables of edges, JSON, GraphML, GML and DOT have them.
@@ -106,6 +111,14 @@ class CausalGraph:
         checked = check_pdag(matrix)
         labels = check_names(names) if names is not None else default_names(len(checked))
         return cls(labels, checked, kind_of(checked) if kind is None else kind, metadata or {})
+
+    @property
+    def variables(self) -> dict[str, dict[str, Any]]:
+        """What the metadata say of variables, by name: ``"type"`` and ``"levels"``."""
+        said = self.metadata.get(VARIABLES)
+        if not isinstance(said, Mapping):
+            return {}
+        return {n: dict(said[n]) for n in self.names if isinstance(said.get(n), Mapping)}
 
     @property
     def n_variables(self) -> int:
@@ -191,7 +204,10 @@ class CausalGraph:
         if unknown:
             raise ColumnNameError(f"there is no variable {listed(unknown)}", columns=unknown)
         names = tuple(new_names.get(name, name) for name in self.names)
-        return replace(self, names=names)
+        metadata = dict(self.metadata)
+        if self.variables:
+            metadata[VARIABLES] = {new_names.get(n, n): of for n, of in self.variables.items()}
+        return replace(self, names=names, metadata=metadata)
 
     def to_dag(self) -> CausalGraph:
         """The graph itself if it is a DAG, else a member of its class."""

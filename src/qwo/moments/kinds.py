@@ -282,6 +282,14 @@ class Coding:
             variables.append(replace(variable, levels=levels))
         return np.array(kept, dtype=np.intp), Coding(tuple(variables))
 
+    def described(self, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """The type of each variable, and its levels if it has some, the reference first."""
+        return {
+            name: {"type": variable.kind} | ({"levels": list(levels)} if levels else {})
+            for name, variable in zip(names, self.variables, strict=True)
+            for levels in [variable.levels]
+        }
+
     def to_plain(self) -> list[Any]:
         """Lists and strings, from which `from_plain` makes it again."""
         return [[variable.kind, list(variable.levels)] for variable in self.variables]

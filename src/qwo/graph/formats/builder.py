@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import NoReturn
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NoReturn
 
 import numpy as np
 
 from qwo.errors import Cure, FileFormatError, GraphError
-from qwo.graph.causal_graph import CausalGraph, Kind, kind_of
+from qwo.graph.causal_graph import VARIABLES, CausalGraph, Kind, kind_of
 from qwo.graph.marks import ARROW, BACK_ARROW, LINE, turned
 from qwo.text import shown
 from qwo.types import Adjacency
+
+TYPES = ("continuous", "ordinal", "nominal", "binary")
+"""What variables can be, as `qwo.moments.kinds` has it."""
 
 # The matrix of so many variables takes 2.5 GB.
 MOST_VARIABLES = 50_000
@@ -33,6 +37,7 @@ class GraphBuilder:
         self.two_arrows_are_undirected = two_arrows_are_undirected
         self._places: dict[str, int] = {}
         self._edges: dict[tuple[int, int], str] = {}
+        self._variables: dict[str, dict[str, Any]] = {}
 
     def __contains__(self, name: str) -> bool:
         return name in self._places
@@ -64,6 +69,25 @@ class GraphBuilder:
             self.refuse(f"{shown(first)} and {shown(second)} have two edges; keep one", line)
         self._edges[pair] = LINE
 
+    def describe(self, name: str, attributes: Mapping[str, Any]) -> None:
+        """Note the type and the levels of a variable, as far as attributes of its node are these.
+
+        Levels are a list, or a JSON list in a text, for formats that have no lists.
+        """
+        known = attributes.get("type")
+        if known not in TYPES:
+            return
+        said: dict[str, Any] = {"type": known}
+        levels = attributes.get("levels")
+        if isinstance(levels, str):
+            try:
+                levels = json.loads(levels)
+            except ValueError:
+                levels = None
+        if isinstance(levels, list | tuple):
+            said["levels"] = [str(level) for level in levels]
+        self._variables[name] = said
+
     def build(self, kind: Kind | None = None) -> CausalGraph:
         """The graph of everything added; without a kind, that which its edges show."""
         n = len(self._places)
@@ -78,7 +102,8 @@ class GraphBuilder:
             if mark != ARROW:
                 matrix[j, i] = 1 if mark == BACK_ARROW else 2
         matrix.flags.writeable = False
-        return CausalGraph(tuple(self._places), matrix, kind or kind_of(matrix))
+        metadata = {VARIABLES: self._variables} if self._variables else {}
+        return CausalGraph(tuple(self._places), matrix, kind or kind_of(matrix), metadata)
 
     def refuse(self, reason: str, line: int | None = None) -> NoReturn:
         """Say what is wrong, and in which line."""

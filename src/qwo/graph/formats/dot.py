@@ -21,8 +21,10 @@ name already.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.formats.builder import GraphBuilder, require_names
@@ -88,7 +90,7 @@ def render(graph: CausalGraph) -> str:
         "or before a quote or line break",
     )
     written = {name: _written(name) for name in graph.names}
-    lines = [f"  {name};" for name in written.values()]
+    lines = [f"  {written[name]}{_node(graph.variables.get(name))};" for name in graph.names]
     lines += [
         f"  {written[edge.source]} -> {written[edge.target]}{_attributes(edge.mark, known)};"
         for edge, known in zip(graph.edges, graph.edge_values(), strict=True)
@@ -100,6 +102,19 @@ def _attributes(mark: str, values: Mapping[str, float]) -> str:
     numbers = {_written(name): f"{number:.6g}" for name, number in values.items()}
     listed = ", ".join(f"{name}={value}" for name, value in {**_ENDS[mark], **numbers}.items())
     return f" [{listed}]" if listed else ""
+
+
+def _node(said: Mapping[str, Any] | None) -> str:
+    """What is said of a variable, as attributes of its node."""
+    if not said:
+        return ""
+    parts = [f"type={said['type']}"]
+    if "levels" in said:
+        text = json.dumps(said["levels"], ensure_ascii=False)
+        # Quotes and backslashes within levels take JSON's other escapes, which mean nothing to DOT.
+        plain = re.sub(r'\\(["\\])', lambda m: f"\\u{ord(m[1]):04x}", text)
+        parts.append(f"levels={_written(plain)}")
+    return f" [{', '.join(parts)}]"
 
 
 def _written(name: str) -> str:

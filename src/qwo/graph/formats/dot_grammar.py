@@ -142,7 +142,11 @@ class DotParser:
             second = self._ends(scope)
             chain.append((first, arrow, second))
             first = second
-        attributes = {**scope.attributes, **self._attributes()}
+        own = self._attributes()
+        if not chain:
+            for name in first:
+                self.builder.describe(name, own)
+        attributes = {**scope.attributes, **own}
         for tails, arrow, heads in chain:
             mark = self.dialect.mark(arrow.text, attributes)
             if mark not in ("-->", "<--", "---"):

@@ -7,6 +7,7 @@ label is; NetworkX reads the labels ``[]`` and ``()`` as an empty list and tuple
 from __future__ import annotations
 
 import io
+import json
 import re
 import warnings
 import xml.etree.ElementTree as ET
@@ -43,8 +44,17 @@ def render_graphml(graph: CausalGraph) -> str:
         graph.names, lambda name: not _UNFIT.search(name), "GraphML", "no control characters"
     )
     stream = io.BytesIO()
-    nx.write_graphml_xml(to_networkx(graph), stream)
+    nx.write_graphml_xml(_without_lists(graph), stream)
     return stream.getvalue().decode("utf-8") + "\n"
+
+
+def _without_lists(graph: CausalGraph) -> nx.DiGraph[str]:
+    """The NetworkX graph with the levels of each node as a JSON list in a text."""
+    result = to_networkx(graph)
+    for _, attributes in result.nodes(data=True):
+        if "levels" in attributes:
+            attributes["levels"] = json.dumps(attributes["levels"], ensure_ascii=False)
+    return result
 
 
 def recognises_graphml(text: str) -> bool:
@@ -69,7 +79,7 @@ def render_gml(graph: CausalGraph) -> str:
     require_names(
         graph.names, lambda name: name not in ("[]", "()"), "GML", "no empty brackets as a name"
     )
-    return "\n".join(nx.generate_gml(to_networkx(graph))) + "\n"
+    return "\n".join(nx.generate_gml(_without_lists(graph))) + "\n"
 
 
 def recognises_gml(text: str) -> bool:

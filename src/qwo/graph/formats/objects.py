@@ -18,10 +18,13 @@ from qwo.optional import optional_module
 
 
 def to_networkx(graph: object) -> nx.DiGraph[str]:
-    """The NetworkX graph; ``.graph["kind"]`` keeps the kind, and every arrow has its values."""
+    """The NetworkX graph; ``.graph["kind"]`` keeps the kind, and every arrow has its values.
+
+    Nodes have the types and levels of categories, where the graph knows them.
+    """
     given = _given(graph)
     result: nx.DiGraph[str] = nx.DiGraph(kind=given.kind)
-    result.add_nodes_from(given.names)
+    result.add_nodes_from((name, given.variables.get(name, {})) for name in given.names)
     for i, j in np.argwhere(given.matrix).tolist():
         result.add_edge(given.names[i], given.names[j], **given.values_at(i, j))
     return result
@@ -31,8 +34,9 @@ def from_networkx(graph: nx.Graph[Any], source: str = "the networkx graph") -> C
     """The graph of a NetworkX graph; the edges of an undirected one are all undirected."""
     builder = GraphBuilder(source, two_arrows_are_undirected=True)
     labels = {node: str(node) for node in graph.nodes}
-    for label in labels.values():
+    for node, label in labels.items():
         builder.add_new_variable(label)
+        builder.describe(label, graph.nodes[node])
     mark = ARROW if graph.is_directed() else LINE
     for tail, head in set(graph.edges()):
         builder.add_edge(labels[tail], mark, labels[head])
@@ -69,18 +73,25 @@ def to_causal_learn(graph: object) -> Any:
 
 
 def to_pgmpy(graph: object) -> Any:
-    """A pgmpy ``DAG``, or a ``PDAG`` for a CPDAG."""
+    """A pgmpy ``DAG``, or a ``PDAG`` for a CPDAG; nodes have the types and levels of categories.
+
+    A DAG of nothing but categories is a ``DiscreteBayesianNetwork``, to be fitted to data.
+    """
     given = _given(graph)
     base = optional_module("pgmpy.base", "this export needs", "pgmpy")
     directed = [(edge.source, edge.target) for edge in given.edges if edge.mark == ARROW]
     undirected = [(edge.source, edge.target) for edge in given.edges if edge.mark != ARROW]
     if given.kind == "dag":
-        result = base.DAG()
+        known = given.variables
+        levels = all("levels" in known.get(name, {}) for name in given.names)
+        models = optional_module("pgmpy.models", "this export needs", "pgmpy") if levels else None
+        result = base.DAG() if models is None else models.DiscreteBayesianNetwork()
         result.add_nodes_from(given.names)
         result.add_edges_from(directed)
     else:
         result = base.PDAG(directed_ebunch=directed, undirected_ebunch=undirected)
         result.add_nodes_from(given.names)
+    nx.set_node_attributes(result, given.variables)
     return result
 
 
