@@ -288,13 +288,13 @@ class TestScore:
 
     def test_members_of_a_class_score_the_same(self, table):
         table = table.drop(columns="sex")
-        found = qwo.discover(table, random_state=0)
+        found = qwo.discover(table, penalty_discount=2.0, random_state=0)
         values = [qwo.score_graph(table, dag).score for dag in qwo.graph.enumerate_dags(found)]
         assert len(values) > 1
         np.testing.assert_allclose(values, found.score, atol=1e-8)
 
     def test_the_search_is_that_of_the_slow_reference(self, table):
-        found = qwo.discover(table, random_state=0)
+        found = qwo.discover(table, penalty_discount=2.0, random_state=0)
         engine = LocalScoreEngine(BlockScore(Moments.from_data(table)), 5)
         best = min(engine.reset(order) for order in itertools.permutations(range(5)))
         assert -found.score == pytest.approx(best, abs=1e-6)
@@ -302,7 +302,7 @@ class TestScore:
 
 class TestDiscovery:
     def test_the_graph(self, table):
-        found = qwo.discover(table, random_state=0)
+        found = qwo.discover(table, penalty_discount=2.0, random_state=0)
         links = {frozenset((a, b)) for a, _, b in found.edges}
         wanted = [("race", "x"), ("sex", "x"), ("x", "y"), ("sex", "y"), ("y", "stage")]
         assert links == {frozenset(pair) for pair in wanted}

@@ -129,18 +129,18 @@ class Learnt:
         found = self.found
         directed = sum(mark == "-->" for _, mark, _ in found.edges)
         parts = [
-            count(found.n_edges, "edge") + self._chance(),
+            count(found.n_edges, "edge") + self._false(),
             f"{directed} directed and {found.n_edges - directed} undirected",
             "" if self.data.moments.is_oracle else f"score {found.score:.2f}",
             f"{found.status} after {found.seconds:.2f} s",
         ]
         return f"found {', '.join(part for part in parts if part)}"
 
-    def _chance(self) -> str:
-        """How many of the edges chance alone would give."""
+    def _false(self) -> str:
+        """How many of the edges are to be expected false."""
         if self.found.evidence is None or not self.found.n_edges:
             return ""
-        return f" (chance alone would give {about(self.found.expected_false_edges)})"
+        return f" (expected false: {about(self.found.expected_false_edges)})"
 
     def notes(self) -> Iterator[str]:
         """What to think of before the graph is believed."""

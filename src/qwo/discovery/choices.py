@@ -83,7 +83,7 @@ def choose(options: SearchOptions, moments: Moments) -> SearchOptions:
     if restarts is None:
         restarts = 0 if search != "insertion" else RESTARTS
     penalty = options.penalty_discount
-    if penalty == "auto" and not _price_shows(engine, moments):
+    if penalty == "auto" and not _price_shows(options.score, engine, moments):
         penalty = LEAST
     return replace(
         options,
@@ -140,9 +140,9 @@ def _refuse_beside_counts(options: SearchOptions) -> None:
             )
 
 
-def _price_shows(engine: str | OrderEngine, moments: Moments) -> bool:
+def _price_shows(score: object, engine: str | OrderEngine, moments: Moments) -> bool:
     """Whether the data can show what an edge should cost; exact ones need no price."""
-    if engine != "bic" or moments.is_oracle or moments.has_blocks:
+    if score != "bic" or engine != "bic" or moments.is_oracle:
         return False
     enough = moments.n_samples >= FEWEST_SAMPLES
     if not enough:
@@ -276,7 +276,7 @@ class PriceChoice(NamedTuple):
     options : SearchOptions
         The penalty is a number.
     weaker : ndarray
-        Strengths of the edges that are not worth the price.
+        Prices that edges could just bear, below the one taken.
     cut_short : tuple or None
         How far the search had come when it was stopped.
     """
@@ -305,7 +305,7 @@ def choose_price(
         return PriceChoice(choices, np.empty(0))
     unit, n = math.log(moments.n_samples), moments.n_variables
     extension = 2 * (choices.gamma or 0.0) * math.log(n)
-    low, high = price_range(n, moments.n_samples, extension, knowledge)
+    low, high = price_range(moments.whitened()[1], moments.n_samples, extension, knowledge)
     choices = replace(choices, penalty_discount=(low - extension) / unit)
     engine = make_engine(choices, moments, knowledge, order, dense)
     assert isinstance(engine, BicEngine)
@@ -319,10 +319,12 @@ def choose_price(
     )
     if outcome.status != "converged":
         return PriceChoice(choices, np.empty(0), (engine, outcome))
-    evidence = edge_evidence(moments, engine.dag(), outcome.order, low, knowledge)
+    evidence = edge_evidence(
+        moments, engine.dag(), outcome.order, low, knowledge, extension=extension
+    )
     price = evidence.best_price(high)
     choices = replace(choices, penalty_discount=round((price - extension) / unit, 2))
-    return PriceChoice(choices, evidence.strengths[evidence.strengths < price])
+    return PriceChoice(choices, evidence.worths[evidence.worths < price])
 
 
 def default_start(choices: SearchOptions) -> str:

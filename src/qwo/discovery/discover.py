@@ -34,6 +34,7 @@ from qwo.order.blocks import BlockScore, n_coefficients
 from qwo.order.build import versions
 from qwo.order.linalg import residual_variances
 from qwo.order.protocol import OrderEngine
+from qwo.order.score import BIC
 from qwo.parallel import cluster_client, count_workers
 from qwo.search import Callback, Control, start_order
 from qwo.search.bic_insertion import bic_insertion
@@ -256,9 +257,17 @@ def _evidence(
     weaker: FloatArray,
 ) -> Evidence | None:
     """How strong the edges are, if they had to bear a price and there is something like chance."""
-    if moments.is_oracle or moments.has_blocks or not isinstance(engine, BicEngine):
+    if moments.is_oracle or not isinstance(engine, BicEngine):
         return None
-    evidence = edge_evidence(moments, dag, engine.order, engine.penalty, knowledge)
+    gamma = engine.score.gamma if isinstance(engine.score, BIC) else 0.0
+    evidence = edge_evidence(
+        moments,
+        dag,
+        engine.order,
+        engine.penalty,
+        knowledge,
+        extension=2 * gamma * math.log(moments.n_variables),
+    )
     return replace(evidence, weaker=weaker)
 
 

@@ -16,26 +16,33 @@ empirical Bayes (*Large-Scale Inference*, 2010). The share of chance is the loca
 rate of an edge, but for a small share of the real effects: an edge may stand in for another one
 nearby. What a higher price would lose of the real effects, against what it would spare of chance,
 is the choice of a price.
+
+An edge between variables of several columns has a coefficient for each pair of them, and pays the
+price for each. Chance gives it a likelihood ratio of as many degrees of freedom, which hardly ever
+is worth so much: edges of each number of coefficients are counted apart, and where there are such,
+a lower price may be the best.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import betainc, betaincinv, ndtr, ndtri
+from scipy.special import betainc, gammaincc, ndtr, ndtri
 
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
+from qwo.order.blocks import columns_of
 from qwo.types import Adjacency, FloatArray, Indices
 
-LEAST, MOST = 2.0, 4.5
+LEAST, LEAST_OF_BLOCKS, MOST = 2.0, 1.5, 4.5
 """Penalty discounts between which the price is chosen. Below 2 nothing was gained on graphs with
-weak effects, and much lost on others; above 4.5 chance gives nothing, unless a table is wide."""
+weak effects, and much lost on others, unless variables have several columns; above 4.5 chance gives
+nothing, unless a table is wide."""
 
 FEWEST_SAMPLES = 20
 """With fewer samples the strengths say too little, and the price is the least."""
@@ -64,42 +71,67 @@ ROUNDS = 60
 
 @dataclass(frozen=True, eq=False)
 class NullEdges:
-    """Edges that chance alone draws, as a function of their price.
+    """Edges of one number of coefficients that chance alone draws, as a function of their price.
+
+    Prices are those of an edge with one coefficient.
 
     Attributes
     ----------
     n_samples : float
         N.
     pairs : ndarray
-        How many pairs without an edge have 0, 1, 2, … parents at the one that comes later.
+        How many pairs without an edge have 0, 1, 2, … columns of parents at the one that comes
+        later.
     likeness : float
         The correlation of the two tests of a pair, given the parents of the one or of the other:
         1 where nothing has parents, near 0 where all are explained by theirs.
     open_share : float
         The share of the pairs that may be joined either way as far as knowledge goes.
+    n_coefficients : int
+        How many coefficients such an edge has.
+    extension : float
+        What an edge costs beside its coefficients: the extended BIC's share.
     """
 
     n_samples: float
     pairs: FloatArray
     likeness: float
     open_share: float = 1.0
+    n_coefficients: int = 1
+    extension: float = 0.0
 
     def freedom(self, n_parents: FloatArray) -> FloatArray:
-        """The degrees of freedom that are left beside some parents."""
+        """The degrees of freedom that are left beside some columns of parents."""
         return np.maximum(self.n_samples - FREEDOM_OF_A_PARENT * n_parents - 2, 1)
 
     def tail(self, strengths: FloatArray, n_parents: FloatArray) -> FloatArray:
-        """The chance that -N log(1 - r²) of a pair without an edge is above a strength."""
-        freedom = self.freedom(n_parents)
-        # The upper tail of Beta(1/2, f/2) is the lower one of Beta(f/2, 1/2).
-        chance = betainc(freedom / 2, 0.5, np.exp(-strengths / self.n_samples))
+        """The chance that the likelihood ratio of a pair without an edge is above a strength.
+
+        That is -N log(1 - r²) of single columns, whose r² has a beta distribution, and -N log Λ of
+        Wilks' Λ else, with Bartlett's approximation for blocks of about one size.
+        """
+        freedom, k = self.freedom(n_parents), self.n_coefficients
+        if k == 1:
+            # The upper tail of Beta(1/2, f/2) is the lower one of Beta(f/2, 1/2).
+            chance = betainc(freedom / 2, 0.5, np.exp(-strengths / self.n_samples))
+        else:
+            shrunk = np.maximum(freedom + 0.5 - math.sqrt(k), 1) / self.n_samples
+            chance = gammaincc(k / 2, shrunk * strengths / 2)
         return np.asarray(chance, dtype=np.float64)
+
+    def cost(self, prices: FloatArray) -> FloatArray:
+        """What such an edge costs."""
+        return self.n_coefficients * (prices - self.extension) + self.extension
+
+    def worth(self, strengths: FloatArray) -> FloatArray:
+        """The price that edges of some strengths can just bear."""
+        return (strengths - self.extension) / self.n_coefficients + self.extension
 
     def quantile(self, prices: FloatArray) -> FloatArray:
         """The z of a price: chance exceeds both alike, on the average over all pairs."""
         counts = np.arange(len(self.pairs), dtype=np.float64)
         total = max(self.n_pairs, 1e-300)
-        return as_quantile(self.tail(prices[:, None], counts) @ self.pairs / total)
+        return as_quantile(self.tail(self.cost(prices)[:, None], counts) @ self.pairs / total)
 
     def ways(self, z: FloatArray) -> FloatArray:
         """How many chances a pair has to exceed z: from 1, if both tests are one, to 2.
@@ -114,12 +146,12 @@ class NullEdges:
         return ways
 
     def expected(self, prices: FloatArray) -> FloatArray:
-        """False edges to expect at each of some prices."""
+        """False edges that chance gives at each of some prices."""
         z = self.quantile(prices)
         return self.n_pairs * self.ways(z) * 2 * ndtr(-z)
 
     def density(self, z: FloatArray) -> FloatArray:
-        """False edges to expect per unit of z."""
+        """False edges that chance gives per unit of z."""
         return self.n_pairs * self.ways(z) * 2 * _bell(z)
 
     @property
@@ -129,61 +161,137 @@ class NullEdges:
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
-    """How strong the edges of a DAG are, beside what chance alone gives.
+class _Kind:
+    """Edges of one number of coefficients that were found at a price, beside chance.
 
     Attributes
     ----------
     null : NullEdges
         What chance gives.
     price : float
-        What the edges had to be worth: c log N, and the extended BIC's share.
-    causes, effects : ndarray of int
-        The edges, by effect.
-    strengths : ndarray
-        What each of them adds to twice the log-likelihood, given the other parents.
-    weaker : ndarray
-        Strengths of edges that the search for a price has met, and which were not worth it.
+        What they had to bear.
+    strengths, n_parents : ndarray
+        Of each edge, and the columns of parents of its effect.
+    prior : float
+        Real effects per unit of z that are taken for granted.
     """
 
     null: NullEdges
     price: float
+    strengths: FloatArray
+    n_parents: FloatArray
+    prior: float
+
+    @cached_property
+    def z(self) -> FloatArray:
+        """The strengths as normal quantiles."""
+        return as_quantile(self.null.tail(self.strengths, self.n_parents))
+
+    @property
+    def false_rates(self) -> FloatArray:
+        """The chance that an edge of this strength is none: its local false discovery rate."""
+        z, (means, weights) = self.z, self.real_effects
+        chance = self.null.density(z)
+        real = _bell(z[:, None] - means) @ weights + self.prior
+        share = np.minimum(STAND_INS / self.null.freedom(self.n_parents), 1)
+        return (chance + share * real) / (chance + real)
+
+    def losses(self, prices: FloatArray, siblings: float) -> FloatArray:
+        """True edges that each price loses, and false ones that it lets in.
+
+        Where a parent is lost, more is left unexplained, exp(t/N) times as much if it was just
+        worth the price t: then the other parents, if there are any, are worth less too.
+        """
+        weakened = prices * np.exp(siblings / 2 * prices / self.null.n_samples)
+        z, (means, weights) = self.null.quantile(prices), self.real_effects
+        lost = ndtr(self.null.quantile(weakened)[:, None] - means) @ weights + self.prior * z
+        return self.null.expected(prices) + lost
+
+    @cached_property
+    def real_effects(self) -> tuple[FloatArray, FloatArray]:
+        """Means μ, half a unit apart, and weights w of the real effects behind the quantiles.
+
+        Far above the price chance plays no part, and how strong an edge is no role.
+        """
+        z, least = self.z, float(self.null.quantile(np.array([self.price]))[0])
+        reach = least + 12.0
+        means = np.arange(least - 1, reach + 1, 0.5)
+        seen = z[(z >= least) & (z <= reach)]
+        kernel = _bell(seen[:, None] - means)
+        visible = ndtr(means - least) - ndtr(means - reach)
+        known = self.null.density(seen) + self.prior
+        weights = np.full(len(means), max(len(seen), 1) / len(means))
+        for _ in range(ROUNDS):
+            weights = weights * ((1.0 / (known + kernel @ weights)) @ kernel) / visible
+        return means, weights
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """How strong the edges of a DAG are, beside what chance alone gives.
+
+    Attributes
+    ----------
+    nulls : tuple of NullEdges
+        What chance gives, for each number of coefficients that an edge may have.
+    price : float
+        What an edge with one coefficient had to be worth: c log N, and the extended BIC's share.
+    causes, effects : ndarray of int
+        The edges, by effect.
+    strengths : ndarray
+        What each of them adds to twice the log-likelihood, given the other parents.
+    n_parents : ndarray
+        How many columns the parents of its effect have.
+    kinds : ndarray of int
+        Which of the nulls is that of its number of coefficients.
+    weaker : ndarray
+        Prices that edges could just bear which the search for a price has met, below the one taken.
+    """
+
+    nulls: tuple[NullEdges, ...]
+    price: float
     causes: Indices
     effects: Indices
     strengths: FloatArray
+    n_parents: FloatArray
+    kinds: Indices
     weaker: FloatArray = field(default_factory=lambda: np.empty(0))
 
     @cached_property
     def false_rates(self) -> FloatArray:
         """The chance that an edge of this strength is none: its local false discovery rate."""
-        z, (means, weights) = self._quantiles, self._real_effects
-        chance = self.null.density(z)
-        real = _bell(z[:, None] - means) @ weights + PRIOR_DENSITY
-        share = np.minimum(STAND_INS / self.null.freedom(self._n_parents), 1)
-        return (chance + share * real) / (chance + real)
+        rates = np.empty(len(self.strengths))
+        for k, kind in enumerate(self._by_kind):
+            rates[self.kinds == k] = kind.false_rates
+        return rates
 
     @property
     def expected_false(self) -> float:
-        """False edges to expect among those found."""
-        return float(self.null.expected(np.array([self.price]))[0])
+        """False edges to expect among those found: by chance, or in the place of others."""
+        return float(self.false_rates.sum())
+
+    @cached_property
+    def worths(self) -> FloatArray:
+        """The prices that the edges can just bear."""
+        worths = np.empty(len(self.strengths))
+        for k, null in enumerate(self.nulls):
+            worths[self.kinds == k] = null.worth(self.strengths[self.kinds == k])
+        return worths
+
+    def by_chance(self, prices: FloatArray) -> FloatArray:
+        """How many edges chance alone gives at each of some prices."""
+        return _total(null.expected(prices) for null in self.nulls)
 
     def curve(self, prices: FloatArray) -> tuple[FloatArray, FloatArray]:
         """How many edges would bear each price, and how many false ones chance would give."""
-        known = np.concatenate((self.strengths, self.weaker))
+        known = np.concatenate((self.worths, self.weaker))
         bear = (known[:, None] >= prices).sum(axis=0).astype(np.float64)
-        return bear, self.null.expected(prices)
+        return bear, self.by_chance(prices)
 
     def losses(self, prices: FloatArray) -> FloatArray:
-        """What each price costs: true edges that are lost, and false ones that are let in.
-
-        Where a parent is lost, more is left unexplained, exp(t/N) times as much if it was just
-        worth the price t: then the other parents, if there are any, are worth less too.
-        """
-        siblings = self._n_parents.mean() - 1 if len(self.effects) else 0.0
-        weakened = prices * np.exp(siblings / 2 * prices / self.null.n_samples)
-        z, (means, weights) = self.null.quantile(prices), self._real_effects
-        lost = ndtr(self.null.quantile(weakened)[:, None] - means) @ weights + PRIOR_DENSITY * z
-        return self.null.expected(prices) + lost
+        """What each price costs: true edges that are lost, and false ones that are let in."""
+        siblings = self.n_parents.mean() - 1 if len(self.effects) else 0.0
+        return _total(kind.losses(prices, siblings) for kind in self._by_kind)
 
     def best_price(self, highest: float) -> float:
         """The price of least loss from the present one up."""
@@ -192,46 +300,41 @@ class Evidence:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, from which `from_dict` makes it again."""
-        null = {**vars(self.null), "pairs": self.null.pairs.tolist()}
-        names = ("causes", "effects", "strengths", "weaker")
+        nulls = [{**vars(null), "pairs": null.pairs.tolist()} for null in self.nulls]
+        names = ("causes", "effects", "strengths", "n_parents", "kinds", "weaker")
         arrays = {name: getattr(self, name).tolist() for name in names}
-        return {"null": null, "price": self.price, **arrays}
+        return {"nulls": nulls, "price": self.price, **arrays}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Evidence:
         """The evidence that `to_dict` has written down."""
-        null = {**plain["null"], "pairs": np.array(plain["null"]["pairs"], dtype=np.float64)}
-        causes, effects = (np.array(plain[name], dtype=np.intp) for name in ("causes", "effects"))
-        strengths, weaker = (np.array(plain[name], float) for name in ("strengths", "weaker"))
-        return cls(NullEdges(**null), float(plain["price"]), causes, effects, strengths, weaker)
+        nulls = tuple(
+            NullEdges(**{**null, "pairs": np.array(null["pairs"], dtype=np.float64)})
+            for null in plain["nulls"]
+        )
+        causes, effects, kinds = (
+            np.array(plain[name], np.intp) for name in ("causes", "effects", "kinds")
+        )
+        strengths, n_parents, weaker = (
+            np.array(plain[name], np.float64) for name in ("strengths", "n_parents", "weaker")
+        )
+        price = float(plain["price"])
+        return cls(nulls, price, causes, effects, strengths, n_parents, kinds, weaker)
 
     @cached_property
-    def _n_parents(self) -> FloatArray:
-        """How many parents the effect of each edge has."""
-        return np.bincount(self.effects, minlength=1)[self.effects].astype(np.float64)
-
-    @cached_property
-    def _quantiles(self) -> FloatArray:
-        """The strengths as normal quantiles."""
-        return as_quantile(self.null.tail(self.strengths, self._n_parents))
-
-    @cached_property
-    def _real_effects(self) -> tuple[FloatArray, FloatArray]:
-        """Means μ, half a unit apart, and weights w of the real effects behind the quantiles.
-
-        Far above the price chance plays no part, and how strong an edge is no role.
-        """
-        z, least = self._quantiles, float(self.null.quantile(np.array([self.price]))[0])
-        reach = least + 12.0
-        means = np.arange(least - 1, reach + 1, 0.5)
-        seen = z[(z >= least) & (z <= reach)]
-        kernel = _bell(seen[:, None] - means)
-        visible = ndtr(means - least) - ndtr(means - reach)
-        known = self.null.density(seen) + PRIOR_DENSITY
-        weights = np.full(len(means), max(len(seen), 1) / len(means))
-        for _ in range(ROUNDS):
-            weights = weights * ((1.0 / (known + kernel @ weights)) @ kernel) / visible
-        return means, weights
+    def _by_kind(self) -> list[_Kind]:
+        """The edges of each number of coefficients; what is taken for granted goes by pairs."""
+        total = sum(null.n_pairs + 1 for null in self.nulls)
+        return [
+            _Kind(
+                null,
+                self.price,
+                self.strengths[self.kinds == k],
+                self.n_parents[self.kinds == k],
+                PRIOR_DENSITY * (null.n_pairs + 1) / total,
+            )
+            for k, null in enumerate(self.nulls)
+        ]
 
 
 def edge_evidence(
@@ -240,37 +343,46 @@ def edge_evidence(
     order: Indices,
     price: float,
     knowledge: ResolvedKnowledge | None = None,
+    *,
+    extension: float = 0.0,
 ) -> Evidence:
     """The evidence for the edges that a search has drawn at a price.
 
-    r² of each edge given the other parents is read off the inverse of the correlations of the
-    family; families of one size go together. Pairs that knowledge keeps apart are no chance.
+    Parameters
+    ----------
+    moments : Moments
+        The data.
+    dag : ndarray
+        The graph.
+    order : ndarray of int
+        The order that it was found in.
+    price : float
+        What an edge with one coefficient had to be worth.
+    knowledge : ResolvedKnowledge, optional
+        Pairs that it keeps apart are no chance.
+    extension : float
+        What of the price does not go by coefficients.
     """
-    n_samples, correlation = moments.n_samples, moments.correlation
     effects, causes = np.nonzero(dag.T)
-    n_parents = np.bincount(effects, minlength=len(dag))
-    first = np.cumsum(n_parents) - n_parents
-    strengths, variances = np.empty(len(causes)), np.ones(len(dag))
-    for size in np.unique(n_parents[n_parents > 0]):
-        children = np.flatnonzero(n_parents == size)
-        edges = first[children, None] + np.arange(size)
-        family = np.concatenate((causes[edges], children[:, None]), axis=1)
-        inverse = _inverse(correlation[family[:, :, None], family[:, None, :]])
-        diagonal = np.diagonal(inverse, axis1=1, axis2=2)
-        share = inverse[:, -1, :-1] ** 2 / (diagonal[:, :-1] * diagonal[:, -1:])
-        strengths[edges] = -n_samples * np.log1p(-np.clip(share, 0, 1 - 1e-12))
-        variances[children] = 1 / diagonal[:, -1]
-    before, open_share = _candidates(order, knowledge)
-    absent = np.maximum(before - n_parents, 0.0)
+    matrix, sizes = moments.whitened()
+    explained = _block_shares if moments.has_blocks else _shares
+    shares, variances = explained(matrix, sizes, causes, effects)
+    strengths = -moments.n_samples * np.log1p(-np.clip(shares, 0, 1 - 1e-12))
     # The tests of a pair are as alike as what its members leave unexplained.
     likeness = float(np.sqrt(np.clip(variances, 0, 1)).mean() ** 2)
-    pairs: FloatArray = np.bincount(n_parents, weights=absent).astype(np.float64)
-    null = NullEdges(n_samples, pairs, likeness, open_share)
-    return Evidence(null, price, causes, effects, strengths)
+    used = np.bincount(effects, sizes[causes], len(dag)).astype(np.intp)
+    pairs, open_share = _pairs(sizes, order, knowledge, (causes, effects), used)
+    nulls = tuple(
+        NullEdges(moments.n_samples, counts, likeness, open_share, k, extension)
+        for k, counts in pairs.items()
+    )
+    kinds = np.searchsorted(list(pairs), sizes[causes] * sizes[effects])
+    n_parents = used[effects].astype(np.float64)
+    return Evidence(nulls, price, causes, effects, strengths, n_parents, kinds)
 
 
 def price_range(
-    n_variables: int,
+    sizes: Indices,
     n_samples: float,
     extension: float,
     knowledge: ResolvedKnowledge | None = None,
@@ -279,16 +391,35 @@ def price_range(
 
     That is `LEAST` and `MOST` times log N, or more where so many variables are so few samples that
     chance would crowd the search at the one, and still give something at the other.
+
+    Parameters
+    ----------
+    sizes : ndarray of int
+        How many columns each variable has.
+    n_samples, extension : float
+        N, and what of a price does not go by coefficients.
+    knowledge : ResolvedKnowledge, optional
+        Pairs that it keeps apart are no chance.
     """
-    unit = math.log(n_samples)
-    most = max(_candidates(np.arange(n_variables), knowledge)[0].sum(), 1.0)
+    none, n = np.empty(0, np.intp), len(sizes)
+    pairs, _ = _pairs(sizes, np.arange(n), knowledge, (none, none), np.zeros(n, np.intp))
+    nulls = [NullEdges(n_samples, p, 1.0, 1.0, k, extension) for k, p in pairs.items()]
+    unit, least = math.log(n_samples), LEAST if (sizes == 1).all() else LEAST_OF_BLOCKS
+    low = _price_of_chance(nulls, CROWDED * n, least * unit + extension)
+    return low, _price_of_chance(nulls, NOTHING, MOST * unit + extension)
 
-    def price(false_edges: float) -> float:
-        chance = min(false_edges / most, 1.0)
-        return -n_samples * math.log(betaincinv((n_samples - 2) / 2, 0.5, chance))
 
-    low = max(LEAST * unit + extension, price(CROWDED * n_variables))
-    return low, max(MOST * unit + extension, price(NOTHING))
+def _price_of_chance(nulls: Sequence[NullEdges], most: float, least: float) -> float:
+    """The price from `least` up at which chance gives so many edges at most."""
+    low, high = least, least + 200.0
+    for _ in range(5):
+        prices = np.linspace(low, high, 33)
+        few = _total(null.expected(prices) for null in nulls) <= most
+        if few[0]:
+            return low
+        first = int(few.argmax())
+        low, high = prices[first - 1], prices[first]
+    return float(high)
 
 
 def as_quantile(chance: FloatArray) -> FloatArray:
@@ -297,15 +428,85 @@ def as_quantile(chance: FloatArray) -> FloatArray:
     return z
 
 
-def _candidates(order: Indices, knowledge: ResolvedKnowledge | None) -> tuple[FloatArray, float]:
-    """How many might be parents of each variable in an order, and the share of two-way pairs."""
-    place = np.argsort(order).astype(np.float64)
-    if knowledge is None:
-        return place, 1.0
-    may = knowledge.allowed_parents
-    either = may | may.T
-    before: FloatArray = (either & (place[:, None] < place)).sum(axis=0).astype(np.float64)
-    return before, float((may & may.T).sum() / max(either.sum(), 1))
+def _shares(
+    correlation: FloatArray, sizes: Indices, causes: Indices, effects: Indices
+) -> tuple[FloatArray, FloatArray]:
+    """r² of each edge given the other parents, and what is left of each variable.
+
+    Both are read off the inverse of the correlations of the family; those of one size go together.
+    """
+    n_parents = np.bincount(effects, minlength=len(sizes))
+    first = np.cumsum(n_parents) - n_parents
+    shares, variances = np.empty(len(causes)), np.ones(len(sizes))
+    for size in np.unique(n_parents[n_parents > 0]):
+        children = np.flatnonzero(n_parents == size)
+        edges = first[children, None] + np.arange(size)
+        family = np.concatenate((causes[edges], children[:, None]), axis=1)
+        inverse = _inverse(correlation[family[:, :, None], family[:, None, :]])
+        diagonal = np.diagonal(inverse, axis1=1, axis2=2)
+        shares[edges] = inverse[:, -1, :-1] ** 2 / (diagonal[:, :-1] * diagonal[:, -1:])
+        variances[children] = 1 / diagonal[:, -1]
+    return shares, variances
+
+
+def _block_shares(
+    matrix: FloatArray, sizes: Indices, causes: Indices, effects: Indices
+) -> tuple[FloatArray, FloatArray]:
+    """The same for blocks of columns: 1 - Λ, and the geometric mean of what is left.
+
+    With Ω the inverse for the columns of a family, a parent u of v has
+    Λ = det(I - Ω_vv⁻¹ Ω_vu Ω_uu⁻¹ Ω_uv).
+    """
+    columns = columns_of(sizes)
+    shares, variances = np.empty(len(causes)), np.ones(len(sizes))
+    for child in np.unique(effects):
+        edges = np.flatnonzero(effects == child)
+        family = [columns[child], *(columns[u] for u in causes[edges])]
+        inside = columns_of(np.array([len(own) for own in family]))
+        both = np.concatenate(family)
+        inverse = _inverse(matrix[np.ix_(both, both)])
+        own = inverse[np.ix_(inside[0], inside[0])]
+        variances[child] = np.exp(-np.linalg.slogdet(own)[1] / len(own))
+        for edge, u in zip(edges, inside[1:], strict=True):
+            cross = inverse[np.ix_(inside[0], u)]
+            part = np.linalg.solve(own, cross) @ np.linalg.solve(inverse[np.ix_(u, u)], cross.T)
+            shares[edge] = 1 - np.linalg.det(np.eye(len(own)) - part)
+    return shares, variances
+
+
+def _pairs(
+    sizes: Indices,
+    order: Indices,
+    knowledge: ResolvedKnowledge | None,
+    edges: tuple[Indices, Indices],
+    used: Indices,
+) -> tuple[dict[int, FloatArray], float]:
+    """Pairs without an edge for each number of coefficients, by columns of parents that are used.
+
+    And the share of the pairs that may be joined either way.
+    """
+    n, (causes, effects) = len(sizes), edges
+    place = np.argsort(order)
+    open_share, may = 1.0, None
+    if knowledge is not None:
+        both = knowledge.allowed_parents & knowledge.allowed_parents.T
+        either = knowledge.allowed_parents | knowledge.allowed_parents.T
+        open_share = float(both.sum() / max(either.sum(), 1))
+        may = either & (place[:, None] < place)
+    pairs: dict[int, list[FloatArray]] = {}
+    for size in np.unique(sizes):
+        alike = sizes == size
+        before = np.cumsum(alike[order])[place] - alike if may is None else may[alike].sum(axis=0)
+        absent = np.maximum(before - np.bincount(effects[alike[causes]], minlength=n), 0)
+        for other in np.unique(sizes):
+            own = sizes == other
+            counts = np.bincount(used[own], absent[own], used.max(initial=0) + 1)
+            pairs.setdefault(int(size * other), []).append(counts.astype(np.float64))
+    return {k: _total(pairs[k]) for k in sorted(pairs)}, open_share
+
+
+def _total(arrays: Iterable[FloatArray]) -> FloatArray:
+    return np.asarray(np.sum(list(arrays), axis=0), dtype=np.float64)
 
 
 def _inverse(matrices: FloatArray) -> FloatArray:

@@ -124,7 +124,9 @@ class Discovery:
 
     @property
     def expected_false_edges(self) -> float:
-        """How many edges chance alone would give at this price: the false ones to expect.
+        """How many of the edges found are false, as far as one can expect: the sum of their rates.
+
+        By chance, or in the place of real ones nearby.
 
         0 for exact moments; NaN for engines other than the exact BIC.
         """

@@ -330,11 +330,12 @@ def _price(discovery: Discovery) -> dict[str, Any] | None:
     evidence = discovery.evidence
     if evidence is None:
         return None
-    size, chosen = evidence.null.n_samples, bool(discovery.params.get("penalty_chosen"))
+    size, chosen = evidence.nulls[0].n_samples, bool(discovery.params.get("penalty_chosen"))
     unit, low = math.log(size), evidence.price
     if chosen:
         extension = 2 * discovery.params["gamma"] * math.log(discovery.n_variables)
-        low = min(low, price_range(discovery.n_variables, size, extension)[0])
+        columns = np.array(discovery.params.get("columns", [1] * discovery.n_variables))
+        low = min(low, price_range(columns, size, extension)[0])
     prices = np.linspace(low, max(1.5 * evidence.price, 4 * unit), 121)
     edges, false = evidence.curve(prices)
     return {

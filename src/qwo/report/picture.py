@@ -330,8 +330,8 @@ def price_chart(data: dict[str, Any]) -> Chart | None:
         y_ticks=[Tick(y(power), _text(10.0**power)) for power in powers],
         x_title="price of an edge (log N)",
         summary=f"At the price taken, {price['taken']:.3g} log N, "
-        f"{count(data['summary']['n_edges'], 'edge')}, of which chance alone would give "
-        f"{about(price['expected_false'])}.",
+        f"{count(data['summary']['n_edges'], 'edge')}, of which "
+        f"{about(price['expected_false'])} are to be expected false.",
         second=false,
         mark=x(price["taken"]),
     )
