@@ -15,7 +15,7 @@ from qwo.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.search import Control, Progress
 from qwo.search.bic_insertion import bic_insertion
-from qwo.search.result import SearchOutcome
+from qwo.search.control import SearchOutcome
 from qwo.sem.score import score_graph
 from qwo.simulation import Simulation, simulate
 from tests.helpers.thin_data import band_data

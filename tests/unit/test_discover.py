@@ -23,7 +23,7 @@ from qwo.errors import ArgumentError, KnowledgeError
 from qwo.order.bic import BicEngine
 from qwo.order.local_score import LocalScoreEngine
 from qwo.search import Progress
-from qwo.search.result import SearchOutcome
+from qwo.search.control import SearchOutcome
 
 discover_module = import_module("qwo.discovery.discover")
 

@@ -37,8 +37,7 @@ from qwo.order.build import versions
 from qwo.parallel import count_workers
 from qwo.search import Control
 from qwo.search.bic_insertion import bic_insertion
-from qwo.search.control import Stopped
-from qwo.search.interrupts import keyboard_heard
+from qwo.search.control import Stopped, keyboard_heard
 from qwo.types import Adjacency, FloatArray
 
 N_CHAINS = 4

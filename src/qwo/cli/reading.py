@@ -104,12 +104,12 @@ def read_data(
 def _read(file: Path, reading: Reading, *, with_rows: bool) -> tuple[Moments, Audit, Rows | None]:
     """The file, read once: moments, what is doubtful about them, and the rows if wanted."""
     from qwo.moments import read_moments, read_table
-    from qwo.moments.source import is_matrix
+    from qwo.moments.matrix_files import is_matrix_file
     from qwo.resample.draws import audited_moments
     from qwo.resample.options import Rows
 
     arguments = reading.arguments()
-    matrix = reading.samples is not None or file.suffix == ".npz" or is_matrix(file)
+    matrix = reading.samples is not None or file.suffix == ".npz" or is_matrix_file(file)
     if matrix or not with_rows:
         moments, audit = read_moments(file, **arguments)
         return moments, audit, Rows(moments) if with_rows else None

@@ -348,7 +348,8 @@ def make_search(
             "random_state": rng,
         }
         if choices.search == "insertion" and insertion_search_of(engine) is bic_insertion:
-            return insertion_search_of(engine)(
+            assert isinstance(engine, BicEngine)
+            return bic_insertion(
                 engine, restarts=restarts, n_jobs=n_jobs, cluster=cluster, **shared
             )
         if cluster is not None:

@@ -38,9 +38,7 @@ from qwo.order.score import BIC
 from qwo.parallel import cluster_client, count_workers
 from qwo.search import Callback, Control, start_order
 from qwo.search.bic_insertion import bic_insertion
-from qwo.search.interrupts import keyboard_heard
-from qwo.search.progress import progress_bar
-from qwo.search.result import Status
+from qwo.search.control import Status, keyboard_heard, progress_bar
 from qwo.types import Adjacency, FloatArray, Indices
 
 

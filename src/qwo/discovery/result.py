@@ -17,7 +17,7 @@ from qwo.graph.causal_graph import EDGE_HEADER, VARIABLES, CausalGraph, Edge, ed
 from qwo.graph.display import as_html, edge_lines
 from qwo.graph.marks import MARKS
 from qwo.order.blocks import n_coefficients
-from qwo.search.result import Status
+from qwo.search.control import Status
 from qwo.text import records_frame
 from qwo.types import Adjacency, FloatArray, Indices
 

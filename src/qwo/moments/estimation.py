@@ -109,9 +109,10 @@ class _Reading:
     def __init__(self, reader: Reader, options: ReadOptions) -> None:
         self.reader = reader
         self.options = options
-        self.chosen, self.weight = options.chosen(reader.names)
+        names = reader.names
+        self.chosen, self.weight = options.chosen(names)
         curable = isinstance(reader, CsvFiles)
-        self.names = column_names((reader.names[k] for k in self.chosen), cured=curable)
+        self.names = column_names((names[k] for k in self.chosen), cured=curable)
         self.nulls = [float(mark) for mark in options.marks if is_number(mark)]
         self.types = ColumnTypes(check_types(options.types, self.names))
         check_width(len(self.names))

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -48,9 +49,11 @@ class _Line:
     text: str
 
 
-def is_matrix_file(path: str | PathLike[str]) -> bool:
+def is_matrix_file(source: Any) -> bool:
     """Whether the name of a file says that it holds a covariance matrix, as in ``lead.cov.txt``."""
-    return any(suffix.lower() in MATRIX_SUFFIXES for suffix in Path(path).suffixes)
+    if not isinstance(source, str | PathLike):
+        return False
+    return any(suffix.lower() in MATRIX_SUFFIXES for suffix in Path(source).suffixes)
 
 
 def read_matrix(

@@ -38,8 +38,9 @@ from qwo.moments.estimation import estimate, estimate_matrix, new_rows
 from qwo.moments.findings import Audit
 from qwo.moments.kinds import Coding, Variable, change_of_levels, whitened
 from qwo.moments.matrix_audit import inspect_coded, inspect_correlation
+from qwo.moments.matrix_files import is_matrix_file
 from qwo.moments.partial import PartialSums
-from qwo.moments.source import ReadArguments, ReadOptions, RowPolicy, is_matrix
+from qwo.moments.source import ReadArguments, ReadOptions, RowPolicy
 from qwo.moments.storage import is_archive, stored_moments, write_moments
 from qwo.moments.summation import Watch
 from qwo.moments.text_files import existing_file
@@ -667,7 +668,7 @@ def _estimated(
         return Estimate(
             chosen.names, chosen._sample(), chosen.estimator, chosen.audit(), chosen.coding
         )
-    matrix = n_samples is not None or is_matrix(source) if covariance is None else covariance
+    matrix = n_samples is not None or is_matrix_file(source) if covariance is None else covariance
     if matrix:
         _refuse_options("covariance matrix", options, "given")
         return estimate_matrix(source, n_samples, options)

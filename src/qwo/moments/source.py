@@ -37,7 +37,6 @@ from qwo.moments.columns import Columns, Transform, can_stream, select_columns
 from qwo.moments.covariance import estimator_name
 from qwo.moments.findings import Finding
 from qwo.moments.kinds import Types
-from qwo.moments.matrix_files import is_matrix_file
 from qwo.moments.parquet import ArrowDataset, ParquetFiles, is_dataset
 from qwo.moments.summation import Watch
 from qwo.moments.text_files import CsvFiles, CsvFormat, existing_file
@@ -149,7 +148,7 @@ class ReadOptions:
                     Cure("missing", "drop", "leaves rows with missing values out"),
                 ],
             )
-        if not self.streams and self.weights is not None:
+        if self.weights is not None and not self.streams:
             raise ArgumentError(
                 "weights are for plain moments of complete rows; leave out EM, other covariance "
                 "estimators and transformations of whole columns",
@@ -345,8 +344,3 @@ def known_format(file: Path) -> Format | None:
     if last in PANDAS_SUFFIXES:
         return "pandas"
     return "csv" if last in TEXT_SUFFIXES else None
-
-
-def is_matrix(source: Any) -> bool:
-    """Whether a file's name says that it holds a covariance matrix."""
-    return isinstance(source, str | PathLike) and is_matrix_file(source)

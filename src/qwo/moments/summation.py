@@ -49,7 +49,6 @@ class Summation:
         progress: Watch | None = None,
     ) -> None:
         self.refused: tuple[RefusedColumn, ...] = ()
-        self.total = PartialSums(n_columns, keep=True)
         self._n_columns = n_columns
         self._workers = workers
         self._threads = threads
@@ -68,7 +67,7 @@ class Summation:
             if self._threads > 1:
                 self._pool = stack.enter_context(ThreadPoolExecutor(self._threads, "qwo-moments"))
                 stack.callback(self._pool.shutdown, wait=True, cancel_futures=True)
-                self.total = PartialSums(self._n_columns, keep=True, pool=self._pool)
+            self.total = PartialSums(self._n_columns, keep=True, pool=self._pool)
             for rows, fraction in self._loaded(batches):
                 self._n_rows += len(rows.values)
                 self.refused = rows.refused

@@ -160,7 +160,7 @@ class BicEngine(EngineBase):
             *_candidates(candidates, self.knowledge, self._n),
             all_at_first,
             self._blocks,
-            as_integers(self.given),
+            self.given.astype(np.int64, copy=False),
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -300,7 +300,7 @@ class BicEngine(EngineBase):
         order = check_order(order, self._n)
         if self.given.size:
             order = order[np.argsort(~np.isin(order, self.given), kind="stable")]
-        self._sets.reset(as_integers(order), self.threads)
+        self._sets.reset(order.astype(np.int64, copy=False), self.threads)
         return self._sets.cost
 
     def move(self, variable: int, place: int) -> float:
@@ -448,7 +448,9 @@ def _which(given: Sequence[int] | Indices | None, n: int, count: int) -> npt.NDA
 
 def _given(given: Sequence[int] | Indices | None, n: int) -> Indices:
     """The variables that are given, ascending."""
-    variables = np.unique(as_integers(() if given is None else given))
+    if given is None:
+        return np.empty(0, np.intp)
+    variables = np.unique(as_integers(given))
     if variables.size and not (variables[0] >= 0 and variables[-1] < n):
         raise ArgumentError(f"given must be some of the variables 0 … {n - 1}; got {given}")
     if len(variables) == n:

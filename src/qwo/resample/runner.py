@@ -24,7 +24,7 @@ from qwo.parallel import run_many
 from qwo.resample.draws import Source, search_seed
 from qwo.resample.result import BootstrapStatus
 from qwo.resample.tally import Batch, EdgeNumbers, Outcome, Tally
-from qwo.search.result import Status
+from qwo.search.control import Status
 from qwo.types import Adjacency, Indices
 
 CHECK_EVERY = 100

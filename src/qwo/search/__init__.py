@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 from qwo.order.protocol import OrderEngine
 from qwo.search.bic_insertion import bic_insertion
-from qwo.search.control import Callback, Control, Progress
+from qwo.search.control import Callback, Control, Progress, SearchOutcome
 from qwo.search.grasp import grasp
 from qwo.search.hill_climbing import hill_climbing
 from qwo.search.insertion import insertion
-from qwo.search.result import SearchOutcome
 from qwo.search.start import start_order
 
 __all__ = [

@@ -22,8 +22,7 @@ from qwo.errors import ArgumentError, KnowledgeError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.order.bic import BicEngine, BicState
 from qwo.parallel import run_many
-from qwo.search.control import Control, Progress, Stopped
-from qwo.search.result import SearchOutcome, Status
+from qwo.search.control import Control, Progress, SearchOutcome, Status, Stopped
 from qwo.search.start import Tree, spanning_tree, tree_order
 from qwo.types import FloatArray, Indices
 

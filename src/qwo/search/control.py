@@ -1,22 +1,64 @@
-"""What all searches share: deadline, callback, trace, and the best state to come back to."""
+"""What all searches share: deadline, callback, keyboard, trace, the best state, the outcome."""
 
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FrameType
+from typing import Literal
+
+from tqdm import tqdm
 
 from qwo.errors import ArgumentError, KnowledgeError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.order.protocol import OrderEngine
-from qwo.search.result import SearchOutcome, Status
+from qwo.types import Indices
 
 HEARTBEAT = 0.1
 """Seconds after which a callback is asked again although nothing has improved."""
 
 TOLERANCE = 1e-9
 """Costs that differ by less, relative to their size, are equal: the difference is rounding."""
+
+
+Status = Literal["converged", "time limit", "interrupted", "stopped"]
+
+
+@dataclass(frozen=True, eq=False)
+class SearchOutcome:
+    """The best order that a search found; the engine was left in the state that belongs to it.
+
+    Attributes
+    ----------
+    order : ndarray of int
+        The order, read-only: ``order[k]`` is the variable at place k.
+    cost : float
+        Its cost, as the engine counts it.
+    status : str
+        ``"converged"`` if no move of the search improves the order; ``"time limit"``;
+        ``"interrupted"`` by the keyboard; ``"stopped"`` by the callback.
+    trace : tuple of (float, float)
+        Seconds and cost at the start and after each improvement.
+    n_moves : int
+        How many moves were kept.
+    n_evaluations : int
+        How many orders were looked at; a scan counts each place.
+    """
+
+    order: Indices
+    cost: float
+    status: Status
+    trace: tuple[tuple[float, float], ...]
+    n_moves: int
+    n_evaluations: int
+
+    def __post_init__(self) -> None:
+        self.order.setflags(write=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +182,46 @@ def _seconds(value: float) -> float:
             f"time_limit must be a number of seconds from 0; got {value!r}", option="time_limit"
         )
     return seconds
+
+
+@contextmanager
+def progress_bar(callback: Callback | None, *, shown: bool) -> Iterator[Callback | None]:
+    """The user's callback, with a bar in front of it if one is to be shown."""
+    if not shown:
+        yield callback
+        return
+    with tqdm(unit=" rounds", leave=True) as bar:
+
+        def watch(progress: Progress) -> bool | None:
+            bar.set_description(progress.search)
+            bar.n = progress.round
+            bar.set_postfix_str(f"score {-progress.cost:.2f}, best {-progress.best_cost:.2f}")
+            return callback(progress) if callback is not None else None
+
+        yield watch
+
+
+@contextmanager
+def keyboard_heard(control: Control) -> Iterator[None]:
+    """Let Ctrl-C stop what the control watches, while the block runs; a second one raises.
+
+    A KeyboardInterrupt would come between any two steps, also where results would be lost. Handlers
+    other than Python's own are left in place, and in other threads there are none.
+    """
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        signal.signal(number, signal.default_int_handler)
+        control.interrupt()
+
+    signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Run:

@@ -18,9 +18,8 @@ import numpy as np
 from qwo.errors import ArgumentError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.order.protocol import OrderEngine
-from qwo.search.control import Control, Run, supervise
+from qwo.search.control import Control, Run, SearchOutcome, supervise
 from qwo.search.precedence import Precedence
-from qwo.search.result import SearchOutcome
 from qwo.search.tucks import Tucks, draw_signatures
 
 Edge = tuple[int, int]

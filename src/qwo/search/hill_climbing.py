@@ -9,9 +9,8 @@ import numpy as np
 from qwo.errors import ArgumentError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.order.protocol import OrderEngine
-from qwo.search.control import Control, Run, supervise
+from qwo.search.control import Control, Run, SearchOutcome, supervise
 from qwo.search.precedence import Precedence
-from qwo.search.result import SearchOutcome
 
 
 def hill_climbing(

@@ -16,8 +16,7 @@ import numpy as np
 from qwo.errors import ArgumentError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.order.protocol import Changes, OrderEngine
-from qwo.search.control import Control, Run, supervise
-from qwo.search.result import SearchOutcome
+from qwo.search.control import Control, Run, SearchOutcome, supervise
 from qwo.types import Indices
 
 
