@@ -6,35 +6,20 @@ call has been made to the peak during the call: NumPy's copies and the core's ar
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-CLEAR = Path("/proc/self/clear_refs")
+from tests.helpers.peak_memory import CAN_BE_MEASURED, printed
 
-pytestmark = [
-    pytest.mark.skipif(not CLEAR.exists(), reason="the peak of a process can be reset on Linux"),
-    pytest.mark.skipif("LD_PRELOAD" in os.environ, reason="sanitizers take memory of their own"),
-]
+pytestmark = CAN_BE_MEASURED
 
-MEASURE = f"""
-import sys
-from pathlib import Path
+MEASURE = """
 import qwo
 
-def peak():
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
-
-n, options = {{n}}, {{options}}
+n, options = {n}, {options}
 data, dag, _ = qwo.simulate("er", n_variables=n, n_samples=3 * n, degree=4, random_state=0)
 small, _, _ = qwo.simulate("er", n_variables=10, n_samples=100, random_state=0)
 qwo.discover(small, random_state=0, **options)
-Path("{CLEAR}").write_text("5")
-before = peak()
+before = lowest()
 qwo.discover(data, random_state=0, **options)
 print((peak() - before) / (8 * n * n))
 """
@@ -42,14 +27,8 @@ print((peak() - before) / (8 * n * n))
 
 def matrices_at_peak(n: int, **options: object) -> float:
     """By how many dense n×n matrices a call of `discover` raises the peak of the memory."""
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURE.format(n=n, options=options)],
-        env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return float(done.stdout)
+    [matrices] = printed(MEASURE.format(n=n, options=options))
+    return float(matrices)
 
 
 @pytest.mark.parametrize(

@@ -6,39 +6,26 @@ file has been read.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
-import pytest
 
-CLEAR = Path("/proc/self/clear_refs")
+from tests.helpers.peak_memory import CAN_BE_MEASURED, printed
+
 LIMIT = 16_000_000
 N_COLUMNS = 20
 
-pytestmark = [
-    pytest.mark.skipif(not CLEAR.exists(), reason="the peak of a process can be reset on Linux"),
-    pytest.mark.skipif("LD_PRELOAD" in os.environ, reason="sanitizers take memory of their own"),
-]
+pytestmark = CAN_BE_MEASURED
 
 MEASURE = f"""
-import sys
-from pathlib import Path
 from qwo import Moments
-
-def peak():
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 
 small, large = sys.argv[1:]
 Moments.from_dataset(small, memory_limit={LIMIT}, n_jobs=2)
-Path("{CLEAR}").write_text("5")
-before = peak()
+before = lowest()
 moments = Moments.from_dataset(large, memory_limit={LIMIT}, n_jobs=2)
 print(peak() - before, moments.n_samples)
 """
@@ -51,14 +38,7 @@ def table(n_rows: int) -> pa.Table:
 
 
 def peak(small: Path, large: Path) -> tuple[int, float]:
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(small), str(large)],
-        env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    extra, n_samples = done.stdout.split()
+    extra, n_samples = printed(MEASURE, small, large, ARROW_DEFAULT_MEMORY_POOL="system")
     return int(extra), float(n_samples)
 
 
