@@ -116,7 +116,7 @@ def measure(device: str, n: int, seed: int) -> dict[str, Any]:
     xp = array_module(device)
     moments, dag = drawn(n, seed)
     begin = time.perf_counter()
-    found = qwo.discover(moments, penalty_discount=2.0, device=device, random_state=0)
+    found = qwo.discover(moments, penalty_discount=2.0, device=device, n_jobs=-1, random_state=0)
     seconds = time.perf_counter() - begin
     return {
         "N": int(moments.n_samples),

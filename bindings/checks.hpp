@@ -7,6 +7,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <algorithm>
+#include <array>
 #include <climits>
 #include <cmath>
 #include <cstdint>
@@ -98,10 +100,12 @@ inline int checked_correlation(const MatrixIn& matrix) {
     check_square("the correlation matrix", matrix, matrix.shape(0));
     if (matrix.shape(0) < 1 || matrix.shape(0) > INT_MAX / 2)
         throw Refusal("ShapeError", "the correlation matrix must have 1 row at least");
-    double none = 0.0; // x - x is not 0 where x is not finite
-    for (std::size_t i = 0; i < matrix.size(); ++i)
-        none += matrix.data()[i] - matrix.data()[i];
-    if (!(none == 0.0))
+    // x - x is not 0 where x is not finite. Several sums do not wait for each other.
+    std::array<double, 8> none{};
+    const std::size_t size = matrix.size();
+    for (std::size_t i = 0; i < size; ++i)
+        none[i % none.size()] += matrix.data()[i] - matrix.data()[i];
+    if (std::any_of(none.begin(), none.end(), [](double sum) { return sum != 0.0; }))
         throw Refusal("CovarianceError",
                       "the correlation matrix holds a number that is not finite");
     return static_cast<int>(matrix.shape(0));

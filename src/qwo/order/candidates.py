@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.device import to_host
 from qwo.order.bic import ORACLE_SAMPLES
@@ -91,10 +90,10 @@ def candidate_parents(
         given_all = precision[rows] * scales * scales[rows, None]
         significant = to_host(xp.count_nonzero(given_all**2 > threshold, axis=1)) - 1
         counts = np.maximum(partial, np.minimum(significant, MOST_SIGNIFICANT))
-        chosen = np.zeros(given_all.shape, dtype=bool)
-        _mark_largest(chosen, given_all, rows, counts, xp)
-        _mark_largest(chosen, correlation[rows], rows, np.full(len(counts), marginal), xp)
-        lists += [np.flatnonzero(row) for row in chosen]
+        alone = np.full(len(counts), marginal)
+        lists += _either(
+            _largest(given_all, rows, counts, xp), _largest(correlation[rows], rows, alone, xp)
+        )
     return lists
 
 
@@ -129,28 +128,35 @@ def block_candidates(
     within = whitened_within(precision, sizes)
     given_all = net_gains(within, sizes, left, score)
     given_nothing = net_gains(correlation, sizes, size, score)
-    chosen = np.zeros((n, n), dtype=bool)
     everyone = slice(0, n)
     counts = np.maximum(partial, np.minimum((given_all > 0).sum(axis=1), MOST_SIGNIFICANT))
-    for gains, most in ((given_all, counts), (given_nothing, np.full(n, marginal))):
-        _mark_largest(chosen, gains - gains.min(), everyone, most, np)
+    lists = _either(
+        _largest(given_all - given_all.min(), everyone, counts, np),
+        _largest(given_nothing - given_nothing.min(), everyone, np.full(n, marginal), np),
+    )
     crowded = bool(np.median((given_nothing > 0).sum(axis=1)) > CROWDED)
-    return [np.flatnonzero(row) for row in chosen], crowded
+    return lists, crowded
 
 
 def _batches(n: int) -> list[slice]:
     return [slice(first, min(first + ROWS_AT_ONCE, n)) for first in range(0, n, ROWS_AT_ONCE)]
 
 
-def _mark_largest(
-    marks: npt.NDArray[np.bool_], values: Any, rows: slice, counts: Indices, xp: Any
-) -> None:
-    """Mark in each of some rows the other variables with the largest values by magnitude."""
+def _either(first: list[Indices], second: list[Indices]) -> list[Indices]:
+    """What is in one of two lists, ascending, for each variable."""
+    return [np.unique(np.concatenate(both)) for both in zip(first, second, strict=True)]
+
+
+def _largest(values: Any, rows: slice, counts: Indices, xp: Any) -> list[Indices]:
+    """In each of some rows, so many other variables with the largest values by magnitude."""
     sizes = xp.abs(values)
     height, n = sizes.shape
     sizes[xp.arange(height), xp.arange(rows.start, rows.stop)] = -1.0
     counts = np.minimum(counts, n - 1)
+    found: list[Indices] = [np.empty(0, dtype=np.intp)] * height
     for count in np.unique(counts).tolist():
         alike = np.flatnonzero(counts == count)
         ranked = xp.argpartition(sizes[xp.asarray(alike)], n - 1 - count, axis=1)
-        marks[alike[:, None], to_host(ranked[:, n - count :])] = True
+        for row, listed in zip(alike.tolist(), to_host(ranked[:, n - count :]), strict=True):
+            found[row] = listed
+    return found

@@ -139,19 +139,21 @@ Tree = list[list[int]]
 
 def spanning_tree(correlation: FloatArray) -> Tree:
     """The neighbours of each variable in the maximum spanning tree of |r|, by Prim's algorithm."""
-    strength = np.abs(correlation)
-    n = len(strength)
+    n = len(correlation)
     tree: Tree = [[] for _ in range(n)]
-    strength[:, 0] = -1.0  # what is in the tree is never chosen again
-    best, nearest = strength[0].copy(), np.zeros(n, dtype=np.intp)
+    outside = np.ones(n, dtype=np.bool_)
+    outside[0] = False
+    best, nearest = np.abs(correlation[0]), np.zeros(n, dtype=np.intp)
+    best[0] = -1.0  # what is in the tree is never chosen again
     for _ in range(n - 1):
         v = int(best.argmax())
         u = int(nearest[v])
         tree[u].append(v)
         tree[v].append(u)
-        strength[:, v] = best[v] = -1.0
-        closer = strength[v] > best
-        np.copyto(best, strength[v], where=closer)
+        outside[v], best[v] = False, -1.0
+        strength = np.abs(correlation[v])
+        closer = (strength > best) & outside
+        np.copyto(best, strength, where=closer)
         nearest[closer] = v
     return tree
 
