@@ -281,6 +281,22 @@ void bind_parent_sets(nb::module_& m) {
             nb::arg("other"), nb::arg("least_gain"),
             "Take over the better pieces of another engine's DAG; whether there were any.")
         .def(
+            "differing",
+            [](const ParentSets& self, const ParentSets& other) {
+                check_ready(self);
+                check_ready(other);
+                if (self.n() != other.n())
+                    throw Refusal("EngineError", "the engines have different variables");
+                std::vector<int> found;
+                const std::vector<char> differs = differing_variables(self.dag(), other.dag());
+                for (int v = 0; v < self.n(); ++v) {
+                    if (differs[static_cast<std::size_t>(v)])
+                        found.push_back(v);
+                }
+                return found;
+            },
+            nb::arg("other"), "Variables whose neighbours or colliders are not the same.")
+        .def(
             "cost_with",
             [](ParentSets& self, Whole variable, const OrderIn& parents) {
                 const int v = checked_variable(self, variable);
@@ -345,7 +361,7 @@ void bind_parent_sets(nb::module_& m) {
             "__init__",
             [](InsertionSearch* self, ParentSets& engine, std::uint64_t seed, bool tucks,
                bool sweep, bool nearby, double give_up_descent, double give_up_repair,
-               double give_up_tuck, double known, bool settled, int threads) {
+               double give_up_tuck, const ParentSets* known, bool settled, int threads) {
                 check_unmarked(engine);
                 SearchOptions options;
                 options.tucks = tucks;
@@ -355,7 +371,8 @@ void bind_parent_sets(nb::module_& m) {
                 options.give_up_repair = give_up_repair;
                 options.give_up_tuck = give_up_tuck;
                 options.threads = threads;
-                options.known = known;
+                if (known != nullptr)
+                    options.known = known->dag();
                 new (self) InsertionSearch(engine, seed, options, settled);
             },
             nb::arg("engine"), nb::arg("seed"), nb::kw_only(), nb::arg("tucks") = true,
@@ -363,7 +380,7 @@ void bind_parent_sets(nb::module_& m) {
             nb::arg("give_up_descent") = SearchOptions{}.give_up_descent,
             nb::arg("give_up_repair") = SearchOptions{}.give_up_repair,
             nb::arg("give_up_tuck") = SearchOptions{}.give_up_tuck,
-            nb::arg("known") = SearchOptions{}.known, nb::arg("settled") = false,
+            nb::arg("known").none() = nb::none(), nb::arg("settled") = false,
             nb::arg("threads") = 1, nb::keep_alive<1, 2>())
         .def(
             "run",
@@ -399,14 +416,17 @@ void bind_parent_sets(nb::module_& m) {
     nb::class_<Shuffles>(m, "Shuffles", "Restarts one after the other, in small steps.")
         .def(
             "__init__",
-            [](Shuffles* self, ParentSets& engine, std::uint64_t seed, Whole length, Whole tries) {
+            [](Shuffles* self, ParentSets& engine, std::uint64_t seed, Whole length, Whole tries,
+               const OrderIn& centres) {
                 check_unmarked(engine);
                 const int count = checked_index("length", length, INT_MAX);
                 const int most = checked_index("tries", tries, INT_MAX);
-                new (self) Shuffles(engine, seed, count, most);
+                new (self) Shuffles(
+                    engine, seed, count, most,
+                    checked_variables("centre", centres.data(), centres.shape(0), engine.n()));
             },
             nb::arg("engine"), nb::arg("seed"), nb::kw_only(), nb::arg("length"), nb::arg("tries"),
-            nb::keep_alive<1, 2>())
+            nb::arg("centres"), nb::keep_alive<1, 2>())
         .def(
             "run",
             [](Shuffles& self, double seconds) {

@@ -118,9 +118,8 @@ std::vector<int> permitted_order(const ParentSets& sets, const std::vector<int>&
 }
 
 bool reroot(ParentSets& sets, int root) {
-    const OrderedDag present = sets.dag();
     OrderedDag member;
-    if (!member_with_root(present, compelled_edges(present), root, rules_of(sets), member))
+    if (!ClassMembers(sets.dag()).with_root(root, rules_of(sets), member))
         return false;
     sets.take(member);
     return true;
@@ -132,7 +131,7 @@ bool cross(ParentSets& sets, const OrderedDag& other, double least_gain) {
     for (int v = 0; v < sets.n(); ++v)
         places[at(v)] = sets.place(v);
     OrderedDag aligned;
-    if (!nearest_member(other, places, rules, aligned))
+    if (!ClassMembers(other).nearest(places, rules, aligned))
         return false;
     OrderedDag mixture = sets.dag();
     bool found = false;

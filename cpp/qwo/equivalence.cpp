@@ -23,6 +23,45 @@ std::vector<int> places_in(const std::vector<int>& order) {
     return places;
 }
 
+std::vector<int> order_of(const std::vector<int>& places) {
+    std::vector<int> order(places.size());
+    for (std::size_t v = 0; v < places.size(); ++v)
+        order[at(places[v])] = static_cast<int>(v);
+    return order;
+}
+
+// By variable, what makes the class: its neighbours, and its pairs of parents that are no
+// neighbours, each pair as one number.
+struct Surroundings {
+    explicit Surroundings(const OrderedDag& dag)
+        : neighbours(dag.parents), colliders(dag.order.size()) {
+        for (std::size_t y = 0; y < dag.parents.size(); ++y) {
+            for (int x : dag.parents[y])
+                neighbours[at(x)].push_back(static_cast<int>(y));
+        }
+        for (std::vector<int>& near : neighbours)
+            std::sort(near.begin(), near.end());
+        for (std::size_t y = 0; y < dag.parents.size(); ++y)
+            find_colliders(dag.parents[y], colliders[y]);
+    }
+
+    Lists neighbours;
+    std::vector<std::vector<std::int64_t>> colliders;
+
+  private:
+    void find_colliders(const std::vector<int>& parents, std::vector<std::int64_t>& found) const {
+        const auto n = static_cast<std::int64_t>(neighbours.size());
+        for (int a : parents) {
+            const std::vector<int>& near = neighbours[at(a)];
+            for (int b : parents) {
+                if (a < b && !std::binary_search(near.begin(), near.end(), b))
+                    found.push_back(a * n + b);
+            }
+        }
+        std::sort(found.begin(), found.end());
+    }
+};
+
 // The labels of all edges, those into a variable after those into the ones before it.
 class Labels {
   public:
@@ -83,40 +122,110 @@ class Labels {
     std::vector<std::vector<char>> compelled_;
 };
 
-// The undirected pieces of a DAG's class, and their directions anew.
-class Pieces {
+// Topological orders of a stretch of an order, as near to the present one as can be.
+class Sorting {
   public:
-    Pieces(const OrderedDag& dag, const std::vector<std::vector<char>>& compelled,
-           const std::vector<int>& places)
-        : dag_(dag), compelled_(compelled), places_(places), undirected_(dag.order.size()),
+    explicit Sorting(std::size_t n) : after_(n), waits_for_(n, 0) {}
+
+    // Sorts order[first .. end - 1], where `places` says which variable stands where; what stands
+    // before and after needs nothing of it. False if there is no such order.
+    bool sort(const Lists& parents, const std::vector<int>& places, const MemberRules& rules,
+              std::vector<int>& order, std::size_t first, std::size_t end) {
+        for (std::size_t k = first; k < end; ++k) {
+            after_[at(order[k])].clear();
+            waits_for_[at(order[k])] = 0;
+        }
+        for (std::size_t k = first; k < end; ++k) {
+            for (int x : parents[at(order[k])]) {
+                if (at(places[at(x)]) >= first)
+                    put_before(x, order[k]);
+            }
+        }
+        if (rules.precedes != nullptr)
+            obey(*rules.precedes, order, first, end);
+        const auto later = [&](int a, int b) { return places[at(a)] > places[at(b)]; };
+        std::priority_queue<int, std::vector<int>, decltype(later)> ready(later);
+        for (std::size_t k = first; k < end; ++k) {
+            if (waits_for_[at(order[k])] == 0)
+                ready.push(order[k]);
+        }
+        std::size_t next = first;
+        while (!ready.empty()) {
+            const int v = ready.top();
+            ready.pop();
+            order[next++] = v;
+            for (int u : after_[at(v)]) {
+                if (--waits_for_[at(u)] == 0)
+                    ready.push(u);
+            }
+        }
+        return next == end;
+    }
+
+  private:
+    void put_before(int x, int y) {
+        after_[at(x)].push_back(y);
+        ++waits_for_[at(y)];
+    }
+
+    void obey(const std::vector<std::uint8_t>& precedes, const std::vector<int>& order,
+              std::size_t first, std::size_t end) {
+        for (std::size_t k = first; k < end; ++k) {
+            for (std::size_t l = first; l < end; ++l) {
+                if (precedes[at(order[k]) * after_.size() + at(order[l])] != 0)
+                    put_before(order[k], order[l]);
+            }
+        }
+    }
+
+    Lists after_;
+    std::vector<int> waits_for_;
+};
+
+} // namespace
+
+// The undirected pieces of the class, and their directions anew.
+class ClassMembers::Pieces {
+  public:
+    Pieces(const OrderedDag& dag, const std::vector<std::vector<char>>& compelled)
+        : dag_(dag), compelled_(compelled), below_(dag.order.size()), above_(dag.order.size()),
           rank_(dag.order.size(), -1), root_(dag.order.size(), -1), weight_(dag.order.size(), 0),
           stays_(dag.order.size(), 0) {
-        for_each_reversible([&](int x, int y) {
-            undirected_[at(x)].push_back(y);
-            undirected_[at(y)].push_back(x);
-        });
+        for (std::size_t y = 0; y < dag.parents.size(); ++y) {
+            for (std::size_t k = 0; k < dag.parents[y].size(); ++k) {
+                if (compelled[y][k])
+                    continue;
+                above_[y].push_back(dag.parents[y][k]);
+                below_[at(dag.parents[y][k])].push_back(static_cast<int>(y));
+            }
+        }
     }
 
     // Ranks the variables of a piece from its root on, most visited neighbours first.
-    void direct_from(int root) {
+    void direct_from(int root, const std::vector<int>& places) {
         if (rank_[at(root)] >= 0)
             return;
         // Entries that have been overtaken are skipped.
         std::priority_queue<std::tuple<int, int, int>> front;
-        front.emplace(0, -places_[at(root)], root);
+        front.emplace(0, -places[at(root)], root);
+        const auto meet = [&](int u) {
+            if (rank_[at(u)] < 0)
+                front.emplace(++weight_[at(u)], -places[at(u)], u);
+        };
         while (!front.empty()) {
             const int v = std::get<2>(front.top());
             front.pop();
             if (rank_[at(v)] >= 0)
                 continue;
-            rank_[at(v)] = next_rank_++;
+            rank_[at(v)] = static_cast<int>(directed_.size());
             root_[at(v)] = root;
-            for (int u : undirected_[at(v)]) {
-                if (rank_[at(u)] < 0)
-                    front.emplace(++weight_[at(u)], -places_[at(u)], u);
-            }
+            directed_.push_back(v);
+            std::for_each(above_[at(v)].begin(), above_[at(v)].end(), meet);
+            std::for_each(below_[at(v)].begin(), below_[at(v)].end(), meet);
         }
     }
+
+    const std::vector<int>& directed() const { return directed_; }
 
     // Whether the rules leave the piece with this root as it is.
     bool stays(int root) const { return stays_[at(root)]; }
@@ -124,120 +233,111 @@ class Pieces {
     void keep_to(const MemberRules& rules) {
         if (!rules.may_turn)
             return;
-        for_each_reversible([&](int x, int y) {
-            if (is_turned(x, y) && !rules.may_turn(x, y))
-                stays_[at(root_[at(y)])] = 1;
-        });
+        for (int y : directed_) {
+            for (int x : above_[at(y)]) {
+                if (is_turned(x, y) && !rules.may_turn(x, y))
+                    stays_[at(root_[at(y)])] = 1;
+            }
+        }
     }
 
     // Parents that stay come first, in the order that they had.
-    Lists parents() const {
-        Lists kept(dag_.order.size()), gained(dag_.order.size());
-        for (std::size_t y = 0; y < kept.size(); ++y) {
-            for (std::size_t k = 0; k < dag_.parents[y].size(); ++k) {
-                const int x = dag_.parents[y][k];
-                if (!compelled_[y][k] && is_turned(x, static_cast<int>(y)))
-                    gained[at(x)].push_back(static_cast<int>(y));
-                else
-                    kept[y].push_back(x);
+    void put_parents(Lists& parents) const {
+        for (int v : directed_) {
+            std::vector<int>& found = parents[at(v)];
+            found.clear();
+            for (std::size_t k = 0; k < dag_.parents[at(v)].size(); ++k) {
+                const int x = dag_.parents[at(v)][k];
+                if (compelled_[at(v)][k] || !is_turned(x, v))
+                    found.push_back(x);
+            }
+            for (int u : below_[at(v)]) {
+                if (is_turned(v, u))
+                    found.push_back(u);
             }
         }
-        for (std::size_t v = 0; v < kept.size(); ++v)
-            kept[v].insert(kept[v].end(), gained[v].begin(), gained[v].end());
-        return kept;
+    }
+
+    void forget() {
+        for (int v : directed_) {
+            rank_[at(v)] = root_[at(v)] = -1;
+            weight_[at(v)] = stays_[at(v)] = 0;
+        }
+        directed_.clear();
     }
 
   private:
-    template <class Visit>
-    void for_each_reversible(Visit visit) const {
-        for (std::size_t y = 0; y < dag_.parents.size(); ++y) {
-            for (std::size_t k = 0; k < dag_.parents[y].size(); ++k) {
-                if (!compelled_[y][k])
-                    visit(dag_.parents[y][k], static_cast<int>(y));
-            }
-        }
-    }
-    // Whether the reversible edge x -> y is y -> x now. Pieces without ranks are not.
+    // Whether the reversible edge x -> y is y -> x now.
     bool is_turned(int x, int y) const {
         return rank_[at(y)] < rank_[at(x)] && !stays_[at(root_[at(y)])];
     }
 
     const OrderedDag& dag_;
     const std::vector<std::vector<char>>& compelled_;
-    const std::vector<int>& places_;
-    Lists undirected_;
+    Lists below_, above_; // children and parents by reversible edges
     std::vector<int> rank_, root_, weight_;
-    std::vector<char> stays_; // by root
-    int next_rank_ = 0;
+    std::vector<char> stays_;   // by root
+    std::vector<int> directed_; // by rank
 };
 
-} // namespace
+struct ClassMembers::Scratch {
+    Scratch(const OrderedDag& dag, const std::vector<std::vector<char>>& compelled)
+        : pieces(dag, compelled), sorting(dag.order.size()) {}
 
-std::vector<std::vector<char>> compelled_edges(const OrderedDag& dag) {
-    return Labels(dag).take();
+    Pieces pieces;
+    Sorting sorting;
+};
+
+ClassMembers::ClassMembers(OrderedDag dag)
+    : dag_(std::move(dag)), places_(places_in(dag_.order)), compelled_(Labels(dag_).take()),
+      scratch_(std::make_unique<Scratch>(dag_, compelled_)) {}
+
+ClassMembers::~ClassMembers() = default;
+
+bool ClassMembers::with_root(int root, const MemberRules& rules, OrderedDag& member) {
+    Pieces& pieces = scratch_->pieces;
+    pieces.direct_from(root, places_);
+    pieces.keep_to(rules);
+    const bool may = !pieces.stays(root);
+    std::size_t first = dag_.order.size(), end = 0;
+    if (may) {
+        member = dag_;
+        pieces.put_parents(member.parents);
+        for (int v : pieces.directed()) {
+            first = std::min(first, at(places_[at(v)]));
+            end = std::max(end, at(places_[at(v)]) + 1);
+        }
+    }
+    pieces.forget();
+    return may && scratch_->sorting.sort(member.parents, places_, rules, member.order, first, end);
 }
 
-bool member_with_root(const OrderedDag& dag, const std::vector<std::vector<char>>& compelled,
-                      int root, const MemberRules& rules, OrderedDag& member) {
-    const std::vector<int> places = places_in(dag.order);
-    Pieces pieces(dag, compelled, places);
-    pieces.direct_from(root);
+bool ClassMembers::nearest(const std::vector<int>& places, const MemberRules& rules,
+                           OrderedDag& member) {
+    Pieces& pieces = scratch_->pieces;
+    for (int v : order_of(places))
+        pieces.direct_from(v, places);
     pieces.keep_to(rules);
-    member.parents = pieces.parents();
-    return !pieces.stays(root) && sort_topologically(member.parents, places, rules, member.order);
-}
-
-bool nearest_member(const OrderedDag& dag, const std::vector<int>& places, const MemberRules& rules,
-                    OrderedDag& member) {
-    const std::vector<std::vector<char>> compelled = compelled_edges(dag);
-    Pieces pieces(dag, compelled, places);
-    std::vector<int> first(places.size());
-    for (std::size_t v = 0; v < places.size(); ++v)
-        first[at(places[v])] = static_cast<int>(v);
-    for (int v : first)
-        pieces.direct_from(v);
-    pieces.keep_to(rules);
-    member.parents = pieces.parents();
+    member.parents = dag_.parents;
+    pieces.put_parents(member.parents);
+    pieces.forget();
     return sort_topologically(member.parents, places, rules, member.order);
+}
+
+std::vector<char> differing_variables(const OrderedDag& first, const OrderedDag& second) {
+    const Surroundings one(first), other(second);
+    std::vector<char> differs(first.order.size());
+    for (std::size_t v = 0; v < differs.size(); ++v)
+        differs[v] =
+            one.neighbours[v] != other.neighbours[v] || one.colliders[v] != other.colliders[v];
+    return differs;
 }
 
 bool sort_topologically(const std::vector<std::vector<int>>& parents,
                         const std::vector<int>& places, const MemberRules& rules,
                         std::vector<int>& order) {
-    const std::size_t n = parents.size();
-    Lists after(n);
-    std::vector<int> waits_for(n, 0);
-    const auto put_before = [&](std::size_t x, std::size_t y) {
-        after[x].push_back(static_cast<int>(y));
-        ++waits_for[y];
-    };
-    for (std::size_t y = 0; y < n; ++y) {
-        for (int x : parents[y])
-            put_before(at(x), y);
-    }
-    for (std::size_t a = 0; rules.precedes != nullptr && a < n; ++a) {
-        for (std::size_t b = 0; b < n; ++b) {
-            if ((*rules.precedes)[a * n + b] != 0)
-                put_before(a, b);
-        }
-    }
-    const auto later = [&](int a, int b) { return places[at(a)] > places[at(b)]; };
-    std::priority_queue<int, std::vector<int>, decltype(later)> ready(later);
-    for (std::size_t v = 0; v < n; ++v) {
-        if (waits_for[v] == 0)
-            ready.push(static_cast<int>(v));
-    }
-    order.clear();
-    while (!ready.empty()) {
-        const int v = ready.top();
-        ready.pop();
-        order.push_back(v);
-        for (int u : after[at(v)]) {
-            if (--waits_for[at(u)] == 0)
-                ready.push(u);
-        }
-    }
-    return order.size() == n;
+    order = order_of(places);
+    return Sorting(parents.size()).sort(parents, places, rules, order, 0, parents.size());
 }
 
 } // namespace qwo

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 namespace qwo {
@@ -25,18 +26,40 @@ struct MemberRules {
     const std::vector<std::uint8_t>* precedes = nullptr;
 };
 
-// For each variable and each of its parents whether the edge is compelled (Chickering 1995).
-std::vector<std::vector<char>> compelled_edges(const OrderedDag& dag);
+// By variable, whether its neighbours or its colliders are not the same in two DAGs: where none
+// differ, the class is one.
+std::vector<char> differing_variables(const OrderedDag& first, const OrderedDag& second);
 
-// The member in which `root` is the root of its piece. Other pieces stay as they are, and so does
-// the order as far as it can. False if the rules forbid it.
-bool member_with_root(const OrderedDag& dag, const std::vector<std::vector<char>>& compelled,
-                      int root, const MemberRules& rules, OrderedDag& member);
+// A DAG, and other members of its class.
+class ClassMembers {
+  public:
+    explicit ClassMembers(OrderedDag dag);
+    ~ClassMembers();
+    ClassMembers(const ClassMembers&) = delete;
+    ClassMembers& operator=(const ClassMembers&) = delete;
 
-// The member whose pieces have the roots, and whose order has the variables, that `places` puts
-// first. A piece that may not be turned stays as it is. False if the rules leave no order.
-bool nearest_member(const OrderedDag& dag, const std::vector<int>& places, const MemberRules& rules,
-                    OrderedDag& member);
+    const OrderedDag& dag() const { return dag_; }
+    // For each variable and each of its parents whether the edge is compelled (Chickering 1995).
+    const std::vector<std::vector<char>>& compelled() const { return compelled_; }
+
+    // The member in which `root` is the root of its piece. Other pieces stay as they are, and so
+    // does the order as far as it can. False if the rules forbid it. Takes time in proportion to
+    // the stretch of the order that the piece lies in, but for a copy of the DAG.
+    bool with_root(int root, const MemberRules& rules, OrderedDag& member);
+
+    // The member whose pieces have the roots, and whose order has the variables, that `places` puts
+    // first. A piece that may not be turned stays as it is. False if the rules leave no order.
+    bool nearest(const std::vector<int>& places, const MemberRules& rules, OrderedDag& member);
+
+  private:
+    class Pieces;
+    struct Scratch;
+
+    OrderedDag dag_;
+    std::vector<int> places_;
+    std::vector<std::vector<char>> compelled_;
+    std::unique_ptr<Scratch> scratch_;
+};
 
 // The topological order that comes nearest to `places`; false if there is none.
 bool sort_topologically(const std::vector<std::vector<int>>& parents,

@@ -192,12 +192,16 @@ void InsertionSearch::stop_if_back(double before) {
 
 void InsertionSearch::finish_descent() {
     phase_ = options_.tucks ? SearchPhase::tucks : SearchPhase::sweep;
+    const bool compares = !options_.known.order.empty();
+    if (compares)
+        changed_ = unlike_known();
     if (restarting_) {
         const double lost = engine_.cost() - cost_before_restart_;
         const bool nearly =
             lost > noise_ && lost < options_.near_miss * engine_.problem().typical_penalty;
         phase_ = nearly ? SearchPhase::tucks : SearchPhase::done;
-    } else if (std::abs(engine_.cost() - options_.known) <= noise_) {
+    } else if (compares &&
+               std::all_of(changed_.begin(), changed_.end(), [](char c) { return c == 0; })) {
         phase_ = SearchPhase::done;
     } else if (!renewed_) {
         engine_.narrow();
@@ -206,6 +210,23 @@ void InsertionSearch::finish_descent() {
         // What the last renewal has touched stays where it was, and so would all the others.
         renew_before(SearchPhase::done);
     }
+}
+
+// Where the present DAG is not of the class of the known one, with the neighbours of those
+// variables; nobody if it is.
+std::vector<char> InsertionSearch::unlike_known() const {
+    const std::vector<char> differs = differing_variables(engine_.dag(), options_.known);
+    std::vector<char> unlike(differs.size(), 0);
+    std::vector<int> near;
+    for (int v = 0; v < engine_.n(); ++v) {
+        if (!differs[static_cast<std::size_t>(v)])
+            continue;
+        near.assign(1, v);
+        engine_.list_neighbours(v, near);
+        for (int u : near)
+            unlike[static_cast<std::size_t>(u)] = to_tuck | to_sweep;
+    }
+    return unlike;
 }
 
 int InsertionSearch::next_queued() {
@@ -326,14 +347,19 @@ void InsertionSearch::step_turns() {
 // none, the tuck has done what the turn would do.
 void InsertionSearch::list_turns() {
     turns_listed_ = true;
-    member_ = engine_.dag();
-    compelled_ = compelled_edges(member_);
+    members_ = std::make_unique<ClassMembers>(engine_.dag());
+    const std::vector<std::vector<char>>& compelled = members_->compelled();
+    std::vector<char> wanted(compelled.size(), 1);
+    if (!options_.known.order.empty())
+        wanted = unlike_known();
     turns_.clear();
     for (int y = 0; y < engine_.n(); ++y) {
-        const std::vector<int>& parents = member_.parents[static_cast<std::size_t>(y)];
+        const std::vector<int>& parents = members_->dag().parents[static_cast<std::size_t>(y)];
         for (std::size_t k = 0; k < parents.size(); ++k) {
-            const std::vector<char>& above = compelled_[static_cast<std::size_t>(parents[k])];
-            if (compelled_[static_cast<std::size_t>(y)][k] &&
+            const auto x = static_cast<std::size_t>(parents[k]);
+            const std::vector<char>& above = compelled[x];
+            if ((wanted[x] || wanted[static_cast<std::size_t>(y)]) &&
+                compelled[static_cast<std::size_t>(y)][k] &&
                 std::find(above.begin(), above.end(), 0) != above.end())
                 turns_.emplace_back(parents[k], y);
         }
@@ -342,13 +368,12 @@ void InsertionSearch::list_turns() {
 }
 
 void InsertionSearch::turn(int x, int y) {
-    OrderedDag rooted;
-    if (!member_with_root(member_, compelled_, x, rules_of(engine_), rooted))
+    if (!members_->with_root(x, rules_of(engine_), rooted_))
         return;
     ++counts_.turns;
     const double before = engine_.cost();
     const std::size_t mark = engine_.mark();
-    engine_.take(rooted);
+    engine_.take(rooted_);
     // What the step alone has touched is as good as it was.
     if (engine_.cost() >= before - noise_)
         engine_.take_touched();

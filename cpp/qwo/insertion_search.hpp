@@ -63,8 +63,10 @@ struct SearchOptions {
     // Only the edges of what the descent has touched are tucked, and none turned: for an order that
     // was an optimum of data much like these.
     bool nearby = false;
-    // The cost of an optimum that is known: whoever comes to it by descent need not tuck or turn.
-    double known = std::numeric_limits<double>::quiet_NaN();
+    // An optimum that is known, or no variables: after the descent only edges of variables whose
+    // neighbours or colliders are not as there, and of their neighbours, are tucked and turned.
+    // The others were, there.
+    OrderedDag known;
     // A restart that ends worse by less than this, in edge penalties, tucks the edges of what it
     // has touched before it is given up.
     double near_miss = 0.0;
@@ -107,6 +109,7 @@ class InsertionSearch {
     void step();
     void step_descent();
     void finish_descent();
+    std::vector<char> unlike_known() const;
     void step_tucks();
     bool collect_edges();
     bool is_wide() const;
@@ -156,11 +159,11 @@ class InsertionSearch {
     SearchPhase phase_ = SearchPhase::descent;
     std::deque<int> queue_;
     std::vector<char> queued_;
-    std::vector<char> changed_;                // variables to be tucked, to be swept: two bits
-    std::vector<std::pair<int, int>> edges_;   // the tucks of this round still to try
-    OrderedDag member_;                        // that the turns are listed for,
-    std::vector<std::vector<char>> compelled_; // its labels,
-    std::vector<std::pair<int, int>> turns_;   // and those still to try
+    std::vector<char> changed_;              // variables to be tucked, to be swept: two bits
+    std::vector<std::pair<int, int>> edges_; // the tucks of this round still to try
+    std::unique_ptr<ClassMembers> members_;  // of the class that the turns are listed for,
+    std::vector<std::pair<int, int>> turns_; // those still to try,
+    OrderedDag rooted_;                      // and the member that one begins with
     bool turns_listed_ = false;
     bool turns_improved_ = false;
     std::vector<int> sweep_;

@@ -61,6 +61,12 @@ int ParentFit::index_of(int parent) const {
     return -1;
 }
 
+bool ParentFit::has_parents(const std::vector<int>& parents) const {
+    return parents_ == parents ||
+           (parents_.size() == parents.size() &&
+            std::all_of(parents.begin(), parents.end(), [&](int p) { return index_of(p) >= 0; }));
+}
+
 void ParentFit::add_required(FitContext& context) {
     if (context.problem->constraints.required.empty())
         return;

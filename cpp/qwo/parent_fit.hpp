@@ -32,7 +32,8 @@ class ParentFit {
     int child() const { return child_; }
     const Columns& columns() const { return *columns_; }
     const std::vector<int>& parents() const { return parents_; }
-    int index_of(int parent) const; // -1 if it is none
+    int index_of(int parent) const;                          // -1 if it is none
+    bool has_parents(const std::vector<int>& parents) const; // these and no others, in any order
     // -2 log-likelihood (up to a constant) plus the price of the parents, after grow_shrink.
     double cost() const { return cost_; }
 

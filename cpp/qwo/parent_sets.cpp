@@ -289,15 +289,10 @@ void ParentSets::arrange(const std::vector<int>& order) {
 
 void ParentSets::take(const OrderedDag& dag) {
     places_.set(dag.order);
-    std::vector<int> old_parents, new_parents;
     for (int v = 0; v < n(); ++v) {
         ParentFit& fit = own_fit(v);
         const std::vector<int>& parents = dag.parents[static_cast<std::size_t>(v)];
-        old_parents = fit.parents();
-        new_parents = parents;
-        std::sort(old_parents.begin(), old_parents.end());
-        std::sort(new_parents.begin(), new_parents.end());
-        const bool changes = old_parents != new_parents;
+        const bool changes = !fit.has_parents(parents);
         if (changes) {
             save(v);
             touch(fit);
@@ -348,11 +343,7 @@ std::vector<int> ParentSets::take_touched() {
 
 bool ParentSets::is_back() const {
     return journal_.holds_since(marks() - 1, [&](const ParentFit& old) {
-        const ParentFit& now = fit(old.child());
-        const std::vector<int>& parents = old.parents();
-        return now.parents().size() == parents.size() &&
-               std::all_of(parents.begin(), parents.end(),
-                           [&](int p) { return now.index_of(p) >= 0; });
+        return fit(old.child()).has_parents(old.parents());
     });
 }
 

@@ -32,11 +32,16 @@ SearchOptions repairs() {
 
 } // namespace
 
-Shuffles::Shuffles(ParentSets& engine, std::uint64_t seed, int length, int tries)
+Shuffles::Shuffles(ParentSets& engine, std::uint64_t seed, int length, int tries,
+                   const std::vector<int>& centres)
     : engine_(engine), search_(engine, seed, repairs(), true), random_(~seed), length_(length),
-      tries_(tries), failures_(static_cast<std::size_t>(engine.n()), 0) {
-    for (int v = 0; length == 0 && tries > 0 && v < engine.n(); ++v)
+      tries_(tries), failures_(static_cast<std::size_t>(engine.n()), tries) {
+    if (length > 0 || tries == 0)
+        return;
+    for (int v : centres) {
+        failures_[static_cast<std::size_t>(v)] = 0;
         wait(v);
+    }
 }
 
 bool Shuffles::run(double seconds) {

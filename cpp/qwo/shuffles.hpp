@@ -13,8 +13,9 @@ namespace qwo {
 
 class Shuffles {
   public:
-    // `length` restarts in all, or, if that is 0, `tries` around each variable.
-    Shuffles(ParentSets& engine, std::uint64_t seed, int length, int tries);
+    // `length` restarts in all, or, if that is 0, `tries` around each of these variables.
+    Shuffles(ParentSets& engine, std::uint64_t seed, int length, int tries,
+             const std::vector<int>& centres);
 
     // Runs until done, or until `seconds` of wall time are over, but one step at least; true when
     // done. Whoever leaves earlier calls end().

@@ -103,6 +103,37 @@ def test_crossover_never_ends_worse_than_either(*, seed: int, known: bool, liste
     assert_sound(first, seed, known=known)
 
 
+@FEW
+@given(seed=SEEDS, v=st.integers(0, SIZE - 1))
+def test_variables_differ_where_the_classes_do(*, seed: int, v: int) -> None:
+    first, second = (settled(seed, start=start) for start in (0, 1))
+    same = np.array_equal(to_cpdag(first.dag()), to_cpdag(second.dag()))
+    assert (first.differing(second).size == 0) == same
+    assert first.differing(second).tolist() == second.differing(first).tolist()
+    again = first.copy()
+    if again.reroot(v) and again.cost > first.cost - 1e-6:
+        assert again.differing(first).size == 0
+
+
+def test_a_collider_is_seen_at_its_variable_alone() -> None:
+    """Two paths over the same variables; in one of them all directions follow from a collider."""
+    one_way, two_ways = list(range(6)), [0, 1, 5, 4, 3, 2]
+    path = BicEngine(Moments.from_covariance(_path_covariance([]), 1000), order=one_way)
+    other = BicEngine(Moments.from_covariance(_path_covariance([2]), 1000), order=two_ways)
+    assert path.n_edges == other.n_edges == 5
+    assert path.differing(other).tolist() == [2]
+
+
+def _path_covariance(colliders: list[int]) -> np.ndarray:
+    """Of six variables in a row, each with the next; from a collider on the arrows come back."""
+    effects = np.zeros((6, 6))
+    for k in range(5):
+        forward = not colliders or k < colliders[0]
+        effects[(k, k + 1) if forward else (k + 1, k)] = 0.7
+    total = np.linalg.inv(np.eye(6) - effects)
+    return np.asarray(total.T @ total)
+
+
 def test_crossover_joins_what_each_has_best() -> None:
     """Two unconnected halves, each laid out well by one engine only."""
     rng = np.random.default_rng(0)
@@ -157,6 +188,16 @@ def test_restarts_around_every_variable_end_and_never_worsen(
     assert engine.cost <= before + 1e-2 * restarts.n_made
     assert (engine.cost < before - 1e-2) == (restarts.n_improved > 0)
     assert_sound(engine, seed, known=known)
+
+
+def test_restarts_may_keep_to_some_variables() -> None:
+    """Around others there is one only where something has changed."""
+    engine = settled(3)
+    bic_insertion(engine, restarts=60, random_state=0)
+    restarts = engine.compiled_restarts(0, tries=2, centres=np.array([1, 4]))
+    assert restarts.run(60.0)
+    assert restarts.n_improved == 0
+    assert restarts.n_made == 4
 
 
 def test_restarts_that_all_lead_back_end_early() -> None:

@@ -287,10 +287,47 @@ def test_a_descent_to_a_known_optimum_ends_there() -> None:
     engine, _ = run()
     again = engine.copy()
     again.reset(engine.order)
-    search = again.compiled_search(2, tucks=True, known=engine.cost)
+    search = again.compiled_search(2, tucks=True, known=engine)
     assert search.run(60.0)
     assert search.counts["tucks"] == 0
     assert again.cost == pytest.approx(engine.cost, abs=1e-6)
+
+
+def test_what_is_as_in_a_known_optimum_is_not_tucked_again() -> None:
+    """Two halves that have nothing to do with each other; one is known."""
+    halves = [drawn(seed, n=20, degree=6.0).data for seed in (1, 0)]
+    moments = Moments.from_data(np.column_stack(halves))
+    known = BicEngine(moments)
+    bic_insertion(known, restarts=20, random_state=0)
+    order = [*(v for v in known.order if v < 20), *range(39, 19, -1)]
+    counts = []
+    for optimum in (None, known):
+        engine = BicEngine(moments, order=order)
+        search = engine.compiled_search(2, tucks=True, sweep=False, known=optimum)
+        assert search.run(60.0)
+        assert engine.cost == pytest.approx(known.cost, abs=1e-6)
+        counts.append(search.counts["tucks"])
+    assert 0 < counts[1] < 0.85 * counts[0]
+
+
+def test_starts_agree_where_errors_are_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three starts, each wrong about another variable: two of them agree on every one."""
+    wrong = iter([0, 5, 9, 3])
+    asked: list[int] = []
+
+    def settle(run: module._Run, engine: BicEngine, **_: object) -> None:
+        if engine is not run._engine:
+            asked.append(next(wrong))
+
+    monkeypatch.setattr(module._Run, "_settle", settle)
+    monkeypatch.setattr(module._Run, "_join", lambda *_: None)
+    monkeypatch.setattr(BicEngine, "differing", lambda *_: np.array(asked[-1:], dtype=int))
+    moments, _ = band_data(12, 1, 0)
+    engine = BicEngine(moments)
+    monkeypatch.setattr(module, "ENOUGH", {np.inf: 2})
+    agreed = module._Run(engine, Control(), np.random.default_rng(0), tucks=True)
+    assert agreed.start_again(lambda: np.arange(12), 12)
+    assert asked == [0, 5, 9]
 
 
 @pytest.mark.parametrize("seed", [0, 1, 3, 4])

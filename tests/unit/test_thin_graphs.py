@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import qwo
+from benchmarks.oracle import random_case
 from qwo.graph.cpdag import to_cpdag
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.search.start import spanning_tree, tree_order
-from qwo.simulation import LinearModel, random_model
 from tests.helpers.thin_data import band_data
 
 
@@ -56,26 +56,19 @@ def test_the_class_of_a_path_is_found_from_its_exact_covariance(n: int) -> None:
     np.testing.assert_array_equal(found.cpdag, to_cpdag(dag))
 
 
-def _small_model(seed: int) -> LinearModel:
-    rng = np.random.default_rng([7, seed])
-    n, degree = int(rng.integers(2, 31)), float(rng.choice([1, 2, 3, 4, 6]))
-    kind = ["er", "scale-free-in", "scale-free-out"][seed % 3] if n > 4 else "er"
-    return random_model(kind, n_variables=n, degree=int(min(degree, n - 1)), random_state=rng)
-
-
 @pytest.mark.parametrize("seed", [282, 596, 980, *range(30)])
 def test_every_class_is_found_from_an_exact_covariance(seed: int) -> None:
     """In the first three, one edge looked as if it did not pay."""
-    drawn = _small_model(seed)
-    found = qwo.discover(Moments.from_covariance(drawn.covariance(), np.inf), random_state=seed)
-    np.testing.assert_array_equal(found.cpdag, to_cpdag(drawn.dag))
+    covariance, dag = random_case(seed)
+    found = qwo.discover(Moments.from_covariance(covariance, np.inf), random_state=seed)
+    np.testing.assert_array_equal(found.cpdag, to_cpdag(dag))
 
 
 @pytest.mark.parametrize("n_samples", [10**13, 10**14, 10**18])
 @pytest.mark.parametrize("seed", [8, 18])
 def test_rounding_is_no_improvement(seed: int, n_samples: int) -> None:
     """With so many samples the last digit of a cost once counted, and searches had no end."""
-    moments = Moments.from_covariance(_small_model(seed).covariance(), n_samples)
+    moments = Moments.from_covariance(random_case(seed)[0], n_samples)
     found = qwo.discover(moments, penalty_discount=2.0, random_state=seed, time_limit=30.0)
     assert found.status == "converged"
 

@@ -205,14 +205,14 @@ class BicEngine(EngineBase):
         tucks: bool,
         sweep: bool = True,
         nearby: bool = False,
-        known: float = math.nan,
+        known: BicEngine | None = None,
         settled: bool = False,
     ) -> CompiledSearch:
         """The insertion search of the core on this engine, to be run in slices.
 
-        Near an optimum only what the descent has touched is tucked. A descent that leads to one
-        whose cost is known ends there. A settled engine is one
-        that a search has left: there is nothing to do but restarts.
+        Near an optimum only what the descent has touched is tucked; where an engine is at one that
+        is known, only what the descent has left in another state. A settled engine is one that a
+        search has left: there is nothing to do but restarts.
         """
         return _core.InsertionSearch(
             self._sets,
@@ -221,18 +221,21 @@ class BicEngine(EngineBase):
             sweep=sweep,
             nearby=nearby,
             give_up_tuck=math.inf if self._n <= EVERY_TUCK_BELOW else COSTLY_TUCK,
-            known=known,
+            known=None if known is None else known._sets,
             settled=settled,
             threads=self.threads,
         )
 
-    def compiled_restarts(self, seed: int, *, length: int = 0, tries: int = 0) -> CompiledRestarts:
+    def compiled_restarts(
+        self, seed: int, *, length: int = 0, tries: int = 0, centres: Indices | None = None
+    ) -> CompiledRestarts:
         """Restarts of the core on this engine, which a search has left, to be run in slices.
 
-        So many in all, each around a random variable; or so many around each variable since
-        something has last changed there.
+        So many in all, each around a random variable; or so many around each of some variables, all
+        if not given, and around others where something has changed, since it last has.
         """
-        return _core.Shuffles(self._sets, seed, length=length, tries=tries)
+        around = np.arange(self._n) if centres is None else centres
+        return _core.Shuffles(self._sets, seed, length=length, tries=tries, centres=around)
 
     def reroot(self, variable: int) -> bool:
         """Go to the member of the equivalence class that has a variable as a root of its piece.
@@ -251,6 +254,13 @@ class BicEngine(EngineBase):
         was any. The engines must have the same data, price and knowledge.
         """
         return self._sets.cross(other._sets, least_gain)
+
+    def differing(self, other: BicEngine) -> Indices:
+        """The variables whose neighbours or colliders are not the same in another engine's DAG.
+
+        Where there are none, both graphs are of one equivalence class.
+        """
+        return np.array(self._sets.differing(other._sets), dtype=np.intp)
 
     @property
     def n_variables(self) -> int:

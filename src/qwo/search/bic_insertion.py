@@ -36,7 +36,7 @@ it begins once, from whichever order costs less as it stands."""
 MOST_STARTS, FEW_STARTS = 12, 3
 
 ENOUGH = {2.5: 3, 5.0: 1, math.inf: 0}
-"""How many starts that have led to the best score are enough. The less a graph is like a tree, the
+"""How many starts that agree on a variable are enough. The less a graph is like a tree, the
 longer starts take and the less they find. The keys say how much like a tree: how many edges a
 variable an order from the spanning tree, as it stands, may cost more than the best order known."""
 
@@ -48,6 +48,10 @@ ROUNDS = 2
 
 TRIES = 1
 """Restarts around each variable, if there is reason for more."""
+
+THIN = 1.0
+"""How much like a tree, as above, a graph has to be for that to be a reason, and for twice as many:
+where every direction is nearly as good as its reverse, all starts may agree on an error."""
 
 RUGGED = 0.05
 """Share of restarts that end worse by less than half the price of an edge from which on there are
@@ -95,13 +99,14 @@ def bic_insertion(
     starts : int, optional
         The most further orders to start from: breadth first through the maximum spanning tree of
         the correlations, from random roots. Better pieces of what they lead to are taken over. They
-        end when three have led to the best score. If not given, 12 up to 200 variables, 3 up to
-        500; beyond, the search starts from one such order if it costs less as it stands.
+        end when three agree on each variable. If not given, 12 up to 200 variables, 3 up to 500;
+        beyond, the search starts from one such order if it costs less as it stands.
     tries : int, optional
         If restarts have improved the order, or one in twenty has ended with one that is worse by
         less than half the price of an edge, more follow, until so many around each variable have
-        failed since something has changed there; 1 up to 200 variables, else 0, if not given.
-        Where starts have not agreed, more follow in any case, twice as many.
+        failed since something has changed there; 1 up to 200 variables, else 0, if not given. Twice
+        as many follow where the graph is much like a tree, and around those variables on which
+        starts have not agreed.
     tucks : bool
         Whether edges are tucked and turned; without, the search ends at the first order that no
         insertion improves.
@@ -143,8 +148,10 @@ def bic_insertion(
     for _ in range(ROUNDS):
         agreed = run.start_again(orders, most)
         improved = run.restart(_chain_lengths(restarts), n_jobs, cluster)
-        if improved or not agreed or run.n_near >= RUGGED * restarts:
-            improved |= run.insist(each if agreed else 2 * each)
+        if improved or run.is_thin or run.n_near >= RUGGED * restarts:
+            improved |= run.insist(each if agreed and not run.is_thin else 2 * each)
+        elif not agreed:
+            improved |= run.insist(2 * each, run.disputed)
         if improved:
             run.settle(nearby=n > FEW_STARTS_UP_TO)
         if agreed or not run.goes_on or not run.is_sparse:
@@ -192,9 +199,17 @@ class _TreeOrders:
 class _Chain:
     """Restarts one after the other on one engine."""
 
-    def __init__(self, engine: BicEngine, seed: int, *, length: int = 0, tries: int = 0) -> None:
+    def __init__(
+        self,
+        engine: BicEngine,
+        seed: int,
+        *,
+        length: int = 0,
+        tries: int = 0,
+        centres: Indices | None = None,
+    ) -> None:
         self.engine = engine
-        self._restarts = engine.compiled_restarts(seed, length=length, tries=tries)
+        self._restarts = engine.compiled_restarts(seed, length=length, tries=tries, centres=centres)
 
     def run(self, asked_to_stop: Asked) -> None:
         """Until they are done, or someone asks to stop; the engine is no worse afterwards."""
@@ -250,6 +265,12 @@ class _Run:
         self._moves = 0
         self._scans = 0
         self._noise = engine.noise
+        self._agreed = np.zeros(engine.n_variables, dtype=np.intp)
+        self._compared = engine
+        self.disputed: Indices = np.arange(0)
+        """Variables on whose neighbours and colliders not enough starts have agreed."""
+        self.is_thin = False
+        """Whether an order from the spanning tree has cost little more than the best."""
         self.n_near = 0
         """How many of the last restarts have ended near where they began."""
 
@@ -280,7 +301,7 @@ class _Run:
         *,
         sweep: bool = True,
         nearby: bool = False,
-        known: float = math.nan,
+        known: BicEngine | None = None,
     ) -> None:
         search = engine.compiled_search(
             self._seed(), tucks=self._tucks, sweep=sweep, nearby=nearby, known=known
@@ -294,30 +315,37 @@ class _Run:
         self._scans += search.counts["scans"]
 
     def start_again(self, orders: Callable[[], Indices], most: int) -> bool:
-        """The same from other orders; whether enough of them have led to the best score.
+        """The same from other orders; whether enough of them agree on every variable.
 
-        The engine keeps the best, with every better piece of the others.
+        That is on its neighbours and colliders, so that errors in other places do not count. The
+        engine keeps the best, with every better piece of the others.
         """
-        agreed = fruitless = 0
+        agreed = self._agreed
+        agreed[self._engine.differing(self._compared)] = 0
+        fruitless = 0
         enough = ENOUGH[min(ENOUGH)]
         for _ in range(most if self.is_sparse else 0):
-            if not self.goes_on or fruitless == FRUITLESS or agreed >= enough:
+            if not self.goes_on or fruitless == FRUITLESS or agreed.min() >= enough:
                 break
             before = self._engine.cost
             challenger = self._engine.copy()
             edge_each = challenger.typical_penalty * challenger.n_variables
             away = (challenger.reset(orders()) - before) / edge_each
+            self.is_thin |= bool(away <= THIN)
             enough = min(enough, next(count for most, count in ENOUGH.items() if away <= most))
             if enough == 0:
                 return True
-            self._settle(challenger, sweep=False, known=before)
-            if abs(challenger.cost - before) <= self._noise:
-                agreed, fruitless = agreed + 1, fruitless + 1
-                continue
-            self._join(challenger)
+            self._settle(challenger, sweep=False, known=self._engine)
+            differing = self._engine.differing(challenger)
+            if abs(challenger.cost - before) > self._noise:
+                self._join(challenger)
             better = self._engine.cost < before - self._noise
-            agreed, fruitless = (0, 0) if better else (agreed, fruitless + 1)
-        return agreed >= enough
+            fruitless = 0 if better else fruitless + 1
+            agreed += 1
+            agreed[differing] = 0 if better else agreed[differing] - 1
+        self._compared = self._engine.copy()
+        self.disputed = np.flatnonzero(agreed < enough)
+        return self.disputed.size == 0
 
     def _join(self, challenger: BicEngine) -> None:
         """Go over to what is better, and take from the other what is better there."""
@@ -381,11 +409,12 @@ class _Run:
             self._status = "time limit"
         return best.improved
 
-    def insist(self, tries: int) -> bool:
-        """Restarts around every variable until so many have failed there; whether one has not."""
+    def insist(self, tries: int, centres: Indices | None = None) -> bool:
+        """Restarts around all or some variables until so many have failed; whether one has not."""
         if not (self.goes_on and self.is_sparse):
             return False
-        improved = self._only_chain(_Chain(self._engine, self._seed(), tries=tries))
+        chain = _Chain(self._engine, self._seed(), tries=tries, centres=centres)
+        improved = self._only_chain(chain)
         self._note_cost()
         return improved
 
