@@ -1,4 +1,4 @@
-"""Means, scales and correlation matrix of a sample: regularised, pooled, inverted or given.
+"""Means, scales and correlation matrix of a sample: regularised, inverted or given.
 
 Everything is done on the correlation scale. A column is divided by a power of two near its largest
 value before anything is squared, so that columns of size 1e-150 and 1e150 can stand side by side,
@@ -170,23 +170,6 @@ def estimator_name(estimator: str | Any) -> str:
         "a covariance estimator with the methods of scikit-learn's, such as GraphicalLasso()",
         option="covariance_estimator",
     )
-
-
-def pooled(first: Sample, second: Sample) -> Sample:
-    """Moments of the union of two disjoint samples (Chan, Golub and LeVeque's pairwise update)."""
-    weight = first.n_samples + second.n_samples
-    unit = power_of_two(
-        np.maximum.reduce([first.scales, second.scales, np.abs(second.means / 2 - first.means / 2)])
-    )
-    step = second.means / unit - first.means / unit
-    share_first, share_second = first.n_samples / weight, second.n_samples / weight
-    covariance = share_first * share_second * np.outer(step, step)
-    for sample, share in ((first, share_first), (second, share_second)):
-        scales = sample.scales / unit
-        covariance += share * sample.correlation * np.outer(scales, scales)
-    spans, correlation = split_covariance(covariance)
-    means = first.means + share_second * step * unit
-    return Sample(weight, means, spans * unit, correlation)
 
 
 def inverse(matrix: FloatArray) -> FloatArray | None:

@@ -28,7 +28,6 @@ from qwo.moments.columns import Columns, column_names, select_columns
 from qwo.moments.covariance import (
     Sample,
     estimator_name,
-    pooled,
     sample_from_covariance,
     sample_from_precision,
     split_covariance,
@@ -436,7 +435,9 @@ class Moments:
             moments._check_mergeable(side)
         self._check_levels(other)
         estimator = "plain" if self.estimator == other.estimator == "plain" else "given"
-        sample = pooled(self._sample(), other._in_order_of(self.coding)._sample())
+        sums = PartialSums.of_sample(self._sample())
+        sums.merge(PartialSums.of_sample(other._in_order_of(self.coding)._sample()))
+        sample = sums.moments(overwrite=True)
         return self.of_sample(self.names, sample, estimator, self.coding)
 
     def _in_order_of(self, coding: Coding | None) -> Moments:
