@@ -35,18 +35,11 @@ from qwo.moments import Moments
 Table = npt.NDArray[np.float64]
 
 RESULTS = Path(__file__).parent / "results" / "mixed.csv"
-PEERS = {
-    "tetrad": ("tetrad boss-dg", "tetrad grasp-dg", "tetrad boss-cg", "tetrad grasp-cg"),
-    "python": ("causal-learn codes", "pgmpy bic-cg"),
-}
-SLOW_SETS = 3
-"""Data sets of a point that slow methods get, for want of time."""
+HOMES = {"tetrad": "tetrad", "causal-learn": "python", "pgmpy": "python"}
+"""The environment of each tool."""
 
-SMALL = 10_000
-"""Entries of a table beyond which the slowest do not finish."""
-
-SLOW = {"tetrad boss-cg": SMALL, "tetrad grasp-cg": SMALL, "pgmpy bic-cg": SMALL}
-SLOW["causal-learn codes"] = 20 * 5000
+PEERS = ("tetrad boss-dg", "tetrad grasp-dg")
+"""The methods that are quick enough for every table; the others are in `benchmarks.mixed_peers`."""
 
 
 class Cell(NamedTuple):
@@ -140,18 +133,17 @@ def ours(sample: Sample, moments: Moments) -> Iterator[Answer]:
         yield Answer(method, found.cpdag, time.process_time() - started)
 
 
-def of_peers(cells: dict[Cell, Sample], name: str, limit: float) -> Iterator[tuple[Cell, Answer]]:
-    """What the methods of an environment find, as far as they get in so many seconds."""
-    environment = ENVIRONMENTS[name]
+def of_peers(
+    cells: dict[Cell, Sample], methods: list[str], limit: float
+) -> Iterator[tuple[Cell, Answer]]:
+    """What methods of one environment find, as far as they get in so many seconds."""
+    environment = ENVIRONMENTS[HOMES[methods[0].split()[0]]]
     if not environment.is_ready:
         return
     listed = list(cells)
     with tempfile.TemporaryDirectory() as folder:
         for k, cell in enumerate(listed):
-            sample, size = cells[cell], cell.rows * cell.variables
-            quick = [m for m in PEERS[name] if m not in SLOW]
-            able = [m for m in PEERS[name] if m in SLOW and size <= SLOW[m]]
-            methods = quick + able * (cell.seed < SLOW_SETS)
+            sample = cells[cell]
             np.savez(
                 Path(folder, f"{k}.npz"),
                 values=sample.values,
@@ -190,15 +182,16 @@ def row_of(cell: Cell, answer: Answer, sample: Sample, moments: Moments) -> dict
     }
 
 
-def measured(cells: list[Cell], limit: float) -> Iterator[dict[str, Any]]:
+def measured(cells: list[Cell], peers: list[str], limit: float) -> Iterator[dict[str, Any]]:
     """All methods on some data sets."""
     samples = {cell: draw(cell) for cell in cells}
     moments = {cell: moments_of(sample) for cell, sample in samples.items()}
     for cell, sample in samples.items():
         for answer in ours(sample, moments[cell]):
             yield row_of(cell, answer, sample, moments[cell])
-    for name in ("tetrad", "python") if cells[0].seed < SLOW_SETS else ("tetrad",):
-        for cell, answer in of_peers(samples, name, limit):
+    for home in dict.fromkeys(HOMES.values()):
+        methods = [m for m in peers if HOMES[m.split()[0]] == home]
+        for cell, answer in of_peers(samples, methods, limit) if methods else ():
             yield row_of(cell, answer, samples[cell], moments[cell])
 
 
@@ -221,7 +214,7 @@ def run(options: argparse.Namespace) -> None:
         left = until - time.monotonic()
         if left < options.limit:
             return
-        new = pd.DataFrame(list(measured(cells, options.limit)))
+        new = pd.DataFrame(list(measured(cells, options.peers, options.limit)))
         pd.concat([done, new] if len(done) else [new]).to_csv(file, index=False)
 
 
@@ -256,6 +249,7 @@ def main() -> None:
     parser.add_argument("--samples", type=int, nargs="+", default=[500, 5000])
     parser.add_argument("--shares", type=float, nargs="+", default=[0.0, 0.5, 1.0])
     parser.add_argument("--models", type=int, default=20, help="Data sets a point.")
+    parser.add_argument("--peers", nargs="*", default=list(PEERS), help="Methods of others.")
     parser.add_argument("--budget", type=float, default=600.0, help="Seconds for this turn.")
     parser.add_argument("--limit", type=float, default=300.0, help="Seconds for peers, a seed.")
     parser.add_argument("--results", type=Path, default=RESULTS)

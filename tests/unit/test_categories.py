@@ -490,3 +490,60 @@ def test_effects_of_contrasts_on_the_command_line(table, tmp_path, monkeypatch):
     wrong = run("effect", "t.csv", "out", "race", "y")
     assert wrong.exit_code == 1
     assert "'race=black', 'race=other'" in wrong.stderr
+
+
+class TestWhatTheAuditSays:
+    @pytest.fixture
+    def codes(self, table: pd.DataFrame) -> pd.DataFrame:
+        rng = np.random.default_rng(0)
+        ward, seldom = rng.integers(1, 4, N), (rng.random(N) < 0.02) * rng.integers(1, 4, N)
+        return table.assign(ward=ward, seldom=seldom)
+
+    def test_counts_are_of_all_columns_not_of_the_numbers_alone(self, codes):
+        [finding] = [f for f in qwo.audit(codes).findings if f.code == "codes"]
+        assert "2 of 7 columns hold few different whole numbers" in finding.message
+
+    def test_codes_are_asked_about_beside_missing_values(self, codes):
+        codes.loc[3, "x"] = np.nan
+        audit = qwo.audit(codes)
+        assert [finding.code for finding in audit.findings] == ["missing-values", "codes"]
+        assert "2 of 7 columns" in audit.findings[1].message
+        said = qwo.audit(codes, types={"ward": "nominal", "seldom": "ordinal"})
+        assert [finding.code for finding in said.findings] == ["missing-values"]
+
+    def test_no_transformation_is_advised_for_a_few_levels(self, codes):
+        assert "non-gaussian" not in {finding.code for finding in qwo.audit(codes).findings}
+        skewed = codes.assign(dose=np.exp(2 * np.random.default_rng(1).normal(size=N)))
+        [finding] = [f for f in qwo.audit(skewed).findings if f.code == "non-gaussian"]
+        assert finding.columns == ("dose",)
+        assert "1 of 8 columns" in finding.message
+
+
+class TestSigns:
+    """Several coefficients have no sign together: neither colour says so of them."""
+
+    def test_in_the_report(self, table):
+        from qwo.report.data import report_data
+        from qwo.report.picture import draw, picture
+
+        found = qwo.discover(table, random_state=0)
+        data = report_data(found, model=qwo.fit_sem(table, found))
+        several = [bool(edge.get("contrasts")) for edge in data["edges"]]
+        drawing = draw(found.names, found.dag)
+        assert drawing is not None
+        kinds = [line.kind.split() for line in picture(drawing, data).lines]
+        assert any(several)
+        for kind, own in zip(kinds, several, strict=True):
+            assert own != bool({"positive", "negative"} & set(kind))
+
+    def test_in_pictures(self, table):
+        from qwo.plot.edges import EdgeSet, EdgeValues
+        from qwo.plot.style import LIGHT
+
+        found = qwo.discover(table, random_state=0)
+        sem = qwo.fit_sem(table, found)
+        edges = EdgeSet.of(found.cpdag, found.order)
+        values = EdgeValues.of(edges, found.names, sem, None, "sign")
+        wide = [{a, b} & {"race", "stage"} for a, _, b in found.edges]
+        colours = values.colours(len(wide), LIGHT)
+        assert [colour == LIGHT.edge for colour in colours] == [bool(both) for both in wide]

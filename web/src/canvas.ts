@@ -83,7 +83,7 @@ export function paintEdges(
     graph.report.edges.forEach((edge, e) => {
       const sure = shares(edge, judge);
       let colour = palette.edge;
-      if (colouring === "sign") {
+      if (colouring === "sign" && !edge.contrasts) {
         colour = (edge.standardized ?? 0) >= 0 ? palette.positive : palette.negative;
       } else if (colouring === "link") {
         colour = shade(palette.support, sure?.link ?? 0);

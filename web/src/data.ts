@@ -12,6 +12,8 @@ export interface EdgeRecord {
   t?: number | null;
   p_value?: number | null;
   standardized?: number | null;
+  // The coefficients of an edge between categories, which has several.
+  contrasts?: { source: string; target: string; coefficient: number | null }[];
   link?: number;
   arrow?: number;
   reverse?: number;

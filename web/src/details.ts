@@ -115,7 +115,18 @@ export function edgeDetails(graph: Graph, e: number, actions: Actions): Node[] {
       ]),
     );
   }
-  if (graph.report.fit) {
+  if (graph.report.fit && edge.contrasts) {
+    parts.push(
+      element("h4", {}, "Coefficients"),
+      pairs([
+        ...edge.contrasts.map(({ source, target, coefficient }): [string, string] => [
+          `${source} → ${target}`,
+          number(coefficient),
+        ]),
+        ["p of all", pValue(edge.p_value)],
+      ]),
+    );
+  } else if (graph.report.fit) {
     parts.push(
       pairs([
         ["Coefficient", number(edge.coefficient)],

@@ -21,8 +21,8 @@ from qwo.errors import ArgumentError, Cure, list_names
 from qwo.moments.arrays import RefusedColumn
 from qwo.moments.covariance import MIN_SAMPLES, Sample
 from qwo.moments.findings import Audit, Finding, drop_cure
-from qwo.moments.first_rows import column_kinds, inspect_rows
-from qwo.moments.kinds import RARE, Coding, Kind, rare_levels
+from qwo.moments.first_rows import column_kinds, inspect_codes, inspect_rows
+from qwo.moments.kinds import RARE, Coding, Kind, Variable, rare_levels
 from qwo.moments.matrix_audit import SMALL_SAMPLE, inspect_coded, inspect_range, small_sample
 from qwo.moments.partial import PartialSums, Seen
 from qwo.types import FloatArray
@@ -95,6 +95,7 @@ def survey(
             # What the finite values show of each column by itself is worth knowing all the same.
             findings.append(refused_values(counts))
             findings += inspect_spread(names, *_bounds(seen.lowest, seen.highest, coding))
+            findings += _inspect_codes(names, seen, coding, kinds) if look else ()
             return Estimate(names, None, "plain", Audit(tuple(findings), kinds))
         findings.append(dropped_rows(counts))
     sized = list(inspect_size(sums.weight, seen.n_incomplete))
@@ -151,6 +152,17 @@ def _bounds(
     starts, single = coding.starts, coding.sizes == 1
     varies = np.logical_or.reduceat(low < high, starts)
     return np.where(single, low[starts], 0.0), np.where(single, high[starts], varies * 1.0)
+
+
+def _inspect_codes(
+    names: Sequence[str], seen: Seen, coding: Coding | None, kinds: Mapping[str, Kind]
+) -> Iterator[Finding]:
+    """Columns of numbers that may be codes."""
+    variables = (Variable(),) * len(names) if coding is None else coding.variables
+    numbers = [k for k, variable in enumerate(variables) if not variable.levels]
+    columns = numbers if coding is None else coding.starts[numbers]
+    said = [names[k] for k in numbers if variables[k].said]
+    yield from inspect_codes([names[k] for k in numbers], seen.first[:, columns], kinds, said)
 
 
 def _inspect_first(

@@ -86,9 +86,10 @@ def inspect_rows(
 ) -> Iterator[Finding]:
     """Findings about rows that were kept, in which missing values are NaN.
 
-    Of the types of columns that were `declared` nothing is said.
+    Of the types of columns that were `declared` nothing is said. `kinds` may have more variables
+    than these: those that are no numbers, which count among all.
     """
-    yield from _codes(names, rows, {name: kinds[name] for name in names if name not in declared})
+    yield from inspect_codes(names, rows, kinds, declared)
     yield from _two_values(names, rows, kinds)
     yield from _identifiers(names, rows)
     yield from _sentinels(names, rows)
@@ -98,7 +99,7 @@ def inspect_rows(
     if len(rows) >= MANY_ROWS:
         yield from _repeated(names, rows, kinds)
         yield from _serial(names, scores, kinds)
-    yield from inspect_shape(names, rows, scores)
+    yield from inspect_shape(names, rows, scores, kinds)
 
 
 def _whole(rows: FloatArray) -> Mask:
@@ -124,13 +125,18 @@ def _different(column: FloatArray) -> FloatArray:
     return np.unique(column[np.isfinite(column)])
 
 
-def _codes(names: Sequence[str], rows: FloatArray, kinds: Mapping[str, Kind]) -> Iterator[Finding]:
-    """Whole numbers with few different values, as categories are coded."""
+def inspect_codes(
+    names: Sequence[str],
+    rows: FloatArray,
+    kinds: Mapping[str, Kind],
+    declared: Collection[str] = (),
+) -> Iterator[Finding]:
+    """Whole numbers with few different values, as categories are coded; not those declared."""
     # No code is below 0: rounded measurements are.
     coded = [
         k
         for k, name in enumerate(names)
-        if kinds.get(name) == "ordinal" and np.nanmin(rows[:, k]) >= 0
+        if kinds[name] == "ordinal" and name not in declared and np.nanmin(rows[:, k]) >= 0
     ]
     if not coded:
         return
@@ -142,7 +148,7 @@ def _codes(names: Sequence[str], rows: FloatArray, kinds: Mapping[str, Kind]) ->
         "codes",
         "warning",
         columns,
-        f"{len(coded)} of {len(names)} columns {verb} few different whole numbers: {shown}{more}. "
+        f"{len(coded)} of {len(kinds)} columns {verb} few different whole numbers: {shown}{more}. "
         "They are taken for numbers; if they are codes of categories without an order, sums and "
         "differences of them mean nothing",
         (
@@ -166,7 +172,7 @@ def _two_values(
         "binary",
         "note",
         tuple(names[k] for k in binary),
-        f"{len(binary)} of {len(names)} columns {verb} two values: {shown}{more}. That is fine: as "
+        f"{len(binary)} of {len(kinds)} columns {verb} two values: {shown}{more}. That is fine: as "
         "a cause such a column shifts means, and an effect on it is a change of shares",
     )
 
@@ -345,7 +351,7 @@ def _serial(names: Sequence[str], scores: _Scores, kinds: Mapping[str, Kind]) ->
         "serial",
         "warning",
         columns,
-        f"rows depend on the row before them in {len(columns)} of {len(names)} columns "
+        f"rows depend on the row before them in {len(columns)} of {len(kinds)} columns "
         f"({list_names(columns)}): a time series, or sorted rows. Time series hold fewer "
         "independent samples than rows, so that edges appear by chance; rows in any order by "
         "nature can be sorted as you like",
@@ -424,22 +430,26 @@ class _Scores:
         return np.where(self.flat, 0.0, skewness), np.where(self.flat, 0.0, kurtosis)
 
 
-def inspect_shape(names: Sequence[str], values: FloatArray, scores: _Scores) -> Iterator[Finding]:
+def inspect_shape(
+    names: Sequence[str], values: FloatArray, scores: _Scores, kinds: Mapping[str, Kind]
+) -> Iterator[Finding]:
     """A note on columns that are strongly skewed or have heavy tails; missing values do not count.
+
+    Of a few levels no transformation makes anything normal.
 
     Second moments say all that the search needs to know of a linear model with any noise. Where the
     scale of measurement bends the relations, as with concentrations, a transformation may help.
     """
     skewness, kurtosis = scores.shapes()
     beyond = (np.abs(skewness) > SKEWNESS) | (kurtosis > EXCESS_KURTOSIS)
-    far = [k for k in np.flatnonzero(beyond).tolist() if not _is_binary(values[:, k])]
+    far = [k for k in np.flatnonzero(beyond).tolist() if kinds[names[k]] == "continuous"]
     if not far:
         return
     shown = [f"{names[k]!r} ({_in_words(skewness[k], kurtosis[k])})" for k in far[:5]]
     more = f" and {len(far) - 5} more" if len(far) > 5 else ""
     right = np.nanmin(values[:, far]) > 0 and bool((skewness[far] > 0).all())
     columns = tuple(names[k] for k in far)
-    every = len(far) == len(names)
+    every = len(far) == len(kinds)
     ranks = "rank-normal" if every else dict.fromkeys(columns, "rank-normal")
     logs = "log" if every else dict.fromkeys(columns, "log")
     cures = [Cure("transform", ranks, "makes them normal by rank")]
@@ -449,7 +459,7 @@ def inspect_shape(names: Sequence[str], values: FloatArray, scores: _Scores) -> 
         "non-gaussian",
         "note",
         columns,
-        f"{len(far)} of {len(names)} columns {'is' if len(far) == 1 else 'are'} far from normal: "
+        f"{len(far)} of {len(kinds)} columns {'is' if len(far) == 1 else 'are'} far from normal: "
         f"{', '.join(shown)}{more}. This does no harm where relations are linear; where the scale "
         "of measurement bends them, a transformation helps",
         tuple(cures),
@@ -460,12 +470,6 @@ def _in_words(skewness: float, kurtosis: float) -> str:
     if abs(skewness) > SKEWNESS:
         return f"skewness {skewness:.1f}"
     return f"excess kurtosis {kurtosis:.1f}"
-
-
-def _is_binary(column: FloatArray) -> bool:
-    """Whether there are two values only, of which no transformation makes a normal distribution."""
-    finite = column[np.isfinite(column)]
-    return bool(((finite == finite.min()) | (finite == finite.max())).all())
 
 
 def shape(column: FloatArray) -> tuple[float, float]:

@@ -197,6 +197,8 @@ class EdgeValues:
     standardized : bool
         Whether the coefficients are known to be standardized.
     color_by : "sign", "support" or None
+    unsigned : ndarray of bool or None
+        Which edges have several coefficients, of categories, and so no sign.
     """
 
     coefficients: FloatArray | None
@@ -204,6 +206,7 @@ class EdgeValues:
     tosses: Mask | None
     standardized: bool
     color_by: Literal["sign", "support"] | None
+    unsigned: Mask | None = None
 
     @classmethod
     def of(
@@ -215,9 +218,10 @@ class EdgeValues:
         color_by: ColorBy | None,
     ) -> EdgeValues:
         """The values of the edges in matrices over the variables, as the user gave them."""
-        slopes = shares = tosses = None
+        slopes = shares = tosses = unsigned = None
         if coefficients is not None:
             slopes = _larger(coefficient_matrix(coefficients, names), edges)
+            unsigned = _unsigned(coefficients, names, edges)
         if hasattr(support, "coin_tosses"):
             unsure = in_order("support", support.coin_tosses, support.names, names)
             tosses = unsure[edges.tails, edges.heads] & ~edges.undirected
@@ -230,12 +234,14 @@ class EdgeValues:
             option = "coefficients" if color_by == "sign" else "support"
             raise ArgumentError(f"color_by={color_by!r} needs {option}; give it as well")
         standardized = hasattr(coefficients, "standardized_coefficients")
-        return cls(slopes, shares, tosses, standardized, color_by)
+        return cls(slopes, shares, tosses, standardized, color_by, unsigned)
 
     def colours(self, n_edges: int, palette: Palette) -> list[ColorType]:
         """The colour of each edge."""
         if self.color_by == "sign" and self.coefficients is not None:
-            return [palette.positive if b >= 0 else palette.negative for b in self.coefficients]
+            signs = [palette.positive if b >= 0 else palette.negative for b in self.coefficients]
+            several = self._several.tolist()
+            return [palette.edge if k else sign for sign, k in zip(signs, several, strict=True)]
         if self.color_by == "support" and self.support is not None:
             colours = palette.support_colours()
             return [colours(share) for share in self.support.tolist()]
@@ -255,10 +261,12 @@ class EdgeValues:
         if self.coefficients is None or not self.coefficients.size:
             return keys
         if self.color_by == "sign":
-            if (self.coefficients >= 0).any():
+            if ((self.coefficients >= 0) & ~self._several).any():
                 keys.append(key("positive", palette.positive, 1.8))
-            if (self.coefficients < 0).any():
+            if ((self.coefficients < 0) & ~self._several).any():
                 keys.append(key("negative", palette.negative, 1.8))
+            if self._several.any():
+                keys.append(key("several coefficients", palette.edge, 1.8))
         large = float(f"{self._largest:.1g}")
         small = large / 4
         widths = _width(np.array([small, large]), self._largest).tolist()
@@ -280,11 +288,28 @@ class EdgeValues:
         bar.outline.set_visible(False)
 
     @property
+    def _several(self) -> Mask:
+        """Which edges have no sign."""
+        if self.unsigned is not None:
+            return self.unsigned
+        return np.zeros(0 if self.coefficients is None else len(self.coefficients), dtype=bool)
+
+    @property
     def _largest(self) -> float:
         """The largest absolute coefficient, or 1 where there is none."""
         if self.coefficients is None:
             return 1.0
         return float(np.abs(self.coefficients).max(initial=0.0)) or 1.0
+
+
+def _unsigned(coefficients: Any, names: Sequence[str], edges: EdgeSet) -> Mask | None:
+    """The edges from or to categories of a fitted model that have several columns."""
+    coding = getattr(coefficients, "coding", None)
+    if coding is None:
+        return None
+    sizes = dict(zip(coefficients.variables.names, coding.sizes.tolist(), strict=True))
+    wide = np.array([sizes[name] > 1 for name in names])
+    return np.asarray(wide[edges.tails] | wide[edges.heads])
 
 
 def _larger(matrix: FloatArray, edges: EdgeSet) -> FloatArray:

@@ -204,7 +204,10 @@ def picture(drawing: Drawing, data: dict[str, Any]) -> Picture:
 def _line(curve: FloatArray, edge: dict[str, Any], largest: float) -> Line:
     slope = edge.get("standardized")
     width = _PLAIN if slope is None else _THINNEST + (_THICKEST - _THINNEST) * abs(slope) / largest
-    kind = "" if slope is None else "positive" if slope >= 0 else "negative"
+    # Several coefficients have no sign together.
+    kind = (
+        "" if slope is None or edge.get("contrasts") else "positive" if slope >= 0 else "negative"
+    )
     head, mark = "", MARKS[edge["type"]]
     if mark.ends[1] == HEAD:
         curve, corners = arrow(curve, _HEAD_LENGTH + width, _HEAD_WIDTH + width)
