@@ -423,10 +423,10 @@ class SearchOptions:
         default=None,
         metadata=_option(
             "str or sequence, optional",
-            'Order to start from: ``"r2"`` (default), ``"markov-boundary"`` '
-            '(default of GRaSP and hill climbing, as in the paper), ``"conditional-variance"``, '
-            '``"reverse-conditional-variance"``, ``"spanning-tree"`` (for long and thin graphs), '
-            '``"random"``, or all variables by name or number.',
+            'Order to start from: ``"r2"`` (default), ``"markov-boundary"`` (as in the paper) '
+            'or ``"spanning-tree"`` (default of GRaSP and hill climbing: whichever of these two '
+            'costs less as it stands), ``"conditional-variance"``, '
+            '``"reverse-conditional-variance"``, ``"random"``, or all variables by name or number.',
             flag=Flag(
                 ("--start",),
                 "ORDER",

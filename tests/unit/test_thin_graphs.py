@@ -11,6 +11,7 @@ from qwo.graph.cpdag import to_cpdag
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.search.start import spanning_tree, tree_order
+from qwo.simulation import random_model
 from tests.helpers.thin_data import band_data
 
 
@@ -26,10 +27,25 @@ def test_the_score_is_no_worse_than_that_of_the_truth(n: int, width: int, seed: 
 def test_other_searches_find_a_path_from_the_spanning_tree(search: str) -> None:
     moments, dag = band_data(30, 1, 1, low=0.3, high=0.5)
     truth = qwo.score_graph(moments, dag).score
-    options = {"engine": "bic", "penalty_discount": 2.0, "random_state": 0}
-    plain = qwo.discover(moments, search=search, **options)
-    found = qwo.discover(moments, search=search, start="spanning-tree", **options)
+    options = {"search": search, "engine": "bic", "penalty_discount": 2.0, "random_state": 0}
+    plain = qwo.discover(moments, start="markov-boundary", **options)
+    found = qwo.discover(moments, **options)
+    assert found.params["start"] == "spanning-tree"
     assert plain.score < truth - 1.0 < truth - 1e-6 <= found.score
+
+
+@pytest.mark.parametrize("engine", ["bic", "qwo"])
+@pytest.mark.parametrize("search", ["grasp", "hill-climbing"])
+def test_other_searches_start_as_in_the_paper_where_that_costs_less(
+    search: str, engine: str
+) -> None:
+    model = random_model("er", n_variables=20, degree=4, random_state=1)
+    moments = Moments.from_data(model.sample(500, random_state=1))
+    options = {"search": search, "engine": engine, "penalty_discount": 2.0, "random_state": 0}
+    found = qwo.discover(moments, **options)
+    assert found.params["start"] == "markov-boundary"
+    paper = qwo.discover(moments, start="markov-boundary", **options)
+    np.testing.assert_array_equal(found.order, paper.order)
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -332,6 +332,19 @@ def default_start(choices: SearchOptions) -> str:
     return "r2" if choices.search == "insertion" else "markov-boundary"
 
 
+def start_at_better(choices: SearchOptions, engine: OrderEngine, tree: Indices) -> SearchOptions:
+    """The options for an engine that has gone over to the spanning tree's order if that costs less.
+
+    GRaSP and hill climbing move single variables, and so do not mend pieces of a long and thin
+    graph that are laid down in opposite directions. On other graphs that order costs more.
+    """
+    order, cost = engine.order, engine.cost
+    if engine.reset(tree) < cost:
+        return replace(choices, start="spanning-tree")
+    engine.reset(order)
+    return choices
+
+
 def make_search(
     choices: SearchOptions,
     knowledge: ResolvedKnowledge | None,

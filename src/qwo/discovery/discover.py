@@ -19,6 +19,7 @@ from qwo.discovery.choices import (
     dense_algebra,
     make_engine,
     make_search,
+    start_at_better,
 )
 from qwo.discovery.counts import counted_rows, counting_engine
 from qwo.discovery.price import Evidence, edge_evidence
@@ -104,7 +105,8 @@ def discover_as(
             seed = int(np.random.SeedSequence().generate_state(1)[0])
             chosen = replace(chosen, random_state=seed)
         rng = np.random.default_rng(chosen.random_state)
-        if chosen.start is None:
+        by_rule = chosen.start is None
+        if by_rule:
             chosen = replace(chosen, start=default_start(chosen))
         # Threads of BLAS have only the factorisations to work on, a third to a half of n³ each.
         with blas_threads_for(moments.n_variables**3 / 2), keyboard_heard(control):
@@ -119,6 +121,8 @@ def discover_as(
             chosen, weaker, cut_short = choose_price(chosen, *problem, control=control)
             if cut_short is None:
                 built = make_engine(chosen, *problem)
+                if by_rule and chosen.search != "insertion" and not dense.hurried:
+                    chosen = start_at_better(chosen, built, _start("spanning-tree", *given))
                 del dense, given, problem
                 outcome = make_search(chosen, resolved, threads, client)(built, control, rng)
             else:
