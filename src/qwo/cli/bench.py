@@ -92,7 +92,7 @@ HEADER = ["variables", "edges", "median s", "slowest s", "SHD", "skeleton F1", "
 
 
 @dataclass(frozen=True)
-class Problem:
+class Case:
     """Random graphs of one size, and data of them."""
 
     n_variables: int
@@ -103,7 +103,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Timing:
     """How the search did on the graphs of one size."""
 
     n_variables: int
@@ -158,7 +158,7 @@ def bench(
     """
     from qwo.order.build import versions
 
-    problems = [Problem(n, samples, degree, runs, seed) for n in _sizes(sizes, degree)]
+    problems = [Case(n, samples, degree, runs, seed) for n in _sizes(sizes, degree)]
     if runs < 1:
         raise ArgumentError(f"--runs is {runs}; wanted 1 at least")
     build = versions()
@@ -188,11 +188,11 @@ def _sizes(text: str, degree: float) -> list[int]:
     return sizes
 
 
-def _measure(problem: Problem, jobs: int, console: Console) -> Outcome:
+def _measure(problem: Case, jobs: int, console: Console) -> Timing:
     if console.shows_progress:
         console.say(f"  {count(problem.n_variables, 'variable')} …")
     runs = list(_runs(problem, jobs))
-    return Outcome(
+    return Timing(
         n_variables=problem.n_variables,
         n_edges=statistics.mean(comparison.n_edges_true for _, comparison in runs),
         seconds_median=statistics.median(seconds for seconds, _ in runs),
@@ -204,7 +204,7 @@ def _measure(problem: Problem, jobs: int, console: Console) -> Outcome:
     )
 
 
-def _runs(problem: Problem, jobs: int) -> Iterator[tuple[float, Comparison]]:
+def _runs(problem: Case, jobs: int) -> Iterator[tuple[float, Comparison]]:
     """Seconds of the search, and how its graph differs from the truth, for each run."""
     import qwo
 

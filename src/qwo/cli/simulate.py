@@ -76,7 +76,7 @@ def simulate(
     The folder holds data.csv (or .parquet), dag.csv and dag.json (1 where row causes column),
     coefficients.csv, and result.json with all parameters.
     """
-    from qwo.cli.simulation_files import Sample, print_sample, write_sample
+    from qwo.cli.simulation_files import Drawn, print_sample, write_sample
 
     if output is not None:
         check_folder(output, force=force)
@@ -88,7 +88,7 @@ def simulate(
         "noise": noise,
         "standardize": standardise,
     }
-    sample = Sample(parameters, seed)
+    sample = Drawn(parameters, seed)
     if output is None:
         if console.json:
             console.result("", sample.document())

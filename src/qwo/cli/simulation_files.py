@@ -18,7 +18,7 @@ from qwo.order.build import versions
 from qwo.simulation import Simulation, simulate
 
 
-class Sample:
+class Drawn:
     """A simulation with the names of its variables and the seed that gives it again."""
 
     def __init__(self, parameters: Mapping[str, Any], seed: int | None) -> None:
@@ -60,7 +60,7 @@ class Sample:
         }
 
 
-def write_sample(sample: Sample, folder: Path, form: str) -> None:
+def write_sample(sample: Drawn, folder: Path, form: str) -> None:
     """The files of a simulation, into an empty folder."""
     if form == "parquet":
         pq.write_table(sample.table(), folder / "data.parquet")
@@ -76,6 +76,6 @@ def write_sample(sample: Sample, folder: Path, form: str) -> None:
     write_csv(folder / "coefficients.csv", ("cause", "effect", "coefficient"), rows)
 
 
-def print_sample(sample: Sample, stream: IO[bytes]) -> None:
+def print_sample(sample: Drawn, stream: IO[bytes]) -> None:
     """The data alone, as CSV."""
     pcsv.write_csv(sample.table(), pa.PythonFile(stream, mode="w"))
