@@ -22,6 +22,7 @@ from qwo.graph import (
     topological_order,
     v_structures,
 )
+from qwo.graph.dag import entries_of
 from tests.oracles.equivalence import all_dags, colliders, equivalence_class, is_acyclic
 from tests.oracles.random_models import random_dag
 
@@ -166,3 +167,14 @@ def test_large_sparse_graphs():
     dag[tails, heads] = 1
     np.fill_diagonal(dag, 0)
     assert is_topological(topological_order(dag), dag)
+
+
+def test_entries_are_those_of_nonzero() -> None:
+    rng = np.random.default_rng(4)
+    for n in (0, 1, 7, 1500):
+        matrix = (rng.random((n, n)) < 2 / (n + 1)).astype(np.int8) * 2
+        for given in (matrix, matrix.T, matrix != 0):
+            expected = np.nonzero(given)
+            assert all(
+                np.array_equal(a, b) for a, b in zip(entries_of(given), expected, strict=True)
+            )

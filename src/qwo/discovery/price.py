@@ -34,6 +34,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betainc, gammaincc, ndtr, ndtri
 
+from qwo.graph.dag import entries_of
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.order.blocks import columns_of
@@ -363,7 +364,9 @@ def edge_evidence(
     extension : float
         What of the price does not go by coefficients.
     """
-    effects, causes = np.nonzero(dag.T)
+    causes, effects = entries_of(dag)
+    by_effect = np.argsort(effects, kind="stable")
+    causes, effects = causes[by_effect], effects[by_effect]
     matrix, sizes = moments.whitened()
     explained = _block_shares if moments.has_blocks else _shares
     shares, variances = explained(matrix, sizes, causes, effects)

@@ -15,7 +15,7 @@ from qwo.checks import is_choice
 from qwo.errors import ColumnNameError, Cure, GraphError, list_names
 from qwo.graph import display
 from qwo.graph.cpdag import as_cpdag
-from qwo.graph.dag import topological_order
+from qwo.graph.dag import entries_of, topological_order
 from qwo.graph.extension import to_dag
 from qwo.graph.marks import ARROW, LINE, MARKS
 from qwo.graph.pdag import check_pdag
@@ -273,7 +273,7 @@ EDGE_HEADER = ("from", "", "to")
 
 def ends_of(matrix: Adjacency) -> tuple[Indices, Indices]:
     """The ends of every edge of a partially directed graph once, in row order."""
-    i, j = np.nonzero(matrix)
+    i, j = entries_of(matrix)
     once = (matrix[i, j] == 1) | (i < j)
     return i[once], j[once]
 

@@ -53,7 +53,7 @@ def to_cpdag(dag: Any, names: Names = None) -> Adjacency:
     """
     matrix, own = named_matrix(dag)
     names = own if names is None else names
-    if np.count_nonzero(matrix == 2) and is_cpdag(matrix):
+    if np.max(matrix, initial=0) == 2 and is_cpdag(matrix):
         return check_pdag(matrix)
     matrix = check_codes(matrix, largest=1, names=names)
     order, lists = ordered_lists(matrix, names)

@@ -15,6 +15,7 @@ import numpy as np
 from qwo.errors import GraphError
 from qwo.graph.coercion import same_variables
 from qwo.graph.cpdag import as_cpdag
+from qwo.graph.dag import entries_of
 from qwo.graph.pdag import check_pdag
 from qwo.types import Adjacency, Indices, Mask
 
@@ -73,7 +74,7 @@ def _agreement(claimed: Indices, true: Indices) -> Agreement:
 
 def _pairs(entries: Mask) -> Indices:
     """Numbers of the unordered pairs {i, j} for which entry (i, j) or (j, i) is set."""
-    i, j = np.nonzero(entries)
+    i, j = entries_of(entries)
     return np.unique(np.minimum(i, j) * len(entries) + np.maximum(i, j))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from qwo.errors import GraphError
-from qwo.graph.dag import Names, adjacency_lists, check_codes, label
+from qwo.graph.dag import Names, adjacency_lists, check_codes, entries_of, label
 from qwo.types import Adjacency
 
 
@@ -20,7 +20,7 @@ def check_pdag(graph: Any, names: Names = None) -> Adjacency:
     Whether the directed edges form a cycle, or the graph is complete in any sense, is not asked.
     """
     matrix = check_codes(graph, largest=2, names=names)
-    tails, heads = np.nonzero(matrix)
+    tails, heads = entries_of(matrix)
     forth, back = matrix[tails, heads], matrix[heads, tails]
     wrong = (back != np.where(forth == 2, 2, 0)) | (tails == heads)
     if wrong.any():

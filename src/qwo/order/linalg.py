@@ -18,6 +18,7 @@ import numpy as np
 from scipy.linalg import cython_lapack
 
 from qwo.device import to_host
+from qwo.graph.dag import entries_of
 from qwo.moments.covariance import mirror_lower
 from qwo.types import Adjacency, FloatArray, Indices
 
@@ -92,7 +93,9 @@ def residual_variances(correlation: FloatArray, dag: Adjacency) -> FloatArray:
 
     Variables with as many parents are solved for together.
     """
-    children, parents = np.nonzero(dag.T)
+    parents, children = entries_of(dag)
+    by_child = np.argsort(children, kind="stable")
+    parents, children = parents[by_child], children[by_child]
     counts = np.bincount(children, minlength=len(dag))
     ends = np.cumsum(counts)
     left = np.ones(len(dag))
