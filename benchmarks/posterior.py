@@ -122,10 +122,11 @@ def paths(dag: Mask) -> Mask:
 def posterior_says(data: FloatArray) -> Arrays:
     found = qwo.posterior(data, random_state=1)
     n = found.n_variables
-    low, high = np.zeros((n, n)), np.zeros((n, n))
+    low, high, low_if_any, high_if_any = np.zeros((4, n, n))
     for i in range(n):
         for j, effect in zip(others(i, n), found.effects(i, others(i, n)), strict=True):
             low[i, j], high[i, j] = effect.interval(0.9)
+            low_if_any[i, j], high_if_any[i, j] = effect.interval(0.9, if_any=True)
     return {
         "edge": found.edge_probabilities,
         "link": found.link_probabilities,
@@ -133,6 +134,8 @@ def posterior_says(data: FloatArray) -> Arrays:
         "path": found.path_probabilities,
         "low": low,
         "high": high,
+        "low_if_any": low_if_any,
+        "high_if_any": high_if_any,
     }
 
 
@@ -160,9 +163,14 @@ def resamples_say(resampling: Resampling) -> Judge:
             counts["path"] += paths(dag == 1)
             effects[k] = total(qwo.fit_sem(moments, dag).coefficients)
         low, high = np.quantile(effects, [0.05, 0.95], axis=0)
+        known = np.where(effects != 0, effects, np.nan)
+        known[:, (effects == 0).all(axis=0)] = 0.0
+        low_if_any, high_if_any = np.nanquantile(known, [0.05, 0.95], axis=0)
         return {what: count / RESAMPLES for what, count in counts.items()} | {
             "low": low,
             "high": high,
+            "low_if_any": low_if_any,
+            "high_if_any": high_if_any,
         }
 
     return judge
@@ -256,14 +264,17 @@ def judged(model: str, place: int, method: str, answers: list[Arrays]) -> list[R
     seconds = float(np.mean([answer["seconds"] for answer in answers]))
     off, upper = ~np.eye(n, dtype=bool), np.triu(np.ones((n, n), dtype=bool), 1)
     effects = np.concatenate([total(answer["truth"])[off] for answer in answers])
-    low, high, likely = (
+    low, high, low_if_any, high_if_any, likely = (
         np.concatenate([answer[what][off] for answer in answers])
-        for what in ("low", "high", "path")
+        for what in ("low", "high", "low_if_any", "high_if_any", "path")
     )
     covered = (low <= effects) & (effects <= high)
+    there = effects != 0
+    covered_if_any = (low_if_any <= effects) & (effects <= high_if_any)
     coverage = {
         "coverage": float(covered.mean()),
-        "coverage_nonzero": float(covered[effects != 0].mean()),
+        "coverage_nonzero": float(covered[there].mean()),
+        "coverage_if_any": float(covered_if_any[there].mean()),
         "coverage_likely": float(covered[likely > 0.5].mean()),
     }
     rows: list[Row] = []

@@ -8,6 +8,7 @@ import pickle
 import signal
 import threading
 import warnings
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,13 @@ import numpy as np
 import pytest
 
 import qwo
-from qwo import InputError, Knowledge, Moments
+from qwo import InputError, Knowledge, Moments, _core
 from qwo.bayes import PairProbability, Posterior, candidates, chains
 from qwo.bayes.chains import convergence
+from qwo.bayes.effects import CoefficientDraws, EffectPosterior
 from qwo.bayes.scores import bge_score, bic_score
 from qwo.graph.cpdag import is_cpdag
+from qwo.graph.dag import topological_order
 from tests.helpers.exact_posterior import all_dags, closures, dag_weights, edges_by_sinks
 
 
@@ -596,3 +599,67 @@ def test_modes_in_which_a_path_runs_the_other_way_are_both_visited() -> None:
     shares = (found.masks[:, :, 69] >> np.uint32(bit) & 1).mean(axis=1)
     assert 0 < shares.mean() < 1
     assert ((shares > 0) & (shares < 1)).sum() >= 2
+
+
+def test_intervals_hold_effects_of_models_of_the_prior() -> None:
+    """Models and data of the very prior that BGe and κ^edges mean: a twentieth on either side.
+
+    Means are zero and known, and nothing is standardised: the prior holds to the letter. What is
+    there lies in the interval given that there is any as often as it should; in the other one,
+    which has the zeros, less often, and what is not there more often.
+    """
+    n, n_samples, t, odds, level = 4, 60, 0.3, 0.4, 0.9
+    rng = np.random.default_rng(1)
+    dags = all_dags(n)
+    weights = odds ** dags.sum(axis=(1, 2), dtype=float)
+    held: dict[str, list[bool]] = {"all": [], "there": [], "there, if any": []}
+    for _ in range(150):
+        dag = dags[rng.choice(len(dags), p=weights / weights.sum())]
+        rows, slopes = np.zeros((n_samples, n)), np.zeros((n, n))
+        for v in topological_order(dag):
+            parents = np.flatnonzero(dag[:, v])
+            variance = t / 2 / rng.gamma((len(parents) + 3) / 2)
+            slopes[parents, v] = rng.normal(size=len(parents)) * np.sqrt(variance / t)
+            rows[:, v] = rows @ slopes[:, v] + np.sqrt(variance) * rng.normal(size=n_samples)
+        score = bge_score(Moments.from_data(rows), t, odds)
+        score = replace(score, matrix=(rows.T @ rows + t * np.eye(n)) / n_samples)
+        truth = np.linalg.inv(np.eye(n) - slopes) * closures(dag[None])[0]
+        for (i, j), draws in _effect_draws(score, rng).items():
+            effect, true = EffectPosterior("x", "y", draws), truth[i, j]
+            low, high = effect.interval(level)
+            held["all"].append(low <= true <= high)
+            if true != 0:
+                held["there"].append(held["all"][-1])
+                low, high = effect.interval(level, if_any=True)
+                held["there, if any"].append(low <= true <= high)
+    share = {what: np.mean(each) for what, each in held.items()}
+    assert share["all"] > level
+    assert share["there"] < 0.8
+    assert abs(share["there, if any"] - level) < 3 * np.sqrt(
+        level * (1 - level) / len(held["there, if any"])
+    )
+
+
+def _effect_draws(score: Any, rng: np.random.Generator) -> dict[tuple[int, int], Any]:
+    """Draws of all effects, in the units of the score's matrix."""
+    n = score.n_variables
+    everything = candidates.Constraints.of(None, n)
+    lists = candidates.complete_lists(everything)
+    assert lists is not None
+    chain = _core.GraphChain(lists.tables(score, everything, 1), rng.permutation(n), 1)
+    chain.settle(50)
+    masks = chain.run(500, 3)[0]
+    paths = np.asarray(_core.count_relations(lists.candidates, lists.core, masks)[0])
+    drawn = CoefficientDraws(
+        masks=masks,
+        candidates=lists.candidates,
+        core=lists.core,
+        paths=paths,
+        score=score,
+        seed=int(rng.integers(2**31)),
+    )
+    return {
+        (i, j): draws
+        for i in range(n)
+        for j, draws in drawn.effects(i, [j for j in range(n) if j != i]).items()
+    }

@@ -63,16 +63,25 @@ class EffectPosterior:
         """Median over all draws, zeros included."""
         return float(np.median(self.draws))
 
-    def interval(self, level: float = 0.9) -> tuple[float, float]:
-        """Equal-tailed interval that holds the effect with this probability, zeros included."""
+    def interval(self, level: float = 0.9, *, if_any: bool = False) -> tuple[float, float]:
+        """Equal-tailed interval that holds the effect with this probability.
+
+        Zeros are included: an effect that is there, but does not show, lies outside more often.
+        With ``if_any`` they are left out, and the interval is that of the effect if there is one;
+        (0, 0) if no DAG has any.
+        """
         if not 0 < level < 1:
             raise ArgumentError(f"level is {level!r}; wanted a probability between 0 and 1")
-        low, high = np.quantile(self.draws, [(1 - level) / 2, (1 + level) / 2])
+        draws = self.draws[self.draws != 0] if if_any else self.draws
+        if not len(draws):
+            return 0.0, 0.0
+        low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
         return float(low), float(high)
 
     def to_dict(self, level: float = 0.9) -> dict[str, object]:
         """All of it but the draws, as numbers and texts."""
         low, high = self.interval(level)
+        low_if_any, high_if_any = self.interval(level, if_any=True)
         return {
             "cause": self.cause,
             "effect": self.effect,
@@ -84,6 +93,8 @@ class EffectPosterior:
             "level": level,
             "low": low,
             "high": high,
+            "low_if_any": low_if_any,
+            "high_if_any": high_if_any,
             "n_draws": len(self.draws),
         }
 
