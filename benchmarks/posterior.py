@@ -366,7 +366,7 @@ def timed(graph: str, n: int, n_samples: int, degree: int) -> Row:
 
 TIMED = [
     (graph, n, n_samples, degree)
-    for n in (200, 100, 50, 20)
+    for n in (50, 100, 20, 200)
     for graph, degree in (("er", 4), ("er", 2), ("scale-free", 4))
     for n_samples in (200, 1000)
 ]

@@ -29,6 +29,14 @@ nb::ndarray<nb::numpy, To, nb::ndim<1>> to_numpy(const std::vector<From>& values
     return nb::ndarray<nb::numpy, To, nb::ndim<1>>(data, {values.size()}, owner);
 }
 
+// A new NumPy matrix of zeros that owns its memory.
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<2>> zeros(std::size_t rows, std::size_t columns) {
+    auto* data = new T[rows * columns]();
+    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    return nb::ndarray<nb::numpy, T, nb::ndim<2>>(data, {rows, columns}, owner);
+}
+
 void bind_kernels(nb::module_& m);
 void bind_order_factor(nb::module_& m);
 void bind_parent_sets(nb::module_& m);

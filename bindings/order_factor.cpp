@@ -16,14 +16,6 @@ namespace {
 using FloatMatrix = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
 using ByteMatrix = nb::ndarray<nb::numpy, std::int8_t, nb::ndim<2>>;
 
-// A new NumPy matrix of zeros that owns its memory.
-template <class T>
-nb::ndarray<nb::numpy, T, nb::ndim<2>> zeros(std::size_t rows, std::size_t columns) {
-    auto* data = new T[rows * columns]();
-    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
-    return nb::ndarray<nb::numpy, T, nb::ndim<2>>(data, {rows, columns}, owner);
-}
-
 void construct(OrderFactor* self, const MatrixIn& correlation, double tau, bool count_edges,
                double weight, const std::string& kernels_name) {
     const int n = checked_correlation(correlation);

@@ -14,7 +14,9 @@
 #include "bindings.hpp"
 #include "checks.hpp"
 #include "problem.hpp"
+#include "qwo/best_dag.hpp"
 #include "qwo/class_step.hpp"
+#include "qwo/equivalence.hpp"
 #include "qwo/insertion_search.hpp"
 #include "qwo/shuffles.hpp"
 
@@ -41,16 +43,57 @@ void check_ready(const ParentSets& self) {
         throw Refusal("EngineError", "the engine has no order yet: reset() or load() comes first");
 }
 
-int checked_variable(const ParentSets& self, Whole v) {
-    check_ready(self);
-    return checked_index("variable", v, self.n());
-}
-
 void check_unmarked(const ParentSets& self) {
     check_ready(self);
     if (self.marks() > 0)
         throw Refusal("EngineError", "marks must have ended; " + std::to_string(self.marks()) +
                                          " are outstanding");
+}
+
+// Whether nothing but the moments says what a DAG costs, and all can be gone through.
+bool can_be_proved(const ParentSets& self) {
+    constexpr int most = 16; // 2^16 sets of parents for each variable take some megabytes
+    const BicProblem& problem = self.problem();
+    const Constraints& constraints = problem.constraints;
+    return self.n() <= most && problem.sets.size() == 1 && problem.blocks.empty() &&
+           problem.n_given == 0 && constraints.may_cause.empty() && constraints.precedes.empty() &&
+           constraints.required.empty() && problem.sets.front().variances.empty() &&
+           problem.sets.front().max_parents >= self.n() - 1;
+}
+
+// Goes over to the best of all DAGs if that is better; whether the present one is the best then.
+bool take_best(ParentSets& self) {
+    check_unmarked(self);
+    if (!can_be_proved(self))
+        return false;
+    nb::gil_scoped_release release;
+    const std::optional<BestDag> best = best_dag(self.problem().sets.front());
+    const double noise = self.problem().noise();
+    if (best && best->cost < self.cost() - noise)
+        self.take(best->dag);
+    return best && self.cost() <= best->cost + noise;
+}
+
+// The Markov equivalence class of the DAG: 1 directed, 2 undirected.
+nb::ndarray<nb::numpy, std::int8_t, nb::ndim<2>> class_of(const ParentSets& self) {
+    check_ready(self);
+    const OrderedDag dag = self.dag();
+    const std::vector<std::vector<char>> compelled = compelled_edges(dag);
+    const auto n = static_cast<std::size_t>(self.n());
+    auto matrix = zeros<std::int8_t>(n, n);
+    for (std::size_t y = 0; y < n; ++y) {
+        for (std::size_t k = 0; k < dag.parents[y].size(); ++k) {
+            const auto x = static_cast<std::size_t>(dag.parents[y][k]);
+            matrix.data()[x * n + y] = compelled[y][k] ? 1 : 2;
+            matrix.data()[y * n + x] = compelled[y][k] ? 0 : 2;
+        }
+    }
+    return matrix;
+}
+
+int checked_variable(const ParentSets& self, Whole v) {
+    check_ready(self);
+    return checked_index("variable", v, self.n());
 }
 
 // An order that the constraints allow.
@@ -218,6 +261,10 @@ void bind_parent_sets(nb::module_& m) {
             "noise", [](const ParentSets& self) { return self.problem().noise(); },
             "The difference of costs up to which two are equal.")
         .def("order", [](const ParentSets& self) { return to_numpy<std::int64_t>(self.order()); })
+        .def("take_best", &take_best,
+             "Go over to the best DAG of all, if there are few variables and no constraints; "
+             "whether the present one is the best then.")
+        .def("cpdag", &class_of, "The class of the DAG: 1 for i -> j, 2 for an undirected edge.")
         .def_prop_ro("n_marks", &ParentSets::marks)
         .def(
             "place",

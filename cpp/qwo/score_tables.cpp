@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "qwo/parallel.hpp"
+#include "qwo/schur_table.hpp"
 
 namespace qwo {
 
 namespace {
 
-constexpr double kLeastVariance = 1e-300;
 // Weights below exp(-40) of the sum are passed over: all of 2^20 such would not make 1e-11.
 constexpr double kFaint = -40.0;
 
@@ -80,46 +80,6 @@ void sum_over_subsets(double* table, int bits, int first, int last, std::vector<
         }
     }
 }
-
-// The recursion over the candidates of one variable: residual variances and determinants of all
-// sets.
-class SchurTable {
-  public:
-    SchurTable(int candidates, double* variances, double* determinants)
-        : width_(static_cast<std::size_t>(candidates) + 1), variances_(variances),
-          determinants_(determinants), levels_(width_ * width_ * width_) {}
-
-    // The matrix of v (row 0) and the undecided candidates, lower triangle.
-    double* top() { return level(width_ - 1); }
-    void run() { decide(width_ - 1, top(), 0, 1.0); }
-
-  private:
-    double* level(std::size_t j) { return levels_.data() + j * width_ * width_; }
-
-    void decide(std::size_t j, const double* matrix, ParentMask set, double determinant) {
-        if (j == 0) {
-            variances_[set] = std::max(matrix[0], kLeastVariance);
-            determinants_[set] = std::max(determinant, kLeastVariance);
-            return;
-        }
-        decide(j - 1, matrix, set, determinant);
-        const double* row = matrix + j * width_;
-        const double pivot = std::max(row[j], kLeastVariance);
-        double* next = level(j - 1);
-        // The first branch has written to the levels below j - 1 only, and is done with them.
-        for (std::size_t a = 0; a < j; ++a) {
-            const double factor = row[a] / pivot;
-            for (std::size_t b = 0; b <= a; ++b)
-                next[a * width_ + b] = matrix[a * width_ + b] - factor * row[b];
-        }
-        decide(j - 1, next, set | (ParentMask{1} << (j - 1)), determinant * pivot);
-    }
-
-    std::size_t width_;
-    double* variances_;
-    double* determinants_;
-    std::vector<double> levels_;
-};
 
 // A subset of `allowed`, drawn with weights exp(table[fixed | subset] - log_total).
 ParentMask draw_subset(const double* table, ParentMask fixed, ParentMask allowed, double log_total,

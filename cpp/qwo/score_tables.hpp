@@ -1,9 +1,5 @@
 // Scores of all sets of candidate parents, and their sums, as tables of 2^K numbers per variable.
 //
-// Decide the candidates of v from the last to the first: a node of that recursion with j undecided
-// candidates holds the Schur complement of those and v, of size j + 1. "In" pivots, in j^2
-// operations, "out" drops the row: about 6 2^K operations for all 2^K scores.
-//
 // Four tables: raw scores; `low`, summed over the subsets of the lower half of the bits only;
 // `high`, over those of the upper half only; `full`, over all subsets:  full[U] = log sum_{P in U}
 // s(P). With them, P is drawn from {P in U} in two steps of 2^(K/2) looks each, and the sum over

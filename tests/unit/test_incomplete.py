@@ -17,6 +17,7 @@ from qwo.errors import (
     SampleSizeError,
 )
 from qwo.moments import Moments, as_moments, audit_data
+from qwo.moments.em import fit_em
 
 
 @pytest.fixture
@@ -134,3 +135,27 @@ def test_the_estimate_is_not_mergeable(holes):
 def test_refusing_points_to_em(holes):
     with pytest.raises(MissingValuesError, match="missing='em' uses what they have"):
         Moments.from_data(holes)
+
+
+def test_em_does_not_crawl_on_skewed_columns() -> None:
+    """Sizes over orders of magnitude: 2000 passes were not enough here while covariances themselves
+    were extrapolated, since most longer steps had to be taken back."""
+    rng = np.random.default_rng(1)
+    size, n_rows = 3 * rng.normal(size=83), 83
+    noise = iter(rng.normal(size=(5, n_rows)))
+    values = np.column_stack(
+        [
+            np.exp(size),
+            np.exp(0.75 * size + 0.5 * next(noise)),
+            next(noise) - 0.3 * size,
+            np.exp(-0.2 * size + 0.4 * next(noise)),
+            0.3 * size + next(noise),
+            np.exp(0.3 * size + 0.5 * next(noise)),
+        ]
+    )
+    for column, share in ((1, 0.33), (3, 0.27), (5, 0.6)):
+        values[rng.random(n_rows) < share, column] = np.nan
+    fit = fit_em(values[np.random.default_rng(1).integers(n_rows, size=n_rows)])
+    assert fit.status == "converged"
+    assert len(fit.loglik) < 300
+    assert (np.diff(fit.loglik) > -1e-6).all()

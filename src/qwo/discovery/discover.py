@@ -129,7 +129,7 @@ def discover_as(
                 built, outcome = cut_short
     dag = _final_dag(built, moments, resolved, chosen.discount)
     return Discovery(
-        cpdag=to_cpdag(dag) if resolved is None else to_mpdag(dag, resolved),
+        cpdag=_class_of(built, dag, resolved),
         dag=dag,
         order=outcome.order,
         names=moments.names,
@@ -196,8 +196,7 @@ def learn_nearby(
             control=control,
             random_state=options.random_state,
         )
-    dag = engine.dag()
-    cpdag = to_cpdag(dag) if resolved is None else to_mpdag(dag, resolved)
+    cpdag = _class_of(engine, engine.dag(), resolved)
     return cpdag, "interrupted" if control.interrupted else outcome.status
 
 
@@ -249,6 +248,15 @@ def _final_dag(
         dag = repaired.dag()
     knowledge.check_dag(dag)
     return dag
+
+
+def _class_of(
+    engine: OrderEngine, dag: Adjacency, knowledge: ResolvedKnowledge | None
+) -> Adjacency:
+    """The class of a DAG that an engine has come to, or what knowledge leaves of it."""
+    if knowledge is not None:
+        return to_mpdag(dag, knowledge)
+    return engine.cpdag() if isinstance(engine, BicEngine) else to_cpdag(dag)
 
 
 def _evidence(

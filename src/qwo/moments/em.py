@@ -7,7 +7,8 @@ matrix K. With missing values M and observed ones O of a centred row x,
 
 so that a row costs the inverse of a matrix as large as the number of its *missing* values, and the
 products K_MO x_O of all rows are one matrix product. Steps are lengthened by SQUAREM (Varadhan and
-Roland 2008, scheme S3) and taken back where the likelihood falls, so that it never does.
+Roland 2008, scheme S3), on the Cholesky factor, and taken back where the likelihood falls, so that
+it never does.
 """
 
 from __future__ import annotations
@@ -48,6 +49,9 @@ LIKELIHOOD_TOLERANCE = 1e-10
 SINGULAR = 1e-8
 """Conditional variance of a standardised column that the likelihood no longer tells from 0."""
 
+
+FARTHEST = 40.0
+"""Logarithms of standard deviations to which a longer step may lead; none comes near."""
 
 CHUNK_ENTRIES = 1 << 20
 """Entries of the stack of small matrices that is alive at a time: eight megabytes."""
@@ -327,14 +331,30 @@ def _settled(at: _Parameters, step: _Step, second: _Step) -> bool:
 
 
 def _extrapolated(zeroth: _Parameters, first: _Parameters, second: _Parameters) -> _Parameters:
-    """SQUAREM's point from two EM steps in a row: θ₀ - 2αr + α²v with α = -‖r‖ / ‖v‖ ≤ -1."""
-    stacked = [np.vstack([p.means, p.covariance]) for p in (zeroth, first, second)]
+    """SQUAREM's point from two EM steps in a row: θ₀ - 2αr + α²v with α = -‖r‖ / ‖v‖ ≤ -1.
+
+    θ is the means and the Cholesky factor of the covariances with the logarithms of its diagonal:
+    however long the step, it leads to a covariance matrix. Entries of the matrix itself do not, and
+    where the likelihood is flat nearly every step would have to be taken back.
+    """
+    try:
+        stacked = [_coordinates(parameters) for parameters in (zeroth, first, second)]
+    except np.linalg.LinAlgError:
+        return second
     change = stacked[1] - stacked[0]
     curvature = stacked[2] - stacked[1] - change
     bend = float(np.linalg.norm(curvature))
     length = -max(float(np.linalg.norm(change)) / bend, 1.0) if bend > 0 else -1.0
     point = stacked[0] - 2 * length * change + length**2 * curvature
-    return _Parameters(point[0], mirror_lower(np.ascontiguousarray(point[1:])))
+    factor = point[1:]
+    np.fill_diagonal(factor, np.exp(np.clip(np.diagonal(factor), -FARTHEST, FARTHEST)))
+    return _Parameters(point[0], mirror_lower(factor @ factor.T))
+
+
+def _coordinates(at: _Parameters) -> FloatArray:
+    factor = np.linalg.cholesky(at.covariance)
+    np.fill_diagonal(factor, np.log(np.diagonal(factor)))
+    return np.vstack([at.means, factor])
 
 
 def survey_incomplete(

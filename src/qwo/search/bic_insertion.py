@@ -93,9 +93,10 @@ def bic_insertion(
         At the order to start from; left at the order found.
     restarts : int
         How often a connected piece of the order found is shuffled and repaired by insertions, in
-        each of at most two rounds. They run in chains of twenty or more, at most eight, each from
-        the order found first; a chain whose first ten lead back to it ends there. The best chain
-        wins. Where none are wanted, nothing but the search from the given order is made.
+        each of at most two rounds, unless the graph is known to be the best of all: see
+        `BicEngine.take_best`. They run in chains of twenty or more, at most eight, each from the
+        order found first; a chain whose first ten lead back to it ends there. The best chain wins.
+        Where none are wanted, nothing but the search from the given order is made.
     starts : int, optional
         The most further orders to start from: breadth first through the maximum spanning tree of
         the correlations, from random roots. Better pieces of what they lead to are taken over. They
@@ -145,6 +146,8 @@ def bic_insertion(
     if starts is None and n > FEW_STARTS_UP_TO:
         run.begin_at_better(orders())
     run.settle()
+    if run.is_proved():
+        return run.outcome()
     for _ in range(ROUNDS):
         agreed = run.start_again(orders, most)
         improved = run.restart(_chain_lengths(restarts), n_jobs, cluster)
@@ -294,6 +297,12 @@ class _Run:
     def settle(self, *, nearby: bool = False) -> None:
         """Descent, tucks, turns and sweeps to the first local optimum; a part of that if near."""
         self._settle(self._engine, sweep=not nearby, nearby=nearby)
+
+    def is_proved(self) -> bool:
+        """Go over to the best graph of all where there are few variables; whether that is it."""
+        proved = self.goes_on and self._engine.take_best()
+        self._note_cost()
+        return proved
 
     def _settle(
         self,

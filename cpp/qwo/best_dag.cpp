@@ -1,0 +1,104 @@
+#include "qwo/best_dag.hpp"
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "qwo/schur_table.hpp"
+
+namespace qwo {
+
+namespace {
+
+constexpr double kLeastVariance = 1e-9;
+
+using Set = std::uint32_t; // of variables, or of all but one: then those above it are a bit lower
+
+Set without(Set set, int v) {
+    const Set below = (Set{1} << v) - 1;
+    return (set & below) | ((set >> 1) & ~below);
+}
+
+// The best parents of one variable among each set of the others, and what it costs with them.
+struct BestParents {
+    std::vector<double> costs;
+    std::vector<Set> parents;
+
+    BestParents(const MomentSet& moments, int v)
+        : costs(std::size_t{1} << (moments.correlation.n - 1)), parents(costs.size()) {
+        const int others = moments.correlation.n - 1;
+        SchurTable table(others, costs.data(), nullptr);
+        const auto variable = [&](std::size_t a) {
+            const int u = static_cast<int>(a) - 1;
+            return a == 0 ? v : u < v ? u : u + 1;
+        };
+        for (std::size_t a = 0; a < table.width(); ++a) {
+            const double* row = moments.correlation.row(variable(a));
+            for (std::size_t b = 0; b <= a; ++b)
+                table.top()[a * table.width() + b] = row[variable(b)];
+        }
+        table.run();
+        is_certain = costs.back() > kLeastVariance;
+        for (std::size_t set = 0; set < costs.size(); ++set) {
+            parents[set] = static_cast<Set>(set);
+            costs[set] = moments.score.cost(costs[set],
+                                            static_cast<std::size_t>(std::popcount(parents[set])));
+        }
+        for (int bit = 0; bit < others; ++bit) {
+            for (std::size_t set = 0; set < costs.size(); ++set) {
+                const std::size_t smaller = set & ~(std::size_t{1} << bit);
+                if (costs[smaller] < costs[set]) {
+                    costs[set] = costs[smaller];
+                    parents[set] = parents[smaller];
+                }
+            }
+        }
+    }
+
+    bool is_certain = true;
+};
+
+} // namespace
+
+std::optional<BestDag> best_dag(const MomentSet& moments) {
+    const int n = moments.correlation.n;
+    std::vector<BestParents> of;
+    for (int v = 0; v < n; ++v) {
+        of.emplace_back(moments, v);
+        if (!of.back().is_certain)
+            return std::nullopt;
+    }
+    const std::size_t sets = std::size_t{1} << n;
+    std::vector<double> best(sets, std::numeric_limits<double>::infinity());
+    std::vector<int> last(sets, 0);
+    best[0] = 0.0;
+    for (Set set = 1; set < sets; ++set) {
+        for (Set rest = set; rest != 0; rest &= rest - 1) {
+            const int v = std::countr_zero(rest);
+            const double cost =
+                best[set ^ (Set{1} << v)] + of[static_cast<std::size_t>(v)].costs[without(set, v)];
+            if (cost < best[set]) {
+                best[set] = cost;
+                last[set] = v;
+            }
+        }
+    }
+    const auto size = static_cast<std::size_t>(n);
+    BestDag found{{std::vector<int>(size), std::vector<std::vector<int>>(size)}, best.back()};
+    Set set = static_cast<Set>(sets - 1);
+    for (std::size_t k = size; k-- > 0;) {
+        const int v = last[set];
+        const BestParents& own = of[static_cast<std::size_t>(v)];
+        for (Set rest = own.parents[without(set, v)]; rest != 0; rest &= rest - 1) {
+            const int u = std::countr_zero(rest);
+            found.dag.parents[static_cast<std::size_t>(v)].push_back(u < v ? u : u + 1);
+        }
+        found.dag.order[k] = v;
+        set ^= Set{1} << v;
+    }
+    return found;
+}
+
+} // namespace qwo
