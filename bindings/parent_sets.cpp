@@ -77,8 +77,9 @@ bool take_best(ParentSets& self) {
 // The Markov equivalence class of the DAG: 1 directed, 2 undirected.
 nb::ndarray<nb::numpy, std::int8_t, nb::ndim<2>> class_of(const ParentSets& self) {
     check_ready(self);
-    const OrderedDag dag = self.dag();
-    const std::vector<std::vector<char>> compelled = compelled_edges(dag);
+    const ClassMembers members(self.dag());
+    const OrderedDag& dag = members.dag();
+    const std::vector<std::vector<char>>& compelled = members.compelled();
     const auto n = static_cast<std::size_t>(self.n());
     auto matrix = zeros<std::int8_t>(n, n);
     for (std::size_t y = 0; y < n; ++y) {
