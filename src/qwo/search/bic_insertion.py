@@ -146,9 +146,7 @@ def bic_insertion(
     if starts is None and n > FEW_STARTS_UP_TO:
         run.begin_at_better(orders())
     run.settle()
-    if run.is_proved():
-        return run.outcome()
-    for _ in range(ROUNDS):
+    for _ in range(0 if run.is_proved() else ROUNDS):
         agreed = run.start_again(orders, most)
         improved = run.restart(_chain_lengths(restarts), n_jobs, cluster)
         if improved or run.is_thin or run.n_near >= RUGGED * restarts:
