@@ -13,7 +13,8 @@ from qwo.graph.formats import FORMATS
 from tests.docs.consoles import Session, Step, read_steps, same
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = [DOCS / "cli.md", DOCS / "tutorials" / "first-ten-minutes.md"]
+TUTORIALS = DOCS / "tutorials"
+PAGES = [DOCS / "cli.md", TUTORIALS / "first-ten-minutes.md", TUTORIALS / "clinical-table.md"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

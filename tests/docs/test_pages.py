@@ -20,6 +20,7 @@ ELSEWHERE = {
     "howto/long-data.md": "test_data_howto",
     "howto/missing-data.md": "test_data_howto",
     "tutorials/first-ten-minutes.md": "test_consoles",
+    "tutorials/clinical-table.md": "test_consoles",
     "tutorials/sachs.md": "test_tutorials",
 }
 

@@ -485,7 +485,9 @@ def test_effects_of_contrasts_on_the_command_line(table, tmp_path, monkeypatch):
     assert learnt.exit_code == 0
     found = run("effect", "t.csv", "out", "race=black", "y")
     assert found.exit_code == 0
-    assert "With one unit more of race=black, y changes by" in found.stdout
+    assert "With race black instead of white, y changes by" in found.stdout
+    number = run("effect", "t.csv", "out", "x", "y")
+    assert "With one unit more of x, y changes by" in number.stdout
     assert "race=black" in run("fit", "t.csv", "out").stdout
     wrong = run("effect", "t.csv", "out", "race", "y")
     assert wrong.exit_code == 1

@@ -15,6 +15,7 @@ from qwo.errors import ArgumentError
 from qwo.text import aligned, count
 
 if TYPE_CHECKING:
+    from qwo.moments import Moments
     from qwo.sem import Effect
 
 Choice = tuple[tuple[str, ...], "Effect", bool]
@@ -61,13 +62,25 @@ def effect(
         # By the sum over paths, which uses all that the DAG says.
         total = qwo.total_effect(qwo.fit_sem(moments, given.to_dag()), cause, outcome)
         found = [(found[0][0], replace(total, note=""), True)]
-    console.result(_text(cause, outcome, found, level), _document(cause, outcome, found, level))
+    text = _text(cause, outcome, found, level, _change(moments, cause))
+    console.result(text, _document(cause, outcome, found, level))
 
 
-def _text(cause: str, outcome: str, found: list[Choice], level: float) -> str:
+def _change(moments: Moments, cause: str) -> str:
+    """What is done to a cause: one more of a number, another level of a category."""
+    variables = () if moments.coding is None else moments.coding.variables
+    for name, variable in zip(moments.names, variables, strict=False):
+        labels = variable.labels(name)
+        if cause in labels and cause != name:
+            level = variable.levels[1 + labels.index(cause)]
+            return f"{name} {level} instead of {variable.levels[0]}"
+    return f"one unit more of {cause}"
+
+
+def _text(cause: str, outcome: str, found: list[Choice], level: float, change: str) -> str:
     percent = f"{100 * level:.6g} %"
     if len(found) == 1:
-        return "\n".join([_sentence(cause, outcome, found[0], level), _caution(found)])
+        return "\n".join([_sentence(cause, outcome, found[0], level, change), _caution(found)])
     ends = [effect.interval(level) for _, effect, _ in found]
     low, high = min(end[0] for end in ends), max(end[1] for end in ends)
     rows = [["parents of " + cause, "effect", percent, "p"]]
@@ -76,14 +89,14 @@ def _text(cause: str, outcome: str, found: list[Choice], level: float) -> str:
         name = (", ".join(parents) or "none") + ("" if directed else " *")
         rows.append([name, f"{effect.estimate:.4g}", f"[{end[0]:.4g}, {end[1]:.4g}]", stated])
     headline = (
-        f"The graph leaves open which of its neighbours cause {cause}. With one unit more of "
-        f"{cause}, {outcome} changes by one of {count(len(found), 'amount')}, all between "
+        f"The graph leaves open which of its neighbours cause {cause}. With {change}, "
+        f"{outcome} changes by one of {count(len(found), 'amount')}, all between "
         f"{low:.4g} and {high:.4g} ({percent} intervals)."
     )
     return "\n\n".join([headline, "\n".join(aligned(rows)), _caution(found)])
 
 
-def _sentence(cause: str, outcome: str, choice: Choice, level: float) -> str:
+def _sentence(cause: str, outcome: str, choice: Choice, level: float, change: str) -> str:
     _, effect, directed = choice
     low, high = effect.interval(level)
     between = f"{100 * level:.6g} % interval from {low:.4g} to {high:.4g}"
@@ -98,7 +111,7 @@ def _sentence(cause: str, outcome: str, choice: Choice, level: float) -> str:
             )
         return text
     stated = f" ({between})" if effect.standard_error > 0 else ""
-    return f"With one unit more of {cause}, {outcome} changes by {effect.estimate:.4g}{stated}."
+    return f"With {change}, {outcome} changes by {effect.estimate:.4g}{stated}."
 
 
 def _caution(found: list[Choice]) -> str:
