@@ -12,6 +12,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy import stats
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 
 import qwo
 from qwo.errors import (
@@ -492,6 +495,63 @@ def test_effects_of_contrasts_on_the_command_line(table, tmp_path, monkeypatch):
     wrong = run("effect", "t.csv", "out", "race", "y")
     assert wrong.exit_code == 1
     assert "'race=black', 'race=other'" in wrong.stderr
+
+
+class TestColumnTransformers:
+    """Frames as pipelines of scikit-learn make them."""
+
+    def pipeline(self, output: str, **options: Any) -> Any:
+        columns = make_column_transformer(
+            (StandardScaler(), ["x", "y"]),
+            remainder="passthrough",
+            verbose_feature_names_out=False,
+        )
+        return make_pipeline(
+            columns.set_output(transform=output), qwo.QWO(random_state=0, **options)
+        )
+
+    @pytest.mark.parametrize("output", ["pandas", "polars"])
+    def test_frames_keep_their_categories(self, table, output):
+        fitted = self.pipeline(output).fit(table)
+        straight = qwo.discover(table, random_state=0)
+        links = [
+            {frozenset((a, b)) for a, _, b in edges}
+            for edges in (fitted[-1].discovery_.edges, straight.edges)
+        ]
+        assert links[0] == links[1]
+        assert np.isfinite(fitted.score(table))
+
+    def test_an_array_of_text_is_refused_with_a_cure(self, table):
+        with pytest.raises(qwo.InputError, match=r"set_output\(transform='pandas'\)"):
+            self.pipeline("default").fit(table)
+
+    def test_codes_of_an_encoder_are_declared(self, table):
+        encoder = make_column_transformer(
+            (OrdinalEncoder(), ["race", "sex", "stage"]),
+            remainder="passthrough",
+            verbose_feature_names_out=False,
+        ).set_output(transform="pandas")
+        types = {"race": "nominal", "stage": "nominal"}
+        model = make_pipeline(encoder, qwo.QWO(random_state=0, types=types)).fit(table)[-1]
+        assert model.sem_.coding.has_blocks
+
+    @pytest.mark.filterwarnings("ignore::qwo.DataWarning")
+    @pytest.mark.parametrize("dtype", [object, "category", "string"])
+    def test_missing_categories(self, table, dtype):
+        holes = table.astype({"race": dtype})
+        holes.loc[:9, "race"] = None
+        with pytest.raises(qwo.InputError, match=r"'race' \(10 missing\)[^']*rows(.|\n)*drop"):
+            qwo.QWO().fit(holes)
+        dropped = qwo.QWO(random_state=0, missing="drop").fit(holes)
+        whole = qwo.QWO(random_state=0).fit(table[10:])
+        assert (dropped.cpdag_ == whole.cpdag_).all()
+        filled = qwo.QWO(random_state=0, missing="em").fit(holes)
+        assert filled.discovery_.params["n_samples"] > N - 10
+
+    def test_a_level_that_was_never_seen_is_named(self, table):
+        model = qwo.QWO(random_state=0).fit(table)
+        with pytest.raises(qwo.InputError, match="'race' has 'new'"):
+            model.score(table.assign(race="new"))
 
 
 class TestWhatTheAuditSays:

@@ -177,7 +177,12 @@ class QWO(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
         try:
             return validate_data(self, X, skip_check_array=skip_check_array, **options)
         except ValueError as error:
-            raise InputError(str(error)) from error
+            text = getattr(getattr(X, "dtype", None), "kind", "") == "O"
+            hint = (
+                ". An array of text has no categories, a data frame has: of a ColumnTransformer "
+                "set_output(transform='pandas') makes one"
+            )
+            raise InputError(f"{error}{hint * text}") from error
 
     def _keep(self, found: Discovery) -> None:
         """Set the attributes of a fitted estimator."""
