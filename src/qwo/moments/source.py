@@ -221,12 +221,15 @@ def open_source(source: Any, options: ReadOptions, kind: Format | None = None) -
     folder is searched to the bottom, and ``name=value`` folders in it give columns, as Hive writes
     them.
     """
+    if is_path(source):
+        return _open_files(source, options, kind)
     if is_dataset(source):
         return ArrowDataset(source)
-    if not is_path(source):
-        return (
-            _frame_reader(source, options) if is_frame(source) else _array_reader(source, options)
-        )
+    return _frame_reader(source, options) if is_frame(source) else _array_reader(source, options)
+
+
+def _open_files(source: Any, options: ReadOptions, kind: Format | None) -> Reader:
+    """The reader of files, by their kind."""
     files, root = _find_files(source, kind)
     kinds = {kind or file_format(file) for file in files}
     if len(kinds) > 1:
