@@ -295,10 +295,10 @@ class SearchOptions:
         metadata=_option(
             'float or "auto"',
             "c of the score 2·loglik - c·edges·log N: higher means fewer edges; 1 is the textbook "
-            'BIC. ``"auto"`` chooses it from the data, between 2 and 4.5, where the false edges '
-            "that chance would give weigh as much as the true ones that a higher price would "
-            "lose; for exact moments, fewer than 20 samples and other engines than the exact BIC "
-            "it is 2.",
+            'BIC. ``"auto"`` chooses it from the data, from 2 (1.5 with categories) to 4.5, where '
+            "the false edges that chance would give weigh as much as the true ones that a higher "
+            "price would lose; for exact moments, fewer than 20 samples and other engines than the "
+            "exact BIC it is 2.",
             rule=PENALTY,
             flag=Flag(
                 ("--penalty", "-p"),
