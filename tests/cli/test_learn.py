@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -233,6 +235,31 @@ def test_bootstrap_supports(data: Path) -> None:
     assert supports["a", "b"] == 1.0
     record = json.loads(Path("result", "result.json").read_text(encoding="utf-8"))
     assert record["bootstrap"]["n_resamples"] == 20
+
+
+def test_bootstrap_takes_the_graph_and_the_rows_that_are_there(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One reading, one search of all data and one of each resample: once all but these twice."""
+    made: Counter[str] = Counter()
+
+    def counted(where: str, name: str) -> None:
+        module = import_module(where)
+        call = getattr(module, name)
+
+        def count(*arguments: object, **options: object) -> object:
+            made[name] += 1
+            return call(*arguments, **options)
+
+        monkeypatch.setattr(module, name, count)
+
+    counted("qwo.moments.estimation", "open_source")
+    counted("qwo.discovery.discover", "discover_as")
+    counted("qwo.resample.bootstrap", "discover_as")
+    counted("qwo.resample.runner", "discover_as")
+    counted("qwo.resample.runner", "learn_nearby")
+    assert run("learn", data, "-b", "20").exit_code == 0
+    assert made == {"open_source": 1, "discover_as": 1, "learn_nearby": 20}
 
 
 def test_a_bootstrap_that_fails_does_not_cost_the_graph() -> None:
