@@ -182,18 +182,18 @@ def grow_lists(
     *,
     threads: int = 1,
     go_on: Callable[[], bool] = lambda: True,
-) -> ParentLists:
+) -> GrownLists:
     """Lists grown around good DAGs until what is missing is negligible, or `go_on` says no."""
-    growth = _Growth(score, dags, constraints, rng)
+    growth = GrownLists(score, dags, constraints, rng)
     for k in range(ROUNDS):
         if growth.round(threads) and k:
             break
         if not go_on():
             break
-    return growth.lists
+    return growth
 
 
-class _Growth:
+class GrownLists:
     """The rounds: what each edge is worth so far, and where the short chains stand."""
 
     def __init__(
@@ -218,7 +218,18 @@ class _Growth:
     def round(self, threads: int) -> bool:
         """One round; whether the lists it had are good enough, and are kept."""
         tables = self.lists.tables(self._score, self._constraints, threads)
-        draws, inside, sure = self._short_chains(tables)
+        return self._are_enough(tables, *self._short_chains(tables))
+
+    def satisfy(self, tables: _core.ScoreTables, draws: Masks, inside: FloatArray) -> bool:
+        """Whether draws of long chains miss nothing either; the lists take in what they do.
+
+        Long chains may find modes that the short ones, which start at good DAGs, have not seen.
+        """
+        return self._are_enough(tables, draws, inside, np.zeros_like(self._core))
+
+    def _are_enough(
+        self, tables: _core.ScoreTables, draws: Masks, inside: FloatArray, sure: Mask
+    ) -> bool:
         possible = np.ascontiguousarray(self._constraints.possible, dtype=np.uint8)
         near = tables.ratios_outside(draws, possible)[1]
         freed = self._loose(tables, draws)

@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 from qwo.bayes.candidates import (
     Constraints,
+    GrownLists,
     Masks,
     ParentLists,
     complete_lists,
@@ -21,7 +22,7 @@ from qwo.bayes.candidates import (
     precedence,
     random_extension,
 )
-from qwo.bayes.chains import AGREED, Chains, disagreement, edge_convergence
+from qwo.bayes.chains import AGREED, Chains, disagreement, edge_convergence, shares
 from qwo.bayes.result import Posterior, PosteriorStatus
 from qwo.bayes.scores import FamilyScore, ScoreName, bge_score, bic_score, choose_t
 from qwo.discovery.choices import choose, dense_algebra, make_engine
@@ -46,6 +47,9 @@ FIRST, DENSER = 2.0, 1.0
 
 WORTH_A_WARNING = 0.05
 """Probability of an edge outside the lists that users are told of."""
+
+ATTEMPTS = 3
+"""How often chains run: if their draws miss candidates, these are added and the chains run anew."""
 
 OUTSIDE_DRAWS = 200
 """Draws over which the ratios of edges outside the lists are averaged."""
@@ -162,22 +166,29 @@ def posterior(
             dags=dags,
             params=params,
         )
+        grown = None
         if lists is None:
-            lists = grow_lists(
+            grown = grow_lists(
                 family, dags, constraints, rng, threads=threads, go_on=_asker(control)
             )
-        tables = lists.tables(family, constraints, threads)
-        before = precedence(lists.core_mask, constraints)
-        chains = Chains(
-            tables,
-            [random_extension(before, rng) for _ in range(N_CHAINS)],
-            [int(seed) for seed in seeds.generate_state(N_CHAINS, np.uint64)],
-            threads,
-        )
+            lists = grown.lists
+        chain_seeds = [int(seed) for seed in seeds.generate_state(N_CHAINS, np.uint64)]
         with tqdm(total=per_chain, unit=" draws", desc="posterior", disable=not progress) as bar:
-            record = chains.run(
-                per_chain, _asker(control), lambda done: bar.update(done - bar.n), _agree(lists)
-            )
+            for left in reversed(range(ATTEMPTS)):
+                tables = lists.tables(family, constraints, threads)
+                before = precedence(lists.core_mask, constraints)
+                orders = [random_extension(before, rng) for _ in range(N_CHAINS)]
+                enough = _enough(grown if left else None, tables, lists)
+                record = Chains(tables, orders, chain_seeds, threads).run(
+                    per_chain,
+                    _asker(control),
+                    lambda done: bar.update(done - bar.n),
+                    _agree(lists, enough),
+                )
+                if not record.complete or enough(record.masks):
+                    break
+                assert grown is not None, "complete lists are enough"
+                lists = grown.lists
     ratios = _outside(tables, record.masks, constraints)
     varies, rhat, ess = edge_convergence(record.masks, lists.candidates)
     result = Posterior(
@@ -319,18 +330,38 @@ def _asker(control: Control) -> Callable[[], bool]:
     return go_on
 
 
-def _agree(lists: ParentLists) -> Callable[[Masks], bool]:
+def _enough(grown: GrownLists | None, tables: Any, lists: ParentLists) -> Callable[[Masks], bool]:
+    """Whether draws miss no candidate; if they do, the grown lists are others then."""
+
+    def enough(masks: Masks) -> bool:
+        if grown is None:
+            return True
+        if grown.lists is not lists:
+            return False
+        return grown.satisfy(tables, _some(masks), shares(masks, lists.candidates))
+
+    return enough
+
+
+def _agree(lists: ParentLists, enough: Callable[[Masks], bool]) -> Callable[[Masks], bool]:
+    """Whether chains need no more sweeps: they agree, or must start anew with other lists."""
+
     def agree(masks: Masks) -> bool:
-        return disagreement(edge_convergence(masks, lists.candidates)[1]) <= AGREED
+        rhat = edge_convergence(masks, lists.candidates)[1]
+        return disagreement(rhat) <= AGREED or not enough(masks)
 
     return agree
 
 
-def _outside(tables: Any, masks: Masks, constraints: Constraints) -> FloatArray:
+def _some(masks: Masks) -> Masks:
+    """Enough of the draws of all chains to see what lies outside the lists."""
     draws = masks.reshape(-1, masks.shape[2])
-    chosen = draws[:: max(1, len(draws) // OUTSIDE_DRAWS)]
+    return np.ascontiguousarray(draws[:: max(1, len(draws) // OUTSIDE_DRAWS)])
+
+
+def _outside(tables: Any, masks: Masks, constraints: Constraints) -> FloatArray:
     possible = np.ascontiguousarray(constraints.possible, dtype=np.uint8)
-    ratios: FloatArray = tables.ratios_outside(np.ascontiguousarray(chosen), possible)[0]
+    ratios: FloatArray = tables.ratios_outside(_some(masks), possible)[0]
     return ratios
 
 
