@@ -177,6 +177,14 @@ def test_missing_values_are_for_one_estimator_only(mixed):
         qwo.discover(mixed, covariance_estimator="latent", missing="em")
 
 
+def test_whatever_looks_at_rows_refuses_variables_that_no_row_shows(mixed):
+    model = qwo.QWO(covariance_estimator="latent", random_state=0).fit(mixed)
+    with pytest.raises(qwo.InputError, match=r"looks at rows.*\n.*covariance_estimator='plain'"):
+        model.score(mixed)
+    with pytest.raises(qwo.InputError, match="the check looks at rows"):
+        qwo.check(mixed, model.discovery_, covariance_estimator="latent")
+
+
 def test_the_command_line_takes_it(mixed, tmp_path):
     file = tmp_path / "mixed.csv"
     pd.DataFrame(mixed, columns=list("abcd")).to_csv(file, index=False)

@@ -239,6 +239,7 @@ def check(
         given.data, missing=given.missing, covariance_estimator=given.covariance_estimator
     )
     moments.require_columns("the check")
+    moments.require_seen("the check")
     if moments.is_oracle:
         raise SampleSizeError("exact moments (N = ∞) leave nothing to test; wanted a sample")
     matrix = as_graph(graph, moments.names, kind="dag").matrix

@@ -71,7 +71,8 @@ def _change(moments: Moments, cause: str) -> str:
     variables = () if moments.coding is None else moments.coding.variables
     for name, variable in zip(moments.names, variables, strict=False):
         labels = variable.labels(name)
-        if cause in labels and cause != name:
+        # Behind a binary column that is taken for pieces there is a number.
+        if cause in labels and cause != name and moments.estimator != "latent":
             level = variable.levels[1 + labels.index(cause)]
             return f"{name} {level} instead of {variable.levels[0]}"
     return f"one unit more of {cause}"

@@ -26,6 +26,7 @@ from qwo.moments.arrays import is_frame
 from qwo.moments.audit import Estimate, survey
 from qwo.moments.columns import Columns, column_names, select_columns
 from qwo.moments.covariance import (
+    LATENT,
     Sample,
     estimator_name,
     sample_from_covariance,
@@ -140,6 +141,22 @@ class Moments:
             names, self.n_samples, np.zeros(width), np.ones(width), matrix, self.estimator
         )
         return own, sizes
+
+    def require_seen(self, what: str) -> None:
+        """Refuse moments of variables that no row shows, for whoever looks at rows.
+
+        Raises
+        ------
+        ArgumentError
+            If correlations are latent: those of the normal variables behind ordinal columns.
+        """
+        if self.estimator == LATENT:
+            raise ArgumentError(
+                f"covariance_estimator is {LATENT!r}, but {what} looks at rows, which show pieces "
+                "of the variables only",
+                option="covariance_estimator",
+                cures=[Cure("covariance_estimator", "plain", "takes ordinal columns for scores")],
+            )
 
     def require_columns(self, what: str) -> None:
         """Refuse variables with several columns, for whoever cannot work with them.

@@ -186,6 +186,7 @@ def row_log_likelihood(
     moments: Moments, equations: Sequence[Regression], rows: FloatArray
 ) -> FloatArray:
     """The log-density of each row: the sum over variables of that given their parents."""
+    moments.require_seen("the likelihood of rows")
     if np.isnan(moments.means).any():
         raise InputError(
             "the model was fitted to moments without means, so that rows have no likelihood; fit "
