@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -37,7 +37,7 @@ from qwo.order.linalg import residual_variances
 from qwo.order.protocol import OrderEngine
 from qwo.order.score import BIC
 from qwo.parallel import cluster_client, count_workers
-from qwo.search import Callback, Control, start_order
+from qwo.search import Callback, Control, SearchOutcome, start_order
 from qwo.search.bic_insertion import bic_insertion
 from qwo.search.control import Status, keyboard_heard, progress_bar
 from qwo.types import Adjacency, FloatArray, Indices
@@ -90,71 +90,108 @@ def discover_as(
     callback: Callback | None = None,
     progress: bool = False,
 ) -> Discovery:
-    """`discover` with its options as records."""
-    threads, xp = count_workers(options.n_jobs), array_module(options.device)
+    """`discover` with its options as records: data, choices, search, result."""
     with progress_bar(callback, shown=progress) as watch, _client(options) as client:
         control = Control(time_limit=options.time_limit, callback=watch)
-        with computing_with(xp):
+        with computing_with(array_module(options.device)):
             moments, table = _read(data, options, reading or {})
-        resolved = options.resolved_knowledge(moments.names)
+        knowledge = options.resolved_knowledge(moments.names)
         chosen = choose(options, moments)
         if table is not None:
-            engine = counting_engine(options.score, table, moments, resolved)
+            engine = counting_engine(options.score, table, moments, knowledge)
             chosen = replace(chosen, engine=engine)
         if chosen.random_state is None:
             seed = int(np.random.SeedSequence().generate_state(1)[0])
             chosen = replace(chosen, random_state=seed)
-        rng = np.random.default_rng(chosen.random_state)
-        by_rule = chosen.start is None
-        if by_rule:
-            chosen = replace(chosen, start=default_start(chosen))
         # Threads of BLAS have only the factorisations to work on, a third to a half of n³ each.
         with blas_threads_for(moments.n_variables**3 / 2), keyboard_heard(control):
-            dense = dense_algebra(chosen, moments, xp, seconds=control.remaining)
-            if dense.hurried:
-                # Not even the start order is to be had in time, nor another one to compare with.
-                chosen = replace(chosen, start=range(moments.n_variables), restarts=0)
-            given = moments, resolved, rng, dense.precision
-            first = _start(chosen.start, *given)
-            problem = moments, resolved, first, dense
-            by_data = chosen.penalty_discount == "auto"
-            chosen, weaker, cut_short = choose_price(chosen, *problem, control=control)
-            if cut_short is None:
-                built = make_engine(chosen, *problem)
-                if by_rule and chosen.search != "insertion" and not dense.hurried:
-                    chosen = start_at_better(chosen, built, _start("spanning-tree", *given))
-                del dense, given, problem
-                outcome = make_search(chosen, resolved, threads, client)(built, control, rng)
-            else:
-                built, outcome = cut_short
-    dag = _final_dag(built, moments, resolved, chosen.discount)
+            found = _searched(chosen, moments, knowledge, control, client)
+    return _result(found, moments, table, knowledge, control)
+
+
+class _Found(NamedTuple):
+    """What a search has come to: options with nothing left open, engine, outcome, weak edges."""
+
+    options: SearchOptions
+    engine: OrderEngine
+    outcome: SearchOutcome
+    weaker: FloatArray
+    price_chosen: bool
+
+
+def _searched(
+    chosen: SearchOptions,
+    moments: Moments,
+    knowledge: ResolvedKnowledge | None,
+    control: Control,
+    client: Any,
+) -> _Found:
+    """Start order, price and search."""
+    rng = np.random.default_rng(chosen.random_state)
+    by_rule, by_data = chosen.start is None, chosen.penalty_discount == "auto"
+    if by_rule:
+        chosen = replace(chosen, start=default_start(chosen))
+    xp = array_module(chosen.device)
+    dense = dense_algebra(chosen, moments, xp, seconds=control.remaining)
+    if dense.hurried:
+        # Not even the start order is to be had in time, nor another one to compare with.
+        chosen = replace(chosen, start=range(moments.n_variables), restarts=0)
+    given = moments, knowledge, rng, dense.precision
+    problem = moments, knowledge, _start(chosen.start, *given), dense
+    chosen, weaker, cut_short = choose_price(chosen, *problem, control=control)
+    if cut_short is not None:
+        return _Found(chosen, *cut_short, weaker, by_data)
+    engine = make_engine(chosen, *problem)
+    if by_rule and chosen.search != "insertion" and not dense.hurried:
+        chosen = start_at_better(chosen, engine, _start("spanning-tree", *given))
+    del dense, given, problem
+    threads = count_workers(chosen.n_jobs)
+    outcome = make_search(chosen, knowledge, threads, client)(engine, control, rng)
+    return _Found(chosen, engine, outcome, weaker, by_data)
+
+
+def _result(
+    found: _Found,
+    moments: Moments,
+    table: Table | None,
+    knowledge: ResolvedKnowledge | None,
+    control: Control,
+) -> Discovery:
+    """The graph that belongs to the order found, its class and its score."""
+    engine, outcome, price = found.engine, found.outcome, found.options.discount
+    dag = _final_dag(engine, moments, knowledge, price)
     return Discovery(
-        cpdag=_class_of(built, dag, resolved),
+        cpdag=_class_of(engine, dag, knowledge),
         dag=dag,
         order=outcome.order,
         names=moments.names,
-        score=_score(moments, dag, chosen.discount) if table is None else -built.cost,
+        score=_score(moments, dag, price) if table is None else -engine.cost,
         n_edges=int(dag.sum()),
         trace=tuple((seconds, -cost) for seconds, cost in outcome.trace),
         # Ctrl-C may come after the last look at the control, and must not be lost on the caller.
         status="interrupted" if control.interrupted else outcome.status,
         seconds=control.seconds,
-        params={
-            **chosen.described(),
-            "penalty_chosen": by_data,
-            "n_samples": moments.n_samples,
-            "covariance_estimator": moments.estimator,
-            **({} if table is None else {"penalty_discount": None, "engine": "counts"}),
-            **({"columns": moments.whitened()[1].tolist()} if moments.has_blocks else {}),
-            **(
-                {}
-                if moments.coding is None
-                else {"variables": moments.coding.described(moments.names)}
-            ),
-        },
+        params=_described(found, moments, counted=table is not None),
         versions=versions(),
-        evidence=_evidence(built, dag, moments, resolved, weaker),
+        evidence=_evidence(engine, dag, moments, knowledge, found.weaker),
     )
+
+
+def _described(found: _Found, moments: Moments, *, counted: bool) -> dict[str, Any]:
+    """What a result tells of how it was found."""
+    params = {
+        **found.options.described(),
+        "penalty_chosen": found.price_chosen,
+        "n_samples": moments.n_samples,
+        "covariance_estimator": moments.estimator,
+    }
+    if counted:
+        params |= {"penalty_discount": None, "engine": "counts"}
+    if moments.has_blocks:
+        params["columns"] = moments.whitened()[1].tolist()
+    if moments.coding is not None:
+        params["variables"] = moments.coding.described(moments.names)
+    return params
 
 
 def _read(

@@ -44,26 +44,7 @@ def is_dask(data: Any) -> bool:
 
 def estimate_dask(source: Any, options: ReadOptions) -> Estimate:
     """Audited moments of a Dask collection, computed where its partitions are."""
-    name = estimator_name(options.covariance_estimator)
-    if name != "plain":
-        raise ArgumentError(
-            f"covariance_estimator is {name!r}, but the data are a Dask collection; only 'plain' "
-            "moments can be summed up from parts",
-            option="covariance_estimator",
-        )
-    if options.missing == "em":
-        raise ArgumentError(
-            "missing is 'em', but Dask collections take 'raise' or 'drop'; EM goes over the data "
-            "many times: pass data.compute()",
-            option="missing",
-        )
-    if options.transform is not None or options.marks:
-        raise ArgumentError(
-            "Dask collections are not transformed or searched for marks of missing values here; "
-            "do so with Dask"
-        )
-    if not isinstance(options.weights, str | int | None):
-        raise ArgumentError("weights of a Dask collection must be the name of one of its columns")
+    _check_options(options)
     given, parts = partitions(source, options.names)
     chosen, weight = options.chosen(given)
     names = column_names(given[k] for k in chosen)
@@ -85,6 +66,30 @@ def estimate_dask(source: Any, options: ReadOptions) -> Estimate:
         odd = [column.name for column in total.refused]
     with one_blas_thread():
         return survey(names, total.sums, missing=options.missing, coding=coding)
+
+
+def _check_options(options: ReadOptions) -> None:
+    """Refuse what takes all rows at once, or cannot be told to the workers."""
+    name = estimator_name(options.covariance_estimator)
+    if name != "plain":
+        raise ArgumentError(
+            f"covariance_estimator is {name!r}, but the data are a Dask collection; only 'plain' "
+            "moments can be summed up from parts",
+            option="covariance_estimator",
+        )
+    if options.missing == "em":
+        raise ArgumentError(
+            "missing is 'em', but Dask collections take 'raise' or 'drop'; EM goes over the data "
+            "many times: pass data.compute()",
+            option="missing",
+        )
+    if options.transform is not None or options.marks:
+        raise ArgumentError(
+            "Dask collections are not transformed or searched for marks of missing values here; "
+            "do so with Dask"
+        )
+    if not isinstance(options.weights, str | int | None):
+        raise ArgumentError("weights of a Dask collection must be the name of one of its columns")
 
 
 def partitions(data: Any, names: Sequence[object] | None) -> tuple[list[str], list[Any]]:

@@ -41,7 +41,7 @@ from qwo.moments.kinds import Coding, check_types
 from qwo.moments.latent import SETTLED_BY_LATENT, latent_sample
 from qwo.moments.matrix_audit import inspect_correlation
 from qwo.moments.matrix_files import read_matrix
-from qwo.moments.partial import PartialSums, check_weights, kept_rows
+from qwo.moments.partial import PartialSums, Seen, check_weights, kept_rows
 from qwo.moments.plan import Plan, check_width
 from qwo.moments.source import (
     Format,
@@ -322,14 +322,23 @@ def _estimate_table(
         return dataclasses.replace(found, sample=None)
     if name == "plain":
         return found
+    return _estimated_anew(table, sums.seen, found, covariance_estimator)
+
+
+def _estimated_anew(
+    table: Table, seen: Seen, found: Estimate, covariance_estimator: str | Any
+) -> Estimate:
+    """The moments that another estimator finds in the rows whose plain ones are known."""
+    name = estimator_name(covariance_estimator)
+    assert found.sample is not None
     values = table.values
-    if sums.seen.n_incomplete:
+    if seen.n_incomplete:
         values = values[np.isfinite(values).all(axis=1)]
     if found.coding is not None:
         values = recoded(values, table.coding, found.coding)
     audit, notes = found.audit, list[Finding]()
     if name == LATENT:
-        kinds = column_types(table.names, sums.seen, table.refused, table.coding)
+        kinds = column_types(table.names, seen, table.refused, table.coding)
         sample, note = latent_sample(table.names, values, found.sample, found.coding, kinds)
         audit, notes = audit.without(SETTLED_BY_LATENT), [note]
     else:
