@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 import qwo
 from benchmarks.timing import print_table
+from qwo.errors import SampleSizeError
 
 Table = npt.NDArray[np.float64]
 
@@ -69,6 +70,17 @@ def levels_act(dag: Any, levels: list[int], rows: int, rng: Any) -> Table:
 MODELS = {"cut": cut, "weakly cut": weakly_cut, "levels act": levels_act}
 
 
+def learnt(data: Table, estimator: str) -> tuple[Any, float]:
+    """The class found, and the sample size; no edge where the information is next to none."""
+    try:
+        found = qwo.discover(
+            data, covariance_estimator=estimator, penalty_discount=2.0, gamma=0, random_state=0
+        )
+    except SampleSizeError:
+        return np.zeros((data.shape[1],) * 2, dtype=np.int8), 0.0
+    return found.cpdag, found.params["n_samples"]
+
+
 def point(model: str, share: float, most: int, rows: int, sets: int) -> list[str]:
     """Mean SHD of both over data sets, their difference, and the effective sample size."""
     found = []
@@ -80,10 +92,8 @@ def point(model: str, share: float, most: int, rows: int, sets: int) -> list[str
         data = MODELS[model](dag, levels, rows, rng)
         row, true = [], qwo.to_cpdag(dag)
         for estimator in ("plain", "latent"):
-            answer = qwo.discover(
-                data, covariance_estimator=estimator, penalty_discount=2.0, gamma=0, random_state=0
-            )
-            row += [qwo.compare(answer.cpdag, true).shd_cpdag, answer.params["n_samples"]]
+            cpdag, size = learnt(data, estimator)
+            row += [qwo.compare(cpdag, true).shd_cpdag, size]
         found.append(row)
     shd = np.array(found, dtype=float)
     change = shd[:, 2] - shd[:, 0]

@@ -12,8 +12,10 @@ from typer.testing import CliRunner
 
 import qwo
 from qwo.cli.application import app
+from qwo.errors import SampleSizeError
 from qwo.moments import Moments
-from qwo.moments.latent import Pieces, normal_cdf, polychoric
+from qwo.moments.covariance import Sample
+from qwo.moments.latent import Pieces, latent_moments, normal_cdf, polychoric
 
 CUTS = ([0.3], [-0.8, 0.1, 1.2], [-0.4, 0.5])
 
@@ -131,7 +133,8 @@ def test_a_matrix_that_no_variables_have_is_made_positive():
     data = (z > rng.normal(0, 0.5, 8)).astype(float)
     pieces = [Pieces.of(column) for column in data.T]
     assert np.linalg.eigvalsh(polychoric(pieces))[0] < 0
-    found = Moments.from_data(data, covariance_estimator="latent")
+    plain = Sample(len(data), data.mean(axis=0), data.std(axis=0), np.corrcoef(data.T))
+    found = latent_moments(data, plain, np.full(8, fill_value=True))
     assert np.linalg.eigvalsh(found.correlation)[0] > 0.01
     assert np.diagonal(found.correlation) == pytest.approx(np.ones(8), abs=0)
 
@@ -143,6 +146,17 @@ def test_the_audit_says_the_effective_size_and_asks_no_more_about_codes(mixed):
     assert "of 6000 rows" in note.message
     assert "codes" not in {finding.code for finding in audit.findings}
     assert "codes" in {finding.code for finding in qwo.audit(mixed).findings}
+
+
+def test_next_to_no_information_is_warned_of_or_refused():
+    rng = np.random.default_rng(0)
+    noise = (rng.standard_normal((40, 30)) > 0).astype(float)
+    with pytest.raises(SampleSizeError, match=r"next to nothing\n.*'plain' takes them for"):
+        qwo.discover(noise, covariance_estimator="latent")
+    strong = normal_rows(200, 0.7 ** np.abs(np.subtract.outer(np.arange(5), np.arange(5)))) > 0
+    [finding] = qwo.audit(strong, covariance_estimator="latent").warnings
+    assert finding.code == "latent"
+    assert "of 200 rows, which is next to nothing" in finding.message
 
 
 def test_categories_without_an_order_stay_blocks(mixed):

@@ -30,8 +30,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from qwo.errors import list_names
-from qwo.moments.covariance import Sample, mirror_lower, standardized
+from qwo.errors import Cure, list_names
+from qwo.moments.covariance import MIN_SAMPLES, Sample, mirror_lower, standardized
 from qwo.moments.em import effective_size
 from qwo.moments.findings import Code, Finding
 from qwo.moments.kinds import Coding, Kind
@@ -49,6 +49,9 @@ LARGEST = 0.99
 LEAST_EIGENVALUE, ITS_ERROR = 0.1, 0.7
 """Eigenvalues are raised to 0.7 √(n/N), about the error of the smallest one, or 0.1 if that is
 less: correlations that are estimated pair by pair need not be those of any variables."""
+
+FEW = 20
+"""Effective sample size below which hardly an edge can be seen."""
 
 FAR = 40.0
 """A threshold beyond all values."""
@@ -115,14 +118,17 @@ def latent_sample(
     cut = np.zeros(values.shape[1], dtype=bool)
     cut[ordered if coding is None else coding.starts[ordered]] = True
     latent = latent_moments(values, sample, cut)
-    labels = tuple(names[k] for k in ordered)
+    labels, size = tuple(names[k] for k in ordered), latent.n_samples
+    few = size < FEW
     return latent, Finding(
-        "latent",
-        "note",
+        "few-rows" if size < MIN_SAMPLES else "latent",
+        "error" if size < MIN_SAMPLES else "warning" if few else "note",
         labels,
         f"{len(ordered)} of {len(names)} variables are taken for pieces of normal ones"
         f"{f' ({list_names(labels)})' if ordered else ''}: effective sample size "
-        f"{latent.n_samples:.0f} of {len(values)} rows",
+        f"{size:.{0 if size >= 10 else 1}f} of {len(values)} rows"
+        f"{', which is next to nothing' * few}",
+        (Cure("covariance_estimator", "plain", "takes them for scores"),) if few else (),
     )
 
 
