@@ -393,6 +393,26 @@ def test_categories_have_a_price_and_rates_too() -> None:
         assert strength == pytest.approx(400 * wanted, rel=1e-6)
 
 
+def test_a_path_of_categories_is_judged_from_a_lower_price_on() -> None:
+    path = qwo.penalty_path(_categories(), [1, 1.5, 2, 3], restarts=0, random_state=0)
+    choice = path.choose("auto")
+    assert choice.penalty == 1.5
+    assert np.isinf(choice.values[-1])
+
+
+@pytest.mark.filterwarnings("ignore::qwo.errors.DataWarning")
+def test_what_another_category_nearly_determines_has_a_finite_strength() -> None:
+    table = _categories()
+    table["region"] = table["a"].map({"north": "up", "east": "up", "south": "down", "west": "left"})
+    table.loc[0, "region"] = "down" if table.loc[0, "region"] == "up" else "up"
+    found = qwo.discover(table, restarts=0, random_state=0)
+    evidence = found.evidence
+    assert evidence is not None
+    assert np.isfinite(evidence.strengths).all()
+    assert np.isfinite(evidence.false_rates).all()
+    assert {"a", "region"} in [{one, other} for one, _, other in found.edges]
+
+
 def test_numbers_beside_categories_keep_the_price_up() -> None:
     table = _categories()
     rng = np.random.default_rng(1)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from qwo.arguments import PathArguments, options_given, takes_options
 from qwo.discovery import Discovery
-from qwo.discovery.price import LEAST
+from qwo.discovery.price import LEAST, LEAST_OF_BLOCKS
 from qwo.errors import HOW_MANY, ArgumentError, Cure, InputError, SampleSizeError
 from qwo.estimator.held_out import most_predictive
 from qwo.estimator.path_search import (
@@ -281,7 +281,8 @@ def _lowest_bic(discoveries: Sequence[Discovery]) -> tuple[int, FloatArray]:
 def _least_loss(discoveries: Sequence[Discovery]) -> tuple[int, FloatArray]:
     """The place of the penalty that loses least, and the losses.
 
-    They are judged by the edges that the least penalty from 2 up has found; all below lose more.
+    They are judged by the edges that the least penalty from 2 up has found, or from 1.5 up where
+    there are categories; all below lose more.
     """
     if any(one.evidence is None for one in discoveries):
         raise ArgumentError(
@@ -290,7 +291,8 @@ def _least_loss(discoveries: Sequence[Discovery]) -> tuple[int, FloatArray]:
             cures=[Cure("engine", "bic", "is the exact BIC")],
         )
     prices = np.array([one.evidence.price for one in discoveries if one.evidence is not None])
-    fair = [k for k, one in enumerate(discoveries) if one.params["penalty_discount"] >= LEAST]
+    least = LEAST_OF_BLOCKS if "columns" in discoveries[0].params else LEAST
+    fair = [k for k, one in enumerate(discoveries) if one.params["penalty_discount"] >= least]
     judge = discoveries[fair[-1] if fair else 0].evidence
     assert judge is not None
     values = judge.losses(prices)
