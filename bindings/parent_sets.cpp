@@ -243,6 +243,15 @@ void bind_parent_sets(nb::module_& m) {
         .def("copy", [](const ParentSets& self) { return ParentSets(self); })
         .def("reset", &reset, nb::arg("order").noconvert(), nb::arg("threads") = 1)
         .def(
+            "cost_of",
+            [](const ParentSets& self, const OrderIn& order, int threads) {
+                const std::vector<int> start = allowed_order(self, order);
+                nb::gil_scoped_release release;
+                return self.cost_of(start, threads);
+            },
+            nb::arg("order").noconvert(), nb::arg("threads") = 1,
+            "What reset() to an order would cost.")
+        .def(
             "state",
             [](const ParentSets& self) {
                 check_ready(self);

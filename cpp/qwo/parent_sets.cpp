@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <numeric>
 
 #include "qwo/parallel.hpp"
 
@@ -47,26 +48,47 @@ void ParentSets::begin(const std::vector<int>& order) {
     fits_.clear();
 }
 
-template <class Fill>
-void ParentSets::make_fits(int threads, Fill fill) {
-    constexpr int share = 256; // so few variables are not worth a thread
-    fits_.resize(static_cast<std::size_t>(n()));
-    const auto shares = static_cast<std::size_t>((n() + share - 1) / share);
+// Calls visit(context, v) for all variables, with a context for each thread.
+template <class Visit>
+void ParentSets::share(int threads, Visit visit) const {
+    constexpr int each = 256; // so few variables are not worth a thread
+    const auto shares = static_cast<std::size_t>((n() + each - 1) / each);
     for_each_parallel(shares, threads, [&](std::size_t k) {
         FitContext context(context_);
-        const int first = static_cast<int>(k) * share;
-        for (int v = first; v < std::min(first + share, n()); ++v) {
-            std::unique_ptr<ParentFit>& fit = fits_[static_cast<std::size_t>(v)];
-            fit = make_fit(problem());
-            fit->start(problem(), lists_.of(v), v);
-            fit->add_required(context);
-            fill(context, *fit);
-            // As after every move: the numbers are those of the parents, however they were found.
-            fit->refresh(context);
-        }
+        const int first = static_cast<int>(k) * each;
+        for (int v = first; v < std::min(first + each, n()); ++v)
+            visit(context, v);
+    });
+}
+
+template <class Fill>
+void ParentSets::make_fits(int threads, Fill fill) {
+    fits_.resize(static_cast<std::size_t>(n()));
+    share(threads, [&](FitContext& context, int v) {
+        std::unique_ptr<ParentFit>& fit = fits_[static_cast<std::size_t>(v)];
+        fit = make_fit(problem());
+        fit->start(problem(), lists_.of(v), v);
+        fit->add_required(context);
+        fill(context, *fit);
+        // As after every move: the numbers are those of the parents, however they were found.
+        fit->refresh(context);
     });
     for (int v = 0; v < n(); ++v)
         index(v);
+}
+
+double ParentSets::cost_of(const std::vector<int>& order, int threads) const {
+    OrderPlaces places(n());
+    places.set(order);
+    std::vector<double> costs(static_cast<std::size_t>(n()));
+    share(threads, [&](FitContext& context, int v) {
+        const std::unique_ptr<ParentFit> fit = make_fit(problem());
+        fit->start(problem(), lists_.of(v), v);
+        fit->add_required(context);
+        fit->grow_shrink(context, places.places(), places.place(v));
+        costs[static_cast<std::size_t>(v)] = fit->cost();
+    });
+    return std::accumulate(costs.begin(), costs.end(), 0.0);
 }
 
 void ParentSets::reset(const std::vector<int>& order, int threads) {

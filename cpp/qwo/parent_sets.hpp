@@ -56,6 +56,10 @@ class ParentSets {
     // Forgets everything, marks included, and fits every variable in its prefix.
     void reset(const std::vector<int>& order, int threads = 1);
 
+    // What reset() to an order would cost. It keeps one fit at a time, while reset() keeps all, and
+    // those of a bad order have many parents.
+    double cost_of(const std::vector<int>& order, int threads = 1) const;
+
     ParentSetsState state() const;
     // Takes up a state, as a copy of where it comes from would; marks are forgotten.
     void load(const ParentSetsState& state, int threads = 1);
@@ -160,6 +164,8 @@ class ParentSets {
     void settle(ParentFit& fit);                // after its parents have changed
     void begin(const std::vector<int>& order);
     // All fits with the required parents, and those that fill(context, fit) adds.
+    template <class Visit>
+    void share(int threads, Visit visit) const;
     template <class Fill>
     void make_fits(int threads, Fill fill);
     bool may_widen(int v) const;

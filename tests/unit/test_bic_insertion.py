@@ -233,6 +233,16 @@ def test_many_variables_begin_at_the_cheaper_order(
     assert begun[0] == good.order.tolist()
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_cost_of_an_order_is_known_without_going_there(threads: int) -> None:
+    moments = Moments.from_data(drawn(2, n=30).data)
+    engine = BicEngine(moments, threads=threads)
+    before, order = engine.cost, np.random.default_rng(0).permutation(30)
+    cost = engine.cost_of(order)
+    assert engine.cost == before
+    assert engine.reset(order) == pytest.approx(cost, rel=1e-12)
+
+
 def test_a_tuck_that_leads_back_ends_there() -> None:
     """Once most of the time went into asking everyone again whom a tuck had touched."""
     engine = BicEngine(Moments.from_data(drawn(0, n=50, degree=8.0).data))

@@ -310,11 +310,18 @@ class BicEngine(EngineBase):
 
     def reset(self, order: Sequence[int] | Indices) -> float:
         """Start anew from an order, given variables first; marks are forgotten."""
+        self._sets.reset(self._permitted(order), self.threads)
+        return self._sets.cost
+
+    def cost_of(self, order: Sequence[int] | Indices) -> float:
+        """What `reset` to an order would cost; nothing changes, and it takes little memory."""
+        return self._sets.cost_of(self._permitted(order), self.threads)
+
+    def _permitted(self, order: Sequence[int] | Indices) -> Indices:
         order = check_order(order, self._n)
         if self.given.size:
             order = order[np.argsort(~np.isin(order, self.given), kind="stable")]
-        self._sets.reset(order.astype(np.int64, copy=False), self.threads)
-        return self._sets.cost
+        return order.astype(np.int64, copy=False)
 
     def move(self, variable: int, place: int) -> float:
         """Take a variable out and put it in at a place; those between shift by one."""

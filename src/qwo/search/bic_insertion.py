@@ -287,9 +287,8 @@ class _Run:
 
     def begin_at_better(self, order: Indices) -> None:
         """Begin at another order if it costs less as it stands."""
-        state, cost = self._engine.state(), self._engine.cost
-        if self._engine.reset(order) >= cost:
-            self._engine.load(state)
+        if self._engine.cost_of(order) < self._engine.cost:
+            self._engine.reset(order)
         self._note_cost()
 
     def settle(self, *, nearby: bool = False) -> None:
@@ -350,8 +349,9 @@ class _Run:
             fruitless = 0 if better else fruitless + 1
             agreed += 1
             agreed[differing] = 0 if better else agreed[differing] - 1
-        self._compared = self._engine.copy()
         self.disputed = np.flatnonzero(agreed < enough)
+        if most and self.disputed.size:
+            self._compared = self._engine.copy()
         return self.disputed.size == 0
 
     def _join(self, challenger: BicEngine) -> None:
