@@ -102,7 +102,7 @@ def test_every_reader_gives_the_same_bits(tmp_path_factory, seed):
             same(moments, expected)
 
 
-@pytest.mark.parametrize("shape", [(5000, 12), (700, 600)])
+@pytest.mark.parametrize("shape", [(5000, 12), (2300, 600)])
 def test_the_number_of_threads_does_not_change_a_bit(shape, monkeypatch):
     monkeypatch.undo()
     data = np.random.default_rng(3).standard_normal(shape)
