@@ -50,20 +50,20 @@ def test_small_problems_are_started_more_often(n: int, starts: int) -> None:
     assert searching._default_starts(n) == starts
 
 
-@pytest.mark.parametrize(("limit", "tries"), [(8, 2), (7, 0)])
+@pytest.mark.parametrize(("limit", "tries"), [(20, 2), (19, 0)])
 def test_up_to_the_thorough_limit_restarts_go_on_around_every_variable(
     limit: int, tries: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
 
-    def insist(_run: object, each: int) -> bool:
+    def insist(_run: object, each: int, *_centres: object) -> bool:
         asked.append(each)
         return False
 
     monkeypatch.setattr(searching, "THOROUGH_UP_TO", limit)
     monkeypatch.setattr(searching._Run, "start_again", lambda *_: False)
     monkeypatch.setattr(searching._Run, "insist", insist)
-    searching.bic_insertion(BicEngine(sample(1, 8, 200, 3.0)), restarts=4, random_state=0)
+    searching.bic_insertion(BicEngine(sample(1, 20, 200, 3.0)), restarts=4, random_state=0)
     assert asked
     assert set(asked) == {tries}
 
