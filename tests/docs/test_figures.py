@@ -1,0 +1,44 @@
+"""Figures that pages quote are those of the results that are kept beside them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+
+
+def rounded(seconds: float) -> str:
+    return f"{seconds:.0f}" if seconds >= 100 else f"{seconds:.1f}"
+
+
+def test_the_page_on_gpus_has_the_figures_of_its_results() -> None:
+    results: dict[str, Any] = json.loads((ROOT / "benchmarks/results/gpu.json").read_text())
+    page = (ROOT / "docs/benchmarks/gpu.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| ([\d,]+) \| ([\d.]+) \| ([^|]+) \| \.(\d+) \| ([^|]+) \|$", page, re.MULTILINE
+    )
+    assert {row[0].replace(",", "") for row in rows} == set(results) - {"machine"}
+    for n, with_gpu, without, f1, moments in rows:
+        by_device = results[n.replace(",", "")]
+        assert with_gpu == rounded(by_device["gpu"]["seconds"])
+        assert f1 == f"{by_device['gpu']['skeleton F1']:.3f}"[2:]
+        assert ("cpu" in by_device) == (without != "not run")
+        if "cpu" in by_device:
+            assert without == rounded(by_device["cpu"]["seconds"])
+            assert by_device["cpu"]["score"] == by_device["gpu"]["score"]
+        if moments != "–":
+            spent = [by_device[device]["moments seconds"] for device in ("gpu", "cpu")]
+            assert moments == ", ".join(f"{seconds:.1f}" for seconds in spent)
+    both = results["10000"]["cpu, 2 cores"]["seconds"]
+    assert f"10,000 variables took {both:.1f} s" in page
+
+
+def test_the_front_page_quotes_the_page_on_gpus() -> None:
+    results: dict[str, Any] = json.loads((ROOT / "benchmarks/results/gpu.json").read_text())
+    said = (ROOT / "README.md").read_text(encoding="utf-8")
+    for n, words in (("10000", "10,000 variables took"), ("20000", "20,000 took")):
+        assert f"{words} {results[n]['gpu']['seconds']:.0f} s" in said
+    assert f"{results['50000']['gpu']['seconds']:.0f} s, from their covariance matrix" in said
