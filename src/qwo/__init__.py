@@ -1,4 +1,4 @@
-"""Causal graphs from continuous data by searching over variable orders.
+"""Causal graphs from tables of data by searching over variable orders.
 
 An independent implementation of QWO (Shahverdikondori, Mokhtarian and Kiyavash, NeurIPS 2024) and
 of searches that go beyond it. Start with `qwo.discover`.

@@ -21,7 +21,7 @@ from qwo.cli.reading import audit
 from qwo.cli.simulate import simulate
 
 HELP = """
-Causal graphs from continuous data, by searching over variable orders.
+Causal graphs from tables of data, by searching over variable orders.
 
 [b]qwo audit cells.csv[/b]                     what is wrong or doubtful in the data
 [b]qwo learn cells.csv[/b]                     the graph, as a list of edges
