@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import log
 
 import numpy as np
@@ -249,3 +250,17 @@ def test_independent_noise_rings_at_its_level():
         [p] = [t.p_value for t in quick(data, BACKWARDS.T).tests if t.name == "independent noise"]
         rang += p <= 0.1
     assert rang <= 8
+
+
+def test_arrows_that_a_search_leaves_open_do_not_ring() -> None:
+    """All arrows of a chain are open; noise that is not normal would tell those of one member."""
+    noise = np.random.default_rng(1).exponential(size=(3, 1000)) - 1
+    first = noise[0]
+    second = first + noise[1]
+    data = np.column_stack([first, second, second + noise[2]])
+    found = qwo.discover(data, penalty_discount=2.0, random_state=0)
+    assert (found.cpdag == [[0, 2, 0], [2, 0, 2], [0, 2, 0]]).all()
+    for dag in ([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 0], [0, 0, 1], [0, 0, 0]]):
+        member = replace(found, dag=np.array(dag, dtype=np.int8))
+        assert not qwo.check(data, member, n_draws=99, random_state=0).alarm
+    assert qwo.check(data, np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]]), random_state=0).alarm
