@@ -281,6 +281,7 @@ def report(records: Sequence[Record]) -> str:
     """All tables, in Markdown."""
     scores = Scores(records)
     header = ("n", "method", *FIGURES)
+    sizes = sorted({record["n"] for record in records})
     parts = [
         summary(scores),
         "Long, thin and clustered graphs:",
@@ -288,7 +289,7 @@ def report(records: Sequence[Record]) -> str:
         "Random and scale-free graphs:",
         markdown_table(header, _by_method(scores, thin=False), 2),
         BY_FAMILY,
-        markdown_table(("family", *(f"n = {n}" for n in USUAL.thin)), list(_by_family(scores))),
+        markdown_table(("family", *(f"n = {n}" for n in sizes)), list(_by_family(scores, sizes))),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -383,9 +384,9 @@ def _figures(scores: Scores, method: str, which: Callable[[Problem], bool]) -> I
     yield _points(scores.times(method, "qwo", which))
 
 
-def _by_family(scores: Scores) -> Iterator[Row]:
+def _by_family(scores: Scores, sizes: Sequence[int]) -> Iterator[Row]:
     for family in (*NAMES, *RANDOM):
-        yield family, *(_of_family(scores, family, n) for n in USUAL.thin)
+        yield family, *(_of_family(scores, family, n) for n in sizes)
 
 
 def _of_family(scores: Scores, family: str, n: int) -> str:
