@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pytest
@@ -378,6 +379,26 @@ def test_what_a_tuck_has_touched_is_tucked_again(seed: int) -> None:
     assert search.run(60.0)
     assert search.counts["improving_tucks"] > 0
     assert search.counts["tucks"] > 1.2 * first
+
+
+def test_restarts_that_have_failed_are_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a sparse random graph the second round took a third of the search and found nothing."""
+    made: list[float] = []
+    chain = module._Run._only_chain
+
+    def watched(run: Any, restarts: Any) -> bool:
+        made.append(run._engine.cost)
+        return bool(chain(run, restarts))
+
+    monkeypatch.setattr(module._Run, "_only_chain", watched)
+    engine = BicEngine(Moments.from_data(drawn(3, n=60, degree=2.0).data))
+    search = module._Run(engine, Control(), np.random.default_rng(0), tucks=True)
+    search.settle()
+    while search.insist(1):
+        pass
+    before = len(made)
+    assert not search.insist(2)
+    assert len(made) == before
 
 
 def test_there_is_a_second_start(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -267,6 +267,7 @@ class _Run:
         self._scans = 0
         self._noise = engine.noise
         self._agreed = np.zeros(engine.n_variables, dtype=np.intp)
+        self._cost_in_vain = math.inf
         self._compared = engine
         self.disputed: Indices = np.arange(0)
         """Variables on whose neighbours and colliders not enough starts have agreed."""
@@ -417,11 +418,17 @@ class _Run:
         return best.improved
 
     def insist(self, tries: int, centres: Indices | None = None) -> bool:
-        """Restarts around all or some variables until so many have failed; whether one has not."""
-        if not (self.goes_on and self.is_sparse):
+        """Restarts around all or some variables until so many have failed; whether one has not.
+
+        Where they have all failed before, and nothing has improved since, they would fail again.
+        """
+        in_vain = self._cost_in_vain - self._engine.cost <= self._noise
+        if in_vain or not (self.goes_on and self.is_sparse):
             return False
         chain = _Chain(self._engine, self._seed(), tries=tries, centres=centres)
         improved = self._only_chain(chain)
+        if not improved:
+            self._cost_in_vain = self._engine.cost
         self._note_cost()
         return improved
 
