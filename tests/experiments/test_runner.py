@@ -74,6 +74,20 @@ def test_a_larger_budget_takes_a_cut_off_method_further(store):
     assert (tally.done, tally.cut_off, tally.skipped) == (4, 1, 1)
 
 
+@pytest.mark.parametrize(("budget", "together"), [(31, 6), (100, 1)])
+def test_long_runs_of_causal_learn_are_stored_one_by_one(store, budget, together):
+    class Counting(Pretender):
+        def __call__(self, runs):
+            rows = super().__call__(runs)
+            self.made.append(len(rows))
+            return rows
+
+    executor = Counting(budget, python="python")
+    object.__setattr__(executor, "made", [])
+    make_runs(some_runs("hc/cl-cv"), store, executor)
+    assert max(made for made in executor.made if isinstance(made, int)) == together
+
+
 def test_a_failed_run_is_told_and_made_again(store):
     runs = some_runs("fast")
     with store:

@@ -18,6 +18,9 @@ from qwo.parallel import count_workers, run_many
 RUNS_PER_PROCESS = 10
 """Runs that share the time that a process of causal-learn takes to start."""
 
+LONG = 60.0
+"""A run that may take so many seconds has a process to itself, and is stored when it ends."""
+
 
 class Tally(NamedTuple):
     """What came of the runs that were asked for.
@@ -84,7 +87,7 @@ class _Waiting(Sequence[Sequence[Run]]):
         self._closed: dict[str, int] = {}
         unique = {run_key(run): run for run in runs}
         self.runs = [r for key, r in unique.items() if not _settled(known.get(key), budget)]
-        self.chunks = _chunks(self.runs)
+        self.chunks = _chunks(self.runs, 1 if budget >= LONG else RUNS_PER_PROCESS)
         for key in unique:
             row = known.get(key)
             if row is not None and _settled(row, budget):
@@ -119,13 +122,13 @@ class _Waiting(Sequence[Sequence[Run]]):
         return closed is None or size < closed
 
 
-def _chunks(runs: Sequence[Run]) -> list[list[Run]]:
+def _chunks(runs: Sequence[Run], per_process: int) -> list[list[Run]]:
     """Runs one by one; those that take a process of their own, a few of one method together."""
     chunks: list[list[Run]] = []
     last: dict[str, list[Run]] = {}
     for run in runs:
         method = run["method"]
-        if is_foreign(method) and len(last.get(method, ())) % RUNS_PER_PROCESS:
+        if is_foreign(method) and len(last.get(method, ())) % per_process:
             last[method].append(run)
         else:
             last[method] = [run]
