@@ -1,10 +1,11 @@
 """Calibration: what the posterior and resamples say of models that are known, and what is so.
 
 Models of the prior, and half as many random graphs with strong edges; N = 100 (n = 10, 20) and 200
-(n = 50, 100). Beside the posterior 100 resamples with replacement and 100 halves of the same data,
-each searched at penalty 2: an undirected edge counts half for each direction; paths and effects are
-those of a member of the class, drawn anew for each resample, and intervals quantiles of its
-estimates. The log loss takes probabilities clipped to [0.005, 0.995].
+(n = 50, 100). Beside the posterior 100 resamples with replacement and 100 halves of the same data
+(40 of each for n = 100, where a search with replacement takes seconds), each searched at penalty 2:
+an undirected edge counts half for each direction; paths and effects are those of a member of the
+class, drawn anew for each resample, and intervals quantiles of its estimates. The log loss takes
+probabilities clipped to [0.005, 0.995].
 
 A calibration error in tenths is above 0 by chance alone, the more so the fewer the pairs. What it
 would be if the posterior were exactly right is found by putting draws of the posterior in the place
@@ -36,7 +37,7 @@ SURE = 0.02
 BOUNDS = (np.nextafter(SURE, 1), *(np.arange(1, 10) / 10), 1 - SURE)
 """Between the bins: tenths, the first and the last cut in two, so that sure pairs lie apart."""
 
-RESAMPLES = 100
+RESAMPLES = {10: 100, 20: 100, 50: 100, 100: 40}
 WORLDS = 100
 PICTURE = Path(__file__).parents[2] / "docs" / "_static" / "posterior-calibration.png"
 PANELS = {"prior": "models of the prior", "er": "random graphs, strong edges"}
@@ -80,8 +81,8 @@ def resamples_say(resampling: Resampling, data: FloatArray) -> Arrays:
     scheme = Scheme(resampling, N, N // 2 if resampling == "halves" else N)
     rng = np.random.default_rng(1)
     counts = {what: np.zeros((n, n)) for what in TRUTHS}
-    effects = np.zeros((RESAMPLES, n, n))
-    for k in range(RESAMPLES):
+    effects = np.zeros((RESAMPLES[n], n, n))
+    for k in range(RESAMPLES[n]):
         moments = qwo.Moments.from_data(np.repeat(data, scheme.weights(1, k), axis=0))
         found = qwo.discover(moments, penalty_discount=2.0, random_state=search_seed(1, k))
         dag = sample_dag(found.cpdag, rng)
@@ -95,7 +96,7 @@ def resamples_say(resampling: Resampling, data: FloatArray) -> Arrays:
     known = np.where(effects != 0, effects, np.nan)
     known[:, (effects == 0).all(axis=0)] = 0.0
     low_if_any, high_if_any = np.nanquantile(known, [0.05, 0.95], axis=0)
-    return {what: count / RESAMPLES for what, count in counts.items()} | {
+    return {what: count / RESAMPLES[n] for what, count in counts.items()} | {
         "low": low,
         "high": high,
         "low_if_any": low_if_any,
@@ -165,17 +166,18 @@ def in_bins(p: FloatArray, values: Any) -> list[float]:
 
 
 def keys(sets: Iterable[int]) -> list[Key]:
-    """What there is to do, so that a run cut short has about the same share of every setting.
+    """What there is to do: the longest first, then about the same share of every other setting.
 
-    With replacement the search takes longest by far, and comes first among the methods.
+    The searches of one data set with replacement take minutes where there are most variables: begun
+    last, they would not be done when a run is cut short.
     """
     turns = []
     for n, wanted in zip(SETTINGS, sets, strict=False):
         for model in MODELS:
             count = wanted if model == "prior" else -(-wanted // 2)
-            turns += [(k / count, -n, model, k) for k in range(count)]
+            turns += [(n < max(SETTINGS), k / count, -n, model, k) for k in range(count)]
     methods = sorted(METHODS, reverse=True)
-    return [(m, -n, k, method) for _, n, m, k in sorted(turns) for method in methods]
+    return [(m, -n, k, method) for *_, n, m, k in sorted(turns) for method in methods]
 
 
 def ece(count: FloatArray, p: FloatArray, true: FloatArray) -> float:
