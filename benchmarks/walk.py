@@ -75,6 +75,23 @@ def walked(call: Callable[[], object]) -> Walk:
     return Walk(functions, switches)
 
 
+def count_calls(call: Callable[[], object]) -> int:
+    """How many functions, of whatever package, a call that is made for the second time calls."""
+    call()
+    made = 0
+
+    def see(_frame: FrameType, event: str, _argument: Any) -> None:
+        nonlocal made
+        made += event in ("call", "c_call")
+
+    sys.setprofile(see)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return made
+
+
 def _module(frame: FrameType | None) -> str | None:
     """The module of the nearest frame that is the package's own."""
     while frame is not None:

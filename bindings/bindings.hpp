@@ -38,6 +38,7 @@ nb::ndarray<nb::numpy, T, nb::ndim<2>> zeros(std::size_t rows, std::size_t colum
 }
 
 void bind_kernels(nb::module_& m);
+void bind_edge_strengths(nb::module_& m);
 void bind_order_factor(nb::module_& m);
 void bind_parent_sets(nb::module_& m);
 void bind_posterior(nb::module_& m);

@@ -126,7 +126,7 @@ def options_given(
     function: Callable[..., Any], given: Mapping[str, Any]
 ) -> tuple[SearchOptions, ReadArguments]:
     """The ``**options`` of a call, checked: those of the search, and those of reading."""
-    known = inspect.signature(function).parameters
+    known = vars(function)["__signature__"].parameters
     for name in given:
         if name not in known:
             raise TypeError(

@@ -469,6 +469,12 @@ class SearchOptions:
 
             object.__setattr__(self, "knowledge", as_knowledge(self.knowledge))
 
+    def settled(self, **values: Any) -> SearchOptions:
+        """The options with what was left open, in values that need no check any more."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__, **values)
+        return twin
+
     def resolved_knowledge(self, names: Sequence[str]) -> ResolvedKnowledge | None:
         """The knowledge about variables of these names, if there is any."""
         from qwo.graph.knowledge import as_knowledge

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from qwo.order.linalg import invert_cholesky, regressions, residual_variances
+from qwo import _core
+from qwo.errors import IndexRangeError, ShapeError
+from qwo.order.linalg import explained, invert_cholesky, regressions, residual_variances
 from qwo.simulation import simulate
 from tests.oracles.random_models import random_covariance
 
@@ -40,3 +42,41 @@ def test_variances_of_all_variables_are_those_of_single_regressions():
     single = [left for *_, left in regressions(correlation, drawn.dag)]
     np.testing.assert_allclose(residual_variances(correlation, drawn.dag), single, rtol=1e-12)
     np.testing.assert_array_equal(residual_variances(correlation, 0 * drawn.dag), 1.0)
+
+
+def test_shares_are_squared_partial_correlations_given_the_other_parents():
+    drawn = simulate("er", n_variables=12, n_samples=300, degree=4, random_state=3)
+    correlation = np.corrcoef(drawn.data.T)
+    found = explained(correlation, drawn.dag)
+    assert len(found.shares) == drawn.dag.sum()
+    for cause, effect, share in zip(found.causes, found.effects, found.shares, strict=True):
+        family = [*np.flatnonzero(drawn.dag[:, effect]), effect]
+        inverse = np.linalg.inv(correlation[np.ix_(family, family)])
+        k = family.index(cause)
+        assert share == pytest.approx(inverse[k, -1] ** 2 / (inverse[k, k] * inverse[-1, -1]))
+
+
+def test_a_parent_that_others_determine_adds_nothing():
+    correlation = np.array([[1.0, 1.0, 0.6], [1.0, 1.0, 0.6], [0.6, 0.6, 1.0]])
+    dag = np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]], dtype=np.int8)
+    found = explained(correlation, dag)
+    np.testing.assert_allclose(found.shares, 0.0, atol=1e-6)
+    assert found.variances[2] == pytest.approx(1 - 0.36)
+
+
+def test_a_variable_that_its_parent_determines_leaves_next_to_nothing():
+    found = explained(np.ones((2, 2)), np.array([[0, 1], [0, 0]], dtype=np.int8))
+    assert found.shares[0] == pytest.approx(1.0)
+    assert 0 < found.variances[1] < 1e-12
+
+
+def test_wrong_families_are_refused():
+    two, ends = np.eye(2), np.array([0, 1])
+    with pytest.raises(IndexRangeError):
+        _core.explained(two, np.array([2]), ends)
+    with pytest.raises(IndexRangeError):
+        _core.explained(two, np.array([0]), np.array([1, 0]))
+    with pytest.raises(ShapeError):
+        _core.explained(two, np.array([0]), np.array([0, 0, 1]))
+    with pytest.raises(ShapeError):
+        _core.explained(np.ones((2, 3)), np.array([0]), ends)

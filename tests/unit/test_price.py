@@ -7,10 +7,12 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import betainc
 
 import qwo
 from qwo.discovery.price import (
     FREEDOM_OF_A_PARENT,
+    MANY_FREE,
     STAND_INS,
     Evidence,
     NullEdges,
@@ -18,11 +20,12 @@ from qwo.discovery.price import (
     edge_evidence,
     price_range,
 )
-from qwo.errors import DataWarning
+from qwo.errors import DataWarning, ShapeError
 from qwo.graph import Knowledge
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.order.blocks import BlockScore
+from qwo.order.linalg import mixture_weights
 from qwo.search.bic_insertion import bic_insertion
 from qwo.simulation import simulate
 from qwo.types import FloatArray, Indices
@@ -48,6 +51,28 @@ def test_the_tail_is_that_of_a_partial_correlation_of_nothing() -> None:
         # These parents were given, not chosen: each uses up one degree of freedom.
         exact = null.tail(_prices(price), _prices(n_parents / FREEDOM_OF_A_PARENT))[0]
         assert np.mean(strengths > price) == pytest.approx(exact, rel=0.05)
+
+
+@pytest.mark.parametrize("n_samples", [MANY_FREE + 2, 100, 1000, 100_000])
+def test_the_expansion_of_the_tail_is_the_tail(n_samples: int) -> None:
+    strengths = np.linspace(0.5, 60, 50)
+    chance = NullEdges(n_samples, np.ones(1), 0.5).tail(strengths, np.zeros(1))
+    exact = betainc((n_samples - 2) / 2, 0.5, np.exp(-strengths / n_samples))
+    np.testing.assert_allclose(chance, exact, rtol=1e-6)
+
+
+def test_weights_of_real_effects_are_those_of_the_definition() -> None:
+    rng = np.random.default_rng(0)
+    kernels, known, visible = rng.random((7, 5)), rng.random(7), rng.uniform(0.5, 1, 5)
+    weights = np.full(5, 7 / 5)
+    for _ in range(9):
+        weights = weights * ((1 / (known + kernels @ weights)) @ kernels) / visible
+    found = mixture_weights(kernels, known, visible, 9)
+    np.testing.assert_allclose(found, weights, rtol=1e-12)
+    nothing = mixture_weights(kernels[:0], known[:0], visible, 0)
+    np.testing.assert_allclose(nothing, 1 / 5)
+    with pytest.raises(ShapeError):
+        mixture_weights(kernels, visible, known, 9)
 
 
 def test_chance_draws_fewer_edges_at_a_higher_price() -> None:

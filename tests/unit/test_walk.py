@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.walk import calls, walked
+import qwo
+from benchmarks.walk import calls, count_calls, walked
 
 MOST = {
     "Moments of csv": (25, 125, 32),
@@ -22,3 +23,16 @@ def test_the_road_from_data_to_graph_is_no_longer_than_it_was(name: str, tmp_pat
     walk = walked(calls(tmp_path)[name])
     found = len(walk.modules), len(walk.functions), len(walk.switches)
     assert all(own <= most for own, most in zip(found, MOST[name], strict=True)), found
+
+
+MOST_CALLS = {"array": 2600, "moments": 1550, "moments, price given": 820}
+"""Functions called, also those of NumPy and Python, for ten variables: what a small call costs."""
+
+
+@pytest.mark.parametrize("name", MOST_CALLS)
+def test_a_small_call_makes_few_calls(name: str) -> None:
+    data = qwo.simulate("er", n_variables=10, n_samples=1000, random_state=1).data
+    given = data if name == "array" else qwo.Moments.from_data(data)
+    price = 2.0 if name.endswith("given") else "auto"
+    made = count_calls(lambda: qwo.discover(given, penalty_discount=price, random_state=0))
+    assert made <= MOST_CALLS[name]

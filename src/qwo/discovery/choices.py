@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -85,8 +84,7 @@ def choose(options: SearchOptions, moments: Moments) -> SearchOptions:
     penalty = options.penalty_discount
     if penalty == "auto" and not _price_shows(options.score, engine, moments):
         penalty = LEAST
-    return replace(
-        options,
+    return options.settled(
         search=search,
         engine=engine,
         penalty_discount=penalty,
@@ -306,7 +304,7 @@ def choose_price(
     unit, n = math.log(moments.n_samples), moments.n_variables
     extension = 2 * (choices.gamma or 0.0) * math.log(n)
     low, high = price_range(moments.whitened()[1], moments.n_samples, extension, knowledge)
-    choices = replace(choices, penalty_discount=(low - extension) / unit)
+    choices = choices.settled(penalty_discount=(low - extension) / unit)
     engine = make_engine(choices, moments, knowledge, order, dense)
     assert isinstance(engine, BicEngine)
     outcome = bic_insertion(
@@ -323,7 +321,7 @@ def choose_price(
         moments, engine.dag(), outcome.order, low, knowledge, extension=extension
     )
     price = evidence.best_price(high)
-    choices = replace(choices, penalty_discount=round((price - extension) / unit, 2))
+    choices = choices.settled(penalty_discount=round((price - extension) / unit, 2))
     return PriceChoice(choices, evidence.worths[evidence.worths < price])
 
 
@@ -340,7 +338,7 @@ def start_at_better(choices: SearchOptions, engine: OrderEngine, tree: Indices) 
     """
     order, cost = engine.order, engine.cost
     if engine.reset(tree) < cost:
-        return replace(choices, start="spanning-tree")
+        return choices.settled(start="spanning-tree")
     engine.reset(order)
     return choices
 

@@ -99,10 +99,10 @@ def discover_as(
         chosen = choose(options, moments)
         if table is not None:
             engine = counting_engine(options.score, table, moments, knowledge)
-            chosen = replace(chosen, engine=engine)
+            chosen = chosen.settled(engine=engine)
         if chosen.random_state is None:
             seed = int(np.random.SeedSequence().generate_state(1)[0])
-            chosen = replace(chosen, random_state=seed)
+            chosen = chosen.settled(random_state=seed)
         # Threads of BLAS have only the factorisations to work on, a third to a half of n³ each.
         with blas_threads_for(moments.n_variables**3 / 2), keyboard_heard(control):
             found = _searched(chosen, moments, knowledge, control, client)
@@ -130,12 +130,12 @@ def _searched(
     rng = np.random.default_rng(chosen.random_state)
     by_rule, by_data = chosen.start is None, chosen.penalty_discount == "auto"
     if by_rule:
-        chosen = replace(chosen, start=default_start(chosen))
+        chosen = chosen.settled(start=default_start(chosen))
     xp = array_module(chosen.device)
     dense = dense_algebra(chosen, moments, xp, seconds=control.remaining)
     if dense.hurried:
         # Not even the start order is to be had in time, nor another one to compare with.
-        chosen = replace(chosen, start=range(moments.n_variables), restarts=0)
+        chosen = chosen.settled(start=range(moments.n_variables), restarts=0)
     given = moments, knowledge, rng, dense.precision
     problem = moments, knowledge, _start(chosen.start, *given), dense
     chosen, weaker, cut_short = choose_price(chosen, *problem, control=control)

@@ -200,7 +200,7 @@ def mirror_lower(matrix: FloatArray) -> FloatArray:
     for start in range(0, size, rows):
         stop = min(start + rows, size)
         corner = matrix[start:stop, start:stop]
-        corner[...] = np.tril(corner) + np.tril(corner, -1).T
+        corner[...] = np.where(np.tri(stop - start, dtype=np.bool_), corner, corner.T)
         matrix[start:stop, stop:] = matrix[stop:, start:stop].T
     return matrix if matrix.flags.c_contiguous else matrix.T
 

@@ -92,10 +92,10 @@ def inspect_rows(
     yield from inspect_codes(names, rows, kinds, declared)
     yield from _two_values(names, rows, kinds)
     yield from _identifiers(names, rows)
-    yield from _sentinels(names, rows)
+    scores = _Scores.of(rows)
+    yield from _sentinels(names, rows, scores)
     if correlation is not None and len(rows) >= 3:
         yield from _near_copies(names, rows, correlation)
-    scores = _Scores.of(rows)
     if len(rows) >= MANY_ROWS:
         yield from _repeated(names, rows, kinds)
         yield from _serial(names, scores, kinds)
@@ -213,15 +213,12 @@ def _numbers_rows(name: str, column: FloatArray) -> bool:
     return bool(consecutive or monotone or ID_NAME.search(name))
 
 
-def _sentinels(names: Sequence[str], rows: FloatArray) -> Iterator[Finding]:
+def _sentinels(names: Sequence[str], rows: FloatArray, scores: _Scores) -> Iterator[Finding]:
     """Values such as -999, far from all others of their column."""
     found: dict[int, float] = {}
-    finite = np.isfinite(rows)
-    low = rows.min(axis=0, initial=np.inf, where=finite)
-    high = rows.max(axis=0, initial=-np.inf, where=finite)
-    ends = np.array([low, high])
+    ends = scores.ends
     for k in np.flatnonzero(np.isin(ends, SENTINELS).any(axis=0)).tolist():
-        column = rows[finite[:, k], k]
+        column = rows[np.isfinite(rows[:, k]), k]
         for mark in ends[:, k].tolist():
             if mark in SENTINELS and _far(mark, column[column != mark]):
                 found[k] = mark
@@ -366,47 +363,55 @@ class _Scores:
     ----------
     values : ndarray of shape (n, rows)
         Of mean 0 and between -2 and 2; 0 where a value is missing.
-    there : ndarray of bool, of the same shape
-        Where there is one.
+    there : ndarray of bool, of the same shape, or None
+        Where there is one; None if there are all.
+    count : ndarray of int
+        How many there are.
+    ends : ndarray of shape (2, n)
+        The smallest and the largest, as they were; 0 for both in a column without any.
     flat : ndarray of bool
         Columns with few values, or whose values differ in their last digits only.
     """
 
     values: FloatArray
-    there: Mask
+    there: Mask | None
+    count: Indices
+    ends: FloatArray
     flat: Mask
 
     @classmethod
     def of(cls, rows: FloatArray) -> _Scores:
         columns = np.ascontiguousarray(rows.T)
-        there = np.isfinite(columns)
-        count = there.sum(axis=1)
-        complete = bool(there.all())
-        halves = columns / 2 if complete else np.where(there, columns / 2, np.nan)
-        low, high = (
-            limit(halves, axis=1, initial=end, where=there)
-            for limit, end in ((np.min, np.inf), (np.max, -np.inf))
+        finite = np.isfinite(columns)
+        there = None if finite.all() else finite
+        count = finite.sum(axis=1)
+        ends = np.array(
+            [
+                columns.min(axis=1, initial=np.inf, where=True if there is None else there),
+                columns.max(axis=1, initial=-np.inf, where=True if there is None else there),
+            ]
         )
-        low, high = (np.where(count > 0, end, 0.0) for end in (low, high))
+        ends[:, count == 0] = 0.0
+        low, high = ends / 2
         unit, largest = high / 2 - low / 2, np.maximum(np.abs(low), np.abs(high))
+        halves = columns / 2 if there is None else np.where(there, columns / 2, 0.0)
         halves -= (low / 2 + high / 2)[:, None]
         halves /= np.where(unit > 0, unit, 1.0)[:, None]
-        if not complete:
+        if there is not None:
             halves[~there] = 0.0
         halves -= (halves.sum(axis=1) / np.maximum(count, 1))[:, None]
-        if not complete:
+        if there is not None:
             halves[~there] = 0.0
         spread = np.sqrt(np.einsum("ij,ij->i", halves, halves) / np.maximum(count, 1))
         flat = (count < LEAST) | (spread * unit <= np.finfo(float).eps * largest)
-        return cls(halves, there, flat)
+        return cls(halves, there, count, ends, flat)
 
     def depend_on_row_before(self) -> Mask:
         """Whether the correlation of each column with the row before is beyond chance."""
-        before, after = self.values[:, :-1], self.values[:, 1:]
-        both = self.there[:, 1:] & self.there[:, :-1]
-        count = both.sum(axis=1)
-        if not both.all():
-            before, after = before * both, after * both
+        before, after, count = self.values[:, :-1], self.values[:, 1:], self.count - 1
+        if self.there is not None:
+            both = self.there[:, 1:] & self.there[:, :-1]
+            before, after, count = before * both, after * both, both.sum(axis=1)
         share = np.maximum(count, 1)
         means = before.sum(axis=1) / share, after.sum(axis=1) / share
         # The means are next to 0, so that nothing is lost by taking them off afterwards.
@@ -422,7 +427,7 @@ class _Scores:
 
     def shapes(self) -> tuple[FloatArray, FloatArray]:
         """Skewness and excess kurtosis of the columns; 0 for both where they are flat."""
-        count = np.maximum(self.there.sum(axis=1), 1)
+        count = np.maximum(self.count, 1)
         square = self.values * self.values
         variance = np.where(self.flat, 1.0, square.sum(axis=1) / count)
         skewness = np.einsum("ij,ij->i", square, self.values) / count / variance**1.5

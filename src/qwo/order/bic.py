@@ -391,7 +391,7 @@ class BicEngine(EngineBase):
         """The DAG of the present order: entry (i, j) is 1 for i → j."""
         _, (parents, ends), _, _ = self.state()
         dag = np.zeros((self._n, self._n), dtype=np.int8)
-        dag[parents, np.repeat(np.arange(self._n), np.diff(ends, prepend=0))] = 1
+        dag[parents, np.searchsorted(ends, np.arange(len(parents)), side="right")] = 1
         return dag
 
     def cpdag(self) -> Adjacency:

@@ -12,11 +12,12 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.linalg import cython_lapack
 
+from qwo import _core
 from qwo.device import to_host
 from qwo.graph.dag import entries_of
 from qwo.moments.covariance import mirror_lower
@@ -88,25 +89,56 @@ def regressions(
         yield child, parents, slopes, 1.0 - float(cross @ slopes)
 
 
-def residual_variances(correlation: FloatArray, dag: Adjacency) -> FloatArray:
-    """The variance that the parents of each variable leave, on the scale of correlations.
+class Explained(NamedTuple):
+    """What the edges of a DAG explain.
 
-    Variables with as many parents are solved for together.
+    Attributes
+    ----------
+    causes, effects : ndarray of int
+        The edges, by effect.
+    shares : ndarray
+        r² of each edge given the other parents.
+    variances : ndarray
+        What the parents of each variable leave, on the scale of correlations.
     """
-    parents, children = entries_of(dag)
-    by_child = np.argsort(children, kind="stable")
-    parents, children = parents[by_child], children[by_child]
-    counts = np.bincount(children, minlength=len(dag))
-    ends = np.cumsum(counts)
-    left = np.ones(len(dag))
-    for count in np.unique(counts[counts > 0]).tolist():
-        alike = np.flatnonzero(counts == count)
-        sets = parents[ends[alike][:, None] - count + np.arange(count)]
-        cross = correlation[sets, alike[:, None]]
-        among = correlation[sets[:, :, None], sets[:, None, :]]
-        slopes = np.linalg.solve(among, cross[:, :, None])[:, :, 0]
-        left[alike] -= (cross * slopes).sum(axis=1)
-    return left
+
+    causes: Indices
+    effects: Indices
+    shares: FloatArray
+    variances: FloatArray
+
+
+def explained(correlation: FloatArray, dag: Adjacency) -> Explained:
+    """What the edges of a DAG explain, from the inverse for each family."""
+    causes, effects = entries_of(dag)
+    by_effect = np.argsort(effects, kind="stable")
+    causes, effects = causes[by_effect], effects[by_effect]
+    ends = np.cumsum(np.bincount(effects, minlength=len(dag)))
+    return Explained(causes, effects, *_core.explained(correlation, causes, ends))
+
+
+def residual_variances(correlation: FloatArray, dag: Adjacency) -> FloatArray:
+    """The variance that the parents of each variable leave, on the scale of correlations."""
+    return explained(correlation, dag).variances
+
+
+def mixture_weights(
+    kernels: FloatArray, known: FloatArray, visible: FloatArray, rounds: int
+) -> FloatArray:
+    """The weights w of kernels K beside a known density, by expectation and maximisation.
+
+    In each round w_j becomes w_j Σ_i K_ij / (known_i + Σ_l K_il w_l) / visible_j.
+
+    Parameters
+    ----------
+    kernels : ndarray, m×k
+        Each of k kernels at each of m points.
+    known, visible : ndarray
+        Of each point what else there is, and of each kernel the share that can be seen.
+    rounds : int
+        How many.
+    """
+    return _core.mixture_weights(kernels, known, visible, rounds)
 
 
 def _inverted(matrix: FloatArray, xp: Any) -> bool:
