@@ -471,6 +471,12 @@ def test_t_and_prior_do_as_they_say() -> None:
     assert default.params["t"] == best
 
 
+def test_variables_with_little_to_do_with_each_other_have_a_t_above_one() -> None:
+    """A variance of 1 is likeliest under an inverse gamma (3/2, t/2) with t = 3."""
+    rows = np.random.default_rng(1).normal(size=(100, 8))
+    assert qwo.posterior(rows, random_state=1, n_draws=100).params["t"] in (2.0, 4.0)
+
+
 def test_bge_agrees_for_equivalent_graphs_and_bic_with_score_graph() -> None:
     moments = Moments.from_data(data_of(1, 3, 50))
     chain, fork = np.zeros((3, 3), dtype=np.int8), np.zeros((3, 3), dtype=np.int8)

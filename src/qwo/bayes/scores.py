@@ -27,7 +27,7 @@ ScoreName = Literal["bge", "bic"]
 NEVER = -1e30
 """The log score of families that must not be: finite, as the tables want it."""
 
-T_GRID = tuple(2.0**-k for k in range(14))
+T_GRID = tuple(2.0**k for k in range(4, -14, -1))
 
 
 @dataclass(frozen=True, eq=False)
