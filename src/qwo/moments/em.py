@@ -8,7 +8,8 @@ matrix K. With missing values M and observed ones O of a centred row x,
 so that a row costs the inverse of a matrix as large as the number of its *missing* values, and the
 products K_MO x_O of all rows are one matrix product. Steps are lengthened by SQUAREM (Varadhan and
 Roland 2008, scheme S3), on the Cholesky factor, and taken back where the likelihood falls, so that
-it never does.
+it never does. Where that crawls, as on skewed columns, quasi-Newton steps (BFGS) go up the
+likelihood, whose gradient an EM step knows by Fisher's identity, and EM settles what they find.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from scipy.optimize import minimize
 
 from qwo.blas import one_blas_thread
 from qwo.errors import Cure, list_names
@@ -39,6 +41,15 @@ Status = Literal["converged", "iterations", "singular"]
 
 MAX_ITERATIONS = 2000
 """Passes over the data."""
+
+SLOW = 40
+"""Passes after which EM crawls; it takes twenty where nothing is skewed."""
+
+MOST_PARAMETERS = 1000
+"""Up to so many parameters (43 columns) there are quasi-Newton steps, which take their square."""
+
+BEYOND = 1e3
+"""Log-likelihood that singular matrices are taken to fall short by, which no step goes back to."""
 
 PARAMETER_TOLERANCE = 1e-7
 """Largest change of a mean or covariance, on the scale of standardised columns, in one EM step."""
@@ -126,7 +137,8 @@ class EmFit:
     n_rows : int
         Rows with at least one value.
     loglik : ndarray
-        Log-likelihood at each pass over the data, on the scale of standardised columns.
+        Log-likelihood after each pass over the data that has not been taken back, on the scale of
+        standardised columns.
     status : {"converged", "iterations", "singular"}
         Whether it settled, ran out of passes, or came upon a singular covariance matrix; then the
         moments are the last regular ones.
@@ -304,7 +316,11 @@ def _maximise(data: _IncompleteData) -> tuple[_Parameters, list[float], Status]:
     step = data.step(at)
     assert step is not None, "the start is regular"
     loglik = [step.loglik]
+    climbs = data.n_columns * (data.n_columns + 3) <= 2 * MOST_PARAMETERS
     while len(loglik) < MAX_ITERATIONS:
+        if climbs and len(loglik) > SLOW:
+            at, step = _climbed(data, at, step, loglik)
+            climbs = False
         second = data.step(step.following)
         if second is None:
             return at, loglik, "singular"
@@ -345,16 +361,61 @@ def _extrapolated(zeroth: _Parameters, first: _Parameters, second: _Parameters) 
     curvature = stacked[2] - stacked[1] - change
     bend = float(np.linalg.norm(curvature))
     length = -max(float(np.linalg.norm(change)) / bend, 1.0) if bend > 0 else -1.0
-    point = stacked[0] - 2 * length * change + length**2 * curvature
-    factor = point[1:]
-    np.fill_diagonal(factor, np.exp(np.clip(np.diagonal(factor), -FARTHEST, FARTHEST)))
-    return _Parameters(point[0], mirror_lower(factor @ factor.T))
+    return _parameters(stacked[0] - 2 * length * change + length**2 * curvature)[0]
 
 
 def _coordinates(at: _Parameters) -> FloatArray:
     factor = np.linalg.cholesky(at.covariance)
     np.fill_diagonal(factor, np.log(np.diagonal(factor)))
     return np.vstack([at.means, factor])
+
+
+def _parameters(point: FloatArray) -> tuple[_Parameters, FloatArray]:
+    """The parameters at coordinates, and the Cholesky factor; the diagonal of `point` is used."""
+    factor = point[1:]
+    np.fill_diagonal(factor, np.exp(np.clip(np.diagonal(factor), -FARTHEST, FARTHEST)))
+    return _Parameters(point[0], mirror_lower(factor @ factor.T)), factor
+
+
+def _climbed(
+    data: _IncompleteData, at: _Parameters, step: _Step, loglik: list[float]
+) -> tuple[_Parameters, _Step]:
+    """Where quasi-Newton steps lead, and the EM step from there; what they reach is noted.
+
+    They are taken in the coordinates of the longer steps.
+    """
+    shape = (data.n_columns + 1, data.n_columns)
+    used = np.vstack([np.ones(shape[1]), np.tri(shape[1])]) > 0
+    best = [(at, step)]
+
+    def descent(flat: FloatArray) -> tuple[float, FloatArray]:
+        point = np.zeros(shape)
+        point[used] = flat
+        there, factor = _parameters(point)
+        found = data.step(there)
+        if found is None:
+            return abs(step.loglik) + BEYOND, np.zeros(len(flat))
+        if found.loglik > best[-1][1].loglik:
+            best.append((there, found))
+            loglik.append(found.loglik)
+        return -found.loglik, -_gradient(data.n_rows, there, found, factor)[used]
+
+    try:
+        first = _coordinates(at)[used]
+        minimize(descent, first, jac=True, method="BFGS", options={"gtol": 1e-6, "maxiter": 500})
+    except np.linalg.LinAlgError:
+        pass
+    return best[-1]
+
+
+def _gradient(n_rows: int, at: _Parameters, step: _Step, factor: FloatArray) -> FloatArray:
+    """The slope of the likelihood: N K (E[S] - Σ) K / 2 for Σ, E[S] being what EM expects."""
+    precision = np.linalg.inv(at.covariance)
+    offset = step.following.means - at.means
+    expected = step.following.covariance + np.outer(offset, offset)
+    slopes = n_rows * (precision @ (expected - at.covariance) @ precision) @ factor
+    slopes[np.diag_indices_from(slopes)] *= np.diagonal(factor)
+    return np.vstack([n_rows * precision @ offset, slopes])
 
 
 def survey_incomplete(
