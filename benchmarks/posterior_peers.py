@@ -205,9 +205,8 @@ def gadget(cell: tuple[int, int], cap: float) -> None:
         for budget in budgets:
             while time.process_time() - started < budget:
                 seen.append(chain.mcmc.sample()[0])
-            half = seen[len(seen) // 2 :]
-            chain.Rs = half[:: -(-len(half) // 500)]
-            if chain.Rs:
+            if half := seen[len(seen) // 2 :]:
+                chain.Rs = half[:: -(-len(half) // 500)]
                 yield f"{name} {budget} s", *shares(n, *chain._sample_dags())
 
     for name, move, longest in (

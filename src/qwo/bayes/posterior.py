@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from tqdm import tqdm
@@ -22,7 +22,7 @@ from qwo.bayes.candidates import (
     precedence,
     random_extension,
 )
-from qwo.bayes.chains import AGREED, Chains, disagreement, edge_convergence, shares
+from qwo.bayes.chains import AGREED, ChainRecord, Chains, disagreement, edge_convergence, shares
 from qwo.bayes.result import Posterior, PosteriorStatus
 from qwo.bayes.scores import FamilyScore, ScoreName, bge_score, bic_score, choose_t
 from qwo.discovery.choices import choose, dense_algebra, make_engine
@@ -132,8 +132,25 @@ def posterior(
     odds = _positive("edge_prior", edge_prior, 1 / (2 * (moments.n_variables - 1)))
     resolved = _resolve(knowledge, moments)
     random_state = _seed(random_state)
-    seeds = np.random.SeedSequence(random_state)
-    rng = np.random.default_rng(seeds.spawn(1)[0])
+    constraints = Constraints.of(resolved, moments.n_variables)
+    lists = complete_lists(constraints)
+    with keyboard_heard(control):
+        search = SearchOptions(
+            penalty_discount=FIRST,
+            gamma=0.0 if moments.n_samples > moments.n_variables else 0.5,
+            random_state=random_state,
+            n_jobs=threads,
+            knowledge=knowledge,
+        )
+        needs_t = score == "bge" and t is None
+        dags = _start_dags(moments, 2 if lists is None else int(needs_t), search, control)
+        family, chosen = _family(
+            moments, score=score, t=t, penalty_discount=penalty_discount, odds=odds, dags=dags
+        )
+        seeds = np.random.SeedSequence(random_state)
+        sampler = _Sampler(family, constraints, seeds, threads, _asker(control))
+        with tqdm(total=per_chain, unit=" draws", desc="posterior", disable=not progress) as bar:
+            drawn = sampler.draw(lists, dags, per_chain, lambda done: bar.update(done - bar.n))
     params: dict[str, Any] = {
         "score": score,
         "edge_prior": odds,
@@ -144,52 +161,68 @@ def posterior(
         "random_state": random_state,
         "n_samples": moments.n_samples,
         "covariance_estimator": moments.estimator,
+        **chosen,
     }
-    with keyboard_heard(control):
-        constraints = Constraints.of(resolved, moments.n_variables)
-        lists = complete_lists(constraints)
-        needs_t = score == "bge" and t is None
-        search = SearchOptions(
-            penalty_discount=FIRST,
-            gamma=0.0 if moments.n_samples > moments.n_variables else 0.5,
-            random_state=random_state,
-            n_jobs=threads,
-            knowledge=knowledge,
-        )
-        dags = _start_dags(moments, 2 if lists is None else int(needs_t), search, control)
-        family = _family(
-            moments,
-            score=score,
-            t=t,
-            penalty_discount=penalty_discount,
-            odds=odds,
-            dags=dags,
-            params=params,
-        )
+    return _result(moments, resolved, drawn, control, params)
+
+
+class _Drawn(NamedTuple):
+    """The draws of all chains, the lists of candidates they come from, and what these leave out."""
+
+    record: ChainRecord
+    lists: ParentLists
+    ratios_outside: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class _Sampler:
+    """What is drawn from, and whom to ask whether there is time left."""
+
+    family: FamilyScore
+    constraints: Constraints
+    seeds: np.random.SeedSequence
+    threads: int
+    go_on: Callable[[], bool]
+
+    def draw(
+        self,
+        lists: ParentLists | None,
+        dags: list[Adjacency],
+        per_chain: int,
+        tell: Callable[[int], object],
+    ) -> _Drawn:
+        """Run chains in complete lists, or in ones that are grown until the draws miss nothing."""
+        rng = np.random.default_rng(self.seeds.spawn(1)[0])
         grown = None
         if lists is None:
             grown = grow_lists(
-                family, dags, constraints, rng, threads=threads, go_on=_asker(control)
+                self.family, dags, self.constraints, rng, threads=self.threads, go_on=self.go_on
             )
             lists = grown.lists
-        chain_seeds = [int(seed) for seed in seeds.generate_state(N_CHAINS, np.uint64)]
-        with tqdm(total=per_chain, unit=" draws", desc="posterior", disable=not progress) as bar:
-            for left in reversed(range(ATTEMPTS)):
-                tables = lists.tables(family, constraints, threads)
-                before = precedence(lists.core_mask, constraints)
-                orders = [random_extension(before, rng) for _ in range(N_CHAINS)]
-                enough = _enough(grown if left else None, tables, lists)
-                record = Chains(tables, orders, chain_seeds, threads).run(
-                    per_chain,
-                    _asker(control),
-                    lambda done: bar.update(done - bar.n),
-                    _agree(lists, enough),
-                )
-                if not record.complete or enough(record.masks):
-                    break
-                assert grown is not None, "complete lists are enough"
-                lists = grown.lists
-    ratios = _outside(tables, record.masks, constraints)
+        chain_seeds = [int(seed) for seed in self.seeds.generate_state(N_CHAINS, np.uint64)]
+        for left in reversed(range(ATTEMPTS)):
+            tables = lists.tables(self.family, self.constraints, self.threads)
+            before = precedence(lists.core_mask, self.constraints)
+            orders = [random_extension(before, rng) for _ in range(N_CHAINS)]
+            enough = _enough(grown if left else None, tables, lists)
+            record = Chains(tables, orders, chain_seeds, self.threads).run(
+                per_chain, self.go_on, tell, _agree(lists, enough)
+            )
+            if not record.complete or enough(record.masks):
+                break
+            assert grown is not None, "complete lists are enough"
+            lists = grown.lists
+        return _Drawn(record, lists, _outside(tables, record.masks, self.constraints))
+
+
+def _result(
+    moments: Moments,
+    knowledge: ResolvedKnowledge | None,
+    drawn: _Drawn,
+    control: Control,
+    params: dict[str, Any],
+) -> Posterior:
+    record, lists, ratios = drawn
     varies, rhat, ess = edge_convergence(record.masks, lists.candidates)
     result = Posterior(
         moments=moments,
@@ -206,7 +239,7 @@ def posterior(
         seconds=control.seconds,
         params={**params, "sweeps_per_draw": record.thin},
         versions=versions(),
-        knowledge=resolved,
+        knowledge=knowledge,
     )
     _warn(result, disagreement(rhat))
     return result
@@ -273,13 +306,11 @@ def _family(
     penalty_discount: float,
     odds: float,
     dags: list[Adjacency],
-    params: dict[str, Any],
-) -> FamilyScore:
-    """The score that was asked for; what was chosen for it is added to the parameters."""
+) -> tuple[FamilyScore, dict[str, float]]:
+    """The score that was asked for, and the parameter that it was made with."""
     if score == "bge":
         chosen = choose_t(moments, dags[0], odds) if t is None else _positive("t", t, 0.5)
-        params["t"] = chosen
-        return bge_score(moments, chosen, odds)
+        return bge_score(moments, chosen, odds), {"t": chosen}
     if score == "bic":
         if t is not None:
             raise ArgumentError(
@@ -288,8 +319,7 @@ def _family(
                 cures=[Cure("score", "bge", "has it")],
             )
         discount = _positive("penalty_discount", penalty_discount, 1.0)
-        params["penalty_discount"] = discount
-        return bic_score(moments, discount, odds)
+        return bic_score(moments, discount, odds), {"penalty_discount": discount}
     raise ArgumentError(f"score is {score!r}; wanted 'bge' or 'bic'", option="score")
 
 
@@ -383,7 +413,7 @@ def _warn(result: Posterior, rhat: float) -> None:
             f"the chains disagree: R̂ is {rhat:.2f} for a hundredth of the unsure edges, wanted "
             f"{AGREED:g} or less; probabilities may be off. More draws, or more time, help",
             DataWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     missing = result.largest_outside
     if missing > WORTH_A_WARNING:
@@ -391,5 +421,5 @@ def _warn(result: Posterior, rhat: float) -> None:
             f"an edge outside the lists of candidate parents has probability {missing:.2f}, so "
             "that draws, paths and effects lack it; edge probabilities hold an estimate of it",
             DataWarning,
-            stacklevel=3,
+            stacklevel=4,
         )

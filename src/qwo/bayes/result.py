@@ -21,6 +21,7 @@ from qwo.bayes.scores import FamilyScore, bge_score, bic_score
 from qwo.errors import ArgumentError, ColumnNameError, KnowledgeError, list_names
 from qwo.graph.causal_graph import CausalGraph, Kind
 from qwo.graph.cpdag import to_cpdag, to_mpdag
+from qwo.graph.marks import ARROW, BACK_ARROW, LINE
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.names import as_column, as_pair
@@ -519,8 +520,8 @@ def _expected_shd(graph: Adjacency, shares: FloatArray) -> float:
 
 def _mark(graph: Adjacency, i: int, j: int) -> str:
     if graph[i, j] == 2:
-        return "---"
-    return "-->" if graph[i, j] else "<--" if graph[j, i] else ""
+        return LINE
+    return ARROW if graph[i, j] else BACK_ARROW if graph[j, i] else ""
 
 
 def _line(record: PairProbability) -> str:
