@@ -42,6 +42,7 @@ class Supports:
     n_counted: int
     link_support: FloatArray
     arrow_support: FloatArray
+    knowledge: None = None
 
 
 def discovery_of(dag: Adjacency, names: tuple[str, ...], **changes: Any) -> Discovery:

@@ -254,6 +254,16 @@ def test_link_and_arrow_are_told_apart() -> None:
     assert coin_tosses(arrows)[4, 5]
 
 
+def test_an_arrow_that_knowledge_fixes_is_no_coin_toss() -> None:
+    arrows = np.zeros((3, 3))
+    arrows[0, 1], arrows[1, 2] = 0.4, 0.4
+    tiers = qwo.Knowledge(tiers=[["a"], ["b"]]).resolve(("a", "b", "c"))
+    assert coin_tosses(arrows)[0, 1]
+    assert not coin_tosses(arrows, tiers)[0, 1]
+    assert coin_tosses(arrows, tiers)[1, 2]
+    assert coin_tosses(arrows, tiers)[1, 0]
+
+
 def test_an_arrow_that_half_of_the_resamples_deny_is_marked(whole: Bootstrap) -> None:
     i, j = np.argwhere(whole.reference.cpdag == 1)[0]
     directed = whole.directed_counts.copy()

@@ -111,7 +111,13 @@ LIKELY_PATH = 0.5
 
 def posterior_shares(found: Posterior) -> Shares:
     """The probabilities that the class of the graph has a link, and an arrow."""
-    return Shares(found.names, found.n_draws, found.link_probabilities, found.arrow_probabilities)
+    return Shares(
+        found.names,
+        found.n_draws,
+        found.link_probabilities,
+        found.arrow_probabilities,
+        found.knowledge,
+    )
 
 
 def likely_effects(found: Posterior, dag: Adjacency, cpdag: Adjacency) -> list[EffectPosterior]:
@@ -179,7 +185,7 @@ def posterior_record(contents: Contents) -> dict[str, Any] | None:
     wanted = (links >= LEAST_LINK) | (discovery.cpdag != 0) | (discovery.cpdag.T != 0)
     first, second = ranked_pairs(links, discovery.cpdag, wanted)
     pairs = pair_supports(shares, discovery.cpdag, first[:MOST_PAIRS], second[:MOST_PAIRS])
-    tosses = coin_tosses(shares.arrow_support) & (discovery.cpdag == 1)
+    tosses = coin_tosses(shares.arrow_support, shares.knowledge) & (discovery.cpdag == 1)
     effects = likely_effects(found, discovery.dag, discovery.cpdag)
     facts = found.to_dict()
     return {
@@ -227,7 +233,7 @@ def bootstrap_record(contents: Contents) -> dict[str, Any] | None:
     links = bootstrap.link_support
     first, second = ranked_pairs(links, cpdag, links > 0)
     pairs = pair_supports(bootstrap, cpdag, first[:MOST_PAIRS], second[:MOST_PAIRS])
-    tosses = coin_tosses(bootstrap.arrow_support) & (cpdag == 1)
+    tosses = coin_tosses(bootstrap.arrow_support, bootstrap.knowledge) & (cpdag == 1)
     return {
         "n_resamples": int(bootstrap.n_counted),
         "resampling": getattr(bootstrap, "params", {}).get("resampling"),

@@ -132,9 +132,9 @@ class Bootstrap:
         """n×n matrix: whether i → j, if the graph has it, is little surer than a coin toss.
 
         It is, unless more than half of the replicates have i → j, and at least twice as many of
-        them as have j → i.
+        them as have j → i; or unless background knowledge rules j → i out.
         """
-        return coin_tosses(self.arrow_support)
+        return coin_tosses(self.arrow_support, self.knowledge)
 
     @cached_property
     def margin(self) -> float:

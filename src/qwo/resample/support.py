@@ -5,7 +5,8 @@ i → j is the share of resamples whose CPDAG has i → j. A resample whose CPDA
 the link and for neither arrow: link = arrow + reverse + undirected.
 
 An arrow holds if it is in more than half of the resamples, and in at least twice as many as its
-reverse. Any other arrow of a graph is little surer than a coin toss, however sure its link.
+reverse. Any other arrow of a graph is little surer than a coin toss, however sure its link, unless
+background knowledge rules the reverse out.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from qwo.graph.marks import ARROW, LINE
+from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
 HALF = 0.5
@@ -44,6 +46,10 @@ class Supports(Protocol):
     def arrow_support(self) -> FloatArray:
         """The share of resamples whose CPDAG has i → j."""
 
+    @property
+    def knowledge(self) -> ResolvedKnowledge | None:
+        """The background knowledge that all of them respect."""
+
 
 @dataclass(frozen=True, eq=False)
 class Shares:
@@ -53,11 +59,14 @@ class Shares:
     n_counted: int
     link_support: FloatArray
     arrow_support: FloatArray
+    knowledge: ResolvedKnowledge | None = None
 
 
-def coin_tosses(arrows: FloatArray) -> Mask:
-    """For the arrow i → j of a graph, whether it does not hold, from all arrow supports."""
+def coin_tosses(arrows: FloatArray, knowledge: ResolvedKnowledge | None = None) -> Mask:
+    """For the arrow i → j of a graph, whether it does not hold, and could point the other way."""
     holds = (arrows > HALF) & (arrows >= TIMES_THE_REVERSE * arrows.T)
+    if knowledge is not None:
+        holds |= knowledge.forbidden.T
     return np.asarray(~holds)
 
 
@@ -113,7 +122,7 @@ def pair_supports(
 ) -> list[PairSupport]:
     """The supports of pairs of variables, each pair as it is given."""
     links, arrows = found.link_support, found.arrow_support
-    tosses = coin_tosses(arrows) & (cpdag == 1)
+    tosses = coin_tosses(arrows, found.knowledge) & (cpdag == 1)
     return [
         PairSupport(
             found.names[i],
