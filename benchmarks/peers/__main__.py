@@ -2,7 +2,8 @@
 
 `make bench-peers` first makes the environments that the peers live in. Finished runs are kept:
 started again, the benchmark goes on where it was. ``--report`` runs nothing, it shows what there
-is.
+is. ``--renew`` runs our own methods again, unless that was begun, and leaves the peers' runs as
+they are in the table.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from benchmarks.peers.cells import PROFILES
 from benchmarks.peers.data import Sources
 from benchmarks.peers.environments import ready_pythons
+from benchmarks.peers.methods import METHODS
 from benchmarks.peers.page import write_page
 from benchmarks.peers.process import ROOT, Workers
 from benchmarks.peers.results import Results
@@ -35,7 +37,9 @@ def main() -> None:
     results = Results(RESULTS, arguments.profile)
     if not arguments.report:
         pythons = ready_pythons() | dict(arguments.python)
-        with Workers(pythons) as workers, results.store() as store:
+        ours = [m.name for m in METHODS.values() if m.environment == "qwo"]
+        renewed = ours if arguments.renew else ()
+        with Workers(pythons) as workers, results.store(renewed) as store:
             sources = Sources(workers, arguments.chamber)
             Study(profile, store, workers, sources, _say).complete()
     results.export()
@@ -51,6 +55,11 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Side by side with the field.")
     parser.add_argument("--profile", choices=sorted(PROFILES), default="standard")
     parser.add_argument("--report", action="store_true", help="run nothing, show what there is")
+    parser.add_argument(
+        "--renew",
+        action="store_true",
+        help="begin with the peers' runs of the table that is kept, and run our own again",
+    )
     parser.add_argument(
         "--chamber",
         type=Path,

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import math
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -64,11 +65,15 @@ class Results:
         self._store = folder / f"peers-{profile}.jsonl"
         self._table = folder / f"peers-{profile}.csv.gz"
 
-    def store(self) -> ResultStore:
-        """The store to add runs to; it begins with the runs of the table that is kept."""
+    def store(self, renewed: Collection[str] = ()) -> ResultStore:
+        """The store to add runs to; it begins with the runs of the table that is kept.
+
+        Those of methods that are `renewed` are left out, to be run again.
+        """
         if not self._store.exists() and self._table.exists():
+            kept = self._kept()
             with ResultStore(self._store) as store:
-                for values in self._kept().to_dict("records"):
+                for values in kept[~kept["method"].isin(renewed)].to_dict("records"):
                     store.append(_row({str(name): value for name, value in values.items()}))
         return ResultStore(self._store)
 

@@ -52,6 +52,25 @@ def complete(workers: Workers) -> Complete:
     return run
 
 
+def test_renewed_methods_are_run_again_and_the_others_are_kept(
+    tmp_path: Path, complete: Complete
+) -> None:
+    results = Results(tmp_path, "test")
+    complete(results)
+    results.export()
+    before = results.table()
+    (tmp_path / "peers-test.jsonl").unlink()
+    with results.store(["qwo"]) as store:
+        left = {row.run["method"] for row in store.rows().values()}
+    assert left == {DATA_SET, "qwo, 0 restarts", "FLOP, 0 restarts"}
+    assert len(complete(results)) == 2
+    after = results.table()
+    assert len(after) == len(before)
+    keys = ["method", "seed"]
+    kept = [table[table["method"] != "qwo"].sort_values(keys) for table in (before, after)]
+    pd.testing.assert_frame_equal(*(t.reset_index(drop=True) for t in kept))
+
+
 def test_a_study_judges_our_runs_reports_absent_peers_and_resumes(
     tmp_path: Path, complete: Complete
 ) -> None:
