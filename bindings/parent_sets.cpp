@@ -338,6 +338,13 @@ void bind_parent_sets(nb::module_& m) {
             nb::arg("other"), nb::arg("least_gain"),
             "Take over the better pieces of another engine's DAG; whether there were any.")
         .def(
+            "doubtful",
+            [](ParentSets& self) {
+                check_ready(self);
+                return doubtful(self);
+            },
+            "Variables of triangles and squares, and ends of weak edges.")
+        .def(
             "differing",
             [](const ParentSets& self, const ParentSets& other) {
                 check_ready(self);

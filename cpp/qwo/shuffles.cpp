@@ -9,13 +9,18 @@ namespace qwo {
 
 namespace {
 
-constexpr int smallest_ball = 2, largest_ball = 20;
+// Larger balls cost more and find no more, except where small ones have failed.
+constexpr int smallest_ball = 2, largest_at_first = 12, largest_ball = 20;
 
-// If so many restarts all lead back to where they began, so will the rest.
+// If so many restarts all lead back to where they began, so will the rest; and where no edge is in
+// doubt, if none ends near it.
 constexpr int quiet = 10;
 
 // Up to where a restart was nearly as good, in prices of an edge.
 constexpr double nearly = 0.5;
+
+// An edge that is worth more than so many times its price is beyond doubt.
+constexpr double sure = 10.0;
 
 double seconds_now() {
     using clock = std::chrono::steady_clock;
@@ -30,13 +35,69 @@ SearchOptions repairs() {
     return options;
 }
 
+// The ends of edges that are worth little.
+void find_weak_edges(ParentSets& engine, std::vector<char>& found) {
+    std::vector<int> others;
+    for (int v = 0; v < engine.n(); ++v) {
+        const std::vector<int> parents = engine.fit(v).parents();
+        const double limit = engine.fit(v).cost() + sure * engine.problem().penalty_of(v);
+        for (std::size_t k = 0; k < parents.size(); ++k) {
+            others = parents;
+            others.erase(others.begin() + static_cast<std::ptrdiff_t>(k));
+            if (engine.cost_with(v, others) < limit)
+                found[static_cast<std::size_t>(v)] = found[static_cast<std::size_t>(parents[k])] = 1;
+        }
+    }
+}
+
+// The variables of triangles and squares: a neighbour can be reached by two steps, or another
+// variable in two ways.
+void find_short_cycles(const ParentSets& engine, std::vector<char>& found) {
+    const auto n = static_cast<std::size_t>(engine.n());
+    std::vector<std::vector<int>> near(n);
+    for (std::size_t v = 0; v < n; ++v)
+        engine.list_neighbours(static_cast<int>(v), near[v]);
+    std::vector<std::size_t> reached(n, n); // from which variable last
+    for (std::size_t v = 0; v < n; ++v) {
+        for (int u : near[v])
+            reached[static_cast<std::size_t>(u)] = v;
+        for (int u : near[v]) {
+            for (int w : near[static_cast<std::size_t>(u)]) {
+                const auto at = static_cast<std::size_t>(w);
+                if (at == v)
+                    continue;
+                found[v] |= reached[at] == v ? 1 : 0;
+                reached[at] = v;
+            }
+        }
+    }
+}
+
 } // namespace
+
+std::vector<int> doubtful(ParentSets& engine) {
+    std::vector<char> found(static_cast<std::size_t>(engine.n()), 0);
+    find_short_cycles(engine, found);
+    find_weak_edges(engine, found);
+    std::vector<int> variables;
+    for (int v = 0; v < engine.n(); ++v) {
+        if (found[static_cast<std::size_t>(v)])
+            variables.push_back(v);
+    }
+    return variables;
+}
 
 Shuffles::Shuffles(ParentSets& engine, std::uint64_t seed, int length, int tries,
                    const std::vector<int>& centres)
     : engine_(engine), search_(engine, seed, repairs(), true), random_(~seed), length_(length),
       tries_(tries), failures_(static_cast<std::size_t>(engine.n()), tries) {
-    if (length > 0 || tries == 0)
+    if (length > 0) {
+        std::vector<char> weak(failures_.size(), 0);
+        find_weak_edges(engine, weak);
+        is_sure_ = std::find(weak.begin(), weak.end(), 1) == weak.end();
+        return;
+    }
+    if (tries == 0)
         return;
     for (int v : centres) {
         failures_[static_cast<std::size_t>(v)] = 0;
@@ -57,7 +118,7 @@ bool Shuffles::run(double seconds) {
 
 bool Shuffles::begin_next() {
     if (length_ > 0) {
-        if (made_ == length_ || (made_ == quiet && led_back_ == quiet))
+        if (made_ == length_ || (made_ == quiet && is_quiet()))
             return false;
         do
             centre_ = random_.below(engine_.n());
@@ -68,8 +129,13 @@ bool Shuffles::begin_next() {
         centre_ = waiting_.back();
         waiting_.pop_back();
     }
-    search_.begin_restart(centre_, smallest_ball + random_.below(largest_ball - smallest_ball + 1));
+    const int largest = length_ > 0 ? largest_at_first : largest_ball;
+    search_.begin_restart(centre_, smallest_ball + random_.below(largest - smallest_ball + 1));
     return true;
+}
+
+bool Shuffles::is_quiet() const {
+    return led_back_ == made_ || (is_sure_ && near_ + improved_ == 0);
 }
 
 void Shuffles::end() {

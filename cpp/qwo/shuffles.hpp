@@ -11,6 +11,11 @@
 
 namespace qwo {
 
+// Variables around which the graph may be wrong. False colliders show in triangles and squares of
+// the skeleton, since they need edges to pay for them, and elsewhere only weak edges are in doubt:
+// those at an edge that is worth less than ten times its price.
+std::vector<int> doubtful(ParentSets& engine);
+
 class Shuffles {
   public:
     // `length` restarts in all, or, if that is 0, `tries` around each of these variables.
@@ -31,6 +36,7 @@ class Shuffles {
 
   private:
     bool begin_next();
+    bool is_quiet() const;
     void count(double lost, bool better);
     void wait(int centre);
     void wait_again(bool better);
@@ -43,6 +49,7 @@ class Shuffles {
     std::vector<int> waiting_;  // centres, in random order: those with fewer than `tries_` failures
     std::vector<int> failures_; // since the variable was touched last
     int made_ = 0, near_ = 0, led_back_ = 0, improved_ = 0;
+    bool is_sure_ = false; // no edge is weak
 };
 
 } // namespace qwo

@@ -205,6 +205,7 @@ class Piece:
     _block: FloatArray | None = None
     _weights: FloatArray | None = None
     _filled: int = 0
+    _first: list[FloatArray] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.seen = Seen.nothing(self.n_columns)
@@ -236,6 +237,8 @@ class Piece:
         if self._filled:
             self._close_block()
         self._close_run()
+        if self._first:
+            self.seen.first = np.concatenate(self._first)
         self._block = self._weights = self.pool = None
         return self
 
@@ -244,7 +247,9 @@ class Piece:
         block = self._block[: self._filled]
         weights = None if self._weights is None else self._weights[: self._filled]
         self._filled = 0
-        seen = _look(block, self.kept - len(self.seen.first))
+        if self.kept > self.seen.n_rows:
+            self._first.append(block[: self.kept - self.seen.n_rows].copy())
+        seen = _look(block)
         if seen.n_incomplete:
             complete = np.isfinite(block).all(axis=1)
             block, weights = block[complete], None if weights is None else weights[complete]
@@ -265,11 +270,11 @@ class Piece:
             self._run = None
 
 
-def _look(block: FloatArray, kept: int) -> Seen:
+def _look(block: FloatArray) -> Seen:
     """What there is to see in a block of rows."""
     n_rows, n = block.shape
     none = np.zeros(n, dtype=np.int64)
-    first = block[: max(kept, 0)].copy()
+    first = np.empty((0, n))
     low, high = extremes(block)
     if np.isfinite(low).all() and np.isfinite(high).all():
         return Seen(n_rows, 0, low, high, low, high, none, none, first)

@@ -234,11 +234,12 @@ class BicEngine(EngineBase):
     ) -> CompiledRestarts:
         """Restarts of the core on this engine, which a search has left, to be run in slices.
 
-        So many in all, each around a random variable; or so many around each of some variables, all
-        if not given, and around others where something has changed, since it last has.
+        So many in all, each around a random variable; or so many around each of some variables, the
+        doubtful ones if not given, and around others where something has changed, since it last has.
         """
-        around = np.arange(self._n) if centres is None else centres
-        return _core.Shuffles(self._sets, seed, length=length, tries=tries, centres=around)
+        if centres is None:
+            centres = self.doubtful() if tries else np.arange(0)
+        return _core.Shuffles(self._sets, seed, length=length, tries=tries, centres=centres)
 
     def reroot(self, variable: int) -> bool:
         """Go to the member of the equivalence class that has a variable as a root of its piece.
@@ -264,6 +265,15 @@ class BicEngine(EngineBase):
         Where there are none, both graphs are of one equivalence class.
         """
         return np.array(self._sets.differing(other._sets), dtype=np.intp)
+
+    def doubtful(self) -> Indices:
+        """The variables around which the graph may be wrong, if a search has left it.
+
+        A false collider needs further edges that pay for it: it is part of a triangle or a square
+        of the skeleton. Elsewhere only the ends of weak edges are in doubt: less than ten times
+        their price.
+        """
+        return np.array(self._sets.doubtful(), dtype=np.intp)
 
     @property
     def n_variables(self) -> int:
