@@ -45,7 +45,8 @@ void find_weak_edges(ParentSets& engine, std::vector<char>& found) {
             others = parents;
             others.erase(others.begin() + static_cast<std::ptrdiff_t>(k));
             if (engine.cost_with(v, others) < limit)
-                found[static_cast<std::size_t>(v)] = found[static_cast<std::size_t>(parents[k])] = 1;
+                found[static_cast<std::size_t>(v)] = found[static_cast<std::size_t>(parents[k])] =
+                    1;
         }
     }
 }

@@ -48,7 +48,7 @@ PIECE_BLOCKS = 8
 WIDE, STRIPE = 512, 256
 """Columns from which on a table is one piece, and threads share stripes of so many columns."""
 
-KEPT_ENTRIES, KEPT_ROWS = 1 << 18, 1000
+KEPT_ENTRIES, KEPT_ROWS = 1 << 17, 1000
 """Entries of the first rows that are kept for the audit, and how many rows at least."""
 
 COARSE = 64

@@ -234,8 +234,8 @@ class BicEngine(EngineBase):
     ) -> CompiledRestarts:
         """Restarts of the core on this engine, which a search has left, to be run in slices.
 
-        So many in all, each around a random variable; or so many around each of some variables, the
-        doubtful ones if not given, and around others where something has changed, since it last has.
+        So many in all, each around a random variable; or so many around each of some variables,
+        doubtful ones if not given, and around others where something has changed, since it has.
         """
         if centres is None:
             centres = self.doubtful() if tries else np.arange(0)

@@ -40,6 +40,10 @@ ENOUGH = {2.5: 3, 5.0: 1, math.inf: 0}
 longer starts take and the less they find. The keys say how much like a tree: how many edges a
 variable an order from the spanning tree, as it stands, may cost more than the best order known."""
 
+DOUBTED = 0.25
+"""Share of doubtful variables up to which one start that agrees is enough: restarts around them do
+the rest."""
+
 FRUITLESS = 5
 """So many starts in a row without success end them, too."""
 
@@ -47,7 +51,7 @@ ROUNDS = 2
 """Where starts do not agree, starts and restarts are made once more."""
 
 TRIES = 1
-"""Restarts around each variable, if there is reason for more."""
+"""Restarts around each doubtful variable, if there is reason for more."""
 
 THIN = 1.0
 """How much like a tree, as above, a graph has to be for that to be a reason, and for twice as many:
@@ -95,19 +99,21 @@ def bic_insertion(
         How often a connected piece of the order found is shuffled and repaired by insertions, in
         each of at most two rounds, unless the graph is known to be the best of all: see
         `BicEngine.take_best`. They run in chains of twenty or more, at most eight, each from the
-        order found first; a chain whose first ten lead back to it ends there. The best chain wins.
+        order found first; a chain whose first ten lead back to it, or not near it where no edge is
+        weak, ends there. The best chain wins.
         Where none are wanted, nothing but the search from the given order is made.
     starts : int, optional
         The most further orders to start from: breadth first through the maximum spanning tree of
         the correlations, from random roots. Better pieces of what they lead to are taken over. They
-        end when three agree on each variable. If not given, 12 up to 200 variables, 3 up to 500;
-        beyond, the search starts from one such order if it costs less as it stands.
+        end when three agree on each variable, or one where few are doubtful. If not given, 12 up to
+        200 variables, 3 up to 500; beyond, the search starts from one such order if it costs less
+        as it stands.
     tries : int, optional
         If restarts have improved the order, or one in twenty has ended with one that is worse by
-        less than half the price of an edge, more follow, until so many around each variable have
-        failed since something has changed there; 1 up to 200 variables, else 0, if not given. Twice
-        as many follow where the graph is much like a tree, and around those variables on which
-        starts have not agreed.
+        less than half the price of an edge, more follow, until so many around each variable that is
+        doubtful (`BicEngine.doubtful`) have failed since something has changed there; 1 up to 200
+        variables, else 0, if not given. Twice as many follow where the graph is much like a tree,
+        and around those variables on which starts have not agreed.
     tucks : bool
         Whether edges are tucked and turned; without, the search ends at the first order that no
         insertion improves.
@@ -350,6 +356,8 @@ class _Run:
             fruitless = 0 if better else fruitless + 1
             agreed += 1
             agreed[differing] = 0 if better else agreed[differing] - 1
+            if len(self._engine.doubtful()) <= DOUBTED * len(agreed):
+                enough = 1
         self.disputed = np.flatnonzero(agreed < enough)
         if most and self.disputed.size:
             self._compared = self._engine.copy()
@@ -418,7 +426,7 @@ class _Run:
         return best.improved
 
     def insist(self, tries: int, centres: Indices | None = None) -> bool:
-        """Restarts around all or some variables until so many have failed; whether one has not.
+        """Restarts around doubtful or given variables until so many fail; whether one has not.
 
         Where they have all failed before, and nothing has improved since, they would fail again.
         """
