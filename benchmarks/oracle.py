@@ -21,6 +21,7 @@ from benchmarks.peers.process import ROOT
 from qwo.graph import to_cpdag
 from qwo.moments import Moments
 from qwo.order.bic import ORACLE_SAMPLES
+from qwo.parallel import run_many
 from qwo.sem import score_graph
 from qwo.simulation import random_model
 from qwo.types import Adjacency, FloatArray
@@ -62,20 +63,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--minutes", type=float, default=np.inf, help="begin nothing after these")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
     arguments = parser.parse_args()
     end = time.monotonic() + 60 * arguments.minutes
     rows = read(arguments.results)
     done = {(row["kind"], int(row["first"])) for row in rows}
-    for kind, (count, case) in CASES.items():
-        for first in range(0, count, EACH):
-            if (kind, first) not in done and time.monotonic() < end:
-                rows.append(examine(kind, first, case))
-                write(rows, arguments.results)
+    hundreds = [(kind, first) for kind in CASES for first in range(0, CASES[kind][0], EACH)]
+    missing = [hundred for hundred in hundreds if hundred not in done]
+    for _, row in run_many(
+        examine, missing, n_jobs=arguments.jobs, stop=lambda: time.monotonic() > end
+    ):
+        rows.append(row)
+        write(rows, arguments.results)
     print("\n".join(told(rows)))
 
 
-def examine(kind: str, first: int, case: Callable[[int], Model]) -> dict[str, str]:
+def examine(hundred: tuple[str, int]) -> dict[str, str]:
     """The seeds of a hundred whose class is not the true one, and those whose score is worse."""
+    kind, first = hundred
+    case = CASES[kind][1]
     wrong, worse = [], []
     for seed in range(first, first + EACH):
         covariance, dag = case(seed)
@@ -103,7 +109,7 @@ def write(rows: list[dict[str, str]], path: Path) -> None:
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows(sorted(rows, key=lambda row: (row["kind"], int(row["first"]))))
 
 
 def told(rows: list[dict[str, str]]) -> list[str]:

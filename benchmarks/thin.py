@@ -16,7 +16,10 @@ import time
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
 from pathlib import Path
+from queue import SimpleQueue
 from statistics import fmean
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -53,7 +56,7 @@ RANDOM: dict[str, tuple[str, int]] = {
 
 BEFORE = Method("qwo, before", "before", "qwo")
 EARLIER = "earlier runs"
-METHODS = {m.name: m for m in (*OURS[:2], BEFORE, *FLOP[:2], *TETRAD, XGES[0])}
+METHODS = {m.name: m for m in (*OURS[:2], OURS[3], BEFORE, *FLOP[:2], *TETRAD, XGES[0])}
 
 
 class Share(NamedTuple):
@@ -63,8 +66,8 @@ class Share(NamedTuple):
     random: Mapping[int, int] = {}
 
 
-USUAL = Share({50: 5, 100: 3, 200: 2, 500: 1}, {50: 5, 100: 3, 200: 2})
-SMALL = Share({50: 5, 100: 3, 200: 2}, USUAL.random)
+USUAL = Share(*[{50: 10, 100: 8, 200: 4, 500: 2}] * 2)
+SMALL = Share(*[{50: 10, 100: 8, 200: 4}] * 2)
 SHARES = defaultdict(lambda: USUAL) | {
     FLOP[1].name: SMALL,
     TETRAD[0].name: Share({50: 1, 100: 1}),
@@ -87,36 +90,54 @@ def main() -> None:
     parser.add_argument("--largest", type=int, default=500, help="most variables")
     parser.add_argument("--limit", type=float, default=60.0, help="processor seconds of a call")
     parser.add_argument("--minutes", type=float, default=np.inf, help="begin nothing after these")
+    parser.add_argument("--jobs", type=int, default=1, help="data sets at a time")
     arguments = parser.parse_args()
     records = retire(read(arguments.results), arguments.again)
     if not arguments.report:
         pythons = ready_pythons()
         if arguments.before:
             pythons["before"] = arguments.before
-        with Workers(pythons) as workers:
-            complete(records, workers, arguments)
+        complete(records, pythons, arguments)
     tables = report(records)
     print(tables)
     if arguments.results == RESULTS:
         update_page(PAGE, tables, "thin")
 
 
-def complete(records: list[Record], workers: Workers, arguments: argparse.Namespace) -> None:
+def complete(
+    records: list[Record], pythons: Mapping[str, Path], arguments: argparse.Namespace
+) -> None:
     """Run the methods that there are on all data sets that they lack."""
     end = time.monotonic() + 60 * arguments.minutes
     done = {(*problem_of(record), record["method"]) for record in records}
-    wanted = [m for m in METHODS.values() if m.name in arguments.only and m.environment in workers]
-    for n, seed, family in problems(arguments.largest):
-        missing = [
-            method
-            for method in wanted
-            if seed < share_of(method.name, family).get(n, 0)
-            and (family, n, seed, method.name) not in done
-        ]
+    wanted = [m for m in METHODS.values() if m.name in arguments.only and m.environment in pythons]
+    idle = SimpleQueue[Workers]()
+
+    def run_missing(problem: Problem, missing: Sequence[Method]) -> list[Record]:
         if time.monotonic() > end:
-            return
-        if missing:
-            records += measure((family, n, seed), missing, workers, arguments.limit)
+            return []
+        workers = idle.get()
+        try:
+            return measure(problem, missing, workers, arguments.limit)
+        finally:
+            idle.put(workers)
+
+    with ExitStack() as stack:
+        for _ in range(arguments.jobs):
+            idle.put(stack.enter_context(Workers(pythons)))
+        pool = stack.enter_context(ThreadPoolExecutor(arguments.jobs))
+        running = []
+        for n, seed, family in problems(arguments.largest):
+            missing = [
+                method
+                for method in wanted
+                if seed < share_of(method.name, family).get(n, 0)
+                and (family, n, seed, method.name) not in done
+            ]
+            if missing:
+                running.append(pool.submit(run_missing, (family, n, seed), missing))
+        for ended in as_completed(running):
+            records += ended.result()
             write(records, arguments.results)
 
 
@@ -198,7 +219,7 @@ def read(path: Path = RESULTS) -> list[Record]:
 def write(records: Sequence[Record], path: Path) -> None:
     """All records, in place of what there was."""
     lines = [",".join(COLUMNS)]
-    for record in records:
+    for record in sorted(records, key=lambda r: (r["n"], r["seed"], r["family"], r["method"])):
         family, n, seed, method, score, truth, distance, cpu = (record[c] for c in COLUMNS)
         figures = f"{score:.4f},{truth:.4f},{distance:.0f},{cpu:.4f}"
         lines.append(f'{family},{n},{seed},"{method}",{figures}')
