@@ -30,6 +30,7 @@ from qwo.agreement.residuals import (
     held_out,
     influential_rows,
     noise_dependence,
+    open_linearity,
 )
 from qwo.agreement.words import in_words
 from qwo.blas import blas_threads_for
@@ -255,8 +256,7 @@ def check(
     with blas_threads_for(0.0):
         # A search says nothing of arrows that its class leaves open: its DAG is one of many.
         said = graph.cpdag if isinstance(graph, Discovery) else matrix
-        settled = ~(said == 2).any(axis=0)
-        work = _Work(moments, dag, settled, alpha, penalty_discount, subsets, learnt)
+        work = _Work(moments, dag, said, alpha, penalty_discount, subsets, learnt)
         return work.check(_standardised(given.data, moments), n_draws, rng)
 
 
@@ -280,11 +280,16 @@ class _Work:
 
     moments: Moments
     dag: Adjacency
-    settled: Mask
+    said: Adjacency
     alpha: float
     penalty_discount: float
     subsets: list[Indices]
     learnt: bool
+
+    @property
+    def settled(self) -> Mask:
+        """The variables whose parents are the same in every graph of the class."""
+        return np.asarray(~(self.said == 2).any(axis=0))
 
     def check(self, rows: FloatArray | None, n_draws: int, rng: np.random.Generator) -> Check:
         """Everything together."""
@@ -295,9 +300,11 @@ class _Work:
         noise = math.nan
         if rows is not None:
             noise = noise_dependence(rows, dag, self.settled, max(n_draws, 199), rng)
-        # Where the class leaves an arrow open, that of its member is no claim to be held against.
-        claimed = tuple(fit for fit in fits if self.settled[fit.variable])
-        tests = _tests(seen, drawn, claimed, noise, alpha)
+        # Where the class leaves an arrow open, that of its member is no claim to be held against,
+        # but some member has to be linear.
+        bends = [fit.linearity for fit in fits if self.settled[fit.variable]]
+        bends += () if rows is None else open_linearity(rows, self.said)
+        tests = _tests(seen, drawn, bends, noise, alpha)
         fails = failing(seen.independences.p_values, alpha)
         price = self.penalty_discount * math.log(moments.n_samples)
         return Check(
@@ -398,7 +405,7 @@ def _draw(covariance: FloatArray, n_samples: float, rng: np.random.Generator) ->
 
 
 def _tests(
-    seen: _Seen, drawn: list[_Seen], fits: tuple[FamilyFit, ...], noise: float, alpha: float
+    seen: _Seen, drawn: list[_Seen], bends: list[float], noise: float, alpha: float
 ) -> tuple[Test, ...]:
     """Each kind of evidence at its share of alpha."""
     found = {
@@ -408,7 +415,7 @@ def _tests(
     if seen.subsets is not None:
         rates = [d.subsets.rate for d in drawn if d.subsets is not None]
         found["subsets of variables"] = _rank(seen.subsets.rate, rates)
-    linear = [fit.linearity for fit in fits if not math.isnan(fit.linearity)]
+    linear = [p for p in bends if not math.isnan(p)]
     if linear:
         found["linear equations"] = min(1.0, min(linear) * len(linear))
     if not math.isnan(noise):

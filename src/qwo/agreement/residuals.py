@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
+from qwo.graph.extension import enumerate_dags
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
 FAR = 5.0
@@ -21,6 +24,9 @@ FEWEST = 50
 """Rows below which such powers say nothing."""
 
 FOLDS = 5
+
+MEMBERS = 100
+"""Ways to direct an undirected piece of a class up to which all are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +72,7 @@ def family_fits(
     """
     for variable, column in enumerate(dag.T):
         parents = np.flatnonzero(column)
-        design = np.column_stack([np.ones(len(rows)), rows[:, parents]])
-        residuals, fitted = _least_squares(design, rows[:, variable])
-        extra = np.column_stack([np.square(rows[:, parents]), np.square(fitted)])
+        design, residuals, extra = _equation(rows, variable, parents)
         yield FamilyFit(
             variable,
             linearity=_added(design, extra, rows[:, variable]) if parents.size else np.nan,
@@ -79,6 +83,47 @@ def family_fits(
             if parents.size and len(rows) >= FEWEST and (settled is None or settled[variable])
             else np.nan,
         )
+
+
+def open_linearity(rows: FloatArray, graph: Adjacency) -> Iterator[float]:
+    """p-value of linear equations for each undirected piece of a class, from standardised rows.
+
+    It is that of the member in which the piece looks most linear: if the equations are linear in
+    the true one, the p-value is no smaller than there, whichever it is. Pieces with more than
+    `MEMBERS` ways to direct them are left out.
+    """
+    open_edges = csr_array(graph == 2)
+    _, piece_of = connected_components(open_edges, directed=False)
+    for number in np.flatnonzero(np.bincount(piece_of) > 1).tolist():
+        piece = np.flatnonzero(piece_of == number)
+        outside = (graph[:, piece] == 1).T.copy()
+        outside[:, piece] = False
+        members = list(enumerate_dags(graph[np.ix_(piece, piece)], limit=MEMBERS + 1))
+        if len(members) <= MEMBERS:
+            inside = ([piece[column == 1] for column in member.T] for member in members)
+            yield max(_piece_linearity(rows, piece, outside, parents) for parents in inside)
+
+
+def _piece_linearity(
+    rows: FloatArray, piece: Indices, outside: Mask, inside: Sequence[Indices]
+) -> float:
+    """p-value of the equations of some variables, their parents inside the piece being given."""
+    found = []
+    for variable, others, own in zip(piece.tolist(), outside, inside, strict=True):
+        parents = np.concatenate([np.flatnonzero(others), own])
+        if parents.size:
+            design, _, extra = _equation(rows, variable, parents)
+            found.append(_added(design, extra, rows[:, variable]))
+    return float(min(1.0, np.nanmin(found, initial=1.0) * len(found)))
+
+
+def _equation(
+    rows: FloatArray, variable: int, parents: Indices
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Constant and parents, residuals of the variable, and squares of parents and fitted values."""
+    design = np.column_stack([np.ones(len(rows)), rows[:, parents]])
+    residuals, fitted = _least_squares(design, rows[:, variable])
+    return design, residuals, np.column_stack([np.square(rows[:, parents]), np.square(fitted)])
 
 
 def _least_squares(design: FloatArray, target: FloatArray) -> tuple[FloatArray, FloatArray]:
