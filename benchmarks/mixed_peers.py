@@ -16,7 +16,7 @@ import numpy as np
 
 def tetrad(name: str) -> Callable[[Any, list[int]], Any]:
     """One of Tetrad's searches from one start: "boss-dg" is BOSS on the degenerate Gaussian."""
-    from benchmarks.peers.tools.tetrad import start, to_matrix
+    from benchmarks.peers.tools.tetrad import SEARCHES, start, to_matrix
 
     java = start()
     algorithm, kind = name.split("-")
@@ -32,7 +32,7 @@ def tetrad(name: str) -> Callable[[Any, list[int]], Any]:
             else:
                 scores = java("edu.cmu.tetrad.search.score.ConditionalGaussianScore")
                 score = scores(table, 1.0, True)
-            return to_matrix(_tetrad_search(java, algorithm, score))
+            return to_matrix(SEARCHES[algorithm](java, score, 1))
 
         return run
 
@@ -56,24 +56,6 @@ def to_mixed_table(java: Any, values: Any, levels: list[int]) -> Any:
             else:
                 table.setDouble(row, v, float(value))
     return table
-
-
-def _tetrad_search(java: Any, name: str, score: Any) -> Any:
-    if name == "boss":
-        boss = java("edu.cmu.tetrad.search.Boss")(score)
-        boss.setNumStarts(1)
-        boss.setNumThreads(1)
-        boss.setUseBes(False)
-        boss.setVerbose(False)
-        permutations = java("edu.cmu.tetrad.search.PermutationSearch")(boss)
-        permutations.setSeed(1)
-        return permutations.search()
-    grasp = java("edu.cmu.tetrad.search.Grasp")(score)
-    grasp.setSeed(1)
-    grasp.setNumStarts(1)
-    grasp.setVerbose(False)
-    grasp.bestOrder(score.getVariables())
-    return grasp.getGraph(True)
 
 
 def causal_learn(_: str) -> Callable[[Any, list[int]], Any]:

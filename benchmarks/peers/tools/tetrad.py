@@ -25,11 +25,11 @@ JAR = "QWO_TETRAD_JAR"
 def load(options: Options) -> Call:
     """One of its searches on its linear Gaussian BIC."""
     java = start()
-    search = {"boss": _boss, "grasp": _grasp}[options["algorithm"]]
+    search = SEARCHES[options["algorithm"]]
 
     def run(table: Any) -> Any:
         score = bic_score(java, table, options["penalty_discount"])
-        return search(java, score, options)
+        return search(java, score, options["random_state"])
 
     def score(table: Any, dag: Matrix) -> float:
         bic = bic_score(java, table, options["penalty_discount"])
@@ -84,24 +84,28 @@ def bic_score(java: Any, table: Any, penalty_discount: float) -> Any:
     return score
 
 
-def _boss(java: Any, score: Any, options: Options) -> Any:
+def _boss(java: Any, score: Any, seed: int) -> Any:
     boss = java("edu.cmu.tetrad.search.Boss")(score)
     boss.setNumStarts(1)
     boss.setNumThreads(1)
     boss.setUseBes(False)
     boss.setVerbose(False)
     search = java("edu.cmu.tetrad.search.PermutationSearch")(boss)
-    search.setSeed(options["random_state"])
+    search.setSeed(seed)
     return search.search()
 
 
-def _grasp(java: Any, score: Any, options: Options) -> Any:
+def _grasp(java: Any, score: Any, seed: int) -> Any:
     grasp = java("edu.cmu.tetrad.search.Grasp")(score)
-    grasp.setSeed(options["random_state"])
+    grasp.setSeed(seed)
     grasp.setNumStarts(1)
     grasp.setVerbose(False)
     grasp.bestOrder(score.getVariables())
     return grasp.getGraph(True)
+
+
+SEARCHES = {"boss": _boss, "grasp": _grasp}
+"""Its searches from one start, of the classes of the virtual machine, a score and a seed."""
 
 
 def to_matrix(graph: Any) -> Matrix:

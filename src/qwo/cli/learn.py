@@ -111,35 +111,27 @@ def learn(
     says that something asked for could not be had, or that the check rings.
     """
     from qwo.cli.results import Learnt
-    from qwo.graph.formats import find_format
 
     started = time.perf_counter()
-    if bootstrap < 0:
-        raise ArgumentError(f"--bootstrap is {bootstrap}; wanted a number of resamples")
-    if output.benchpress is not None:
-        check_outputs(output.benchpress)
-    for name in graph_formats(output.formats):
-        find_format(name)
+    _check_request(bootstrap, output)
     with only_writer(output.output):
         checkpoint = _open(output, resume=resume, resampled=bool(bootstrap))
         knowledge = known.build()
         needed = bool(bootstrap) or check or search.counts_rows
         data = read_data(file, reading, console, with_rows=needed)
         logger.info("data read after %.2f s", time.perf_counter() - started)
-        seen = [finding.worded() for finding in data.audit.warnings]
-        with shown_warnings(seen) as warnings:
+        with shown_warnings([f.worded() for f in data.audit.warnings]) as warnings:
             found = _search(data, knowledge, search, console)
             if output.benchpress is not None:
                 write_outputs(output.benchpress, found, time.perf_counter() - started)
             model, finished = _model(data, found)
             resamples = Resamples(bootstrap if finished else 0, resampling, checkpoint)
-            supports, failed = _supports(
-                data, knowledge, search, console, found=found, resamples=resamples
-            )
+            asked = data, knowledge, search, console
+            supports, failed = _supports(*asked, found=found, resamples=resamples)
             resampled_in_vain, draws, checked = failed, None, None
             goes_on = finished and found.status != "interrupted"
             if posterior and goes_on:
-                draws = _posterior(data, knowledge, search, console)
+                draws = _posterior(*asked)
                 failed = failed or draws is None
             if check and goes_on:
                 checked, finished = _check(data, found, search)
@@ -157,12 +149,27 @@ def learn(
             cut_short=not finished,
         )
         code = _end(learnt, output, console, checkpoint, replaces=output.force or resume)
-    if learnt.interrupted:
-        code = ExitCode.INTERRUPTED
-    elif failed and code == ExitCode.FINE:
+    _leave(ExitCode.INTERRUPTED if learnt.interrupted else code, failed=failed)
+
+
+def _leave(code: ExitCode, *, failed: bool) -> None:
+    """End with an exit code, unless all is fine."""
+    if failed and code == ExitCode.FINE:
         code = ExitCode.ATTENTION
     if code != ExitCode.FINE:
         raise typer.Exit(code)
+
+
+def _check_request(bootstrap: int, output: OutputOptions) -> None:
+    """Refuse what cannot be had before anything is computed."""
+    from qwo.graph.formats import find_format
+
+    if bootstrap < 0:
+        raise ArgumentError(f"--bootstrap is {bootstrap}; wanted a number of resamples")
+    if output.benchpress is not None:
+        check_outputs(output.benchpress)
+    for name in graph_formats(output.formats):
+        find_format(name)
 
 
 class Resamples(NamedTuple):

@@ -173,13 +173,7 @@ class Learnt:
             "kind": "result",
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "command": command_line(),
-            "data": {
-                **self.data.summary(),
-                "sha256": self.data.sha256,
-                "names": found.names,
-                "means": self.data.moments.means,
-                "standard_deviations": self.data.moments.scales,
-            },
+            "data": self._data_document(),
             "audit": [asdict(finding) for finding in self.data.audit.findings],
             "warnings": self.warnings,
             "notes": list(self.notes()),
@@ -210,6 +204,15 @@ class Learnt:
             "trace": found.trace,
             "params": found.params,
             "versions": found.versions,
+        }
+
+    def _data_document(self) -> dict[str, Any]:
+        return {
+            **self.data.summary(),
+            "sha256": self.data.sha256,
+            "names": self.found.names,
+            "means": self.data.moments.means,
+            "standard_deviations": self.data.moments.scales,
         }
 
     @property

@@ -61,24 +61,13 @@ def draw_edges(
     from matplotlib.collections import PathCollection, PolyCollection
     from matplotlib.path import Path
 
-    paths, heads, fills, rims = [], [], [], []
-    ground = ground_of(ax)
+    lines, heads = _lines_and_heads(layout, edges, look)
+    curves = [[Path.MOVETO] + [Path.CURVE4] * (len(line) - 1) for line in lines]
     hollow = np.zeros(len(edges), dtype=np.bool_) if look.hollow is None else look.hollow
-    for k, curve in enumerate(edge_curves(layout, edges)):
-        line = curve[::-1] if look.heads[k] < 0 else curve
-        if look.heads[k]:
-            thick = float(look.widths[k])
-            line, head = arrow(
-                line, (_HEAD_LENGTH + thick) * layout.scale, (_HEAD_WIDTH + thick) * layout.scale
-            )
-            heads.append(_turned(head, direction))
-            fills.append(ground if hollow[k] else look.colours[k])
-            rims.append(look.colours[k])
-        codes = [Path.MOVETO] + [Path.CURVE4] * (len(line) - 1)
-        paths.append(Path(_turned(line, direction), codes))
+    ground, rims = ground_of(ax), [look.colours[k] for k in heads]
     ax.add_collection(
         PathCollection(
-            paths,
+            [Path(_turned(line, direction), c) for line, c in zip(lines, curves, strict=True)],
             facecolors="none",
             edgecolors=list(look.colours),
             linewidths=look.widths * max(layout.scale, _THINNEST_LINES),
@@ -92,8 +81,8 @@ def draw_edges(
     )
     ax.add_collection(
         PolyCollection(
-            heads,
-            facecolors=fills,
+            [_turned(head, direction) for head in heads.values()],
+            facecolors=[ground if hollow[k] else look.colours[k] for k in heads],
             edgecolors=rims,
             linewidths=_RIM * max(layout.scale, _THINNEST_LINES),
             joinstyle="miter",
@@ -103,6 +92,22 @@ def draw_edges(
         ),
         autolim=False,
     )
+
+
+def _lines_and_heads(
+    layout: Layout, edges: Pairs, look: EdgeLook
+) -> tuple[list[FloatArray], dict[int, FloatArray]]:
+    """The curve of each edge, and the arrowhead of each that has one, by number."""
+    lines, heads = [], {}
+    for k, curve in enumerate(edge_curves(layout, edges)):
+        line = curve[::-1] if look.heads[k] < 0 else curve
+        if look.heads[k]:
+            thick = float(look.widths[k])
+            line, heads[k] = arrow(
+                line, (_HEAD_LENGTH + thick) * layout.scale, (_HEAD_WIDTH + thick) * layout.scale
+            )
+        lines.append(line)
+    return lines, heads
 
 
 def draw_nodes(

@@ -116,10 +116,10 @@ def bootstrap(
     """
     started = time.perf_counter()
     given, reading = options_given(bootstrap, options)
-    search = replaced(named_engine(given), time_limit=replicate_time_limit)
+    alone = replaced(named_engine(given), time_limit=replicate_time_limit, n_jobs=1, cluster=None)
     file = Checkpoint.at(checkpoint)
     seed = _seed(given.random_state, file)
-    search = replaced(search, random_state=seed, n_jobs=1, cluster=None)
+    search = replaced(alone, random_state=seed)
     shard = check_shard(shard, given.random_state)
     check_tolerance(tolerance, shard)
     rows = Rows.of(data, reading)
@@ -138,28 +138,29 @@ def bootstrap(
         "sample_fraction": None if sample_fraction is None else float(sample_fraction),
         "tolerance": tolerance,
         "shard": shard,
-        "missing": rows.missing,
-        "covariance_estimator": _name(rows.covariance_estimator),
     }
-    begun = file.resumed(_nothing_yet(prepared, search, reference, choices))
+    begun = file.resumed(_nothing_yet(prepared, search, reference, choices | _reading(rows)))
     used, order = as_used(search, reference)
-    with watched(callback, shown=progress) as watch:
-        runner = Runner(
-            problem=Problem(prepared.source, used, seed, order),
-            tally=_tally(begun),
-            save=lambda tally: file.save(_result(begun, tally, "incomplete")),
-            watch=watch,
-            n_jobs=given.n_jobs,
-            cluster=given.cluster,
-            seconds_each=max(reference.seconds, 1e-3),
-            started=started,
-        )
-        first, step = (0, 1) if shard is None else (shard[0] - 1, shard[1])
-        status = runner.run(range(first, begun.n_resamples, step), tolerance)
+    runner = Runner(
+        problem=Problem(prepared.source, used, seed, order),
+        tally=_tally(begun),
+        save=lambda tally: file.save(_result(begun, tally, "incomplete")),
+        n_jobs=given.n_jobs,
+        cluster=given.cluster,
+        seconds_each=max(reference.seconds, 1e-3),
+        started=started,
+    )
+    with watched(callback, shown=progress) as runner.watch:
+        status = runner.run(_numbers(shard, begun.n_resamples), tolerance)
     result = _result(begun, runner.tally, status)
     file.save(result)
     _check_enough(result, runner.reason)
     return result
+
+
+def _numbers(shard: Shard | None, n_resamples: int) -> range:
+    first, step = (0, 1) if shard is None else (shard[0] - 1, shard[1])
+    return range(first, n_resamples, step)
 
 
 def _seed(random_state: int | None, file: Checkpoint) -> int:
@@ -170,8 +171,11 @@ def _seed(random_state: int | None, file: Checkpoint) -> int:
     return int(np.random.SeedSequence().generate_state(1)[0])
 
 
-def _name(estimator: Any) -> str:
-    return estimator if isinstance(estimator, str) else repr(estimator)
+def _reading(rows: Rows) -> dict[str, Any]:
+    """What makes moments of rows, as it is told."""
+    estimator = rows.covariance_estimator
+    name = estimator if isinstance(estimator, str) else repr(estimator)
+    return {"missing": rows.missing, "covariance_estimator": name}
 
 
 def _reference(

@@ -194,11 +194,11 @@ class Runner:
     problem: Problem
     tally: Tally
     save: Callable[[Tally], None]
-    watch: BootstrapCallback
     n_jobs: int | None
     cluster: Any
     seconds_each: float
     started: float
+    watch: BootstrapCallback = lambda _: None
     reason: str = ""
     _saved_at: float = field(default_factory=time.perf_counter, init=False)
     _save_took: float = field(default=0.0, init=False)
