@@ -52,25 +52,26 @@ def file_of(cell: tuple[int, int], name: str) -> Path:
     return STORE / f"{cell[0]}-{cell[1]}-{name}.npz"
 
 
-def keep(
-    cell: tuple[int, int], names: list[str], work: Callable[[], Answers], cap: float = 3600.0
-) -> None:
+def keep(cell: tuple[int, int], names: dict[str, float], work: Callable[[], Answers]) -> None:
     """Run once in a process of its own, and keep what it answers with its processor seconds.
 
-    Much of the peers' work is compiled, and hears no signal: only another process can end it. What
-    has no answer then is kept as such.
+    Much of the peers' work is compiled, and hears no signal: only another process can end it, when
+    it has used half as much again as the last answer may take. A name has the seconds after which
+    it is kept as a run without an answer.
     """
     if all(file_of(cell, name).exists() for name in names):
         return
-    child = multiprocessing.get_context("fork").Process(target=_keep, args=(cell, work, cap))
+    child = multiprocessing.get_context("fork").Process(
+        target=_keep, args=(cell, work, 1.5 * max(names.values()))
+    )
     child.start()
     child.join()
     if child.exitcode and child.exitcode > 0:
         raise SystemExit(f"{cell}, {names}: exit code {child.exitcode}")
-    for name in names:
+    for name, seconds in names.items():
         if not file_of(cell, name).exists():
-            np.savez(file_of(cell, name), edges=np.nan, score=np.nan, seconds=cap)
-            print(cell, name, f"no answer in {cap:g} s", flush=True)
+            np.savez(file_of(cell, name), edges=np.nan, score=np.nan, seconds=seconds)
+            print(cell, name, f"no answer in {seconds:g} s", flush=True)
 
 
 def _keep(cell: tuple[int, int], work: Callable[[], Answers], cap: float) -> None:
@@ -108,13 +109,13 @@ def ours(cell: tuple[int, int], _: float) -> None:
 
     qwo.posterior(data[:, :4], n_draws=16, random_state=0)  # modules are loaded outside the clock
     if n == 4:
-        keep(cell, ["reference"], lambda: enumerated(data))
+        keep(cell, {"reference": LONG}, lambda: enumerated(data))
     else:
-        keep(cell, ["reference"], lambda: run("reference", 40_000, 1))
-        keep(cell, ["again"], lambda: run("again", 40_000, 2))
+        keep(cell, {"reference": LONG}, lambda: run("reference", 40_000, 1))
+        keep(cell, {"again": LONG}, lambda: run("again", 40_000, 2))
     for n_draws in (200, 2000):
         name = f"qwo {n_draws} draws"
-        keep(cell, [name], lambda name=name, n_draws=n_draws: run(name, n_draws, 3))
+        keep(cell, {name: LONG}, lambda name=name, n_draws=n_draws: run(name, n_draws, 3))
 
 
 def enumerated(data: Any) -> Answers:
@@ -166,6 +167,7 @@ def split_or_merge(R: Any, validate: bool = False) -> Any:
 
 
 BUDGETS = (20, 60, 180)
+LONG = 3600
 
 
 def gadget(cell: tuple[int, int], cap: float) -> None:
@@ -213,10 +215,12 @@ def gadget(cell: tuple[int, int], cap: float) -> None:
         ("gadget mended", split_or_merge, cap),
         ("gadget", released, min(cap, 60) if n <= 20 else 0),
     ):
+        if not longest:
+            continue
         mcmc.R_basic_move = move
         budgets = [budget for budget in BUDGETS if budget <= longest]
-        names = [f"{name} {budget} s" for budget in budgets]
-        keep(cell, names, lambda name=name, budgets=budgets: run(name, budgets), 1.5 * cap)
+        names = {f"{name} {budget} s": budget for budget in budgets}
+        keep(cell, names, lambda name=name, budgets=budgets: run(name, budgets))
 
 
 def shares(n: int, dags: list[Any], scores: list[float]) -> tuple[Any, float]:
@@ -248,8 +252,8 @@ def dibs(cell: tuple[int, int], cap: float) -> None:
             yield name, np.tensordot(weights, np.asarray(answer.g), 1), float("nan")
 
     for particles, steps in ((10, 200), (30, 1000)):
-        names = [f"{title} {particles} × {steps}" for title in ("dibs", "dibs+")]
-        keep(cell, names, lambda names=names, p=particles, k=steps: run(names, p, k), cap)
+        names = {f"{title} {particles} × {steps}": cap for title in ("dibs", "dibs+")}
+        keep(cell, names, lambda names=list(names), p=particles, k=steps: run(names, p, k))
 
 
 def average_precision(p: Any, truth: Any) -> float:

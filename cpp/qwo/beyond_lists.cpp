@@ -177,7 +177,8 @@ void ratios_outside(const ScoreTables& tables, const ParentMask* masks, std::siz
                     first, end, [&](std::size_t d) { return !graphs[d].is_ancestor(v, w); });
                 const double share_of_draws = weight * static_cast<double>(acyclic);
                 const std::size_t pair = sums.index(w, v);
-                ratios[pair] += share_of_draws * std::exp(std::min(log_ratio, kLargest));
+                // A draw in a thousand with a ratio of fifty would make the whole mean: truncated.
+                ratios[pair] += share_of_draws * std::exp(std::min(log_ratio, 0.0));
                 near[pair] += share_of_draws * share(log_ratio);
             });
         }

@@ -13,9 +13,8 @@ namespace qwo {
 using PairValues = std::vector<double>;
 
 // For w outside v's list, means over the draws of
-//     ratios:  p(G with w -> v) / p(G), where that is a DAG: the mass of the DAGs with this one
-//     edge
-//              from outside, per mass inside;
+//     ratios:  p(G with w -> v) / p(G), or 1 if that is less, where that is a DAG: the mass of the
+//              DAGs with this one edge from outside, per mass inside;
 //     near:    r / (1 + r), where r is that ratio, or that of turning v -> w round.
 // Pairs whose entry in `possible` is 0 are left out.
 void ratios_outside(const ScoreTables& tables, const ParentMask* masks, std::size_t draws,

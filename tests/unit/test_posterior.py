@@ -134,6 +134,14 @@ def test_short_lists_come_near_and_tell_what_they_miss(monkeypatch: pytest.Monke
     assert np.abs(found.edge_probabilities - exact)[~inside].mean() < exact[~inside].mean()
 
 
+def test_one_rare_draw_does_not_make_an_edge_outside_the_lists_probable() -> None:
+    """Of 200 draws looked at one has a ratio of 48; the edge has a probability of 0.002."""
+    data, _, _ = qwo.simulate(
+        "er", n_variables=100, n_samples=200, degree=4, standardize=True, random_state=100
+    )
+    assert qwo.posterior(data, t=0.5, random_state=3).largest_outside < 0.02
+
+
 def test_threads_do_not_change_the_draws(wide: Posterior) -> None:
     other = qwo.posterior(data_of(2, 25, 150, 3), random_state=1, n_draws=400, n_jobs=3)
     np.testing.assert_array_equal(other.masks, wide.masks)

@@ -95,7 +95,8 @@ class Posterior:
     rhat, ess : ndarray, n×n
         Split R̂ and effective sample size over the chains; 1 and all draws for edges that are sure.
     outside_ratios : ndarray, n×n
-        For pairs outside the lists, the mean r of p(G with that edge) / p(G).
+        For pairs outside the lists, the mean r of p(G with that edge) / p(G), where no draw counts
+        for more than 1: a rare one may have a ratio of fifty, and be alone in having it.
     acceptance : mapping
         Share of the moves that were accepted: of order and graph jointly, of the reversals of an
         edge, and of a path.
@@ -167,8 +168,8 @@ class Posterior:
     def outside_mass(self) -> float:
         """Mass of the DAGs with exactly one edge from outside the lists, per mass of those drawn.
 
-        Its estimate has a heavy tail, and with many variables a large sum may consist of
-        negligible pairs: `largest_outside` tells more.
+        With many variables a large sum may consist of negligible pairs: `largest_outside` tells
+        more.
         """
         return float(self.outside_ratios.sum())
 
