@@ -8,5 +8,6 @@
 Each data set is known by its numbers alone, so that results are the same for any number of
 processes. What is done is kept in a file of JSON lines (``--store FOLDER``, .cache/posterior if not
 given): a run that has used up its minutes goes on where it ended. ``--report`` runs nothing, but
-writes benchmarks/results/posterior-*.csv, and for the calibration a picture, from what is kept.
+writes benchmarks/results/posterior-*.csv from what is kept, for the calibration a picture too, and
+the tables of docs/benchmarks/posterior.md.
 """

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from benchmarks.posterior import __doc__ as described
 from benchmarks.posterior import calibration, graphs
+from benchmarks.posterior.page import write_page
 from benchmarks.posterior.rows import STORE, Key, Row, load, work_through, write_csv
 from benchmarks.timing import print_table
 
@@ -56,6 +57,7 @@ def main() -> None:
         write_csv(asked.what, rows)
         if asked.what == "calibration":
             calibration.draw(done)
+        write_page()
     print_table(list(rows[0]), [[shown(value) for value in row.values()] for row in rows])
 
 
