@@ -166,12 +166,13 @@ def test_em_does_not_crawl_on_skewed_columns(seed: int) -> None:
     for the last while there were no quasi-Newton steps; the others took hundreds."""
     fit = fit_em(_skewed(seed))
     assert fit.status == "converged"
-    assert len(fit.loglik) < 200
+    assert len(fit.loglik) < 250
     assert (np.diff(fit.loglik) > -1e-6).all()
 
 
 @pytest.mark.parametrize("seed", [6, 10])
 def test_quasi_newton_steps_lead_where_em_leads(seed: int, monkeypatch: Any) -> None:
+    monkeypatch.setattr("qwo.moments.em.SLOW", 30)
     quick = fit_em(_skewed(seed))
     monkeypatch.setattr("qwo.moments.em.MOST_PARAMETERS", 0)
     slow = fit_em(_skewed(seed))

@@ -42,11 +42,11 @@ Status = Literal["converged", "iterations", "singular"]
 MAX_ITERATIONS = 2000
 """Passes over the data."""
 
-SLOW = 40
-"""Passes after which EM crawls; it takes twenty where nothing is skewed."""
+SLOW = 100
+"""Passes in a row after which EM crawls; it takes twenty where nothing is skewed."""
 
-MOST_PARAMETERS = 1000
-"""Up to so many parameters (43 columns) there are quasi-Newton steps, which take their square."""
+MOST_PARAMETERS = 300
+"""Up to so many parameters (22 columns) there are quasi-Newton steps, which take their square."""
 
 BEYOND = 1e3
 """Log-likelihood that singular matrices are taken to fall short by, which no step goes back to."""
@@ -316,11 +316,12 @@ def _maximise(data: _IncompleteData) -> tuple[_Parameters, list[float], Status]:
     step = data.step(at)
     assert step is not None, "the start is regular"
     loglik = [step.loglik]
-    climbs = data.n_columns * (data.n_columns + 3) <= 2 * MOST_PARAMETERS
+    few = data.n_columns * (data.n_columns + 3) <= 2 * MOST_PARAMETERS
+    patience = SLOW if few else MAX_ITERATIONS
     while len(loglik) < MAX_ITERATIONS:
-        if climbs and len(loglik) > SLOW:
+        if len(loglik) > patience:
             at, step = _climbed(data, at, step, loglik)
-            climbs = False
+            patience = len(loglik) + SLOW
         second = data.step(step.following)
         if second is None:
             return at, loglik, "singular"
