@@ -22,16 +22,21 @@ constexpr double nearly = 0.5;
 // An edge that is worth more than so many times its price is beyond doubt.
 constexpr double sure = 10.0;
 
+// Up to where the edges of what a restart has touched are tucked, in prices of an edge. That takes
+// most of the time where there are many variables.
+constexpr double near_miss = 1.0, near_miss_of_many = 0.3;
+constexpr int few = 500;
+
 double seconds_now() {
     using clock = std::chrono::steady_clock;
     return std::chrono::duration<double>(clock::now().time_since_epoch()).count();
 }
 
-SearchOptions repairs() {
+SearchOptions repairs(int n) {
     SearchOptions options;
     options.tucks = false;
     options.sweep = false;
-    options.near_miss = 1.0;
+    options.near_miss = n <= few ? near_miss : near_miss_of_many;
     return options;
 }
 
@@ -90,8 +95,8 @@ std::vector<int> doubtful(ParentSets& engine) {
 
 Shuffles::Shuffles(ParentSets& engine, std::uint64_t seed, int length, int tries,
                    const std::vector<int>& centres)
-    : engine_(engine), search_(engine, seed, repairs(), true), random_(~seed), length_(length),
-      tries_(tries), failures_(static_cast<std::size_t>(engine.n()), tries) {
+    : engine_(engine), search_(engine, seed, repairs(engine.n()), true), random_(~seed),
+      length_(length), tries_(tries), failures_(static_cast<std::size_t>(engine.n()), tries) {
     if (length > 0) {
         std::vector<char> weak(failures_.size(), 0);
         find_weak_edges(engine, weak);

@@ -50,6 +50,13 @@ def test_small_problems_are_started_more_often(n: int, starts: int) -> None:
     assert searching._default_starts(n) == starts
 
 
+@pytest.mark.parametrize(
+    ("n", "thin", "tries"), [(200, False, 1), (201, False, 0), (1000, True, 1), (1001, True, 0)]
+)
+def test_thin_graphs_are_restarted_up_to_many_variables(n: int, *, thin: bool, tries: int) -> None:
+    assert searching._default_tries(n, thin=thin) == tries
+
+
 @pytest.mark.parametrize(("limit", "tries"), [(20, 2), (19, 0)])
 def test_up_to_the_thorough_limit_restarts_go_on_around_every_variable(
     limit: int, tries: int, monkeypatch: pytest.MonkeyPatch
@@ -66,6 +73,23 @@ def test_up_to_the_thorough_limit_restarts_go_on_around_every_variable(
     searching.bic_insertion(BicEngine(sample(1, 20, 200, 3.0)), restarts=4, random_state=0)
     assert asked
     assert set(asked) == {tries}
+
+
+def test_long_graphs_without_further_starts_are_known_as_such(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+
+    def insist(_run: object, each: int, *_centres: object) -> bool:
+        asked.append(each)
+        return False
+
+    for name in ("THOROUGH_UP_TO", "FEW_STARTS_UP_TO"):
+        monkeypatch.setattr(searching, name, 10)
+    monkeypatch.setattr(searching._Run, "insist", insist)
+    path = np.random.default_rng(0).standard_normal((500, 20)).cumsum(axis=1)
+    searching.bic_insertion(BicEngine(Moments.from_data(path)), random_state=0)
+    assert asked == [2]
 
 
 def test_resamples_are_searched_with_the_gamma_asked_for() -> None:

@@ -29,9 +29,10 @@ from qwo.types import FloatArray, Indices
 SLICE = 0.02
 """Seconds that the core runs before it is asked whether to go on."""
 
-THOROUGH_UP_TO, FEW_STARTS_UP_TO = 200, 500
+THOROUGH_UP_TO, FEW_STARTS_UP_TO, THIN_UP_TO = 200, 500, 1000
 """Up to so many variables the search begins up to twelve times, up to so many three times. Beyond,
-it begins once, from whichever order costs less as it stands."""
+it begins once, from whichever order costs less as it stands. More restarts than asked for are made
+up to the first number, and up to the last where the graph is much like a tree."""
 
 MOST_STARTS, FEW_STARTS = 12, 3
 
@@ -112,8 +113,8 @@ def bic_insertion(
         If restarts have improved the order, or one in twenty has ended with one that is worse by
         less than half the price of an edge, more follow, until so many around each variable that is
         doubtful (`BicEngine.doubtful`) have failed since something has changed there; 1 up to 200
-        variables, else 0, if not given. Twice as many follow where the graph is much like a tree,
-        and around those variables on which starts have not agreed.
+        variables if not given. Twice as many follow where the graph is much like a tree, up to 1000
+        variables, and around those variables on which starts have not agreed.
     tucks : bool
         Whether edges are tucked and turned; without, the search ends at the first order that no
         insertion improves.
@@ -134,8 +135,7 @@ def bic_insertion(
     """
     n = engine.n_variables
     most = _default_starts(n) if starts is None else starts
-    each = TRIES * (n <= THOROUGH_UP_TO) if tries is None else tries
-    _check(restarts=restarts, starts=most, tries=each)
+    _check(restarts=restarts, starts=most, tries=tries or 0)
     knowledge = engine.knowledge if knowledge is None else knowledge
     if knowledge is not None and not knowledge.allows_order(engine.order):
         raise KnowledgeError(
@@ -150,11 +150,13 @@ def bic_insertion(
         return run.outcome()
     orders = _TreeOrders(engine.association(), knowledge, rng)
     if starts is None and n > FEW_STARTS_UP_TO:
-        run.begin_at_better(orders())
-    run.settle()
+        run.settle_from_better(orders())
+    else:
+        run.settle()
     for _ in range(0 if run.is_proved() else ROUNDS):
         agreed = run.start_again(orders, most)
         improved = run.restart(_chain_lengths(restarts), n_jobs, cluster)
+        each = _default_tries(n, thin=run.is_thin) if tries is None else tries
         if improved or run.is_thin or run.n_near >= RUGGED * restarts:
             improved |= run.insist(each if agreed and not run.is_thin else 2 * each)
         elif not agreed:
@@ -170,6 +172,10 @@ def _default_starts(n_variables: int) -> int:
     if n_variables <= THOROUGH_UP_TO:
         return MOST_STARTS
     return FEW_STARTS if n_variables <= FEW_STARTS_UP_TO else 0
+
+
+def _default_tries(n_variables: int, *, thin: bool) -> int:
+    return TRIES if n_variables <= (THIN_UP_TO if thin else THOROUGH_UP_TO) else 0
 
 
 def _check(**counts: int) -> None:
@@ -292,11 +298,24 @@ class _Run:
         """Whether more starts and restarts are worth their time."""
         return self._engine.n_edges <= DENSE * self._engine.n_variables
 
-    def begin_at_better(self, order: Indices) -> None:
-        """Begin at another order if it costs less as it stands."""
-        if self._engine.cost_of(order) < self._engine.cost:
-            self._engine.reset(order)
+    def settle_from_better(self, from_tree: Indices) -> None:
+        """Begin at an order from the spanning tree if it costs less as it stands, and settle."""
+        cost = self._engine.cost_of(from_tree)
+        if cost < self._engine.cost:
+            self._engine.reset(from_tree)
         self._note_cost()
+        self.settle()
+        self._shape(cost)
+
+    def _shape(self, from_tree: float) -> float:
+        """How much less like a tree the graph is than an order from the spanning tree.
+
+        That is how much more the order costs as it stands, in edges a variable.
+        """
+        edge_each = self._engine.typical_penalty * self._engine.n_variables
+        away = (from_tree - self._engine.cost) / edge_each
+        self.is_thin |= bool(away <= THIN)
+        return away
 
     def settle(self, *, nearby: bool = False) -> None:
         """Descent, tucks, turns and sweeps to the first local optimum; a part of that if near."""
@@ -342,9 +361,7 @@ class _Run:
                 break
             before = self._engine.cost
             challenger = self._engine.copy()
-            edge_each = challenger.typical_penalty * challenger.n_variables
-            away = (challenger.reset(orders()) - before) / edge_each
-            self.is_thin |= bool(away <= THIN)
+            away = self._shape(challenger.reset(orders()))
             enough = min(enough, next(count for most, count in ENOUGH.items() if away <= most))
             if enough == 0:
                 return True
@@ -358,8 +375,8 @@ class _Run:
             agreed[differing] = 0 if better else agreed[differing] - 1
             if len(self._engine.doubtful()) <= DOUBTED * len(agreed):
                 enough = 1
-        self.disputed = np.flatnonzero(agreed < enough)
-        if most and self.disputed.size:
+        self.disputed = np.flatnonzero(agreed < enough) if most else np.arange(0)
+        if self.disputed.size:
             self._compared = self._engine.copy()
         return self.disputed.size == 0
 
