@@ -129,7 +129,7 @@ def times(rows: Results) -> str:
     )
 
 
-PEER_NAMES = {"again": "a second long run", "qwo": "here", "gadget": "Gadget", "dibs": "DiBS"}
+PEER_NAMES = {"again": "a second long run", "gadget": "Gadget", "dibs": "DiBS"}
 
 
 def peers(rows: Results) -> str:
