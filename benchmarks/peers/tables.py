@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Any
@@ -92,8 +93,9 @@ def coverage(profile: Profile, all_figures: Sequence[CellFigures]) -> str:
     runs = sum(int(figures.means["runs"].sum()) for figures in all_figures)
     said = f"{runs} graphs on {len(all_figures)} of {len(profile.cells)} kinds of data."
     reached = {figures.cell for figures in all_figures}
-    missing = [cell.title for cell in profile.cells if cell not in reached]
-    return f"{said} Not reached yet: {'; '.join(missing)}." if missing else said
+    missing = Counter(cell.section for cell in profile.cells if cell not in reached)
+    left = "; ".join(f"{count} of the section “{section}”" for section, count in missing.items())
+    return f"{said} Not reached yet: {left}." if missing else said
 
 
 _SCORES = (
