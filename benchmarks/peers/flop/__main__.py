@@ -10,6 +10,8 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from itertools import groupby
 from pathlib import Path
 
 from benchmarks.peers.environments import ENVIRONMENTS
@@ -36,7 +38,8 @@ def main() -> None:
     if not arguments.report:
         kept = records.read()
         records.write(retire(kept) if arguments.renew else kept)
-        complete(settings, records, {"qwo": Path(sys.executable), "flop": arguments.flop_python})
+        pythons: Pythons = {"qwo": Path(sys.executable), "flop": arguments.flop_python}
+        complete(settings, records, pythons, arguments.jobs)
     summary = Summary(records.read())
     tables = report(settings, summary)
     print(tables)
@@ -45,25 +48,35 @@ def main() -> None:
         update_page(PAGE, tables)
 
 
-def complete(settings: Sequence[Setting], records: Records, pythons: Pythons) -> None:
-    """Run all jobs that there is no record of."""
+def complete(
+    settings: Sequence[Setting], records: Records, pythons: Pythons, jobs: int = 1
+) -> None:
+    """Run all jobs that there is no record of, some data sets at a time."""
     done = {record.job for record in records.read()}
-    for setting in settings:
-        missing = [job for job in setting.jobs() if job not in done]
-        for number, record in enumerate(run_jobs(setting, missing, pythons), 1):
-            records.append(record)
-            print(
-                f"{setting.name}: {number} of {len(missing)}: {record.tool}, seed {record.seed}, "
-                f"restarts {record.restarts}: SHD {record.shd}, {record.cpu:.3g} s",
-                file=sys.stderr,
-                flush=True,
-            )
+    with ThreadPoolExecutor(jobs) as pool:
+        running = [
+            pool.submit(lambda *given: list(run_jobs(*given)), setting, own, pythons)
+            for setting in settings
+            for _, same in groupby(setting.jobs(), key=lambda job: job.seed)
+            if (own := [job for job in same if job not in done])
+        ]
+        for number, ended in enumerate(as_completed(running), 1):
+            for record in ended.result():
+                records.append(record)
+                print(
+                    f"{number} of {len(running)} data sets: {record.tool}, {record.setting}, seed "
+                    f"{record.seed}, restarts {record.restarts}: SHD {record.shd}, "
+                    f"{record.cpu:.3g} s",
+                    file=sys.stderr,
+                    flush=True,
+                )
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Side by side with FLOP.")
     parser.add_argument("--profile", choices=sorted(PROFILES), default="standard")
     parser.add_argument("--renew", action="store_true", help="run qwo anew, keep FLOP's runs")
+    parser.add_argument("--jobs", type=int, default=1, help="data sets at a time")
     parser.add_argument("--report", action="store_true", help="run nothing, show what there is")
     parser.add_argument(
         "--flop-python",

@@ -137,10 +137,7 @@ def bic_insertion(
     most = _default_starts(n) if starts is None else starts
     _check(restarts=restarts, starts=most, tries=tries or 0)
     knowledge = engine.knowledge if knowledge is None else knowledge
-    if knowledge is not None and not knowledge.allows_order(engine.order):
-        raise KnowledgeError(
-            "the start order contradicts the knowledge; take knowledge.topological_start(order)"
-        )
+    _check_order(engine.order, knowledge)
     rng = np.random.default_rng(random_state)
     run = _Run(engine, control or Control(), rng, tucks=tucks)
     if nearby or not restarts:
@@ -148,12 +145,14 @@ def bic_insertion(
         if restarts:
             run.restart(_chain_lengths(restarts), n_jobs, cluster)
         return run.outcome()
+    if run.is_proved():
+        return run.outcome()
     orders = _TreeOrders(engine.association(), knowledge, rng)
     if starts is None and n > FEW_STARTS_UP_TO:
         run.settle_from_better(orders())
     else:
         run.settle()
-    for _ in range(0 if run.is_proved() else ROUNDS):
+    for _ in range(ROUNDS):
         agreed = run.start_again(orders, most)
         improved = run.restart(_chain_lengths(restarts), n_jobs, cluster)
         each = _default_tries(n, thin=run.is_thin) if tries is None else tries
@@ -188,6 +187,13 @@ def _chain_lengths(restarts: int) -> list[int]:
     """How many restarts each chain makes; a function of their number alone."""
     chains = min(MOST_CHAINS, -(-restarts // RESTARTS_PER_CHAIN))
     return [restarts // chains + (k < restarts % chains) for k in range(chains)] if chains else []
+
+
+def _check_order(order: Indices, knowledge: ResolvedKnowledge | None) -> None:
+    if knowledge is not None and not knowledge.allows_order(order):
+        raise KnowledgeError(
+            "the start order contradicts the knowledge; take knowledge.topological_start(order)"
+        )
 
 
 class _TreeOrders:
