@@ -56,3 +56,19 @@ def test_the_front_page_quotes_the_page_on_flop() -> None:
     assert ("no worse in all eight settings" in said) == (
         len(rows) == 8 and all(row[5] == "yes" for row in rows)
     )
+
+
+def test_the_comparison_quotes_the_page_on_flop() -> None:
+    page = (ROOT / "docs/benchmarks/flop.md").read_text(encoding="utf-8")
+    figures = page.partition("### Figures")[2].partition("###")[0]
+    rows = [
+        line.strip("| ").split(" | ") for line in figures.splitlines() if line.startswith("| n =")
+    ]
+    said = (ROOT / "docs/comparison.md").read_text(encoding="utf-8").replace(",000", "000")
+    theirs = {row[0]: row for row in rows if row[1].startswith("FLOP")}
+    ours = [row for row in rows if row[1] == "qwo"]
+    assert len(ours) == len(theirs) == 8
+    for row in ours:
+        flop = theirs[row[0]]
+        shown = " | ".join((row[0], flop[2], row[2], flop[5], row[5], row[8]))
+        assert f"| {shown} |" in said
