@@ -145,14 +145,12 @@ def bic_insertion(
         if restarts:
             run.restart(_chain_lengths(restarts), n_jobs, cluster)
         return run.outcome()
-    if run.is_proved():
-        return run.outcome()
     orders = _TreeOrders(engine.association(), knowledge, rng)
     if starts is None and n > FEW_STARTS_UP_TO:
         run.settle_from_better(orders())
     else:
         run.settle()
-    for _ in range(ROUNDS):
+    for _ in range(0 if run.is_proved() else ROUNDS):
         agreed = run.start_again(orders, most)
         improved = run.restart(_chain_lengths(restarts), n_jobs, cluster)
         each = _default_tries(n, thin=run.is_thin) if tries is None else tries
