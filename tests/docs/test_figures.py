@@ -7,6 +7,10 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from benchmarks import check
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -72,3 +76,31 @@ def test_the_comparison_quotes_the_page_on_flop() -> None:
         flop = theirs[row[0]]
         shown = " | ".join((row[0], flop[2], row[2], flop[5], row[5], row[8]))
         assert f"| {shown} |" in said
+
+
+CASES = {
+    "right": "the true graph, given",
+    "learnt": "the graph learnt from the data",
+    "edge missing": "an edge missing",
+    "edge turned": "a compelled edge turned",
+    "turned inside": "an edge turned that the class leaves open",
+    "other graph": "nodes permuted",
+    "bent": "effects bent (x² for x), learnt",
+    "hidden": "two causes of several variables hidden, learnt",
+    "cycle": "feedback, learnt",
+}
+
+
+def test_the_page_on_checks_has_the_alarm_rates(capsys: pytest.CaptureFixture[str]) -> None:
+    check.report(check.kept(ROOT / "benchmarks/results/check.csv"))
+    told = {
+        (found["noise"], found["case"]): f"{found['alarm']}, {found['area']}, {found['sets']}"
+        for found in re.finditer(
+            r"(?P<noise>\w+), N = 1000, (?P<case>[\w ]+) \((?P<sets>\d+)\): alarm (?P<alarm>\S+), "
+            r"area (?P<area>[\d.]+);",
+            capsys.readouterr().out,
+        )
+    }
+    page = (ROOT / "docs/howto/checking-a-graph.md").read_text(encoding="utf-8")
+    for case, words in CASES.items():
+        assert f"| {words} | {told['normal', case]} | {told['exponential', case]} |" in page
