@@ -70,9 +70,9 @@ USUAL = Share(*[{50: 10, 100: 8, 200: 4, 500: 2}] * 2)
 SMALL = Share(*[{50: 10, 100: 8, 200: 4}] * 2)
 SHARES = defaultdict(lambda: USUAL) | {
     FLOP[1].name: SMALL,
-    TETRAD[0].name: Share({50: 1, 100: 1}),
-    TETRAD[1].name: Share({50: 1, 100: 1}),
-    XGES[0].name: Share({50: 1}),
+    TETRAD[0].name: Share(*[{50: 1, 100: 1}] * 2),
+    TETRAD[1].name: Share(*[{50: 1, 100: 1}] * 2),
+    XGES[0].name: Share(*[{50: 1}] * 2),
 }
 COLUMNS = ("family", "n", "seed", "method", "score", "truth", "shd", "cpu")
 Record = dict[str, Any]
