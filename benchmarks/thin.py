@@ -22,7 +22,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from statistics import fmean
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -59,21 +59,15 @@ EARLIER = "earlier runs"
 METHODS = {m.name: m for m in (*OURS[:2], OURS[3], BEFORE, *FLOP[:2], *TETRAD, XGES[0])}
 
 
-class Share(NamedTuple):
-    """On how many data sets of each family a method runs, by the number of variables."""
-
-    thin: Mapping[int, int]
-    random: Mapping[int, int] = {}
-
-
-USUAL = Share(*[{50: 10, 100: 8, 200: 4, 500: 2}] * 2)
-SMALL = Share(*[{50: 10, 100: 8, 200: 4}] * 2)
-SHARES = defaultdict(lambda: USUAL) | {
-    FLOP[1].name: SMALL,
-    TETRAD[0].name: Share(*[{50: 1, 100: 1}] * 2),
-    TETRAD[1].name: Share(*[{50: 1, 100: 1}] * 2),
-    XGES[0].name: Share(*[{50: 1}] * 2),
+USUAL = {50: 10, 100: 8, 200: 4, 500: 2}
+SHARES: Mapping[str, Mapping[int, int]] = defaultdict(lambda: USUAL) | {
+    FLOP[1].name: {50: 10, 100: 8, 200: 4},
+    TETRAD[0].name: {50: 1, 100: 1},
+    TETRAD[1].name: {50: 1, 100: 1},
+    XGES[0].name: {50: 1},
 }
+"""On how many data sets of each family a method runs, by the number of variables."""
+
 COLUMNS = ("family", "n", "seed", "method", "score", "truth", "shd", "cpu")
 Record = dict[str, Any]
 Problem = tuple[str, int, int]
@@ -131,7 +125,7 @@ def complete(
             missing = [
                 method
                 for method in wanted
-                if seed < share_of(method.name, family).get(n, 0)
+                if seed < SHARES[method.name].get(n, 0)
                 and (family, n, seed, method.name) not in done
             ]
             if missing:
@@ -143,14 +137,9 @@ def complete(
 
 def problems(largest: int) -> Iterator[tuple[int, int, str]]:
     """Number of variables, seed and family, small ones first."""
-    for n in sorted(USUAL.thin):
-        for seed in range(USUAL.thin[n] if n <= largest else 0):
+    for n in sorted(USUAL):
+        for seed in range(USUAL[n] if n <= largest else 0):
             yield from ((n, seed, family) for family in (*NAMES, *RANDOM))
-
-
-def share_of(method: str, family: str) -> Mapping[int, int]:
-    """How many data sets of a family a method gets, by the number of variables."""
-    return SHARES[method].random if family in RANDOM else SHARES[method].thin
 
 
 def draw(problem: Problem) -> tuple[FloatArray, Adjacency]:
@@ -377,7 +366,7 @@ def _points(value: float) -> str:
 
 def _by_method(scores: Scores, *, thin: bool) -> list[Row]:
     rows: list[Row] = []
-    for n in USUAL.thin:
+    for n in USUAL:
 
         def which(problem: Problem, n: int = n) -> bool:
             return problem[1] == n and is_thin(problem) == thin

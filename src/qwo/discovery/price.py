@@ -34,11 +34,10 @@ from typing import Any
 import numpy as np
 from scipy.special import betainc, gammaincc, ndtr, ndtri
 
-from qwo.graph.dag import entries_of
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.order.blocks import columns_of
-from qwo.order.linalg import Explained, explained, mixture_weights
+from qwo.order.linalg import Explained, edges_by_effect, explained, mixture_weights
 from qwo.types import Adjacency, FloatArray, Indices
 
 LEAST, LEAST_OF_BLOCKS, MOST = 2.0, 1.5, 4.5
@@ -454,9 +453,7 @@ def _block_explained(matrix: FloatArray, sizes: Indices, dag: Adjacency) -> Expl
     With Ω the inverse for the columns of a family, a parent u of v has
     Λ = det(I - Ω_vv⁻¹ Ω_vu Ω_uu⁻¹ Ω_uv).
     """
-    causes, effects = entries_of(dag)
-    by_effect = np.argsort(effects, kind="stable")
-    causes, effects = causes[by_effect], effects[by_effect]
+    causes, effects = edges_by_effect(dag)
     columns = columns_of(sizes)
     shares, variances = np.empty(len(causes)), np.ones(len(sizes))
     for child in np.unique(effects):

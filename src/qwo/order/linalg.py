@@ -108,11 +108,16 @@ class Explained(NamedTuple):
     variances: FloatArray
 
 
-def explained(correlation: FloatArray, dag: Adjacency) -> Explained:
-    """What the edges of a DAG explain, from the inverse for each family."""
+def edges_by_effect(dag: Adjacency) -> tuple[Indices, Indices]:
+    """Causes and effects of the edges, ordered by effect."""
     causes, effects = entries_of(dag)
     by_effect = np.argsort(effects, kind="stable")
-    causes, effects = causes[by_effect], effects[by_effect]
+    return causes[by_effect], effects[by_effect]
+
+
+def explained(correlation: FloatArray, dag: Adjacency) -> Explained:
+    """What the edges of a DAG explain, from the inverse for each family."""
+    causes, effects = edges_by_effect(dag)
     ends = np.cumsum(np.bincount(effects, minlength=len(dag)))
     return Explained(causes, effects, *_core.explained(correlation, causes, ends))
 

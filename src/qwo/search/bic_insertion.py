@@ -312,9 +312,9 @@ class _Run:
         self._shape(cost)
 
     def _shape(self, from_tree: float) -> float:
-        """How much less like a tree the graph is than an order from the spanning tree.
+        """How far the graph is from a tree, and note whether that is little.
 
-        That is how much more the order costs as it stands, in edges a variable.
+        It is what an order from the spanning tree, as it stands, costs more, in edges a variable.
         """
         edge_each = self._engine.typical_penalty * self._engine.n_variables
         away = (from_tree - self._engine.cost) / edge_each
