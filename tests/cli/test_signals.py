@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -71,10 +72,12 @@ def test_ctrl_c_before_the_search_saves_nothing_and_says_so(
     assert not Path("result").exists()
 
 
-def test_ctrl_c_during_the_bootstrap_keeps_the_graph(long_search: Path) -> None:
+@pytest.mark.parametrize("seconds", [0, 0.1, 0.5])
+def test_ctrl_c_during_the_bootstrap_keeps_the_graph(long_search: Path, seconds: float) -> None:
     options = ("-o", "result", "-b", 1_000_000, "--no-report", *LOG)
     with started("learn", long_search, *options) as process:
         wait_for(process, b"the bootstrap begins")
+        time.sleep(seconds)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=120)
     assert process.returncode == 130, errors

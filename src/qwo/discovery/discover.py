@@ -104,7 +104,7 @@ def discover_as(
             seed = int(np.random.SeedSequence().generate_state(1)[0])
             chosen = chosen.settled(random_state=seed)
         # Threads of BLAS have only the factorisations to work on, a third to a half of n³ each.
-        with blas_threads_for(moments.n_variables**3 / 2), keyboard_heard(control):
+        with keyboard_heard(control), blas_threads_for(moments.n_variables**3 / 2):
             found = _searched(chosen, moments, knowledge, control, client)
     return _result(found, moments, table, knowledge, control)
 
@@ -222,7 +222,7 @@ def learn_nearby(
     """
     control = Control(time_limit=options.time_limit)
     resolved = options.resolved_knowledge(moments.names)
-    with blas_threads_for(moments.n_variables**3 / 2), keyboard_heard(control):
+    with keyboard_heard(control), blas_threads_for(moments.n_variables**3 / 2):
         dense = dense_algebra(options, moments, seconds=control.remaining)
         engine = make_engine(options, moments, resolved, order, dense)
         assert isinstance(engine, BicEngine)

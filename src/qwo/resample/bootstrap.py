@@ -27,7 +27,7 @@ from qwo.resample.options import (
 from qwo.resample.result import Bootstrap, BootstrapStatus
 from qwo.resample.runner import BootstrapCallback, Problem, Runner, watched
 from qwo.resample.store import Checkpoint
-from qwo.resample.tally import Outcome, Tally
+from qwo.resample.tally import Tally
 
 
 @takes_options(
@@ -244,9 +244,9 @@ def _check_enough(result: Bootstrap, reason: str) -> None:
     if result.n_done == 0:
         raise KeyboardInterrupt
     if result.n_degenerate > result.n_done / 2:
-        wrong = int((result.outcomes == Outcome.DEGENERATE).sum())
         why = f", such as this one: {reason}" if reason else ""
         raise SampleSizeError(
-            f"{wrong} of {result.n_done} resamples have no graph{why}. What the others show would "
-            "not be typical; leave out columns that hardly vary, or give more rows"
+            f"{result.n_degenerate} of {result.n_done} resamples have no graph{why}. What the "
+            "others show would not be typical; leave out columns that hardly vary, or give more "
+            "rows"
         )

@@ -19,7 +19,7 @@ from qwo.graph.display import as_html
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.resample.consensus import consensus
 from qwo.resample.support import SHARES, PairSupport, coin_tosses, pair_supports, ranked_pairs
-from qwo.resample.tally import Counts, Outcome, Outcomes, Tally, count_graphs
+from qwo.resample.tally import Counts, Outcome, Outcomes, Tally, count_graphs, have
 from qwo.text import records_frame
 from qwo.types import Adjacency, FloatArray, Mask
 
@@ -104,12 +104,12 @@ class Bootstrap:
     @property
     def n_degenerate(self) -> int:
         """Number of replicates without a graph, as where a column is constant in the resample."""
-        return int((self.outcomes == Outcome.DEGENERATE).sum())
+        return int(have(self.outcomes, Outcome.DEGENERATE).sum())
 
     @property
     def n_time_limit(self) -> int:
         """Number of replicates that the time limit has ended; their best graphs count."""
-        return int((self.outcomes == Outcome.TIME_LIMIT).sum())
+        return int(have(self.outcomes, Outcome.TIME_LIMIT).sum())
 
     @cached_property
     def link_support(self) -> FloatArray:

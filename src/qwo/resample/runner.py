@@ -13,9 +13,9 @@ from itertools import accumulate
 from typing import Any, cast
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
+from qwo.blas import one_blas_thread
 from qwo.discovery.discover import discover_as, learn_nearby
 from qwo.errors import ClusterError, DataWarning, InputError
 from qwo.moments import Moments
@@ -23,7 +23,7 @@ from qwo.options import SearchOptions
 from qwo.parallel import run_many
 from qwo.resample.draws import Source, search_seed
 from qwo.resample.result import BootstrapStatus
-from qwo.resample.tally import Batch, EdgeNumbers, Outcome, Tally
+from qwo.resample.tally import Batch, EdgeNumbers, Outcome, Tally, have
 from qwo.search.control import Status
 from qwo.types import Adjacency, Indices
 
@@ -210,7 +210,7 @@ class Runner:
         rounds = [self._batches(numbers[start : start + size]) for start in starts]
         results = self._results([batch for batches in rounds for batch in batches])
         # One BLAS thread here as in workers: sums of floats depend on how they are divided.
-        with threadpool_limits(limits=1, user_api="blas"), closing(results):
+        with one_blas_thread(), closing(results):
             counted = in_rounds(results, [len(batches) for batches in rounds])
             for start, batches in zip(starts, counted, strict=True):
                 status = self._count(batches, len(numbers))
@@ -274,7 +274,7 @@ class Runner:
         return BootstrapProgress(
             n_done=int(np.count_nonzero(outcomes)),
             n_wanted=n_wanted,
-            n_degenerate=int((outcomes == Outcome.DEGENERATE).sum()),
+            n_degenerate=int(have(outcomes, Outcome.DEGENERATE).sum()),
             seconds=time.perf_counter() - self.started,
         )
 

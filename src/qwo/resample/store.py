@@ -20,7 +20,7 @@ from qwo.discovery.price import Evidence
 from qwo.errors import ArgumentError, Cure, FileFormatError, MergeError
 from qwo.graph.resolved_knowledge import knowledge_arrays, stored_knowledge
 from qwo.resample.result import Bootstrap
-from qwo.resample.tally import Outcome
+from qwo.resample.tally import Outcome, have
 
 FORMAT = "qwo bootstrap 1"
 """What the file is, and by which version of its format."""
@@ -199,7 +199,7 @@ def merge(parts: Iterable[Bootstrap | str | os.PathLike[str]]) -> Bootstrap:
             undirected_counts=merged.undirected_counts + other.undirected_counts,
             outcomes=merged.outcomes + other.outcomes,
         )
-    complete = not (merged.outcomes == Outcome.PENDING).any()
+    complete = not have(merged.outcomes, Outcome.PENDING).any()
     params = {**merged.params, "shard": None}
     return replace(merged, params=params, status="complete" if complete else "incomplete")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Self
@@ -10,7 +9,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from qwo.types import Adjacency
+from qwo.types import Adjacency, Mask
 
 Counts = npt.NDArray[np.int32]
 Outcomes = Adjacency
@@ -97,9 +96,11 @@ class Tally:
             outcomes,
         )
 
-    def pending(self, numbers: Iterable[int]) -> list[int]:
+    def pending(self, numbers: range) -> list[int]:
         """Those of some replicates that are still to be run."""
-        return [number for number in numbers if self.outcomes[number] == Outcome.PENDING]
+        chosen = np.arange(numbers.start, numbers.stop, numbers.step)
+        still: list[int] = chosen[have(self.outcomes[chosen], Outcome.PENDING)].tolist()
+        return still
 
     def margin(self) -> float:
         """The largest `half_width` of the shares of all edges and adjacencies."""
@@ -123,9 +124,20 @@ def half_width(count: float, total: int) -> float:
     return float(Z_95 * np.sqrt(variance) / (1 + squared / total))
 
 
+def have(outcomes: Outcomes, outcome: Outcome) -> Mask:
+    """Which replicates have an outcome.
+
+    NumPy asks an object that it compares with for attributes, and forgets all that is raised
+    meanwhile, Ctrl-C included; of a number it asks nothing.
+    """
+    which: Mask = outcomes == int(outcome)
+    return which
+
+
 def count_graphs(outcomes: Outcomes) -> int:
     """How many replicates have a graph."""
-    return int(np.isin(outcomes, (Outcome.CONVERGED, Outcome.TIME_LIMIT)).sum())
+    found = have(outcomes, Outcome.CONVERGED) | have(outcomes, Outcome.TIME_LIMIT)
+    return int(found.sum())
 
 
 def _counted(counts: Counts, places: EdgeNumbers) -> Counts:
