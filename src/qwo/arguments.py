@@ -29,6 +29,8 @@ from qwo.options import (
 
 Function = TypeVar("Function", bound=Any)
 
+MISSING = one_of(Missing)
+
 
 class SearchArguments(
     SharedArguments, ScoreArguments, PriceArguments, TimeArguments, ReadArguments
@@ -133,10 +135,9 @@ def options_given(
                 f"{function.__name__}() got an unexpected keyword argument {name!r}; "
                 f"{suggestion(name, list(known))}"
             )
-    rule = one_of(Missing)
-    if "missing" in given and not rule.holds(given["missing"]):
+    if "missing" in given and not MISSING.holds(given["missing"]):
         raise ArgumentError(
-            f"missing is {given['missing']!r}; wanted {rule.wanted}", option="missing"
+            f"missing is {given['missing']!r}; wanted {MISSING.wanted}", option="missing"
         )
     search = {name: value for name, value in given.items() if name in OPTIONS}
     reading = {name: value for name, value in given.items() if name not in OPTIONS}

@@ -7,7 +7,7 @@ import pytest
 
 from qwo import _core
 from qwo.errors import IndexRangeError, ShapeError
-from qwo.order.linalg import explained, invert_cholesky, regressions, residual_variances
+from qwo.order.linalg import explained, invert_cholesky, regressions
 from qwo.simulation import simulate
 from tests.oracles.random_models import random_covariance
 
@@ -40,8 +40,8 @@ def test_variances_of_all_variables_are_those_of_single_regressions():
     drawn = simulate("er", n_variables=25, n_samples=200, degree=5, random_state=2)
     correlation = np.corrcoef(drawn.data.T)
     single = [left for *_, left in regressions(correlation, drawn.dag)]
-    np.testing.assert_allclose(residual_variances(correlation, drawn.dag), single, rtol=1e-12)
-    np.testing.assert_array_equal(residual_variances(correlation, 0 * drawn.dag), 1.0)
+    np.testing.assert_allclose(explained(correlation, drawn.dag).variances, single, rtol=1e-12)
+    np.testing.assert_array_equal(explained(correlation, 0 * drawn.dag).variances, 1.0)
 
 
 def test_shares_are_squared_partial_correlations_given_the_other_parents():

@@ -18,6 +18,7 @@ from qwo.discovery.price import (
     NullEdges,
     as_quantile,
     edge_evidence,
+    explained_in,
     price_range,
 )
 from qwo.errors import DataWarning, ShapeError
@@ -103,7 +104,7 @@ def test_as_many_edges_are_found_among_independent_columns(
         engine = BicEngine(moments, penalty_discount=c)
         bic_insertion(engine, restarts=0, random_state=0)
         price = c * math.log(n_samples)
-        evidence = edge_evidence(moments, engine.dag(), engine.order, price)
+        evidence = edge_evidence(moments, explained_in(moments, engine.dag()), engine.order, price)
         expected += evidence.by_chance(_prices(price))[0]
         found += engine.n_edges
     assert found / expected == pytest.approx(1, abs=0.2)
@@ -120,7 +121,7 @@ def _fitted(effect: tuple[float, float], n: int = 20, n_samples: int = 300) -> F
 
 def test_strengths_are_what_dropping_an_edge_costs() -> None:
     moments, engine, price = _fitted((0.5, 2.0))
-    evidence = edge_evidence(moments, engine.dag(), engine.order, price)
+    evidence = edge_evidence(moments, explained_in(moments, engine.dag()), engine.order, price)
     assert len(evidence.strengths) == engine.n_edges
     for cause, effect, strength in zip(
         evidence.causes, evidence.effects, evidence.strengths, strict=True
@@ -143,7 +144,9 @@ def test_weak_edges_are_the_doubtful_ones() -> None:
     data[:, 1] += data[:, 0]
     moments = Moments.from_data(data)
     engine = BicEngine(moments, penalty_discount=1.0)
-    evidence = edge_evidence(moments, engine.dag(), engine.order, math.log(400))
+    evidence = edge_evidence(
+        moments, explained_in(moments, engine.dag()), engine.order, math.log(400)
+    )
     rates = evidence.false_rates
     assert ((rates >= 0) & (rates <= 1)).all()
     strongest = evidence.strengths.argmax()
@@ -155,10 +158,10 @@ def test_weak_edges_are_the_doubtful_ones() -> None:
 def test_strong_effects_take_a_higher_price_than_none_that_is_needed() -> None:
     moments, engine, price = _fitted((0.5, 2.0), n=60, n_samples=120)
     bic_insertion(engine, restarts=0, random_state=0)
-    evidence = edge_evidence(moments, engine.dag(), engine.order, price)
+    evidence = edge_evidence(moments, explained_in(moments, engine.dag()), engine.order, price)
     assert evidence.best_price(4.5 * math.log(120)) > 1.2 * price
     few, engine, price = _fitted((0.5, 2.0), n=6, n_samples=2000)
-    evidence = edge_evidence(few, engine.dag(), engine.order, 2 * math.log(2000))
+    evidence = edge_evidence(few, explained_in(few, engine.dag()), engine.order, 2 * math.log(2000))
     assert evidence.best_price(4.5 * math.log(2000)) == pytest.approx(2 * math.log(2000))
 
 
@@ -186,12 +189,14 @@ def test_pairs_that_knowledge_keeps_apart_are_no_chance() -> None:
         forbidden=[(a, b) for x, y in (half, half[::-1]) for a in x for b in y]
     ).resolve(moments.names)
     apart = BicEngine(moments, knowledge=known)
-    free = edge_evidence(moments, apart.dag(), apart.order, price)
-    kept = edge_evidence(moments, apart.dag(), apart.order, price, known)
+    free = edge_evidence(moments, explained_in(moments, apart.dag()), apart.order, price)
+    kept = edge_evidence(moments, explained_in(moments, apart.dag()), apart.order, price, known)
     assert free.nulls[0].n_pairs - kept.nulls[0].n_pairs == 100
     tiers = Knowledge(tiers=half).resolve(moments.names)
     in_tiers = BicEngine(moments, knowledge=tiers)
-    kept = edge_evidence(moments, in_tiers.dag(), in_tiers.order, price, tiers)
+    kept = edge_evidence(
+        moments, explained_in(moments, in_tiers.dag()), in_tiers.order, price, tiers
+    )
     assert kept.nulls[0].n_pairs == 190 - in_tiers.n_edges
     assert kept.nulls[0].open_share == pytest.approx(90 / 190)
 
@@ -199,7 +204,7 @@ def test_pairs_that_knowledge_keeps_apart_are_no_chance() -> None:
 def test_no_edges_and_two_variables_have_evidence_too() -> None:
     moments = Moments.from_data(np.random.default_rng(0).standard_normal((50, 2)))
     empty = np.zeros((2, 2), np.int8)
-    evidence = edge_evidence(moments, empty, np.arange(2), 2 * math.log(50))
+    evidence = edge_evidence(moments, explained_in(moments, empty), np.arange(2), 2 * math.log(50))
     assert evidence.false_rates.shape == (0,)
     assert evidence.expected_false == 0
     assert evidence.by_chance(_prices(evidence.price))[0] == pytest.approx(0.006, rel=0.5)
@@ -455,7 +460,7 @@ def test_numbers_beside_categories_keep_the_price_up() -> None:
 
 def test_evidence_survives_as_plain_numbers() -> None:
     moments, engine, price = _fitted((0.5, 2.0))
-    evidence = edge_evidence(moments, engine.dag(), engine.order, price)
+    evidence = edge_evidence(moments, explained_in(moments, engine.dag()), engine.order, price)
     again = Evidence.from_dict(evidence.to_dict())
     assert again.expected_false == evidence.expected_false
     assert (again.false_rates == evidence.false_rates).all()

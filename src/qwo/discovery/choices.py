@@ -11,7 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qwo.device import to_host
-from qwo.discovery.price import FEWEST_SAMPLES, LEAST, edge_evidence, price_range
+from qwo.discovery.price import (
+    FEWEST_SAMPLES,
+    LEAST,
+    edge_evidence,
+    explained_in,
+    price_range,
+)
 from qwo.errors import ArgumentError, Cure, DataWarning
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
@@ -317,9 +323,8 @@ def choose_price(
     )
     if outcome.status != "converged":
         return PriceChoice(choices, np.empty(0), (engine, outcome))
-    evidence = edge_evidence(
-        moments, engine.dag(), outcome.order, low, knowledge, extension=extension
-    )
+    strengths = explained_in(moments, engine.dag())
+    evidence = edge_evidence(moments, strengths, outcome.order, low, knowledge, extension=extension)
     price = evidence.best_price(high)
     choices = choices.settled(penalty_discount=round((price - extension) / unit, 2))
     return PriceChoice(choices, evidence.worths[evidence.worths < price])

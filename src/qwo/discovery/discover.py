@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -22,7 +21,7 @@ from qwo.discovery.choices import (
     start_at_better,
 )
 from qwo.discovery.counts import counted_rows, counting_engine
-from qwo.discovery.price import Evidence, edge_evidence
+from qwo.discovery.price import Evidence, edge_evidence, explained_in
 from qwo.discovery.result import Discovery
 from qwo.graph.cpdag import to_cpdag, to_mpdag
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
@@ -33,7 +32,7 @@ from qwo.options import SearchOptions
 from qwo.order.bic import BicEngine
 from qwo.order.blocks import BlockScore, n_coefficients
 from qwo.order.build import versions
-from qwo.order.linalg import residual_variances
+from qwo.order.linalg import Explained
 from qwo.order.protocol import OrderEngine
 from qwo.order.score import BIC
 from qwo.parallel import cluster_client, count_workers
@@ -160,12 +159,13 @@ def _result(
     """The graph that belongs to the order found, its class and its score."""
     engine, outcome, price = found.engine, found.outcome, found.options.discount
     dag = _final_dag(engine, moments, knowledge, price)
+    strengths = explained_in(moments, dag)
     return Discovery(
         cpdag=_class_of(engine, dag, knowledge),
         dag=dag,
         order=outcome.order,
         names=moments.names,
-        score=_score(moments, dag, price) if table is None else -engine.cost,
+        score=_score(moments, dag, price, strengths) if table is None else -engine.cost,
         n_edges=int(dag.sum()),
         trace=tuple((seconds, -cost) for seconds, cost in outcome.trace),
         # Ctrl-C may come after the last look at the control, and must not be lost on the caller.
@@ -173,7 +173,7 @@ def _result(
         seconds=control.seconds,
         params=_described(found, moments, counted=table is not None),
         versions=versions(),
-        evidence=_evidence(engine, dag, moments, knowledge, found.weaker),
+        evidence=_evidence(found, moments, knowledge, strengths),
     )
 
 
@@ -297,28 +297,27 @@ def _class_of(
 
 
 def _evidence(
-    engine: OrderEngine,
-    dag: Adjacency,
-    moments: Moments,
-    knowledge: ResolvedKnowledge | None,
-    weaker: FloatArray,
+    found: _Found, moments: Moments, knowledge: ResolvedKnowledge | None, strengths: Explained
 ) -> Evidence | None:
     """How strong the edges are, if they had to bear a price and there is something like chance."""
+    engine = found.engine
     if moments.is_oracle or not isinstance(engine, BicEngine):
         return None
     gamma = engine.score.gamma if isinstance(engine.score, BIC) else 0.0
-    evidence = edge_evidence(
+    return edge_evidence(
         moments,
-        dag,
+        strengths,
         engine.order,
         engine.penalty,
         knowledge,
         extension=2 * gamma * math.log(moments.n_variables),
+        weaker=found.weaker,
     )
-    return replace(evidence, weaker=weaker)
 
 
-def _score(moments: Moments, dag: Adjacency, penalty_discount: float) -> float:
+def _score(
+    moments: Moments, dag: Adjacency, penalty_discount: float, strengths: Explained
+) -> float:
     """What `qwo.score_graph` gives, from the residual variances alone."""
     if moments.is_oracle:
         return math.nan
@@ -328,6 +327,5 @@ def _score(moments: Moments, dag: Adjacency, penalty_discount: float) -> float:
         blocks = BlockScore(moments)
         price = penalty_discount * n_coefficients(dag, blocks.sizes) * unit
         return 0.0 + blocks.fit_of(dag) - price
-    variances = residual_variances(moments.correlation, dag)
-    fit = -moments.n_samples * float(np.log(variances).sum())
+    fit = -moments.n_samples * float(np.log(strengths.variances).sum())
     return 0.0 + fit - penalty_discount * int(dag.sum()) * unit

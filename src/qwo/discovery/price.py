@@ -27,8 +27,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import asdict, dataclass, field
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,10 @@ fits grows with N."""
 PRIOR_DENSITY = 0.5
 """Real effects per unit of z that are taken for granted: where chance gives next to nothing, the
 price is not raised any more."""
+
+STEPS = np.linspace(0.0, 1.0, 64)
+"""How far from the lowest price to the highest the ones are that are tried, on a scale of
+logarithms."""
 
 ROUNDS = 60
 
@@ -137,9 +141,8 @@ class NullEdges:
 
     def quantile(self, prices: FloatArray) -> FloatArray:
         """The z of a price: chance exceeds both alike, on the average over all pairs."""
-        met = np.flatnonzero(self.pairs)
-        shares = self.pairs[met] / max(self.n_pairs, 1e-300)
-        return as_quantile(self.tail(self.cost(prices)[:, None], met.astype(np.float64)) @ shares)
+        n_parents, shares = self._shares
+        return as_quantile(self.tail(self.cost(prices)[:, None], n_parents) @ shares)
 
     def ways(self, z: FloatArray) -> FloatArray:
         """How many chances a pair has to exceed z: from 1, if both tests are one, to 2.
@@ -166,10 +169,16 @@ class NullEdges:
         """False edges that chance gives per unit of z."""
         return self.n_pairs * self.ways(z) * 2 * _bell(z)
 
-    @property
+    @cached_property
     def n_pairs(self) -> float:
         """How many pairs have no edge, and might have one."""
         return float(self.pairs.sum())
+
+    @cached_property
+    def _shares(self) -> tuple[FloatArray, FloatArray]:
+        """Numbers of columns of parents that there are, and the share of pairs with each."""
+        met = np.flatnonzero(self.pairs)
+        return met.astype(np.float64), self.pairs[met] / max(self.n_pairs, 1e-300)
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,8 +224,10 @@ class _Kind:
         worth the price t: then the other parents, if there are any, are worth less too.
         """
         weakened = prices * np.exp(siblings / 2 * prices / self.null.n_samples)
-        z, (means, weights) = self.null.quantile(prices), self.real_effects
-        lost = ndtr(self.null.quantile(weakened)[:, None] - means) @ weights + self.prior * z
+        both = self.null.quantile(np.concatenate((prices, weakened)))
+        z, higher = both[: len(prices)], both[len(prices) :]
+        means, weights = self.real_effects
+        lost = ndtr(higher[:, None] - means) @ weights + self.prior * z
         return self.null.beyond(z) + lost
 
     @cached_property
@@ -304,12 +315,12 @@ class Evidence:
 
     def best_price(self, highest: float) -> float:
         """The price of least loss from the present one up."""
-        prices = np.geomspace(self.price, max(self.price, highest), 64)
+        prices = self.price * max(highest / self.price, 1.0) ** STEPS
         return float(prices[self.losses(prices).argmin()])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, from which `from_dict` makes it again."""
-        nulls = [{**vars(null), "pairs": null.pairs.tolist()} for null in self.nulls]
+        nulls = [{**asdict(null), "pairs": null.pairs.tolist()} for null in self.nulls]
         names = ("causes", "effects", "strengths", "n_parents", "kinds", "weaker")
         arrays = {name: getattr(self, name).tolist() for name in names}
         return {"nulls": nulls, "price": self.price, **arrays}
@@ -348,12 +359,13 @@ class Evidence:
 
 def edge_evidence(
     moments: Moments,
-    dag: Adjacency,
+    found: Explained,
     order: Indices,
     price: float,
     knowledge: ResolvedKnowledge | None = None,
     *,
     extension: float = 0.0,
+    weaker: FloatArray | None = None,
 ) -> Evidence:
     """The evidence for the edges that a search has drawn at a price.
 
@@ -361,8 +373,8 @@ def edge_evidence(
     ----------
     moments : Moments
         The data.
-    dag : ndarray
-        The graph.
+    found : Explained
+        What the edges explain, as `explained_in` says it.
     order : ndarray of int
         The order that it was found in.
     price : float
@@ -371,14 +383,15 @@ def edge_evidence(
         Pairs that it keeps apart are no chance.
     extension : float
         What of the price does not go by coefficients.
+    weaker : ndarray, optional
+        Prices that other edges could just bear.
     """
-    matrix, sizes = moments.whitened()
-    found = _block_explained(matrix, sizes, dag) if moments.has_blocks else explained(matrix, dag)
     causes, effects, shares, variances = found
-    strengths = -moments.n_samples * np.log1p(-np.clip(shares, 0, 1 - 1e-12))
+    sizes = moments.whitened()[1]
+    strengths = -moments.n_samples * np.log1p(-np.minimum(shares, 1 - 1e-12))
     # The tests of a pair are as alike as what its members leave unexplained.
-    likeness = float(np.sqrt(np.clip(variances, 0, 1)).mean() ** 2)
-    used = np.bincount(effects, sizes[causes], len(dag)).astype(np.intp)
+    likeness = float(np.sqrt(np.minimum(variances, 1)).mean() ** 2)
+    used = np.bincount(effects, sizes[causes], len(sizes)).astype(np.intp)
     pairs, open_share = _pairs(sizes, order, knowledge, (causes, effects), used)
     nulls = tuple(
         NullEdges(moments.n_samples, counts, likeness, open_share, k, extension)
@@ -386,7 +399,18 @@ def edge_evidence(
     )
     kinds = np.searchsorted(list(pairs), sizes[causes] * sizes[effects])
     n_parents = used[effects].astype(np.float64)
-    return Evidence(nulls, price, causes, effects, strengths, n_parents, kinds)
+    known = np.empty(0) if weaker is None else weaker
+    return Evidence(nulls, price, causes, effects, strengths, n_parents, kinds, known)
+
+
+def explained_in(moments: Moments, dag: Adjacency) -> Explained:
+    """What the edges of a DAG explain of the data, whether variables are blocks of columns or not.
+
+    Of a block, what is left is the geometric mean over its columns.
+    """
+    if not moments.has_blocks:
+        return explained(moments.correlation, dag)
+    return _block_explained(*moments.whitened(), dag)
 
 
 def price_range(
@@ -413,15 +437,18 @@ def price_range(
     pairs, _ = _pairs(sizes, np.arange(n), knowledge, (none, none), np.zeros(n, np.intp))
     nulls = [NullEdges(n_samples, p, 1.0, 1.0, k, extension) for k, p in pairs.items()]
     unit, least = math.log(n_samples), LEAST if (sizes == 1).all() else LEAST_OF_BLOCKS
-    low = _price_of_chance(nulls, CROWDED * n, least * unit + extension)
-    return low, _price_of_chance(nulls, NOTHING, MOST * unit + extension)
+    ends = least * unit + extension, MOST * unit + extension
+    by_chance = _total(null.expected(np.array(ends)) for null in nulls)
+    low, high = (
+        price if chance <= most else _price_of_chance(nulls, most, price)
+        for price, chance, most in zip(ends, by_chance, (CROWDED * n, NOTHING), strict=True)
+    )
+    return low, high
 
 
-def _price_of_chance(nulls: Sequence[NullEdges], most: float, least: float) -> float:
-    """The price from `least` up at which chance gives so many edges at most."""
-    if _total(null.expected(np.array([least])) for null in nulls)[0] <= most:
-        return least
-    low, high = least, least + 200.0
+def _price_of_chance(nulls: Sequence[NullEdges], most: float, above: float) -> float:
+    """The price above one at which chance gives so many edges at most."""
+    low, high = above, above + 200.0
     for _ in range(5):
         prices = np.linspace(low, high, 33)
         first = int((_total(null.expected(prices) for null in nulls) <= most).argmax())
@@ -467,7 +494,7 @@ def _block_explained(matrix: FloatArray, sizes: Indices, dag: Adjacency) -> Expl
         for edge, u in zip(edges, inside[1:], strict=True):
             cross = inverse[np.ix_(inside[0], u)]
             part = np.linalg.solve(own, cross) @ np.linalg.solve(inverse[np.ix_(u, u)], cross.T)
-            shares[edge] = 1 - np.linalg.det(np.eye(len(own)) - part)
+            shares[edge] = max(1 - np.linalg.det(np.eye(len(own)) - part), 0)
     return Explained(causes, effects, shares, variances)
 
 
@@ -491,20 +518,20 @@ def _pairs(
         open_share = float(both.sum() / max(either.sum(), 1))
         may = either & (place[:, None] < place)
     pairs: dict[int, list[FloatArray]] = {}
-    different = np.unique(sizes)
+    different, most = sorted(set(sizes.tolist())), int(used.max(initial=0))
     for size in different:
         alike = sizes == size
         before = np.cumsum(alike[order])[place] - alike if may is None else may[alike].sum(axis=0)
         absent = np.maximum(before - np.bincount(effects[alike[causes]], minlength=n), 0)
         for other in different:
             own = sizes == other
-            counts = np.bincount(used[own], absent[own], used.max(initial=0) + 1)
-            pairs.setdefault(int(size * other), []).append(counts.astype(np.float64))
+            counts = np.bincount(used[own], absent[own], most + 1)
+            pairs.setdefault(size * other, []).append(np.asarray(counts, dtype=np.float64))
     return {k: _total(pairs[k]) for k in sorted(pairs)}, open_share
 
 
 def _total(arrays: Iterable[FloatArray]) -> FloatArray:
-    return np.asarray(np.sum(list(arrays), axis=0), dtype=np.float64)
+    return reduce(np.add, arrays)
 
 
 def _inverse(matrices: FloatArray) -> FloatArray:

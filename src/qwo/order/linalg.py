@@ -122,11 +122,6 @@ def explained(correlation: FloatArray, dag: Adjacency) -> Explained:
     return Explained(causes, effects, *_core.explained(correlation, causes, ends))
 
 
-def residual_variances(correlation: FloatArray, dag: Adjacency) -> FloatArray:
-    """The variance that the parents of each variable leave, on the scale of correlations."""
-    return explained(correlation, dag).variances
-
-
 def mixture_weights(
     kernels: FloatArray, known: FloatArray, visible: FloatArray, rounds: int
 ) -> FloatArray:
