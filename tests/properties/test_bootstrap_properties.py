@@ -81,6 +81,35 @@ def test_halves_complete_one_another(seed: int, n_rows: int, pair: int) -> None:
     assert (scheme.weights(seed, 2 * pair + 2) != first).any()
 
 
+@given(SEEDS, st.integers(12, 300), st.integers(0, 50))
+@settings(max_examples=40, deadline=None)
+def test_a_half_is_the_same_whatever_was_drawn_before(seed: int, n_rows: int, pair: int) -> None:
+    values = random_table(np.random.default_rng(seed), n_rows, 4)
+    alone, in_turn = (prepared_for(values, "halves").source for _ in range(2))
+    second = alone.draw(seed, 2 * pair + 1)
+    for source in (alone, in_turn):
+        first, again = source.draw(seed, 2 * pair), source.draw(seed, 2 * pair + 1)
+        np.testing.assert_array_equal(again.correlation, second.correlation)
+        np.testing.assert_array_equal(again.means, second.means)
+        assert (first.correlation != second.correlation).any()
+
+
+@given(SEEDS, st.integers(-9, 9))
+@settings(max_examples=40, deadline=None)
+def test_a_column_that_hardly_varies_in_a_half_keeps_its_digits(seed: int, power: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(61, 3))
+    values[:, 2] = values[:, 0] + rng.normal(size=61)
+    values[0, 2] += 10.0**power
+    halves = prepared_for(values, "halves")
+    for number in range(4):
+        weights = Scheme("halves", 61, 30).weights(seed, number)
+        rows = sample_moments(np.repeat(values, weights, axis=0))
+        drawn = halves.source.draw(seed, number)
+        np.testing.assert_allclose(drawn.scales, rows.scales, rtol=1e-6)
+        np.testing.assert_allclose(drawn.correlation, rows.correlation, rtol=0, atol=1e-6)
+
+
 @given(SEEDS, st.integers(2, 400))
 @settings(max_examples=20, deadline=None)
 def test_weights_of_one_are_the_table_itself(seed: int, n_rows: int) -> None:

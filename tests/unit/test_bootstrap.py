@@ -381,6 +381,16 @@ def test_resamples_without_a_graph_are_counted_and_reported() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:1 of 4 columns holds few different")
+def test_halves_in_which_a_column_is_constant_have_no_graph() -> None:
+    found = bootstrap(nearly_constant(), n_resamples=60, random_state=0)
+    data, constant = nearly_constant()[:, 3], 0
+    for number in range(60):
+        cut = np.random.default_rng(np.random.SeedSequence(0, spawn_key=(0, number // 2)))
+        constant += np.ptp(data[cut.permutation(60).reshape(2, -1)[number % 2]]) == 0
+    assert found.n_degenerate == constant > 0
+
+
+@pytest.mark.filterwarnings("ignore:1 of 4 columns holds few different")
 def test_too_many_resamples_without_a_graph() -> None:
     with pytest.raises(SampleSizeError, match=r"constant in the resample: 'X3'"):
         bootstrap(

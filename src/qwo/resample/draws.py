@@ -15,7 +15,7 @@ import json
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import Any, Literal, Protocol
 
@@ -47,10 +47,16 @@ from qwo.resample.options import Resampling, check_size
 from qwo.types import FloatArray, Indices, Mask
 
 Weights = npt.NDArray[np.int64]
+_Cut = tuple[FloatArray, FloatArray, FloatArray]
+"""Sums and products over the first half of a cut, and the rows that are in neither."""
+
 Method = Literal["rows", "parametric"]
 
 CONSTANT = 1e-13
 """A spread below this fraction of the mean is what rounding leaves of a constant column."""
+
+CLEAR = 1e-3
+"""A variance in a half, that in all rows being 1, from which on a difference has enough digits."""
 
 SKEWED = 3.0
 """The skewness from which on a column slows EM down."""
@@ -100,11 +106,15 @@ class Scheme:
             return np.bincount(rows, minlength=self.n_rows)
         weights = np.zeros(self.n_rows, dtype=np.int64)
         if self.resampling == "halves":
-            first = self.size * (number % 2)
-            weights[rng.permutation(self.n_rows)[first : first + self.size]] = 1
+            weights[self.cut(seed, number // 2)[number % 2]] = 1
         else:
             weights[rng.choice(self.n_rows, self.size, replace=False, shuffle=False)] = 1
         return weights
+
+    def cut(self, seed: int, number: int) -> tuple[Indices, Indices, Indices]:
+        """The rows of the halves of a cut, and the one that is in neither, if there is one."""
+        order = self.stream(seed, 2 * number).permutation(self.n_rows)
+        return order[: self.size], order[self.size : 2 * self.size], order[2 * self.size :]
 
     def stream(self, seed: int, number: int) -> np.random.Generator:
         """Where the randomness of a resample comes from: the same for the halves of a cut."""
@@ -121,7 +131,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class WeightedRows:
-    """Resamples of the rows of a table, as weights.
+    """Resamples of the rows of a table, as weights, or as halves of which one is the rest.
 
     Attributes
     ----------
@@ -131,6 +141,8 @@ class WeightedRows:
         The columns with mean 0 and standard deviation 1: all resamples read this one table.
     means, scales : ndarray of shape (n,)
         What takes scores back to the units of the data.
+    correlation : ndarray, n×n
+        Of all rows.
     scheme : Scheme
         How rows are drawn.
     coding : Coding, optional
@@ -141,18 +153,56 @@ class WeightedRows:
     scores: FloatArray
     means: FloatArray
     scales: FloatArray
+    correlation: FloatArray
     scheme: Scheme
     coding: Coding | None = None
+    _last: dict[tuple[int, int], _Cut] = field(default_factory=dict, init=False, repr=False)
 
     def draw(self, seed: int, number: int) -> Moments:
         """The plain moments of one resample."""
+        sample = self._half(seed, number) if self.scheme.resampling == "halves" else None
+        if sample is not None:
+            return self._checked(sample, self.scheme.size, slice(None), self.coding)
         weights = self.scheme.weights(seed, number)
         columns, coding = self._present(weights)
         scores = self.scores[:, columns] if len(columns) < len(self.means) else self.scores
         sample = weighted_moments(scores, weights)
         if sample is None:
             raise _constant(self.names, np.ptp(self.scores[weights > 0], axis=0) == 0)
-        _check(self.names, sample, int(np.count_nonzero(weights)), coding)
+        return self._checked(sample, int(np.count_nonzero(weights)), columns, coding)
+
+    def _half(self, seed: int, number: int) -> Sample | None:
+        """The moments of a half, the second being all rows less the first: a mere subtraction.
+
+        It is so whoever asks; who asks for both in turn has the sums over the first still. None
+        where a column hardly varies in the half, of which rounding would leave too few digits, and
+        where it takes the rows to see which levels there are.
+        """
+        if self.coding is not None and self.coding.has_blocks:
+            return None
+        last = self._last.get((seed, number // 2))
+        if last is None:
+            first, _, rest = self.scheme.cut(seed, number // 2)
+            last = *sums_over(self.scores, np.sort(first)), self.scores[rest]
+            self._last.clear()
+            self._last[seed, number // 2] = last
+        sums, products, left = last
+        if number % 2:
+            sums = -sums - left.sum(axis=0)
+            products = len(self.scores) * self.correlation - products - left.T @ left
+        size = float(self.scheme.size)
+        means = sums / size
+        covariance = products / size - np.outer(means, means)
+        if np.diagonal(covariance).min() < CLEAR:
+            return None
+        scales, correlation = split_covariance(covariance)
+        return Sample(size, means, scales, correlation)
+
+    def _checked(
+        self, sample: Sample, distinct: int, columns: Indices | slice, coding: Coding | None
+    ) -> Moments:
+        """The moments in units of the data, unless the audit finds an error."""
+        _check(self.names, sample, distinct, coding)
         means = self.means[columns] + self.scales[columns] * sample.means
         scales = self.scales[columns] * sample.scales
         size = float(self.scheme.size)
@@ -341,7 +391,8 @@ def _source(
     if coding is not None:
         values = recoded(values, table.coding, coding)
     scores = np.ascontiguousarray(standardized(values, sample))
-    return WeightedRows(table.names, scores, moments.means, moments.scales, scheme, coding)
+    own = moments.means, moments.scales, moments.correlation
+    return WeightedRows(table.names, scores, *own, scheme, coding)
 
 
 def table_moments(table: Table, estimator: str | Any, missing: Missing = "raise") -> Moments:
@@ -421,6 +472,18 @@ def weighted_moments(values: FloatArray, weights: Weights) -> Sample | None:
         return None
     spans, correlation = split_covariance(mirror_lower(scatter))
     return Sample(total, means, spans / np.sqrt(total), correlation)
+
+
+def sums_over(values: FloatArray, rows: Indices) -> tuple[FloatArray, FloatArray]:
+    """The sums over some rows of a table, and over their products, as a lower triangle."""
+    n_columns = values.shape[1]
+    step = max(BLOCK_ENTRIES // n_columns, MIN_BLOCK_ROWS)
+    sums, products = np.zeros(n_columns), np.zeros((n_columns, n_columns), order="F")
+    for start in range(0, len(rows), step):
+        block = values[rows[start : start + step]]
+        sums += np.ones(len(block)) @ block
+        products = dsyrk(1.0, block.T, beta=1.0, c=products, lower=1, overwrite_c=1)
+    return sums, products
 
 
 def square_root(correlation: FloatArray) -> FloatArray:
