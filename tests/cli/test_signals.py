@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -103,3 +104,14 @@ def test_nothing_but_the_result_goes_down_a_pipe(long_search: Path) -> None:
     shown = subprocess.run(command, capture_output=True, check=True, timeout=120)
     assert json.loads(shown.stdout)["n_variables"] == 60
     assert b"\r" not in shown.stderr  # no progress bar where nobody watches
+
+
+def test_reading_a_table_imports_no_pandas(long_search: Path) -> None:
+    """Arrow forgets a Ctrl-C that comes while it imports pandas, which it does unasked."""
+    program = (
+        "import sys\n"
+        "from qwo.cli import app\n"
+        f"app(['learn', {str(long_search)!r}, '--restarts', '0', '-q'], standalone_mode=False)\n"
+        "assert 'pandas' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -436,19 +437,27 @@ def rows_of_arrow(table: pa.Table, names: Sequence[str], above: int = 0) -> Rows
 def _arrow_words(column: pa.ChunkedArray) -> Words:
     """Strings as levels, in the order in which they appear."""
     coded = pc.dictionary_encode(column.combine_chunks())
-    codes = np.asarray(pc.fill_null(coded.indices, -1), dtype=np.int64)
-    return Words(codes, tuple(coded.dictionary.to_pylist()))
+    codes = _as_numpy(pc.fill_null(coded.indices, -1))
+    return Words(codes.astype(np.int64), tuple(coded.dictionary.to_pylist()))
 
 
 def _fill(target: FloatArray, column: pa.ChunkedArray) -> None:
-    plain = column
-    if not pa.types.is_floating(column.type):
-        plain = pc.cast(column, pa.float64(), safe=False)
     start = 0
-    for chunk in plain.chunks:
-        part = chunk.to_numpy(zero_copy_only=False)
-        target[start : start + len(part)] = part
-        start += len(part)
+    for chunk in column.chunks:
+        plain = pc.cast(chunk, pa.float64(), safe=False)
+        if plain.null_count:
+            plain = pc.fill_null(plain, math.nan)
+        target[start : start + len(plain)] = _as_numpy(plain)
+        start += len(plain)
+
+
+def _as_numpy(whole: pa.Array) -> npt.NDArray[Any]:
+    """The values of an array without gaps.
+
+    ``Array.to_numpy`` imports pandas first. That takes longer than to read a small table, and
+    forgets a Ctrl-C that comes meanwhile.
+    """
+    return np.from_dlpack(whole)
 
 
 def _is_number(kind: pa.DataType) -> bool:
