@@ -93,18 +93,18 @@ def resamples_say(resampling: Resampling, data: FloatArray) -> Arrays:
         counts["path"] += paths(dag == 1)
         effects[k] = total(qwo.fit_sem(moments, dag).coefficients)
     low, high = np.quantile(effects, [0.05, 0.95], axis=0)
-    known = np.where(effects != 0, effects, np.nan)
-    known[:, (effects == 0).all(axis=0)] = 0.0
-    low_if_any, high_if_any = np.nanquantile(known, [0.05, 0.95], axis=0)
-    return {what: count / RESAMPLES[n] for what, count in counts.items()} | {
-        "low": low,
-        "high": high,
-        "low_if_any": low_if_any,
-        "high_if_any": high_if_any,
-    }
+    shares = {what: count / RESAMPLES[n] for what, count in counts.items()}
+    return shares | {"low": low, "high": high}
 
 
 METHODS = ("posterior", "replacement", "halves")
+COVERAGES = (
+    "coverage",
+    "coverage_nonzero",
+    "coverage_likely",
+    "coverage_if_any",
+    "known_if_any",
+)
 
 
 def tallied(model: str, n: int, k: int, method: str) -> Row:
@@ -132,17 +132,17 @@ def tallied(model: str, n: int, k: int, method: str) -> Row:
 def coverage(says: Arrays, effects: FloatArray) -> Counts:
     off = ~np.eye(len(effects), dtype=bool)
     covered = (says["low"] <= effects) & (effects <= says["high"])
-    covered_if_any = (says["low_if_any"] <= effects) & (effects <= says["high_if_any"])
     there, likely = (effects != 0) & off, (says["path"] > 0.5) & off
-    return {
-        name: [int(held[where].sum()), int(where.sum())]
-        for name, held, where in (
-            ("coverage", covered, off),
-            ("coverage_nonzero", covered, there),
-            ("coverage_if_any", covered_if_any, there),
-            ("coverage_likely", covered, likely),
-        )
-    }
+    rows = [
+        ("coverage", covered, off),
+        ("coverage_nonzero", covered, there),
+        ("coverage_likely", covered, likely),
+    ]
+    if "low_if_any" in says:
+        held = (says["low_if_any"] <= effects) & (effects <= says["high_if_any"])
+        known = there & ~np.isnan(says["low_if_any"])
+        rows += [("coverage_if_any", held, known), ("known_if_any", known, there)]
+    return {name: [int(held[where].sum()), int(where.sum())] for name, held, where in rows}
 
 
 def sums(p: FloatArray, truth: Mask) -> Counts:
@@ -211,7 +211,7 @@ def _figures(model: str, n: int, method: str, sets: list[Any], done: dict[Key, R
     shares = {
         name: float(np.divide(*np.sum([row[name] for row in mine], axis=0)))
         for name in mine[0]
-        if name.startswith("coverage")
+        if name in COVERAGES
     }
     head = {"model": model, "n": n, "samples": SETTINGS[n], "sets": len(sets), "method": method}
     seconds = float(np.mean([row["seconds"] for row in mine]))

@@ -7,6 +7,7 @@ the sum over directed paths of the products of coefficients: exactly zero where 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
@@ -67,21 +68,23 @@ class EffectPosterior:
         """Equal-tailed interval that holds the effect with this probability.
 
         Zeros are included: an effect that is there, but does not show, lies outside more often.
-        With ``if_any`` they are left out, and the interval is that of the effect if there is one;
-        (0, 0) if no DAG has any.
+        With ``if_any`` they are left out, and the interval is that of the effect if there is one.
+        It is (nan, nan) where too few DAGs have any: k values leave 1 / (k + 1) of the probability
+        beyond each end, so that 90 % take 19.
         """
         if not 0 < level < 1:
             raise ArgumentError(f"level is {level!r}; wanted a probability between 0 and 1")
         draws = self.draws[self.draws != 0] if if_any else self.draws
-        if not len(draws):
-            return 0.0, 0.0
-        low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+        tail = (1 - level) / 2
+        if (len(draws) + 1) * tail < 1 - 1e-9:
+            return math.nan, math.nan
+        low, high = np.quantile(draws, [tail, 1 - tail], method="weibull")
         return float(low), float(high)
 
     def to_dict(self, level: float = 0.9) -> dict[str, object]:
-        """All of it but the draws, as numbers and texts."""
-        low, high = self.interval(level)
-        low_if_any, high_if_any = self.interval(level, if_any=True)
+        """All of it but the draws, as numbers and texts; None for an interval not to be had."""
+        ends = (*self.interval(level), *self.interval(level, if_any=True))
+        low, high, low_if_any, high_if_any = (None if math.isnan(end) else end for end in ends)
         return {
             "cause": self.cause,
             "effect": self.effect,
