@@ -209,9 +209,8 @@ def _figures(model: str, n: int, method: str, sets: list[Any], done: dict[Key, R
     mine = [done[model, n, k, method] for k in sets]
     best = [done[model, n, k, "posterior"] for k in sets]
     shares = {
-        name: float(np.divide(*np.sum([row[name] for row in mine], axis=0)))
-        for name in mine[0]
-        if name in COVERAGES
+        name: float(np.divide(*np.sum([row.get(name, [np.nan] * 2) for row in mine], axis=0)))
+        for name in COVERAGES
     }
     head = {"model": model, "n": n, "samples": SETTINGS[n], "sets": len(sets), "method": method}
     seconds = float(np.mean([row["seconds"] for row in mine]))

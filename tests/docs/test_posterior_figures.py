@@ -37,11 +37,20 @@ def calibration(method: str, of: str, what: str) -> list[float]:
     ]
 
 
+COVERAGES = (
+    "coverage",
+    "coverage_likely",
+    "coverage_nonzero",
+    "coverage_if_any",
+    "known_if_any",
+)
+
+
 def said_of_calibration() -> list[str]:
     ece = {method: calibration(method, "edge", "ece") for method in ("replacement", "halves")}
     shares = {
         what: [100 * share for share in calibration("posterior", "edge", what)]
-        for what in ("coverage", "coverage_likely", "coverage_nonzero", "coverage_if_any")
+        for what in COVERAGES
     }
     return [
         f"in all {len(calibration('posterior', 'edge', 'ece'))} settings",
@@ -52,6 +61,7 @@ def said_of_calibration() -> list[str]:
         f"{span(shares['coverage_likely'], '{:.0f}')} % where an effect is more likely than not",
         f"only {span(shares['coverage_nonzero'], '{:.0f}')} % lie in their interval",
         f"hold {span(shares['coverage_if_any'], '{:.0f}')} % of them",
+        f"{span(shares['known_if_any'], '{:.0f}')} % of the effects that are there have one",
     ]
 
 

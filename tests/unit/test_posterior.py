@@ -627,6 +627,19 @@ def test_lists_take_in_what_only_long_chains_see() -> None:
     assert found.largest_outside < 0.05
 
 
+def test_an_interval_takes_enough_draws() -> None:
+    """Nineteen values divide the line into twenty parts, each as likely as the other."""
+    nonzero = np.arange(1.0, 20.0)
+    draws = np.concatenate([np.zeros(100), nonzero])
+    assert EffectPosterior("x", "y", draws).interval(0.9, if_any=True) == (1.0, 19.0)
+    few = EffectPosterior("x", "y", draws[:-1])
+    assert np.isnan(few.interval(0.9, if_any=True)).all()
+    assert few.interval(0.8, if_any=True) != few.interval(0.9, if_any=True)
+    told = few.to_dict()
+    assert told["low_if_any"] is told["high_if_any"] is None
+    assert (told["low"], told["high"]) == few.interval(0.9)
+
+
 def test_intervals_hold_effects_of_models_of_the_prior() -> None:
     """Models and data of the very prior that BGe and κ^edges mean: a twentieth on either side.
 
