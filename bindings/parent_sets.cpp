@@ -424,11 +424,12 @@ void bind_parent_sets(nb::module_& m) {
         .def(
             "__init__",
             [](InsertionSearch* self, ParentSets& engine, std::uint64_t seed, bool tucks,
-               bool sweep, bool nearby, double give_up_descent, double give_up_repair,
+               bool turns, bool sweep, bool nearby, double give_up_descent, double give_up_repair,
                double give_up_tuck, const ParentSets* known, bool settled, int threads) {
                 check_unmarked(engine);
                 SearchOptions options;
                 options.tucks = tucks;
+                options.turns = turns;
                 options.sweep = sweep;
                 options.nearby = nearby;
                 options.give_up_descent = give_up_descent;
@@ -440,7 +441,7 @@ void bind_parent_sets(nb::module_& m) {
                 new (self) InsertionSearch(engine, seed, options, settled);
             },
             nb::arg("engine"), nb::arg("seed"), nb::kw_only(), nb::arg("tucks") = true,
-            nb::arg("sweep") = true, nb::arg("nearby") = false,
+            nb::arg("turns") = true, nb::arg("sweep") = true, nb::arg("nearby") = false,
             nb::arg("give_up_descent") = SearchOptions{}.give_up_descent,
             nb::arg("give_up_repair") = SearchOptions{}.give_up_repair,
             nb::arg("give_up_tuck") = SearchOptions{}.give_up_tuck,

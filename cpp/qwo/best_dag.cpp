@@ -1,5 +1,6 @@
 #include "qwo/best_dag.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -21,13 +22,12 @@ Set without(Set set, int v) {
     return (set & below) | ((set >> 1) & ~below);
 }
 
-// The best parents of one variable among each set of the others, and what it costs with them.
+// What one variable costs with its best parents among each set of the others.
 struct BestParents {
     std::vector<double> costs;
-    std::vector<Set> parents;
 
     BestParents(const MomentSet& moments, int v)
-        : costs(std::size_t{1} << (moments.correlation.n - 1)), parents(costs.size()) {
+        : costs(std::size_t{1} << (moments.correlation.n - 1)) {
         const int others = moments.correlation.n - 1;
         SchurTable table(others, costs.data(), nullptr);
         const auto variable = [&](std::size_t a) {
@@ -41,20 +41,27 @@ struct BestParents {
         }
         table.run();
         is_certain = costs.back() > kLeastVariance;
-        for (std::size_t set = 0; set < costs.size(); ++set) {
-            parents[set] = static_cast<Set>(set);
-            costs[set] = moments.score.cost(costs[set],
-                                            static_cast<std::size_t>(std::popcount(parents[set])));
-        }
-        for (int bit = 0; bit < others; ++bit) {
-            for (std::size_t set = 0; set < costs.size(); ++set) {
-                const std::size_t smaller = set & ~(std::size_t{1} << bit);
-                if (costs[smaller] < costs[set]) {
-                    costs[set] = costs[smaller];
-                    parents[set] = parents[smaller];
-                }
+        for (std::size_t set = 0; set < costs.size(); ++set)
+            costs[set] =
+                moments.score.cost(costs[set], static_cast<std::size_t>(std::popcount(set)));
+        for (std::size_t bit = 1; bit < costs.size(); bit *= 2) {
+            for (std::size_t first = 0; first < costs.size(); first += 2 * bit) {
+                const double* without = costs.data() + first;
+                double* with = costs.data() + first + bit;
+                for (std::size_t k = 0; k < bit; ++k)
+                    with[k] = std::min(with[k], without[k]);
             }
         }
+    }
+
+    // The best parents among a set: the smallest set that costs no more.
+    Set among(Set set) const {
+        for (Set rest = set; rest != 0; rest &= rest - 1) {
+            const Set smaller = set & ~(rest & -rest);
+            if (costs[smaller] <= costs[set])
+                set = smaller;
+        }
+        return set;
     }
 
     bool is_certain = true;
@@ -91,7 +98,7 @@ std::optional<BestDag> best_dag(const MomentSet& moments) {
     for (std::size_t k = size; k-- > 0;) {
         const int v = last[set];
         const BestParents& own = of[static_cast<std::size_t>(v)];
-        for (Set rest = own.parents[without(set, v)]; rest != 0; rest &= rest - 1) {
+        for (Set rest = own.among(without(set, v)); rest != 0; rest &= rest - 1) {
             const int u = std::countr_zero(rest);
             found.dag.parents[static_cast<std::size_t>(v)].push_back(u < v ? u : u + 1);
         }

@@ -290,7 +290,7 @@ bool InsertionSearch::is_wide() const {
 }
 
 bool InsertionSearch::may_turn() const {
-    return !options_.nearby && !is_wide();
+    return options_.turns && !options_.nearby && !is_wide();
 }
 
 // The edges of what has changed, in random order; whether there are any.

@@ -58,7 +58,8 @@ struct SearchOptions {
     double give_up_repair = 2.0;
     // A tuck that costs more than this before it is repaired is taken back at once.
     double give_up_tuck = std::numeric_limits<double>::infinity();
-    bool tucks = true; // and turns
+    bool tucks = true;
+    bool turns = true; // where there are tucks
     bool sweep = true;
     // Only the edges of what the descent has touched are tucked, and none turned: for an order that
     // was an optimum of data much like these.

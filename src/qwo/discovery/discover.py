@@ -233,7 +233,7 @@ def learn_nearby(
             control=control,
             random_state=options.random_state,
         )
-    cpdag = _class_of(engine, engine.dag(), resolved)
+    cpdag = engine.cpdag() if resolved is None else to_mpdag(engine.dag(), resolved)
     return cpdag, "interrupted" if control.interrupted else outcome.status
 
 

@@ -119,8 +119,10 @@ def bic_insertion(
         Whether edges are tucked and turned; without, the search ends at the first order that no
         insertion improves.
     nearby : bool
-        The order is the best of data much like these: only edges of what insertions change are
-        tucked, none turned, and there are no further starts.
+        The order is the best of data much like these: no edge is turned, tucks that cost more than
+        two edges are given up, and there are no sweeps and no further starts. Above 200 variables
+        only edges of what insertions change are tucked. Where the best graph of all can be had,
+        it is taken at once.
     knowledge : ResolvedKnowledge, optional
         That of the engine if not given; orders that it forbids are never visited.
     control : Control, optional
@@ -141,7 +143,9 @@ def bic_insertion(
     rng = np.random.default_rng(random_state)
     run = _Run(engine, control or Control(), rng, tucks=tucks)
     if nearby or not restarts:
-        run.settle(nearby=nearby)
+        if nearby and run.is_proved():
+            return run.outcome()
+        run.settle(hasty=nearby, nearby=nearby and n > THOROUGH_UP_TO)
         if restarts:
             run.restart(_chain_lengths(restarts), n_jobs, cluster)
         return run.outcome()
@@ -321,13 +325,13 @@ class _Run:
         self.is_thin |= bool(away <= THIN)
         return away
 
-    def settle(self, *, nearby: bool = False) -> None:
-        """Descent, tucks, turns and sweeps to the first local optimum; a part of that if near."""
-        self._settle(self._engine, sweep=not nearby, nearby=nearby)
+    def settle(self, *, hasty: bool = False, nearby: bool = False) -> None:
+        """Descent, tucks, turns and sweeps to the first local optimum; a part of that in haste."""
+        self._settle(self._engine, sweep=not hasty and not nearby, hasty=hasty, nearby=nearby)
 
     def is_proved(self) -> bool:
         """Go over to the best graph of all where there are few variables; whether that is it."""
-        proved = self.goes_on and self._engine.take_best()
+        proved = not self._asked_to_stop() and self._engine.take_best()
         self._note_cost()
         return proved
 
@@ -336,11 +340,12 @@ class _Run:
         engine: BicEngine,
         *,
         sweep: bool = True,
+        hasty: bool = False,
         nearby: bool = False,
         known: BicEngine | None = None,
     ) -> None:
         search = engine.compiled_search(
-            self._seed(), tucks=self._tucks, sweep=sweep, nearby=nearby, known=known
+            self._seed(), tucks=self._tucks, sweep=sweep, hasty=hasty, nearby=nearby, known=known
         )
         offset, best = self._control.seconds, self._trace[-1][1]
         while not self._asked_to_stop():
