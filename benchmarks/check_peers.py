@@ -9,9 +9,10 @@ Data and graphs are written to .cache/check-peers, where the peers, which live i
 their own, find them and leave their p-values. Tetrad's `MarkovCheck`: the independences of the
 local Markov property by Fisher's z, and whether their p-values are uniform by Anderson and Darling,
 alarm below 0.05. DoWhy's `falsify_graph` with Fisher's z as its test (its own, on kernels, take
-minutes a graph) and 100 permutations: alarm where it calls the graph falsified; the p-value is the
-share of permuted graphs that violate no more local Markov conditions. TETRAD is the environment of
-benchmarks/peers/requirements-tetrad.txt with its jar beside, DOWHY that of requirements-dowhy.txt.
+minutes a graph) and 100 permutations: alarm where it calls the graph falsified; what stands for
+a p-value is the share of permuted graphs that violate more local Markov conditions. TETRAD is the
+environment of benchmarks/peers/requirements-tetrad.txt with its jar beside, DOWHY that of
+requirements-dowhy.txt.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ def dowhy(sets: int) -> None:
             show_progress_bar=False,
         )
         markov = found.summary[FalsifyConst.VALIDATE_LMC]
-        return bool(found.falsified), float(markov[FalsifyConst.P_VALUE])
+        return bool(found.falsified), 1 - float(markov[FalsifyConst.P_VALUE])
 
     judged("dowhy", sets, judge)
 
