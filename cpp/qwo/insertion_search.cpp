@@ -344,12 +344,12 @@ void InsertionSearch::step_turns() {
 }
 
 // The compelled edges from variables that have a parent in their undirected piece: where there is
-// none, the tuck has done what the turn would do.
+// none, the tuck has done what the turn would do. Then, without y, all variables of such pieces.
 void InsertionSearch::list_turns() {
     turns_listed_ = true;
     members_ = std::make_unique<ClassMembers>(engine_.dag());
     const std::vector<std::vector<char>>& compelled = members_->compelled();
-    std::vector<char> wanted(compelled.size(), 1);
+    std::vector<char> wanted(compelled.size(), 1), open(compelled.size(), 0);
     if (!options_.known.order.empty())
         wanted = unlike_known();
     turns_.clear();
@@ -358,32 +358,59 @@ void InsertionSearch::list_turns() {
         for (std::size_t k = 0; k < parents.size(); ++k) {
             const auto x = static_cast<std::size_t>(parents[k]);
             const std::vector<char>& above = compelled[x];
-            if ((wanted[x] || wanted[static_cast<std::size_t>(y)]) &&
-                compelled[static_cast<std::size_t>(y)][k] &&
-                std::find(above.begin(), above.end(), 0) != above.end())
+            if (!wanted[x] && !wanted[static_cast<std::size_t>(y)])
+                continue;
+            if (!compelled[static_cast<std::size_t>(y)][k])
+                open[x] = open[static_cast<std::size_t>(y)] = 1;
+            else if (std::find(above.begin(), above.end(), 0) != above.end())
                 turns_.emplace_back(parents[k], y);
         }
     }
     random_.shuffle(turns_);
+    std::vector<std::pair<int, int>> roots;
+    for (int x = 0; x < engine_.n(); ++x) {
+        if (open[static_cast<std::size_t>(x)])
+            roots.emplace_back(x, -1);
+    }
+    random_.shuffle(roots);
+    turns_.insert(turns_.begin(), roots.begin(), roots.end());
 }
 
 void InsertionSearch::turn(int x, int y) {
     if (!members_->with_root(x, rules_of(engine_), rooted_))
         return;
-    ++counts_.turns;
     const double before = engine_.cost();
     const std::size_t mark = engine_.mark();
-    engine_.take(rooted_);
-    // What the step alone has touched is as good as it was.
-    if (engine_.cost() >= before - noise_)
-        engine_.take_touched();
-    engine_.mark(); // the member, which a tuck that leads nowhere comes back to
-    tuck(x, y);
+    if (y >= 0) {
+        ++counts_.turns;
+        engine_.take(rooted_);
+        // What the step alone has touched is as good as it was.
+        if (engine_.cost() >= before - noise_)
+            engine_.take_touched();
+        engine_.mark(); // the member, which a tuck that leads nowhere comes back to
+        tuck(x, y);
+    } else if (exchange_below(x)) {
+        ++counts_.exchanges;
+    } else {
+        engine_.release(mark);
+        return;
+    }
     if (keep_or_undo(mark, before, options_.give_up_tuck, false)) {
         ++counts_.improving_turns;
         turns_improved_ = true;
         list_turns();
     }
+}
+
+// Whether a child of x has found better parents where x is a root.
+bool InsertionSearch::exchange_below(int x) {
+    for (int v = 0; v < engine_.n(); ++v) {
+        const std::vector<int>& parents = rooted_.parents[static_cast<std::size_t>(v)];
+        if (std::find(parents.begin(), parents.end(), x) != parents.end() &&
+            engine_.exchange(v, rooted_, noise_))
+            return true;
+    }
+    return false;
 }
 
 // y and those of its ancestors that stand after x move, in their order, before x. Constraints are

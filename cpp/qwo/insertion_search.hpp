@@ -9,8 +9,9 @@
 //   turns    every compelled edge x -> y of the equivalence class is tucked in that member of the
 //            class in which x is the root of its undirected piece, and so on. The step to the
 //            member is free, and reverses in one go what stands in the way of turning the edge.
-//   sweep    every variable exchanges a parent for others, if that pays, and is scanned once over
-//            all its places, without giving up.
+//            Where x is a root of an undirected piece, its children also look for better parents.
+//   sweep    every variable looks for better parents among all that are no descendants of it, and
+//            is scanned once over all its places, without giving up.
 //   renewal  every variable looks for candidates that it has missed; what that touched descends.
 //            There is one after the first descent, when lists of candidates come in if all were
 //            candidates till then, and in the end until it finds nothing.
@@ -118,6 +119,7 @@ class InsertionSearch {
     void step_turns();
     void list_turns();
     void turn(int x, int y);
+    bool exchange_below(int x);
     // Repairs what was touched since a mark; keeps it if that is better, or as good where equals
     // are welcome, and returns to the mark if not. Whether it is better.
     bool keep_or_undo(std::size_t mark, double before, double give_up, bool equals);

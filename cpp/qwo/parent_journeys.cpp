@@ -337,22 +337,59 @@ Insertion ParentSets::best_insertion(int v, double give_up) {
 }
 
 bool ParentSets::exchange(int v, double least_gain) {
-    ParentFit& own = own_fit(v);
-    const std::vector<int> parents = own.parents();
-    for (auto k = static_cast<std::size_t>(own.n_required()); k < parents.size(); ++k) {
-        other_->borrow(own);
-        lose(*other_, parents[k], place(v));
-        const double gain = own.cost() - other_->cost();
-        if (!(gain > least_gain))
-            continue;
-        save(v);
-        touch(own);
-        own.take(context_, other_->parents());
-        settle(own);
-        cost_ -= gain;
-        return true;
+    std::vector<int> found{v};
+    std::vector<std::int32_t> follows(static_cast<std::size_t>(n()), 0);
+    follows[static_cast<std::size_t>(v)] = 1;
+    for (std::size_t k = 0; k < found.size(); ++k) {
+        index_.for_each_child(found[k], [&](int u) {
+            if (follows[static_cast<std::size_t>(u)] == 0)
+                found.push_back(u);
+            follows[static_cast<std::size_t>(u)] = 1;
+        });
     }
-    return false;
+    own_->borrow(fit(v));
+    return find_better(v, follows, least_gain) && take_better(v, follows, dag());
+}
+
+bool ParentSets::exchange(int v, const OrderedDag& member, double least_gain) {
+    std::vector<std::int32_t> follows(static_cast<std::size_t>(n()), 0);
+    const auto begin = std::find(member.order.begin(), member.order.end(), v);
+    follows[static_cast<std::size_t>(v)] = 1;
+    for (auto u = begin + 1; u != member.order.end(); ++u) {
+        for (int p : member.parents[static_cast<std::size_t>(*u)])
+            follows[static_cast<std::size_t>(*u)] |= follows[static_cast<std::size_t>(p)];
+    }
+    own_->borrow(fit(v));
+    own_->take(context_, member.parents[static_cast<std::size_t>(v)]);
+    return find_better(v, follows, least_gain) && take_better(v, follows, member);
+}
+
+bool ParentSets::find_better(int v, const std::vector<std::int32_t>& follows, double least_gain) {
+    if (is_given(v))
+        return false;
+    const auto is_better = [&] {
+        other_->grow_shrink(context_, follows.data(), 1);
+        return own_->cost() - other_->cost() > least_gain;
+    };
+    for (int k = own_->n_required(); k < static_cast<int>(own_->parents().size()); ++k) {
+        other_->borrow(*own_);
+        other_->drop(context_, k);
+        if (is_better())
+            return true;
+    }
+    other_->start(problem(), lists_.of(v), v);
+    other_->add_required(context_);
+    return is_better();
+}
+
+bool ParentSets::take_better(int v, const std::vector<std::int32_t>& follows, OrderedDag dag) {
+    dag.parents[static_cast<std::size_t>(v)] = other_->parents();
+    const auto stays = [&](int u) { return follows[static_cast<std::size_t>(u)] == 0; };
+    std::stable_partition(dag.order.begin(), dag.order.end(), stays);
+    if (!is_permitted(dag.order))
+        return false;
+    take(dag);
+    return true;
 }
 
 void ParentSets::move(int v, int target) {

@@ -279,6 +279,19 @@ std::pair<int, int> ParentSets::permitted(int v) const {
     return {lowest, highest};
 }
 
+bool ParentSets::is_permitted(const std::vector<int>& order) const {
+    if (problem().constraints.precedes.empty())
+        return true;
+    for (auto late = order.begin(); late != order.end(); ++late) {
+        const auto comes_late = [&](int u) {
+            return problem().constraints.must_precede(*late, u, n());
+        };
+        if (std::any_of(order.begin(), late, comes_late))
+            return false;
+    }
+    return true;
+}
+
 OrderedDag ParentSets::dag() const {
     return {order(), state().parents};
 }

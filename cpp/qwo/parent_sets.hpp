@@ -102,9 +102,12 @@ class ParentSets {
     // The best place of v. A direction is given up once its change exceeds `give_up`.
     Insertion best_insertion(int v, double give_up);
 
-    // Gives up one parent of v for others before it, if that lowers the cost by more than so much;
-    // whether there was such a one. Growing and shrinking alone never exchange.
+    // Looks for other parents of v among all variables that are no descendants of it: one is given
+    // up for others, or all are found anew. Goes there if that lowers the cost by more than so
+    // much; whether it does. Growing and shrinking alone never exchange.
     bool exchange(int v, double least_gain);
+    // The same in another member of the class.
+    bool exchange(int v, const OrderedDag& member, double least_gain);
 
     // Looks at all variables that are no candidates of v. Takes in those that its fit would want as
     // parents, and the neighbourhood of v in the present DAG; returns whether there were any. Where
@@ -156,6 +159,12 @@ class ParentSets {
     void gain(ParentFit& fit, int candidate, int limit);
     bool wants(const ParentFit& fit, int candidate);
     bool wishes(int v, int candidate) const; // the same for the fit of v, from the index
+
+    // Steps of exchange(). Other parents than those of `own_` are left in `other_`. Marked with 1
+    // are v and its descendants, which stand after all others in the end.
+    bool find_better(int v, const std::vector<std::int32_t>& follows, double least_gain);
+    bool take_better(int v, const std::vector<std::int32_t>& follows, OrderedDag dag);
+    bool is_permitted(const std::vector<int>& order) const;
 
     ParentFit& own_fit(int v) { return *fits_[static_cast<std::size_t>(v)]; }
     void touch(const ParentFit& fit);

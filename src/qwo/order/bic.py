@@ -385,10 +385,10 @@ class BicEngine(EngineBase):
         return self._sets.renew(variable)
 
     def exchange(self, variable: int, least_gain: float = 0.0) -> bool:
-        """Give up one parent for others that stand before a variable; whether that has paid.
+        """Look for better parents among all that are no descendants; whether there were any.
 
-        Parent sets grow and shrink from what they were. Where two variables say much the same, the
-        one that came first keeps out the better one.
+        One is given up for others, or all are found anew: parent sets grow and shrink from what
+        they were, and those that came first may keep out better ones.
         """
         return self._sets.exchange(variable, least_gain)
 
