@@ -217,7 +217,7 @@ def _sentinels(names: Sequence[str], rows: FloatArray, scores: _Scores) -> Itera
     """Values such as -999, far from all others of their column."""
     found: dict[int, float] = {}
     ends = scores.ends
-    for k in np.flatnonzero(np.isin(ends, SENTINELS).any(axis=0)).tolist():
+    for k in np.flatnonzero((ends[..., None] == SENTINELS).any(axis=(0, 2))).tolist():
         column = rows[np.isfinite(rows[:, k]), k]
         for mark in ends[:, k].tolist():
             if mark in SENTINELS and _far(mark, column[column != mark]):
