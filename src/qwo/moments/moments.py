@@ -193,7 +193,12 @@ class Moments:
 
     @classmethod
     def of_sample(
-        cls, names: tuple[str, ...], sample: Sample, estimator: str, coding: Coding | None = None
+        cls,
+        names: tuple[str, ...],
+        sample: Sample,
+        estimator: str,
+        coding: Coding | None = None,
+        found: Audit | None = None,
     ) -> Self:
         """Moments with names for the columns of a `Sample`, which is trusted to be sound."""
         return cls(
@@ -203,7 +208,8 @@ class Moments:
             sample.scales,
             sample.correlation,
             estimator,
-            coding=coding,
+            found,
+            coding,
         )
 
     @classmethod
@@ -423,8 +429,7 @@ class Moments:
     def of_estimate(cls, found: Estimate) -> Self:
         """The moments of an estimate whose audit found no error."""
         assert found.sample is not None, "an audit without errors leaves moments"
-        made = cls.of_sample(found.names, found.sample, found.estimator, found.coding)
-        return dataclasses.replace(made, found=found.audit)
+        return cls.of_sample(found.names, found.sample, found.estimator, found.coding, found.audit)
 
     @classmethod
     def _given(cls, names: tuple[str, ...], sample: Sample) -> Self:
