@@ -2,6 +2,7 @@
 
     python -m benchmarks.calibration [--sets 20] [--resamples 60] [--write]
     python -m benchmarks.calibration --starts [--write]
+    python -m benchmarks.calibration --costs --resamples 200
 
 Data: Erdős–Rényi graphs of average degree 3, of which the truth is known. A pair is linked if the
 true graph joins it; an arrow is true if the true CPDAG has it. The expected calibration error is
@@ -12,8 +13,9 @@ The price of an edge is 2 log N, but for "price chosen", where it is chosen on a
 cost of a resample is its processor time in searches on all data (``qwo.discover``), all with one
 BLAS thread. ``--starts`` compares searches that start from the order found on all data, without
 restarts, with searches from scratch on the same halves: how far their supports are apart, beside
-how far those of two searches from scratch are that start elsewhere. ``--write`` keeps the figures
-in ``benchmarks/results`` and draws the picture of the documentation.
+how far those of two searches from scratch are that start elsewhere. ``--costs`` prints what all
+resamples together cost at the price that the data choose, in searches. ``--write`` keeps the
+figures in ``benchmarks/results`` and draws the picture of the documentation.
 """
 
 from __future__ import annotations
@@ -37,8 +39,11 @@ RESULTS = Path(__file__).parent / "results"
 PICTURE = Path(__file__).parents[1] / "docs" / "_static" / "calibration.png"
 DEGREE = 3
 SETTINGS = ((30, 200), (50, 1000))
-STARTS = ((20, 500, 10), (50, 500, 6), (100, 500, 3), (300, 1000, 1))
+STARTS = ((10, 500, 10), (20, 500, 10), (50, 500, 6), (100, 500, 3), (300, 1000, 1))
 """Variables, samples and data sets of the comparison of starts."""
+
+COSTS = ((10, 1000, 4), (20, 1000, 4), (50, 1000, 3), (100, 1000, 2), (300, 1000, 1))
+"""The same of the costs."""
 
 BINS = np.linspace(0, 1, 11)
 CLIP = 0.005
@@ -100,11 +105,11 @@ def timed(
     return found, (spent / once - 1) / n_resamples
 
 
-def search_time(data: FloatArray) -> float:
+def search_time(data: FloatArray, **options: Any) -> float:
     """The processor time of a search, which is the same whatever else the machine does."""
     start = time.process_time()
     for _ in range(3):
-        qwo.discover(data, random_state=0, **HABIT)
+        qwo.discover(data, random_state=0, **{**HABIT, **options})
     return (time.process_time() - start) / 3
 
 
@@ -188,6 +193,18 @@ def starts(n_resamples: int) -> Iterator[list[Any]]:
         ]
 
 
+def costs(n_resamples: int) -> Iterator[list[str]]:
+    """A row for each number of variables: the searches that resamples cost, at the price chosen."""
+    chosen: dict[str, Any] = {"penalty_discount": "auto"}
+    for n, n_samples, n_sets in COSTS:
+        each = []
+        for seed in range(n_sets):
+            data, _ = simulated(n, n_samples, seed)
+            each.append(timed(data, search_time(data, **chosen), n_resamples, **chosen)[1])
+        mean = n_resamples * np.mean(each)
+        yield [str(n), str(n_samples), str(n_sets), f"{mean:.1f}"]
+
+
 STARTS_HEADER = [
     "n",
     "N",
@@ -262,9 +279,13 @@ def main() -> None:
     parser.add_argument("--sets", type=int, default=20)
     parser.add_argument("--resamples", type=int, default=60)
     parser.add_argument("--starts", action="store_true")
+    parser.add_argument("--costs", action="store_true")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     with threadpool_limits(limits=1, user_api="blas"):
+        if options.costs:
+            print_table(["n", "N", "sets", "searches"], list(costs(options.resamples)))
+            return
         if options.starts:
             rows = []
             for row in starts(options.resamples):
