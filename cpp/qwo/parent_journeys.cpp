@@ -5,6 +5,7 @@
 #include <cassert>
 #include <functional>
 #include <limits>
+#include <span>
 
 namespace qwo {
 
@@ -336,29 +337,32 @@ Insertion ParentSets::best_insertion(int v, double give_up) {
     return best;
 }
 
-bool ParentSets::exchange(int v, double least_gain) {
-    std::vector<int> found{v};
+// By variable, 1 for the first of a stretch that goes to the end of an order, and its descendants.
+template <class ParentsOf>
+std::vector<std::int32_t> ParentSets::followers(std::vector<int>::const_iterator first,
+                                                std::vector<int>::const_iterator end,
+                                                ParentsOf parents_of) const {
     std::vector<std::int32_t> follows(static_cast<std::size_t>(n()), 0);
-    follows[static_cast<std::size_t>(v)] = 1;
-    for (std::size_t k = 0; k < found.size(); ++k) {
-        index_.for_each_child(found[k], [&](int u) {
-            if (follows[static_cast<std::size_t>(u)] == 0)
-                found.push_back(u);
-            follows[static_cast<std::size_t>(u)] = 1;
-        });
+    follows[static_cast<std::size_t>(*first)] = 1;
+    for (auto u = first + 1; u != end; ++u) {
+        for (int p : parents_of(*u))
+            follows[static_cast<std::size_t>(*u)] |= follows[static_cast<std::size_t>(p)];
     }
+    return follows;
+}
+
+bool ParentSets::exchange(int v, double least_gain) {
+    const auto follows = followers(order().begin() + place(v), order().end(),
+                                   [&](int u) { return std::span(fit(u).parents()); });
     own_->borrow(fit(v));
     return find_better(v, follows, least_gain) && take_better(v, follows, dag());
 }
 
 bool ParentSets::exchange(int v, const OrderedDag& member, double least_gain) {
-    std::vector<std::int32_t> follows(static_cast<std::size_t>(n()), 0);
     const auto begin = std::find(member.order.begin(), member.order.end(), v);
-    follows[static_cast<std::size_t>(v)] = 1;
-    for (auto u = begin + 1; u != member.order.end(); ++u) {
-        for (int p : member.parents[static_cast<std::size_t>(*u)])
-            follows[static_cast<std::size_t>(*u)] |= follows[static_cast<std::size_t>(p)];
-    }
+    const auto follows = followers(begin, member.order.end(), [&](int u) {
+        return std::span(member.parents[static_cast<std::size_t>(u)]);
+    });
     own_->borrow(fit(v));
     own_->take(context_, member.parents[static_cast<std::size_t>(v)]);
     return find_better(v, follows, least_gain) && take_better(v, follows, member);

@@ -162,6 +162,10 @@ class ParentSets {
 
     // Steps of exchange(). Other parents than those of `own_` are left in `other_`. Marked with 1
     // are v and its descendants, which stand after all others in the end.
+    template <class ParentsOf>
+    std::vector<std::int32_t> followers(std::vector<int>::const_iterator first,
+                                        std::vector<int>::const_iterator end,
+                                        ParentsOf parents_of) const;
     bool find_better(int v, const std::vector<std::int32_t>& follows, double least_gain);
     bool take_better(int v, const std::vector<std::int32_t>& follows, OrderedDag dag);
     bool is_permitted(const std::vector<int>& order) const;
