@@ -170,11 +170,10 @@ def _variations() -> Iterator[Cell]:
 
 
 def _thin() -> Iterator[Cell]:
+    """Larger ones are in `benchmarks.thin`."""
     for name in NAMES:
         yield Cell(Kind(name, 50, 1000), "thin", 5)
         yield Cell(Kind(name, 100, 1000), "thin", 3)
-        for n, data_sets in ((200, 2), (500, 1)):
-            yield Cell(Kind(name, n, 1000), "thin", data_sets, only=LARGE, limit=60.0)
 
 
 def _networks() -> Iterator[Cell]:
