@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import signal
 import subprocess
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -101,7 +103,7 @@ def _search(run: Run, problem: Problem, budget: float) -> dict[str, Any]:
         found = run_method(run["method"], problem, run["seed"], budget)
     if not found.finished or (cost["cpu"] or 0.0) > budget:
         return _cut(cost)
-    return {"status": DONE, **_quality(found, problem), **cost}
+    return {"status": DONE, **_quality(found, problem), **cost, "prepared": found.prepared}
 
 
 def _quality(found: Found, problem: Problem) -> dict[str, Any]:
@@ -162,15 +164,34 @@ def _row(run: Run, outcome: dict[str, Any], budget: float) -> Row:
     return Row(dict(run), outcome | {"budget": budget}, _record())
 
 
+@cache
 def _record() -> dict[str, Any]:
-    """Versions and build configuration of everything that makes the numbers."""
-    found = versions()
+    """Versions, build, commit and processor: everything that makes the numbers."""
+    found = versions() | {"commit": _commit(Path(__file__).parent), "processor": _processor()}
     if find_spec("causallearn"):
         try:
             found["causal-learn"] = version("causal-learn")
         except PackageNotFoundError:
             found["causal-learn"] = "unknown"
     return found
+
+
+def _commit(folder: Path) -> str | None:
+    """The commit of a checkout, with a + if files differ from it; None where there is no git."""
+    describe = ["git", "-C", str(folder), "describe", "--always", "--abbrev=12", "--dirty=+"]
+    try:
+        said = subprocess.run(describe, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return said.strip()
+
+
+def _processor() -> str:
+    """The processor by its name, where the system tells it."""
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text().splitlines() if told.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
 
 
 def find_python() -> str | None:
