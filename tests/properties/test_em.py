@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from scipy.optimize import approx_fprime
 from scipy.stats import multivariate_normal
 
 from qwo.moments.em import EmFit, fit_em
@@ -62,7 +61,8 @@ def test_the_likelihood_is_that_of_the_definition(seed, share):
     assert fit.loglik[-1] - units == pytest.approx(expected, rel=1e-7)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
+@example(2046)  # nearly singular
 @given(SEEDS)
 def test_the_likelihood_is_stationary(seed):
     data = incomplete(seed, 0.15)[:, :3]
@@ -77,7 +77,10 @@ def test_the_likelihood_is_stationary(seed):
         matrix[lower] = parameters[n:]
         return loglik(data, parameters[:n], matrix @ matrix.T) / len(data)
 
-    slope = approx_fprime(np.concatenate([fit.sample.means, factor[lower]]), at, 1e-6)
+    best = np.concatenate([fit.sample.means, factor[lower]])
+    # Central differences: the curvature of a nearly singular estimate is no slope.
+    steps = 1e-6 * np.eye(len(best))
+    slope = [(at(best + step) - at(best - step)) / 2e-6 for step in steps]
     assert np.abs(slope).max() < 1e-4
 
 
