@@ -305,7 +305,7 @@ def report(records: Sequence[Record]) -> str:
 
 
 def headline(records: Sequence[Record]) -> str:
-    """What the README says of the thin families."""
+    """What the page of evidence says of the thin families."""
     scores = Scores(records)
 
     def both(problem: Problem) -> bool:
