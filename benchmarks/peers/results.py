@@ -12,8 +12,8 @@ from typing import Any
 
 import pandas as pd
 
-from qwo._experiments.store import ResultStore, Row
 from qwo.files import write_whole
+from qwo.reproduction.store import ResultStore, Row
 
 RUN = (
     "family",

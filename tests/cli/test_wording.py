@@ -38,7 +38,7 @@ def text_of(node: ast.expr) -> str:
 def messages() -> Iterator[tuple[str, str, str | None]]:
     """Where each message of the library is, its text, and the option that it begins with."""
     for file in sorted(SOURCE.rglob("*.py")):
-        if file.is_relative_to(SOURCE / "cli") or file.is_relative_to(SOURCE / "_experiments"):
+        if file.is_relative_to(SOURCE / "cli") or file.is_relative_to(SOURCE / "reproduction"):
             continue
         for node in ast.walk(ast.parse(file.read_text())):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):

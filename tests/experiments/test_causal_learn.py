@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from qwo._experiments.causal_learn import (
+from qwo.graph import to_cpdag
+from qwo.moments import Moments
+from qwo.reproduction.causal_learn import (
     PENALTY_DISCOUNT,
     bdeu_of_raw_values,
     bic,
@@ -13,8 +15,6 @@ from qwo._experiments.causal_learn import (
     cv_general_centred,
     own_grasp,
 )
-from qwo.graph import to_cpdag
-from qwo.moments import Moments
 from qwo.sem import score_graph
 from qwo.simulation import simulate
 

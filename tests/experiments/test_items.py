@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from qwo._experiments.items import curve_of, item_names, load_item
-from qwo._experiments.methods import check_method, is_foreign
-from qwo._experiments.store import run_key
 from qwo.errors import ArgumentError
+from qwo.reproduction.items import curve_of, item_names, load_item
+from qwo.reproduction.methods import check_method, is_foreign
+from qwo.reproduction.store import run_key
 
 PAPER_SIZES = {5, 10, 20, 30, 40, 50, 75, 100, 150}
 CURVES = ["er2", "er3", "er4", "oracle", "exponential", "gumbel", "default-search"]

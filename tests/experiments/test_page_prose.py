@@ -13,7 +13,7 @@ SETTINGS = {
 
 
 def test_every_number_in_the_prose_is_a_setting() -> None:
-    text = files("qwo._experiments").joinpath("templates", "page.md.j2").read_text("utf-8")
+    text = files("qwo.reproduction").joinpath("templates", "page.md.j2").read_text("utf-8")
     prose = re.sub(r"{{.*?}}|{%.*?%}|`[^`]*`|\(#?[\w./-]*\)", "", text, flags=re.DOTALL)
     numbers = set(re.findall(r"(?<![\w.^])\d[\d.,]*\d|(?<![\w.^])\d", prose))
     assert numbers <= set().union(*SETTINGS.values())

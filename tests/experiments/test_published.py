@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from qwo._experiments.models import make_problem
-from qwo._experiments.published import Habits, _Geometry, _State, published_search
 from qwo.order.qwo import QwoEngine
+from qwo.reproduction.models import make_problem
+from qwo.reproduction.published import Habits, _Geometry, _Trial, published_search
 
 RUN = {
     "graph": "er",
@@ -21,7 +21,7 @@ RUN = {
 
 
 def fitted(geometry, order):
-    blank = _State(order, geometry.whitening[order], {})
+    blank = _Trial(order, geometry.whitening[order], {})
     return geometry.fit(blank, 0, order)
 
 

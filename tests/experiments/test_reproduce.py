@@ -13,11 +13,13 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from qwo._experiments import ResultStore, reproduce
-from qwo.cli.bench import reproduce as command
 from qwo.cli.options import with_option_groups
-from qwo.datasets import load_network, load_paper_figures, load_paper_table2
+from qwo.datasets import load_network
 from qwo.errors import ArgumentError
+from qwo.reproduction.command import reproduce as command
+from qwo.reproduction.paper import load_paper_figures, load_paper_table2
+from qwo.reproduction.reproduce import reproduce
+from qwo.reproduction.store import ResultStore
 
 OWN = ["*/qwo", "*/bic", "default"]
 SMALL = {"only_methods": OWN, "profile": "quick", "graphs": 2}
@@ -25,7 +27,7 @@ SMALL = {"only_methods": OWN, "profile": "quick", "graphs": 2}
 
 def numbers(folder):
     rows = ResultStore(folder / "runs.jsonl").rows()
-    cost = ("wall", "cpu", "memory")
+    cost = ("wall", "cpu", "memory", "prepared")
     return {
         key: {name: value for name, value in row.outcome.items() if name not in cost}
         for key, row in rows.items()
@@ -40,7 +42,8 @@ def run_app(*arguments):
 
 KILLED = """
 import os, signal
-from qwo._experiments import ResultStore, reproduce
+from qwo.reproduction.reproduce import reproduce
+from qwo.reproduction.store import ResultStore
 
 append, rows = ResultStore.append, []
 
@@ -65,7 +68,7 @@ def test_killed_in_the_middle_and_started_again_it_ends_with_the_same_numbers(tm
     assert not (broken / "index.md").exists()
     reproduce(["table2"], folder=broken, **SMALL)
     reproduce(["table2"], folder=whole, **SMALL)
-    assert len(numbers(whole)) == 50
+    assert len(numbers(whole)) == 60
     assert numbers(broken) == numbers(whole)
 
 
@@ -178,7 +181,7 @@ def test_an_interruption_says_that_the_runs_are_kept(tmp_path, monkeypatch):
     def interrupted(*_arguments, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("qwo._experiments.reproduce", interrupted)
+    monkeypatch.setattr("qwo.reproduction.reproduce.reproduce", interrupted)
     result = run_app("table2", "-o", tmp_path)
     assert result.exit_code == 130
     assert "the same command goes on" in " ".join(result.stderr.split())

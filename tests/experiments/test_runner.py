@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from qwo._experiments.forecast import Forecast
-from qwo._experiments.items import load_item
-from qwo._experiments.runner import make_runs
-from qwo._experiments.store import ResultStore, Row
-from qwo._experiments.tasks import CUT_OFF, DONE, FAILED, Executor
+from qwo.reproduction.items import load_item
+from qwo.reproduction.runner import Forecast, make_runs
+from qwo.reproduction.store import ResultStore, Row
+from qwo.reproduction.tasks import CUT_OFF, DONE, FAILED, Executor
 
 
 class Pretender(Executor):

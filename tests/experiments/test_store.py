@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from qwo._experiments.store import ResultStore, Row, StoreLockedError, run_key
 from qwo.errors import FileFormatError, InputError
+from qwo.reproduction.store import ResultStore, Row, StoreLockedError, run_key
 
 
 def row(seed, value=1.0):
@@ -77,7 +77,7 @@ def test_one_writer_at_a_time(store):
 def test_a_killed_writer_leaves_no_lock(store):
     code = (
         "import sys, time\n"
-        "from qwo._experiments.store import ResultStore\n"
+        "from qwo.reproduction.store import ResultStore\n"
         f"with ResultStore({str(store.path)!r}):\n"
         "    print('open', flush=True)\n"
         "    time.sleep(600)\n"

@@ -8,15 +8,14 @@ import sys
 import numpy as np
 import pytest
 
-from qwo._experiments import tasks
-from qwo._experiments.aggregate import Cells, paired_difference
-from qwo._experiments.exponents import growth_exponent
-from qwo._experiments.growth import measure_growth
-from qwo._experiments.items import load_item
-from qwo._experiments.models import make_problem
-from qwo._experiments.store import Row
-from qwo._experiments.tasks import CUT_OFF, FAILED, Executor, run_here, run_in_process
 from qwo.graph import pshd
+from qwo.reproduction import tasks
+from qwo.reproduction.aggregate import Cells, growth_exponent, paired_difference
+from qwo.reproduction.growth import measure_growth
+from qwo.reproduction.items import load_item
+from qwo.reproduction.models import make_problem
+from qwo.reproduction.store import Row
+from qwo.reproduction.tasks import CUT_OFF, FAILED, Executor, run_here, run_in_process
 
 QUALITY = ("status", "skf1", "pshd", "edges", "true_edges")
 

@@ -23,7 +23,7 @@ from benchmarks.peers.results import OUTCOME, RUN, Results
 from benchmarks.peers.study import DATA_SET, Study
 from benchmarks.peers.tools.call import cpdag_of_ones
 from benchmarks.peers.tools.causal_learn import from_endpoints
-from qwo._experiments.store import Row
+from qwo.reproduction.store import Row
 
 KIND = Kind("er", 6, 200, 2)
 CELL = Cell(KIND, "size", 2, only=("qwo", "qwo, 0 restarts", "FLOP, 0 restarts"), limit=5.0)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import qwo
-from qwo._experiments.methods import run_method
-from qwo._experiments.models import Problem
 from qwo.order.qwo import QwoEngine
+from qwo.reproduction.methods import run_method
+from qwo.reproduction.models import Problem
 from qwo.search import grasp, hill_climbing, start_order
 
 METHODS = {

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from qwo.cli.bench import bench, info, reproduce
+from qwo.cli.bench import bench, info
 from qwo.cli.bootstrap import bootstrap, merge
 from qwo.cli.check import check
 from qwo.cli.effect import effect
@@ -19,6 +19,7 @@ from qwo.cli.options import with_option_groups
 from qwo.cli.posterior import posterior
 from qwo.cli.reading import audit
 from qwo.cli.simulate import simulate
+from qwo.reproduction.command import reproduce
 
 HELP = """
 Causal graphs from tables of data, by searching over variable orders.

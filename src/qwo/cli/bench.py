@@ -1,4 +1,4 @@
-"""``qwo bench``, ``qwo reproduce``, ``qwo info``, and what a module of Benchpress writes."""
+"""``qwo bench``, ``qwo info``, and what a module of Benchpress writes."""
 
 from __future__ import annotations
 
@@ -6,23 +6,20 @@ import os
 import platform
 import statistics
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qwo.cli.console import Console, warn
-from qwo.cli.failures import ExitCode
+from qwo.cli.console import Console
 from qwo.cli.folder import write_csv
 from qwo.errors import ArgumentError
 from qwo.files import write_whole
 from qwo.text import aligned, count
 
 if TYPE_CHECKING:
-    from qwo._experiments import Reproduction, Tally
     from qwo.discovery import Discovery
     from qwo.graph import Comparison
 
@@ -220,120 +217,3 @@ def _runs(problem: Case, jobs: int) -> Iterator[tuple[float, Comparison]]:
         moments = qwo.Moments.from_data(data)
         found = qwo.discover(moments, random_state=seed, n_jobs=jobs)
         yield found.seconds, qwo.compare(found, dag, aid=False)
-
-
-Items = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="ITEM", help="table1, table2, er2, …; all if not given."),
-]
-
-
-def reproduce(
-    item: Items = None,
-    *,
-    console: Console,
-    profile: Annotated[
-        Literal["quick", "full"],
-        typer.Option("--profile", help="3 graphs, n ≤ 30; or the paper's 30 graphs and sizes."),
-    ] = "quick",
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where everything goes.")
-    ] = Path("reproduction"),
-    jobs: Annotated[
-        int,
-        typer.Option("--jobs", "--n-jobs", "-j", metavar="J", help="Processes; -1 for all."),
-    ] = 1,
-    cluster: Annotated[
-        str | None,
-        typer.Option("--cluster", metavar="ADDRESS", help="A Dask scheduler to run on instead."),
-    ] = None,
-    budget: Annotated[
-        float | None,
-        typer.Option("--budget", metavar="S", min=0.0, help="CPU seconds for one run."),
-    ] = None,
-    graphs: Annotated[
-        int | None,
-        typer.Option("--graphs", metavar="G", min=1, help="At most so many graphs per point."),
-    ] = None,
-    only_methods: Annotated[
-        list[str] | None,
-        typer.Option("--only-methods", metavar="PATTERN", help='Such as "*/qwo"; repeatable.'),
-    ] = None,
-    compare_python: Annotated[
-        Path | None,
-        typer.Option("--compare-python", metavar="FILE", help="Python that has causal-learn."),
-    ] = None,
-    page: Annotated[
-        bool, typer.Option("--page", metavar="", help="Only write the page, from the runs there.")
-    ] = False,
-) -> None:
-    """Run the paper's experiments and set the results beside its numbers.
-
-    [b]qwo reproduce -j 2[/b]                   everything, small: minutes
-    [b]qwo reproduce er2[/b]                    one item
-    [b]qwo reproduce --profile full -o full[/b] the paper's sizes: hours
-    [b]qwo reproduce --page -o full[/b]         the page again
-
-    Every run is on disk as soon as it has ended; started again after an
-    interruption of any kind, the command continues where it stopped. A method
-    that exceeds the budget is cut off there, as in the paper. Methods of
-    causal-learn need the extra "compare"; without it they are left out.
-    """
-    from qwo._experiments import reproduce as run
-
-    with _interruptible():
-        made = run(
-            item or (),
-            profile=profile,
-            folder=output,
-            n_jobs=jobs,
-            cluster=cluster,
-            budget=budget,
-            graphs=graphs,
-            only_methods=only_methods or (),
-            compare_python=compare_python,
-            page_only=page,
-            progress=console.shows_progress,
-        )
-    for name, tally in made.tallies.items():
-        console.say(f"{name}: {_in_words(tally)}")
-        for reason in tally.reasons:
-            warn(f"{name}: a run failed: {reason}")
-    _mention_left_out(made)
-    console.result(str(made.page), _document(made))
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Say what an interruption leaves: all runs that have ended."""
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        warn("interrupted; the runs so far are kept: the same command goes on from there")
-        raise typer.Exit(ExitCode.INTERRUPTED) from error
-
-
-def _in_words(tally: Tally) -> str:
-    counts = {
-        "cut off": tally.cut_off,
-        "failed": tally.failed,
-        "skipped after a cut-off": tally.skipped,
-        "left out": tally.left_out,
-    }
-    return ", ".join([f"{tally.done} done", *(f"{n} {what}" for what, n in counts.items() if n)])
-
-
-def _mention_left_out(made: Reproduction) -> None:
-    if any(tally.left_out for tally in made.tallies.values()):
-        warn(
-            "causal-learn is not installed, so its rows are left out; make .venv-compare in the "
-            "source tree, and start the command again"
-        )
-
-
-def _document(made: Reproduction) -> dict[str, object]:
-    return {
-        "page": str(made.page),
-        "runs": str(made.runs),
-        "items": {name: tally._asdict() for name, tally in made.tallies.items()},
-    }

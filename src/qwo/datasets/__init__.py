@@ -12,24 +12,14 @@ from qwo.datasets.network import (
     load_gaussian_network,
     load_network,
 )
-from qwo.datasets.paper import (
-    PaperCell,
-    PaperPoint,
-    load_paper_figures,
-    load_paper_table2,
-)
 from qwo.datasets.sachs import Dataset, load_sachs
 
 __all__ = [
     "Dataset",
     "GaussianNetwork",
     "Network",
-    "PaperCell",
-    "PaperPoint",
     "list_networks",
     "load_gaussian_network",
     "load_network",
-    "load_paper_figures",
-    "load_paper_table2",
     "load_sachs",
 ]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, overload
 
 from tqdm import tqdm
 
-from qwo._experiments.forecast import Forecast
-from qwo._experiments.items import Run, curve_of
-from qwo._experiments.methods import is_foreign
-from qwo._experiments.store import ResultStore, Row, run_key
-from qwo._experiments.tasks import CUT_OFF, DONE, FAILED, Executor
 from qwo.parallel import count_workers, run_many
+from qwo.reproduction.items import Run, curve_of
+from qwo.reproduction.methods import is_foreign
+from qwo.reproduction.store import ResultStore, Row, run_key
+from qwo.reproduction.tasks import CUT_OFF, DONE, FAILED, Executor
 
 RUNS_PER_PROCESS = 10
 """Runs that share the time that a process of causal-learn takes to start."""
@@ -21,20 +21,15 @@ RUNS_PER_PROCESS = 10
 LONG = 60.0
 """A run that may take so many seconds has a process to itself, and is stored when it ends."""
 
+EXPONENT = 3.0
+"""How the time of a run is taken to grow with the number of variables."""
+
 
 class Tally(NamedTuple):
     """What came of the runs that were asked for.
 
-    Attributes
-    ----------
-    done, cut_off, failed : int
-        Runs in the store, by how they ended.
-    skipped : int
-        Runs not made, since the method was cut off at a smaller size or on another graph.
-    left_out : int
-        Runs that need causal-learn, where it is not installed.
-    reasons : tuple of str
-        What runs that failed said, each once.
+    Skipped are those whose method was cut off at a smaller size or on another graph, left out those
+    that need what is not installed; reasons are what failed runs said, each once.
     """
 
     done: int
@@ -160,3 +155,60 @@ def _tally(runs: Sequence[Run], possible: Sequence[Run], known: Mapping[str, Row
         left_out=len({run_key(run) for run in runs}) - len(wanted),
         reasons=tuple(sorted({row.outcome.get("reason", "") for row in rows} - {""})),
     )
+
+
+class _Size(NamedTuple):
+    method: str
+    n_variables: int
+
+
+class Forecast:
+    """The remaining time of a list of runs.
+
+    Runs of a size that has not been seen yet are judged by the nearest size of the same method,
+    those of a method not seen yet by the mean of all.
+
+    Parameters
+    ----------
+    runs : sequence of dict
+        All runs that are still to be made.
+    workers : int
+        How many are made at a time.
+    """
+
+    def __init__(self, runs: Sequence[Run], workers: int) -> None:
+        self._left = Counter(_size(run) for run in runs)
+        self._workers = workers
+        self._seen: dict[_Size, tuple[int, float]] = {}
+
+    def ended(self, runs: Sequence[Run], rows: Sequence[Row]) -> None:
+        """Count runs as ended; those without a row were skipped."""
+        self._left.subtract(_size(run) for run in runs)
+        for row in rows:
+            cell = _size(row.run)
+            count, total = self._seen.get(cell, (0, 0.0))
+            self._seen[cell] = count + 1, total + row.outcome.get("wall", 0.0)
+
+    def seconds(self) -> float:
+        """The time left."""
+        return sum(n * self._expected(c) for c, n in self._left.items() if n) / self._workers
+
+    def text(self) -> str:
+        """The time left, in words."""
+        seconds = self.seconds()
+        if seconds < 90:
+            return f"about {seconds:.0f} s left"
+        return f"about {seconds / 60:.0f} min left"
+
+    def _expected(self, cell: _Size) -> float:
+        same = [seen for seen in self._seen if seen.method == cell.method]
+        if not same:
+            count = sum(count for count, _ in self._seen.values())
+            return sum(total for _, total in self._seen.values()) / count if count else 0.0
+        nearest = min(same, key=lambda seen: abs(seen.n_variables - cell.n_variables))
+        count, total = self._seen[nearest]
+        return total / count * float((cell.n_variables / nearest.n_variables) ** EXPONENT)
+
+
+def _size(run: Run) -> _Size:
+    return _Size(run["method"], run["n_variables"])

@@ -8,10 +8,13 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from qwo._experiments.store import Row, run_key
-from qwo._experiments.tasks import CUT_OFF, DONE
+import numpy as np
+from scipy.stats import linregress, t
+
+from qwo.reproduction.store import Row, run_key
+from qwo.reproduction.tasks import CUT_OFF, DONE
 
 METRICS = ("skf1", "pshd", "cpu")
 _LABELS = (
@@ -27,7 +30,7 @@ _LABELS = (
 
 
 @dataclass(frozen=True)
-class Cell:
+class Point:
     """All runs of one point: the same parameters but for the seed.
 
     Attributes
@@ -68,7 +71,7 @@ class Cells:
             groups[run_key({k: v for k, v in row.run.items() if k != "seed"})].append(row)
         self._cells = [_cell(group) for group in groups.values()]
 
-    def select(self, **wanted: Any) -> list[Cell]:
+    def select(self, **wanted: Any) -> list[Point]:
         """Cells whose parameters are as wanted, small ones first; a missing one counts as None."""
         found = [
             cell
@@ -77,19 +80,19 @@ class Cells:
         ]
         return sorted(found, key=lambda cell: int(cell.run["n_variables"]))
 
-    def find(self, **wanted: Any) -> Cell | None:
+    def find(self, **wanted: Any) -> Point | None:
         """The only such cell that has results, if there is one."""
         found = [cell for cell in self.select(**wanted) if cell.count]
         return found[0] if len(found) == 1 else None
 
 
-def _cell(rows: Sequence[Row]) -> Cell:
+def _cell(rows: Sequence[Row]) -> Point:
     run = {k: v for k, v in rows[0].run.items() if k != "seed"}
     ended = [row for row in rows if row.outcome["status"] == DONE]
     values = {
         metric: _values(ended, metric) for metric in (*METRICS, "pshd_reversed", "memory", "scores")
     }
-    return Cell(run, values, any(row.outcome["status"] == CUT_OFF for row in rows))
+    return Point(run, values, any(row.outcome["status"] == CUT_OFF for row in rows))
 
 
 def _values(rows: Iterable[Row], metric: str) -> dict[int, float]:
@@ -97,7 +100,7 @@ def _values(rows: Iterable[Row], metric: str) -> dict[int, float]:
     return {seed: value for seed, value in found.items() if value is not None}
 
 
-def paired_difference(first: Cell, second: Cell, metric: str) -> tuple[float, float]:
+def paired_difference(first: Point, second: Point, metric: str) -> tuple[float, float]:
     """Mean of first - second over the graphs that both have, and twice its standard error."""
     seeds = first.values[metric].keys() & second.values[metric].keys()
     differences = [first.values[metric][s] - second.values[metric][s] for s in sorted(seeds)]
@@ -105,7 +108,7 @@ def paired_difference(first: Cell, second: Cell, metric: str) -> tuple[float, fl
     return statistics.fmean(differences), 2 * spread / max(len(differences), 1) ** 0.5
 
 
-def cells_as_csv(cells: Iterable[Cell]) -> str:
+def cells_as_csv(cells: Iterable[Point]) -> str:
     """A line for each cell of searches: parameters, graphs, means and deviations."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -119,3 +122,60 @@ def cells_as_csv(cells: Iterable[Cell]) -> str:
         memory = max(cell.values["memory"].values(), default="")
         writer.writerow([*labels, cell.count, int(cell.cut_off), *numbers, memory])
     return text.getvalue()
+
+
+AXES = {"n": "n_variables", "d": "block", "N": "n_samples"}
+"""What a measurement may vary: variables, length of the block, samples."""
+
+LARGEST = 3
+"""Only so many of the largest sizes count: the growth at small ones is that of fixed costs."""
+
+
+class Exponent(NamedTuple):
+    """A slope with the half-width of its 95 % interval, and the sizes that it is over."""
+
+    slope: float
+    half_width: float
+    sizes: tuple[int, ...]
+
+
+def growth_exponent(
+    cells: Cells,
+    module: str,
+    phase: str,
+    vary: str,
+    density: str | None = None,
+    *,
+    scale: str | None = None,
+) -> Exponent | None:
+    """The exponent of a module's processor time; None without two sizes.
+
+    ``scale`` is ``"common"`` for the sizes that all modules share.
+    """
+    found = cells.select(
+        kind="growth", method=module, phase=phase, vary=vary, density=density, scale=scale
+    )
+    ended = sorted((c for c in found if c.count), key=lambda c: int(c.run[AXES[vary]]))[-LARGEST:]
+    if len(ended) < 2:
+        return None
+    points = np.log(
+        [(c.run[AXES[vary]], seconds) for c in ended for seconds in c.values["cpu"].values()]
+    )
+    fit = linregress(*points.T)
+    freedom = len(points) - 2
+    width = float(t.ppf(0.975, freedom) * fit.stderr) if freedom > 0 else float("nan")
+    return Exponent(float(fit.slope), width, tuple(int(c.run[AXES[vary]]) for c in ended))
+
+
+def common_seconds(cells: Cells, module: str, phase: str, density: str | None, n: int) -> float:
+    """The mean processor time of a module at one of the sizes that all share; NaN if not run."""
+    found = cells.find(
+        kind="growth",
+        method=module,
+        phase=phase,
+        vary="n",
+        density=density,
+        scale="common",
+        n_variables=n,
+    )
+    return found.mean("cpu") if found else float("nan")

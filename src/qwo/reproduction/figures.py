@@ -10,12 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from qwo._experiments.aggregate import Cell, Cells
-from qwo._experiments.exponents import AXES
-from qwo.datasets import load_paper_figures
 from qwo.files import whole_file
 from qwo.optional import optional_module
 from qwo.plot.style import LIGHT
+from qwo.reproduction.aggregate import AXES, Cells, Point
+from qwo.reproduction.paper import load_paper_figures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -173,7 +172,7 @@ def _figure(plan: FigurePlan, cells: Cells) -> Figure | None:
     return figure
 
 
-def _draw(axes: Axes, curve: Curve, cells: Sequence[Cell], metric: str) -> None:
+def _draw(axes: Axes, curve: Curve, cells: Sequence[Point], metric: str) -> None:
     ended = [cell for cell in cells if cell.count]
     if not ended:
         return
@@ -196,7 +195,7 @@ def _draw(axes: Axes, curve: Curve, cells: Sequence[Cell], metric: str) -> None:
         axes.plot(sizes[-1:], means[-1:], marker="x", markersize=9, mew=2, color=curve.colour)
 
 
-def _band(cells: Iterable[Cell], metric: str) -> tuple[list[float], list[float]]:
+def _band(cells: Iterable[Point], metric: str) -> tuple[list[float], list[float]]:
     """One standard deviation to both sides; times stay above a tenth of their mean."""
     low, high = [], []
     for cell in cells:

@@ -15,10 +15,10 @@ from importlib.resources import files
 from itertools import product
 from typing import Any
 
-from qwo._experiments.methods import check_method
-from qwo._experiments.store import run_key
 from qwo.datasets import load_network
 from qwo.errors import ArgumentError
+from qwo.reproduction.methods import check_method
+from qwo.reproduction.store import run_key
 
 Run = dict[str, Any]
 """The parameters of a run, of which its result is a function; what JSON can hold."""
@@ -27,7 +27,7 @@ PROFILES = ("quick", "full")
 PAPER = {"graph": "er", "n_samples": 10_000, "noise": "gaussian", "covariance": "sample"}
 """What the paper's high-dimensional experiments have, unless a table says otherwise."""
 
-_FOLDER = files("qwo._experiments").joinpath("configs")
+_FOLDER = files("qwo.reproduction").joinpath("configs")
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from qwo._experiments.items import PROFILES, Item, Run, item_names, load_item
-from qwo._experiments.page import write_page
-from qwo._experiments.runner import Tally, make_runs
-from qwo._experiments.store import ResultStore
-from qwo._experiments.tasks import Executor, find_python
 from qwo.errors import ArgumentError
+from qwo.reproduction.items import PROFILES, Item, Run, item_names, load_item
+from qwo.reproduction.page import write_page
+from qwo.reproduction.runner import Tally, make_runs
+from qwo.reproduction.store import ResultStore
+from qwo.reproduction.tasks import Executor, find_python
 
 RUNS = "runs.jsonl"
 

@@ -11,9 +11,9 @@ from zlib import crc32
 
 import numpy as np
 
-from qwo._experiments.store import run_key
 from qwo.datasets import load_network
 from qwo.moments import Moments
+from qwo.reproduction.store import run_key
 from qwo.simulation import LinearModel, random_model
 from qwo.types import Adjacency, FloatArray
 

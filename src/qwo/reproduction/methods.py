@@ -11,7 +11,7 @@ search             what it is
 ``hc``             our hill climbing, exchanges over at most 5 places
 ``hc-random``      the same from a random order, where all others start by Markov boundaries
 ``cl-grasp``       causal-learn's own GRaSP (with ``cl-bic`` only)
-``code-grasp``     the published code's way to search, modelled in `qwo._experiments.published`
+``code-grasp``     the published code's way to search, modelled in `qwo.reproduction.published`
 ``code-hc``        the same for hill climbing
 =================  =================================================================================
 
@@ -21,7 +21,7 @@ module             what it is
 ``qwo``            our order factor: edge counts, Fisher's z at level 2/n²
 ``qwo-likelihood`` the same with the capped likelihood instead of the number of edges
 ``bic``            our exact BIC engine, penalty 2 log N for an edge
-``cl-…``           local scores of causal-learn, see `qwo._experiments.causal_learn`
+``cl-…``           local scores of causal-learn, see `qwo.reproduction.causal_learn`
 ``own-test``       of a code search: QWO with partial correlations
 ``its-test``       the same with the published edge test
 ``as-published``   the same with the published edge test and the stale basis
@@ -41,9 +41,6 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from qwo._experiments.causal_learn import PENALTY_DISCOUNT, SCORES, own_grasp
-from qwo._experiments.models import Problem
-from qwo._experiments.published import Habits, published_search
 from qwo.discovery import discover
 from qwo.errors import ArgumentError
 from qwo.moments import Moments
@@ -52,6 +49,9 @@ from qwo.order.bic import BicEngine
 from qwo.order.local_score import LocalScoreEngine
 from qwo.order.protocol import OrderEngine
 from qwo.order.qwo import QwoEngine
+from qwo.reproduction.causal_learn import PENALTY_DISCOUNT, SCORES, own_grasp
+from qwo.reproduction.models import Problem
+from qwo.reproduction.published import Habits, published_search
 from qwo.search import Control, SearchOutcome, grasp, hill_climbing, start_order
 from qwo.search.control import Stopped
 from qwo.types import Adjacency, FloatArray

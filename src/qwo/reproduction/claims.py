@@ -5,10 +5,15 @@ from __future__ import annotations
 from math import hypot
 from typing import NamedTuple
 
-from qwo._experiments.aggregate import Cell, Cells, paired_difference
-from qwo._experiments.exponents import common_seconds, growth_exponent
-from qwo._experiments.figures import DEGREES, HIGH_DIMENSIONAL
-from qwo.datasets import load_paper_figures
+from qwo.reproduction.aggregate import (
+    Cells,
+    Point,
+    common_seconds,
+    growth_exponent,
+    paired_difference,
+)
+from qwo.reproduction.figures import DEGREES, HIGH_DIMENSIONAL
+from qwo.reproduction.paper import load_paper_figures
 from qwo.text import two_digits
 
 SMALL, LARGE = 0.02, 0.05
@@ -177,11 +182,11 @@ def _source_of_error(pairs: list[tuple[float, float]]) -> str:
     return "holds" if left < missing / 2 else "does not, the search errs"
 
 
-def _point(cells: Cells, method: str, degree: int, n: int, **data: object) -> Cell | None:
+def _point(cells: Cells, method: str, degree: int, n: int, **data: object) -> Point | None:
     return cells.find(**HIGH_DIMENSIONAL | data, degree=degree, n_variables=n, method=method)
 
 
-def _pair(cells: Cells, first: str, second: str, degree: int) -> tuple[Cell, Cell] | None:
+def _pair(cells: Cells, first: str, second: str, degree: int) -> tuple[Point, Point] | None:
     """Two methods at the largest size that both have."""
     n = _largest(cells, first, second, degree=degree)
     if n is None:

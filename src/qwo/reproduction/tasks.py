@@ -1,4 +1,8 @@
-"""Runs: functions of their parameters, with their cost and where they were made."""
+"""Runs: functions of their parameters, with their cost and where they were made.
+
+``python -m qwo.reproduction.tasks`` makes runs in a process of its own: the runs and the budget of
+each come as a JSON object on standard input; a row goes to standard output as each run ends.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,10 @@ import platform
 import signal
 import subprocess
 import sys
+import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -19,15 +25,14 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from qwo._experiments.growth import measure_growth
-from qwo._experiments.items import Run, curve_of
-from qwo._experiments.measure import measured
-from qwo._experiments.methods import Found, is_foreign, run_method
-from qwo._experiments.models import Problem, make_problem
-from qwo._experiments.store import Row
 from qwo.errors import InputError
 from qwo.graph import pshd, skeleton_f1
 from qwo.order.build import versions
+from qwo.reproduction.growth import measure_growth
+from qwo.reproduction.items import Run, curve_of
+from qwo.reproduction.methods import Found, is_foreign, run_method
+from qwo.reproduction.models import Problem, make_problem
+from qwo.reproduction.store import Row
 from qwo.types import Adjacency
 
 DONE, CUT_OFF, FAILED = "done", "cut off", "failed"
@@ -41,6 +46,9 @@ GRACE = 2.0
 START_UP, LARGEST_DELAY = 60.0, 10.0
 """A process is killed after so many seconds, and so many times its runs' budgets, on the clock of
 the wall, whatever its processor time: it may share the processor with others."""
+
+_CLEAR = Path("/proc/self/clear_refs")
+_STATUS = Path("/proc/self/status")
 
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
 
@@ -106,6 +114,33 @@ def _search(run: Run, problem: Problem, budget: float) -> dict[str, Any]:
     return {"status": DONE, **_quality(found, problem), **cost, "prepared": found.prepared}
 
 
+@contextmanager
+def measured() -> Iterator[dict[str, float | None]]:
+    """A record that holds the cost of the block once it has ended.
+
+    ``wall`` and ``cpu`` are in seconds, ``memory`` is the peak of the resident memory in bytes, the
+    interpreter and the data included. It is known on Linux only, and None elsewhere: what other
+    systems report is the peak of the whole life of the process.
+    """
+    cost: dict[str, float | None] = {}
+    if _CLEAR.exists():
+        _CLEAR.write_text("5")
+    wall, cpu = time.perf_counter(), time.process_time()
+    try:
+        yield cost
+    finally:
+        cost["wall"] = time.perf_counter() - wall
+        cost["cpu"] = time.process_time() - cpu
+        cost["memory"] = _peak_bytes()
+
+
+def _peak_bytes() -> float | None:
+    if not _CLEAR.exists():
+        return None
+    line = next(line for line in _STATUS.read_text().splitlines() if line.startswith("VmHWM"))
+    return 1024.0 * int(line.split()[1])
+
+
 def _quality(found: Found, problem: Problem) -> dict[str, Any]:
     return {
         "skf1": skeleton_f1(found.graph, problem.truth),
@@ -137,7 +172,7 @@ def run_in_process(runs: Sequence[Run], budget: float, python: str) -> list[Row]
     longest = START_UP + LARGEST_DELAY * (budget + GRACE) * len(runs)
     killed = False
     with subprocess.Popen(
-        [python, "-m", "qwo._experiments.worker"],
+        [python, "-m", "qwo.reproduction.tasks"],
         env=os.environ | ONE_THREAD,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -201,3 +236,25 @@ def find_python() -> str | None:
     beside = Path(sys.prefix).parent / ".venv-compare"
     places = (beside / "bin" / "python", beside / "Scripts" / "python.exe")
     return next((str(place) for place in places if place.exists()), None)
+
+
+def main() -> None:
+    """Read runs, make them, write their rows; a run that exceeds its budget ends the process.
+
+    Other people's code cannot be asked to stop.
+    """
+    request = json.load(sys.stdin)
+    budget = request["budget"]
+    rows = run_here(request["runs"], budget)
+    while True:
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_PROF, budget + GRACE)
+        row = next(rows, None)
+        if row is None:
+            break
+        sys.stdout.write(json.dumps(row._asdict()) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from qwo._experiments.aggregate import Cell, Cells
-from qwo._experiments.exponents import Exponent, common_seconds, growth_exponent
-from qwo._experiments.figures import DEGREES, GAUSSIAN, HIGH_DIMENSIONAL
-from qwo.datasets import load_paper_figures, load_paper_table2
+from qwo.reproduction.aggregate import Cells, Exponent, Point, common_seconds, growth_exponent
+from qwo.reproduction.figures import DEGREES, GAUSSIAN, HIGH_DIMENSIONAL
+from qwo.reproduction.paper import load_paper_figures, load_paper_table2
 from qwo.text import two_digits
 
 NETWORKS = ("CANCER", "SURVEY", "ASIA", "SACHS", "ER2")
@@ -130,7 +129,7 @@ def coverage_table(cells: Cells) -> str:
     return markdown(["method, ER2; ER3; ER4", *COVERED], rows)
 
 
-def _coverage(curve: Sequence[Cell]) -> str:
+def _coverage(curve: Sequence[Point]) -> str:
     """Such as ``30 to n = 50, 12 at 75, then cut off``."""
     ended = [cell for cell in curve if cell.count]
     if not ended:
@@ -167,14 +166,14 @@ def low_dimensional_table(cells: Cells, metric: str) -> str:
     return markdown(["method", *NETWORKS], [*rows, ["default search", *default]])
 
 
-def small_graph(cells: Cells, graph: str, method: str) -> Cell | None:
+def small_graph(cells: Cells, graph: str, method: str) -> Point | None:
     """The cell of Table 2 for a method, with results or cut off."""
     wanted = {"degree": 2, "graph": "er"} if graph == "ER2" else {"graph": graph.lower()}
     found = cells.select(**GAUSSIAN | wanted, method=method, n_samples=500)
     return found[0] if found else None
 
 
-def _ours(cell: Cell | None, metric: str) -> str:
+def _ours(cell: Point | None, metric: str) -> str:
     if cell is None:
         return ABSENT
     if not cell.count:
@@ -217,7 +216,7 @@ def habits_table(cells: Cells, n: int) -> str:
     return markdown(header, [*rows, ["the paper's figure", *paper]])
 
 
-def _both(cell: Cell | None) -> str:
+def _both(cell: Point | None) -> str:
     """SKF1, PSHD by its definition, PSHD as the published code computes it, and graphs."""
     if cell is None:
         return ABSENT
@@ -269,7 +268,7 @@ def versions_table(cells: Cells, n: int) -> str:
     return markdown(["", *(f"ER{d}, {names[m]}" for d, m in columns)], rows)
 
 
-def _two(cell: Cell | None) -> str:
+def _two(cell: Point | None) -> str:
     if cell is None:
         return ABSENT
     return f"{cell.mean('skf1'):.3f} / {cell.mean('pshd'):.2f}"
@@ -319,14 +318,14 @@ def high_dimensional_table(cells: Cells, degree: int, sizes: Sequence[int]) -> s
     return markdown([f"ER{degree}", *(f"n = {n}" for n in sizes)], rows)
 
 
-def _at_size(curve: Sequence[Cell], n: int) -> str:
+def _at_size(curve: Sequence[Point], n: int) -> str:
     """The point of a curve at one size; what was cut off at a smaller one is cut off there too."""
     if any(cell.cut_off and cell.run["n_variables"] < n for cell in curve):
         return CUT
     return _triple(next((cell for cell in curve if cell.run["n_variables"] == n), None))
 
 
-def _triple(cell: Cell | None) -> str:
+def _triple(cell: Point | None) -> str:
     if cell is None or not cell.count:
         return ABSENT if cell is None else CUT
     seconds = f"{two_digits(cell.mean('cpu'))} s"

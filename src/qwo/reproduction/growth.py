@@ -1,6 +1,6 @@
 """Table 1 measured: processor time to build G^π, and to update it, at one size.
 
-The exponents are slopes over many sizes, see `qwo._experiments.exponents`.
+The exponents are slopes over many sizes, see `qwo.reproduction.aggregate`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qwo._experiments.causal_learn import SCORES
-from qwo._experiments.methods import make_engine, sample_of
-from qwo._experiments.models import Problem
 from qwo.order.local_score import LocalScore, LocalScoreEngine
 from qwo.order.reference import qwo, qwo_by_matrix_products, whitening_matrix
+from qwo.reproduction.causal_learn import SCORES
+from qwo.reproduction.methods import make_engine, sample_of
+from qwo.reproduction.models import Problem
 from qwo.search import start_order
 from qwo.types import FloatArray, Indices
 

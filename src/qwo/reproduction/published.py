@@ -44,7 +44,7 @@ class Habits:
 
 
 @dataclass(frozen=True, eq=False)
-class _State:
+class _Trial:
     order: list[int]
     basis: FloatArray
     parents: Parents
@@ -76,7 +76,7 @@ def published_search(
     changes = _tucks if search == "grasp" else _exchanges
     rng = np.random.default_rng(seed)
     order = start_order("markov-boundary", moments.correlation, moments.n_samples).tolist()
-    state = geometry.fit(_State(order, geometry.whitening[order], {}), 0, order)
+    state = geometry.fit(_Trial(order, geometry.whitening[order], {}), 0, order)
     first = state.basis
     while True:
         better = _first_improvement(geometry, state, changes(state, rng), check)
@@ -86,8 +86,8 @@ def published_search(
 
 
 def _first_improvement(
-    geometry: _Geometry, state: _State, changes: Iterator[Change], check: Callable[[], object]
-) -> _State | None:
+    geometry: _Geometry, state: _Trial, changes: Iterator[Change], check: Callable[[], object]
+) -> _Trial | None:
     """The state after the first change that saves an edge."""
     for start, block in changes:
         check()
@@ -112,7 +112,7 @@ class _Geometry:
         self._its_test = its_test
         self._tau = FisherZ(None).threshold(moments.n_variables, moments.n_samples)
 
-    def fit(self, state: _State, start: int, block: list[int]) -> _State:
+    def fit(self, state: _Trial, start: int, block: list[int]) -> _Trial:
         """The state with other variables from a place on; other rows of the basis stay."""
         stop = start + len(block)
         order = [*state.order[:start], *block, *state.order[stop:]]
@@ -122,7 +122,7 @@ class _Geometry:
             row = vector - (later @ vector) @ later
             basis[place] = row / np.linalg.norm(row)
             parents[order[place]] = self._parents(order, place, basis)
-        return _State(order, basis, parents)
+        return _Trial(order, basis, parents)
 
     def _parents(self, order: list[int], place: int, basis: FloatArray) -> frozenset[int]:
         before = np.array(order[:place], dtype=np.intp)
@@ -135,7 +135,7 @@ class _Geometry:
         return frozenset(before[squared > self._tau].tolist())
 
 
-def _tucks(state: _State, rng: np.random.Generator) -> Iterator[Change]:
+def _tucks(state: _Trial, rng: np.random.Generator) -> Iterator[Change]:
     """GRaSP's tucks along all edges, child by child, in random order."""
     for stop in rng.permutation(len(state.order)).tolist():
         child = state.order[stop]
@@ -156,7 +156,7 @@ def _ancestors(child: int, parents: Parents) -> set[int]:
     return found
 
 
-def _exchanges(state: _State, rng: np.random.Generator) -> Iterator[Change]:  # noqa: ARG001
+def _exchanges(state: _Trial, rng: np.random.Generator) -> Iterator[Change]:  # noqa: ARG001
     """Exchanges of two places at most `HILL_CLIMBING_DISTANCE` apart, from the left."""
     n = len(state.order)
     for i in range(n):
@@ -165,7 +165,7 @@ def _exchanges(state: _State, rng: np.random.Generator) -> Iterator[Change]:  # 
             yield i, [block[-1], *block[1:-1], block[0]]
 
 
-def _dag(state: _State) -> Adjacency:
+def _dag(state: _Trial) -> Adjacency:
     dag = np.zeros((len(state.order), len(state.order)), dtype=np.int8)
     for child, parents in state.parents.items():
         dag[sorted(parents), child] = 1

@@ -9,14 +9,13 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from qwo._experiments import tables
-from qwo._experiments.aggregate import Cells, cells_as_csv
-from qwo._experiments.claims import claims
-from qwo._experiments.exponents import AXES
-from qwo._experiments.figures import DEGREES, HIGH_DIMENSIONAL, draw_figures
-from qwo._experiments.store import Row
-from qwo.datasets import load_paper_table2
 from qwo.files import write_whole
+from qwo.reproduction import tables
+from qwo.reproduction.aggregate import AXES, Cells, cells_as_csv
+from qwo.reproduction.claims import claims
+from qwo.reproduction.figures import DEGREES, HIGH_DIMENSIONAL, draw_figures
+from qwo.reproduction.paper import load_paper_table2
+from qwo.reproduction.store import Row
 
 SHOWN_SIZES = (50, 100, 150)
 
@@ -36,7 +35,7 @@ def write_page(rows: Collection[Row], folder: Path) -> Path:
 
 def _render(cells: Cells, rows: Collection[Row], figures: list[str]) -> str:
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    source = files("qwo._experiments").joinpath("templates", "page.md.j2").read_text("utf-8")
+    source = files("qwo.reproduction").joinpath("templates", "page.md.j2").read_text("utf-8")
     sizes = _shown_sizes(cells)
     habits_size = _largest(cells, "code-hc/as-published")
     return environment.from_string(source).render(
