@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace qwo::bindings {
@@ -35,6 +36,15 @@ nb::ndarray<nb::numpy, T, nb::ndim<2>> zeros(std::size_t rows, std::size_t colum
     auto* data = new T[rows * columns]();
     nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
     return nb::ndarray<nb::numpy, T, nb::ndim<2>>(data, {rows, columns}, owner);
+}
+
+// Values row by row as a NumPy matrix that owns them.
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<2>> matrix_of(std::vector<T> values, std::size_t rows,
+                                                 std::size_t columns) {
+    auto* owned = new std::vector<T>(std::move(values));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::ndarray<nb::numpy, T, nb::ndim<2>>(owned->data(), {rows, columns}, owner);
 }
 
 void bind_kernels(nb::module_& m);

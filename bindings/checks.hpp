@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bindings.hpp"
@@ -56,17 +57,17 @@ inline std::size_t checked_mark(Whole given, std::size_t marks) {
                                          " has ended or never was; " + std::to_string(marks) +
                                          " are outstanding");
     }
-    return static_cast<std::size_t>(given.value);
+    return given.value;
 }
 
 // Some of n variables, each once at most.
 template <class Value>
 std::vector<int> checked_variables(const char* what, const Value* first, std::size_t size, int n) {
     std::vector<int> result(size);
-    std::vector<char> seen(static_cast<std::size_t>(n), 0);
+    std::vector<char> seen(n, 0);
     for (std::size_t i = 0; i < size; ++i) {
         result[i] = static_cast<int>(checked(what, first[i], 0, n - 1LL));
-        char& met = seen[static_cast<std::size_t>(result[i])];
+        char& met = seen[result[i]];
         if (met)
             throw Refusal("OrderError",
                           std::string(what) + " " + std::to_string(result[i]) + " is listed twice");
@@ -77,7 +78,7 @@ std::vector<int> checked_variables(const char* what, const Value* first, std::si
 
 // All of n variables, each once.
 inline std::vector<int> checked_order(const OrderIn& order, int n) {
-    if (order.shape(0) != static_cast<std::size_t>(n)) {
+    if (std::cmp_not_equal(order.shape(0), n)) {
         throw Refusal("OrderError", "an order lists each of the " + std::to_string(n) +
                                         " variables once; got " + std::to_string(order.shape(0)));
     }

@@ -1,4 +1,5 @@
 #include "qwo/order_factor.hpp"
+#include "qwo/index.hpp"
 
 #include <nanobind/stl/string.h>
 
@@ -57,7 +58,7 @@ double load(OrderFactor& factor, const OrderIn& order, const MatrixIn& inverse_c
 double permute(OrderFactor& factor, Whole first, const OrderIn& block) {
     check_loaded(factor);
     const auto variables = checked_variables("variable", block.data(), block.shape(0), factor.n());
-    const int size = static_cast<int>(variables.size());
+    const int size = count_of(variables);
     const int start = checked_index("place", first, factor.n() - size + 1);
     for (const int v : variables) {
         if (factor.place(v) < start || factor.place(v) >= start + size) {
@@ -75,7 +76,7 @@ FloatMatrix scan(OrderFactor& factor, const OrderIn& variables, int threads) {
     std::vector<int> movers(variables.shape(0));
     for (std::size_t i = 0; i < movers.size(); ++i)
         movers[i] = checked_variable(factor, Whole{variables.data()[i]});
-    auto changes = zeros<double>(movers.size(), static_cast<std::size_t>(factor.n()));
+    auto changes = zeros<double>(movers.size(), factor.n());
     nb::gil_scoped_release released;
     scan_insertions(factor, movers, changes.data(), threads);
     return changes;
@@ -84,7 +85,7 @@ FloatMatrix scan(OrderFactor& factor, const OrderIn& variables, int threads) {
 // Rows by place, with their columns in the order of the variables.
 template <class Row>
 FloatMatrix copy_rows(const OrderFactor& factor, Row row) {
-    const auto n = static_cast<std::size_t>(factor.n());
+    const std::size_t n = factor.n();
     auto matrix = zeros<double>(n, n);
     double* out = matrix.data();
     for (int k = 0; k < factor.n(); ++k) {
@@ -95,11 +96,11 @@ FloatMatrix copy_rows(const OrderFactor& factor, Row row) {
 }
 
 ByteMatrix dag(const OrderFactor& factor) {
-    const auto n = static_cast<std::size_t>(factor.n());
+    const std::size_t n = factor.n();
     auto matrix = zeros<std::int8_t>(n, n);
     for (int v = 0; v < factor.n(); ++v) {
         for (const int parent : factor.parents(v)) {
-            matrix.data()[static_cast<std::size_t>(parent) * n + static_cast<std::size_t>(v)] = 1;
+            matrix.data()[Index{parent} * n + v] = 1;
         }
     }
     return matrix;

@@ -7,7 +7,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -17,6 +16,7 @@
 #include "qwo/best_dag.hpp"
 #include "qwo/class_step.hpp"
 #include "qwo/equivalence.hpp"
+#include "qwo/index.hpp"
 #include "qwo/insertion_search.hpp"
 #include "qwo/shuffles.hpp"
 
@@ -50,48 +50,6 @@ void check_unmarked(const ParentSets& self) {
                                          " are outstanding");
 }
 
-// Whether nothing but the moments says what a DAG costs, and all can be gone through.
-bool can_be_proved(const ParentSets& self) {
-    constexpr int most = 16; // 2^16 sets of parents for each variable take some megabytes
-    const BicProblem& problem = self.problem();
-    const Constraints& constraints = problem.constraints;
-    return self.n() <= most && problem.sets.size() == 1 && problem.blocks.empty() &&
-           problem.n_given == 0 && constraints.may_cause.empty() && constraints.precedes.empty() &&
-           constraints.required.empty() && problem.sets.front().variances.empty() &&
-           problem.sets.front().max_parents >= self.n() - 1;
-}
-
-// Goes over to the best of all DAGs if that is better; whether the present one is the best then.
-bool take_best(ParentSets& self) {
-    check_unmarked(self);
-    if (!can_be_proved(self))
-        return false;
-    nb::gil_scoped_release release;
-    const std::optional<BestDag> best = best_dag(self.problem().sets.front());
-    const double noise = self.problem().noise();
-    if (best && best->cost < self.cost() - noise)
-        self.take(best->dag);
-    return best && self.cost() <= best->cost + noise;
-}
-
-// The Markov equivalence class of the DAG: 1 directed, 2 undirected.
-nb::ndarray<nb::numpy, std::int8_t, nb::ndim<2>> class_of(const ParentSets& self) {
-    check_ready(self);
-    const ClassMembers members(self.dag());
-    const OrderedDag& dag = members.dag();
-    const std::vector<std::vector<char>>& compelled = members.compelled();
-    const auto n = static_cast<std::size_t>(self.n());
-    auto matrix = zeros<std::int8_t>(n, n);
-    for (std::size_t y = 0; y < n; ++y) {
-        for (std::size_t k = 0; k < dag.parents[y].size(); ++k) {
-            const auto x = static_cast<std::size_t>(dag.parents[y][k]);
-            matrix.data()[x * n + y] = compelled[y][k] ? 1 : 2;
-            matrix.data()[y * n + x] = compelled[y][k] ? 0 : 2;
-        }
-    }
-    return matrix;
-}
-
 int checked_variable(const ParentSets& self, Whole v) {
     check_ready(self);
     return checked_index("variable", v, self.n());
@@ -100,7 +58,7 @@ int checked_variable(const ParentSets& self, Whole v) {
 // An order that the constraints allow.
 std::vector<int> allowed_order(const ParentSets& self, const OrderIn& given) {
     std::vector<int> order = checked_order(given, self.n());
-    for (std::size_t k = 0; k < static_cast<std::size_t>(self.problem().n_given); ++k) {
+    for (int k = 0; k < self.problem().n_given; ++k) {
         if (!self.is_given(order[k])) {
             throw Refusal("OrderError", "the given variables must come first; variable " +
                                             std::to_string(order[k]) + " is none");
@@ -144,15 +102,14 @@ void move(ParentSets& self, Whole variable, Whole place) {
 // Parents that load() can take: candidates that stand before their child, required ones first.
 void check_parents(const ParentSets& self, const ParentSetsState& state) {
     std::vector<int> place(state.order.size());
-    for (std::size_t k = 0; k < place.size(); ++k)
-        place[static_cast<std::size_t>(state.order[k])] = static_cast<int>(k);
-    const auto at = [&](int v) { return place[static_cast<std::size_t>(v)]; };
+    for (int k = 0; k < count_of(place); ++k)
+        place[state.order[k]] = k;
+    const auto at = [&](int v) { return place[v]; };
     const Lists& required = self.problem().constraints.required;
     for (int v = 0; v < self.n(); ++v) {
-        const std::vector<int>& parents = state.parents[static_cast<std::size_t>(v)];
+        const std::vector<int>& parents = state.parents[v];
         checked_variables("parent", parents.data(), parents.size(), self.n());
-        const std::vector<int>* first =
-            required.empty() ? nullptr : &required[static_cast<std::size_t>(v)];
+        const std::vector<int>* first = required.empty() ? nullptr : &required[v];
         bool fits = first == nullptr || (first->size() <= parents.size() &&
                                          std::equal(first->begin(), first->end(), parents.begin()));
         for (int p : parents)
@@ -169,7 +126,7 @@ void load(ParentSets& self, const OrderIn& order, const ListsIn& parents, const 
     const ParentSetsState state{allowed_order(self, order),
                                 checked_lists("parent", parents.first, parents.second, self.n()),
                                 to_lists(checked.first, checked.second), cost};
-    if (state.checked.size() != static_cast<std::size_t>(self.n()))
+    if (count_of(state.checked) != self.n())
         throw Refusal("ShapeError", "checked must have one list for each of the variables");
     check_parents(self, state);
     nb::gil_scoped_release release;
@@ -209,17 +166,9 @@ const char* phase_name(SearchPhase phase) {
 }
 
 nb::dict counts_of(const InsertionSearch& search) {
-    const SearchCounts& counts = search.counts();
     nb::dict result;
-    result["scans"] = counts.scans;
-    result["moves"] = counts.moves;
-    result["tucks"] = counts.tucks;
-    result["improving_tucks"] = counts.improving_tucks;
-    result["turns"] = counts.turns;
-    result["improving_turns"] = counts.improving_turns;
-    result["sweeps"] = counts.sweeps;
-    result["exchanges"] = counts.exchanges;
-    result["renewed"] = counts.renewed;
+    for (const auto& [name, count] : all_counts)
+        result[name] = search.counts().*count;
     return result;
 }
 
@@ -271,10 +220,22 @@ void bind_parent_sets(nb::module_& m) {
             "noise", [](const ParentSets& self) { return self.problem().noise(); },
             "The difference of costs up to which two are equal.")
         .def("order", [](const ParentSets& self) { return to_numpy<std::int64_t>(self.order()); })
-        .def("take_best", &take_best,
-             "Go over to the best DAG of all, if there are few variables and no constraints; "
-             "whether the present one is the best then.")
-        .def("cpdag", &class_of, "The class of the DAG: 1 for i -> j, 2 for an undirected edge.")
+        .def(
+            "take_best",
+            [](ParentSets& self) {
+                check_unmarked(self);
+                nb::gil_scoped_release release;
+                return take_best(self);
+            },
+            "Go over to the best DAG of all, if there are few variables and no constraints; "
+            "whether the present one is the best then.")
+        .def(
+            "cpdag",
+            [](const ParentSets& self) {
+                check_ready(self);
+                return matrix_of(class_matrix(self.dag()), self.n(), self.n());
+            },
+            "The class of the DAG: 1 for i -> j, 2 for an undirected edge.")
         .def_prop_ro("n_marks", &ParentSets::marks)
         .def(
             "place",
@@ -307,7 +268,7 @@ void bind_parent_sets(nb::module_& m) {
             "scan",
             [](ParentSets& self, Whole variable) {
                 const int v = checked_variable(self, variable);
-                std::vector<double> changes(static_cast<std::size_t>(self.n()));
+                std::vector<double> changes(self.n());
                 {
                     nb::gil_scoped_release release;
                     self.scan(v, changes.data());
@@ -354,7 +315,7 @@ void bind_parent_sets(nb::module_& m) {
                 std::vector<int> found;
                 const std::vector<char> differs = differing_variables(self.dag(), other.dag());
                 for (int v = 0; v < self.n(); ++v) {
-                    if (differs[static_cast<std::size_t>(v)])
+                    if (differs[v])
                         found.push_back(v);
                 }
                 return found;

@@ -13,6 +13,7 @@
 #include "checks.hpp"
 #include "qwo/beyond_lists.hpp"
 #include "qwo/graph_chain.hpp"
+#include "qwo/index.hpp"
 
 namespace qwo::bindings {
 
@@ -45,10 +46,9 @@ void check_lists(const Lists& lists, std::size_t n, const std::string& name) {
         seen[v] = 1;
         for (const int u : lists[v]) {
             check_variable(u, static_cast<int>(n));
-            demand(!seen[static_cast<std::size_t>(u)],
-                   name + ": variable " + std::to_string(u) + " is in the list of " +
-                       std::to_string(v) + " twice, or is the variable itself");
-            seen[static_cast<std::size_t>(u)] = 1;
+            demand(!seen[u], name + ": variable " + std::to_string(u) + " is in the list of " +
+                                 std::to_string(v) + " twice, or is the variable itself");
+            seen[u] = 1;
         }
     }
 }
@@ -111,7 +111,7 @@ void check_place(ParentMask allowed, int place) {
 
 // Masks of draws, one row each: within the lists and without cycles.
 const ParentMask* check_draws(const ParentLists& lists, const MasksIn& masks) {
-    const auto n = static_cast<std::size_t>(lists.n());
+    const std::size_t n = lists.n();
     demand(masks.shape(1) == n, "masks must have one column for each variable");
     std::vector<int> parents, missing(n), ready;
     std::vector<std::vector<int>> children(n);
@@ -121,20 +121,20 @@ const ParentMask* check_draws(const ParentLists& lists, const MasksIn& masks) {
         for (auto& list : children)
             list.clear();
         for (int v = 0; v < lists.n(); ++v) {
-            const std::uint32_t mask = masks.data()[d * n + static_cast<std::size_t>(v)];
+            const std::uint32_t mask = masks.data()[d * n + v];
             lists.parents(v, check_mask(lists, v, mask), parents);
             parents.insert(parents.end(), lists.earlier(v).begin(), lists.earlier(v).end());
             for (const int u : parents)
-                children[static_cast<std::size_t>(u)].push_back(v);
-            missing[static_cast<std::size_t>(v)] = static_cast<int>(parents.size());
+                children[u].push_back(v);
+            missing[v] = count_of(parents);
             if (parents.empty())
                 ready.push_back(v);
         }
         for (; !ready.empty(); ++placed) {
             const int u = ready.back();
             ready.pop_back();
-            for (const int v : children[static_cast<std::size_t>(u)]) {
-                if (--missing[static_cast<std::size_t>(v)] == 0)
+            for (const int v : children[u]) {
+                if (--missing[v] == 0)
                     ready.push_back(v);
             }
         }
@@ -143,23 +143,15 @@ const ParentMask* check_draws(const ParentLists& lists, const MasksIn& masks) {
     return masks.data();
 }
 
-template <class T>
-nb::ndarray<nb::numpy, T, nb::ndim<2>> matrix_of(std::vector<T> values, std::size_t rows,
-                                                 std::size_t columns) {
-    auto* owned = new std::vector<T>(std::move(values));
-    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return nb::ndarray<nb::numpy, T, nb::ndim<2>>(owned->data(), {rows, columns}, owner);
-}
-
 void construct_chain(GraphChain* chain, const ScoreTables& tables, const OrderIn& order,
                      std::uint64_t seed) {
     const std::vector<int> start = checked_order(order, tables.n());
     std::vector<int> places(start.size());
-    for (std::size_t k = 0; k < start.size(); ++k)
-        places[static_cast<std::size_t>(start[k])] = static_cast<int>(k);
+    for (int k = 0; k < count_of(start); ++k)
+        places[start[k]] = k;
     for (int v = 0; v < tables.n(); ++v) {
         for (const int u : tables.lists().earlier(v))
-            demand(places[static_cast<std::size_t>(u)] < places[static_cast<std::size_t>(v)],
+            demand(places[u] < places[v],
                    "variable " + std::to_string(u) + " must come before " + std::to_string(v));
     }
     new (chain) GraphChain(tables, start, seed);
@@ -171,8 +163,8 @@ run_chain(GraphChain& chain, int draws, int thin, double joint, double reversals
     demand(draws >= 0 && thin >= 1, "wanted draws >= 0 and thin >= 1");
     for (const double share : {joint, reversals, paths, parents})
         demand(share >= 0.0 && share <= 1000.0, "moves per variable must be between 0 and 1000");
-    const auto n = static_cast<std::size_t>(chain.tables().n());
-    const auto count = static_cast<std::size_t>(draws);
+    const std::size_t n = chain.tables().n();
+    const std::size_t count = draws;
     std::vector<ParentMask> masks(count * n);
     std::vector<double> log_scores(count);
     {
@@ -182,26 +174,9 @@ run_chain(GraphChain& chain, int draws, int thin, double joint, double reversals
     return {matrix_of(std::move(masks), count, n), to_numpy<double>(log_scores)};
 }
 
-// Means of the conditional probabilities, as a matrix with entry (u, v) for u -> v.
-FloatsOut edge_means(const GraphChain& chain) {
-    const ParentLists& lists = chain.tables().lists();
-    const auto n = static_cast<std::size_t>(lists.n());
-    std::vector<double> means(n * n, 0.0);
-    const double visits = static_cast<double>(std::max<std::int64_t>(chain.visits(), 1));
-    for (int v = 0; v < lists.n(); ++v) {
-        const auto column = static_cast<std::size_t>(v);
-        for (int b = 0; b < lists.size(v); ++b)
-            means[static_cast<std::size_t>(lists.candidate(v, b)) * n + column] =
-                chain.edge_sums(v)[static_cast<std::size_t>(b)] / visits;
-        for (const int u : lists.core(v))
-            means[static_cast<std::size_t>(u) * n + column] = 1.0;
-    }
-    return matrix_of(std::move(means), n, n);
-}
-
 std::pair<FloatsOut, FloatsOut> outside(const ScoreTables& tables, const MasksIn& masks,
                                         const MaskIn& possible) {
-    const auto n = static_cast<std::size_t>(tables.n());
+    const std::size_t n = tables.n();
     demand(possible.shape(0) == n && possible.shape(1) == n, "`possible` must be n by n");
     demand(masks.shape(0) > 0, "no draws");
     const ParentMask* draws = check_draws(tables.lists(), masks);
@@ -214,7 +189,7 @@ std::pair<FloatsOut, FloatsOut> outside(const ScoreTables& tables, const MasksIn
 }
 
 FloatsOut of_core(const ScoreTables& tables, const MasksIn& masks) {
-    const auto n = static_cast<std::size_t>(tables.n());
+    const std::size_t n = tables.n();
     demand(masks.shape(0) > 0, "no draws");
     const ParentMask* draws = check_draws(tables.lists(), masks);
     PairValues ratios;
@@ -228,7 +203,7 @@ FloatsOut of_core(const ScoreTables& tables, const MasksIn& masks) {
 std::pair<FloatsOut, FloatsOut> relations(const Lists& candidates, const Lists& core,
                                           const MasksIn& masks) {
     const ParentLists lists = make_lists(candidates, core, Lists(candidates.size()));
-    const auto n = static_cast<std::size_t>(lists.n());
+    const std::size_t n = lists.n();
     const ParentMask* draws = check_draws(lists, masks);
     PairValues paths, blankets;
     {
@@ -279,7 +254,7 @@ void bind_tables(nb::module_& m) {
                 if (place >= 0)
                     check_place(allowed, place);
                 Random random(seed);
-                std::vector<ParentMask> found(static_cast<std::size_t>(count));
+                std::vector<ParentMask> found(count);
                 for (ParentMask& drawn : found)
                     drawn = place < 0 ? self.draw(v, allowed, random)
                                       : self.draw_with(v, allowed, place,
@@ -317,8 +292,13 @@ void bind_posterior(nb::module_& m) {
         .def("run", &run_chain, nb::arg("draws"), nb::arg("thin") = 1, nb::arg("joint") = 0.1,
              nb::arg("reversals") = 3.0, nb::arg("paths") = 1.0, nb::arg("parents") = 1.0,
              "Parent masks, a row for each draw, and log scores.")
-        .def("edge_means", &edge_means,
-             "Means of the conditional probabilities of the edges since they were forgotten.")
+        .def(
+            "edge_means",
+            [](const GraphChain& self) {
+                const std::size_t n = self.tables().n();
+                return matrix_of(self.edge_means(), n, n);
+            },
+            "Means of the conditional probabilities of the edges since they were forgotten.")
         .def("forget_sums", &GraphChain::forget_sums, release_gil())
         .def("order", [](const GraphChain& self) { return to_numpy<std::int64_t>(self.order()); })
         .def_prop_ro("order_log_score", &GraphChain::order_log_score)

@@ -5,6 +5,8 @@
 #include <limits>
 #include <memory>
 
+#include "qwo/index.hpp"
+
 namespace qwo::bindings {
 
 Lists to_lists(const OrderIn& items, const OrderIn& ends) {
@@ -23,7 +25,7 @@ Lists checked_lists(const char* what, const OrderIn& items, const OrderIn& ends,
     for (std::size_t i = 0; i < items.shape(0); ++i)
         checked(what, items.data()[i], 0, n - 1LL);
     Lists lists = to_lists(items, ends);
-    if (lists.size() != static_cast<std::size_t>(n)) {
+    if (count_of(lists) != n) {
         throw Refusal("ShapeError", "wanted " + std::to_string(n) + " lists; got " +
                                         std::to_string(lists.size()));
     }
@@ -35,7 +37,7 @@ namespace {
 std::vector<std::uint8_t> to_bytes(const char* what, const std::optional<MaskIn>& mask, int n) {
     if (!mask.has_value())
         return {};
-    check_square(what, *mask, static_cast<std::size_t>(n));
+    check_square(what, *mask, n);
     return {mask->data(), mask->data() + mask->size()};
 }
 
@@ -58,7 +60,7 @@ CorrelationRows correlation_rows(const MatrixIn& matrix, bool whole) {
 void check_required(const Lists& required, const Lists& candidates, int n) {
     if (required.empty())
         return;
-    if (required.size() != static_cast<std::size_t>(n))
+    if (count_of(required) != n)
         throw Refusal("ShapeError", "required must have one list for each of the variables");
     for (std::size_t v = 0; v < required.size(); ++v) {
         checked_variables("required parent", required[v].data(), required[v].size(), n);
@@ -78,7 +80,7 @@ void check_required(const Lists& required, const Lists& candidates, int n) {
 
 // The variances of the variables; none if all are 1.
 std::vector<double> diagonal_of(const MatrixIn& matrix, int n) {
-    std::vector<double> diagonal(static_cast<std::size_t>(n));
+    std::vector<double> diagonal(n);
     for (std::size_t v = 0; v < diagonal.size(); ++v)
         diagonal[v] = matrix.data()[v * (diagonal.size() + 1)];
     const bool plain =
@@ -137,15 +139,13 @@ void set_block_prices(BicProblem& problem, const std::vector<double>& prices, Wh
     if (problem.sets.size() > 1)
         throw Refusal("ArgumentError", "variables with blocks of columns need one set of moments");
     MomentSet& set = problem.sets.front();
-    const auto widest = static_cast<std::size_t>(blocks.widest());
+    const std::size_t widest = blocks.widest();
     if (prices.size() <= widest * widest)
         throw Refusal("ShapeError", "there must be a price for each number of parameters");
     for (double price : prices)
         set.block_prices.emplace_back(set.score.n_samples, checked_number("price", price, 0.0));
     set.max_columns = checked_index("max_columns", max_columns, INT_MAX);
-    const auto price = [&](int u, int v) {
-        return prices[static_cast<std::size_t>(blocks.size(u) * blocks.size(v))];
-    };
+    const auto price = [&](int u, int v) { return prices[blocks.size(u) * blocks.size(v)]; };
     const int n = blocks.n();
     problem.penalty = std::numeric_limits<double>::infinity();
     problem.typical_penalty = 0.0;
@@ -165,12 +165,11 @@ void set_given(BicProblem& problem, const OrderIn& given) {
     if (given.shape(0) == 0)
         return;
     const int n = problem.n();
-    problem.given.assign(static_cast<std::size_t>(n), 0);
+    problem.given.assign(n, 0);
     for (int v : checked_variables("given variable", given.data(), given.shape(0), n)) {
-        problem.given[static_cast<std::size_t>(v)] = 1;
+        problem.given[v] = 1;
         ++problem.n_given;
-        if (!problem.constraints.required.empty() &&
-            !problem.constraints.required[static_cast<std::size_t>(v)].empty()) {
+        if (!problem.constraints.required.empty() && !problem.constraints.required[v].empty()) {
             throw Refusal("KnowledgeError",
                           "variable " + std::to_string(v) + " is given and can have no parents");
         }
@@ -201,11 +200,10 @@ ParentSets make_parent_sets(const std::vector<MomentsIn>& moments, const OrderIn
     check_required(required, lists, n);
     for (const MomentsIn& given : moments)
         problem->sets.push_back(moment_set(given, n, n_columns, lists.empty()));
-    if (which.shape(0) != 0 && which.shape(0) != static_cast<std::size_t>(n))
+    if (which.shape(0) != 0 && std::cmp_not_equal(which.shape(0), n))
         throw Refusal("ShapeError", "which must name one set for each of the variables, or none");
     for (std::size_t v = 0; v < which.shape(0); ++v) {
-        problem->which.push_back(
-            checked_index("set", Whole{which.data()[v]}, static_cast<int>(moments.size())));
+        problem->which.push_back(checked_index("set", Whole{which.data()[v]}, count_of(moments)));
     }
     problem->penalty = problem->typical_penalty = problem->sets.front().score.price;
     if (!problem->blocks.empty())

@@ -4,6 +4,8 @@
 #include <cassert>
 #include <cmath>
 
+#include "qwo/index.hpp"
+
 namespace qwo {
 
 void Basis::clear(int width) {
@@ -18,8 +20,7 @@ void Basis::set_width(int width) {
         return;
     width_ = width;
     const auto fits = [&](int rows) {
-        return static_cast<std::size_t>(rows) * static_cast<std::size_t>(width_ + rows) <=
-               values_.size();
+        return Index{rows} * Index{width_ + rows} <= values_.size();
     };
     capacity_ = 0;
     while (fits(capacity_ + padded(1)))
@@ -48,10 +49,10 @@ void Basis::reserve(int size) {
     if (size <= capacity_)
         return;
     const int wider = std::max(8, padded(std::max(size, capacity_ + capacity_ / 2)));
-    const std::size_t stride = static_cast<std::size_t>(width_) + static_cast<std::size_t>(wider);
-    Array grown(static_cast<std::size_t>(wider) * stride);
-    for (std::size_t k = 0; k < rows_.size(); ++k) {
-        if (rows_[k] != place_for(static_cast<int>(k)))
+    const Index stride = Index{width_} + wider;
+    Array grown(Index{wider} * stride);
+    for (int k = 0; k < count_of(rows_); ++k) {
+        if (rows_[k] != place_for(k))
             continue;
         double* moved = grown.data() + k * stride;
         std::copy_n(rows_[k], width_ + lengths_[k], moved);
@@ -65,16 +66,16 @@ Basis::Residual Basis::add(FitContext& context, int column, const double* correl
                            double floor) {
     const int k = size();
     reserve(k + 1);
-    context.z.resize(static_cast<std::size_t>(k));
+    context.z.resize(k);
     for (int i = 0; i < k; ++i)
-        context.z[static_cast<std::size_t>(i)] = row(i)[column];
+        context.z[i] = row(i)[column];
     double* added = place_for(k);
     context.kernels.residual_row(width_, correlations, k, rows_.data(), context.z.data(), added);
     const double scale = 1.0 / std::sqrt(std::max(added[column], floor));
     double* coefficients = added + width_;
     std::fill_n(coefficients, k, 0.0);
     for (int i = 0; i < k; ++i) {
-        const double z = scale * context.z[static_cast<std::size_t>(i)];
+        const double z = scale * context.z[i];
         for (int j = 0; j < length(i); ++j)
             coefficients[j] -= z * row(i)[width_ + j];
     }
@@ -93,13 +94,13 @@ double* Basis::own_direction(FitContext& context, int index) const {
     double norm = 0.0;
     for (int k = 0; k <= last; ++k) {
         const double t = coefficient(k, index);
-        context.z[static_cast<std::size_t>(k)] = -t;
+        context.z[k] = -t;
         norm += t * t;
     }
     norm = std::sqrt(norm);
     for (double& z : context.z)
         z /= norm;
-    const auto length = static_cast<std::size_t>(width_ + last + 1);
+    const int length = width_ + last + 1;
     if (context.direction.size() < length)
         context.direction = Array(2 * length);
     double* direction = context.direction.data();
@@ -108,7 +109,7 @@ double* Basis::own_direction(FitContext& context, int index) const {
     for (int j = 0; j <= last; ++j) {
         double sum = 0.0;
         for (int k = 0; k <= last; ++k) {
-            sum -= context.z[static_cast<std::size_t>(k)] * coefficient(k, j);
+            sum -= context.z[k] * coefficient(k, j);
         }
         direction[width_ + j] = sum;
     }
@@ -122,24 +123,22 @@ double* Basis::drop(FitContext& context, int index) {
     double* direction = own_direction(context, index);
 
     // Reflect the basis so that the last vector is that direction (up to its sign); drop it.
-    const double pivot = -context.z[static_cast<std::size_t>(last)];
+    const double pivot = -context.z[last];
     const double sign = pivot < 0.0 ? -1.0 : 1.0;
     const double* mirror[2] = {direction, row(last)};
     for (int k = 0; k < last; ++k) {
-        const auto at = static_cast<std::size_t>(k);
-        const double h = -context.z[at] / (1.0 + std::abs(pivot));
+        const double h = -context.z[k] / (1.0 + std::abs(pivot));
         const double by[2] = {h, h * sign};
         double* turned = place_for(k);
         for (int j = 0; j <= last; ++j) {
-            context.turned[static_cast<std::size_t>(j)] =
+            context.turned[j] =
                 coefficient(k, j) - h * direction[width_ + j] - h * sign * coefficient(last, j);
         }
-        context.turned[static_cast<std::size_t>(index)] =
-            context.turned[static_cast<std::size_t>(last)];
+        context.turned[index] = context.turned[last];
         context.kernels.residual_row(width_, row(k), 2, mirror, by, turned);
         std::copy_n(context.turned.data(), last, turned + width_);
-        rows_[at] = turned;
-        lengths_[at] = last;
+        rows_[k] = turned;
+        lengths_[k] = last;
     }
     rows_.pop_back();
     lengths_.pop_back();

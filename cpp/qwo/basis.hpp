@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "qwo/fit_context.hpp"
+#include "qwo/index.hpp"
 #include "qwo/matrix.hpp"
 
 namespace qwo {
@@ -24,11 +25,11 @@ class Basis {
         double scale;
     };
 
-    int size() const { return static_cast<int>(rows_.size()); }
+    int size() const { return count_of(rows_); }
     int width() const { return width_; }
-    const double* row(int k) const { return rows_[static_cast<std::size_t>(k)]; }
+    const double* row(int k) const { return rows_[k]; }
     // Coefficients of columns that joined after the row was made are zero and not stored.
-    int length(int k) const { return lengths_[static_cast<std::size_t>(k)]; }
+    int length(int k) const { return lengths_[k]; }
     double coefficient(int k, int j) const { return j < length(k) ? row(k)[width_ + j] : 0.0; }
 
     // Back to no columns, with rows of so many covariances.
@@ -47,9 +48,7 @@ class Basis {
 
   private:
     // Where this basis may write row k.
-    double* place_for(int k) {
-        return values_.data() + static_cast<std::size_t>(k) * (width_ + capacity_);
-    }
+    double* place_for(int k) { return values_.data() + Index{k} * (width_ + capacity_); }
     void set_width(int width);
     void reserve(int size);
     double* own_direction(FitContext& context, int index) const; // a step of drop()

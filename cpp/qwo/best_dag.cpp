@@ -15,6 +15,19 @@ namespace {
 
 constexpr double kLeastVariance = 1e-9;
 
+// Up to so many variables all DAGs are gone through, which takes less time than restarts.
+constexpr int proved_up_to = 12;
+
+bool can_be_proved(const ParentSets& sets) {
+    const BicProblem& problem = sets.problem();
+    const Constraints& constraints = problem.constraints;
+    return sets.n() <= proved_up_to && !sets.has_lists() && problem.sets.size() == 1 &&
+           problem.blocks.empty() && problem.n_given == 0 && constraints.may_cause.empty() &&
+           constraints.precedes.empty() && constraints.required.empty() &&
+           problem.sets.front().variances.empty() &&
+           problem.sets.front().max_parents >= sets.n() - 1;
+}
+
 using Set = std::uint32_t; // of variables, or of all but one: then those above it are a bit lower
 
 Set without(Set set, int v) {
@@ -42,8 +55,7 @@ struct BestParents {
         table.run();
         is_certain = costs.back() > kLeastVariance;
         for (std::size_t set = 0; set < costs.size(); ++set)
-            costs[set] =
-                moments.score.cost(costs[set], static_cast<std::size_t>(std::popcount(set)));
+            costs[set] = moments.score.cost(costs[set], std::popcount(set));
         for (std::size_t bit = 1; bit < costs.size(); bit *= 2) {
             for (std::size_t first = 0; first < costs.size(); first += 2 * bit) {
                 const double* without = costs.data() + first;
@@ -84,28 +96,37 @@ std::optional<BestDag> best_dag(const MomentSet& moments) {
     for (Set set = 1; set < sets; ++set) {
         for (Set rest = set; rest != 0; rest &= rest - 1) {
             const int v = std::countr_zero(rest);
-            const double cost =
-                best[set ^ (Set{1} << v)] + of[static_cast<std::size_t>(v)].costs[without(set, v)];
+            const double cost = best[set ^ (Set{1} << v)] + of[v].costs[without(set, v)];
             if (cost < best[set]) {
                 best[set] = cost;
                 last[set] = v;
             }
         }
     }
-    const auto size = static_cast<std::size_t>(n);
+    const std::size_t size = n;
     BestDag found{{std::vector<int>(size), std::vector<std::vector<int>>(size)}, best.back()};
     Set set = static_cast<Set>(sets - 1);
     for (std::size_t k = size; k-- > 0;) {
         const int v = last[set];
-        const BestParents& own = of[static_cast<std::size_t>(v)];
+        const BestParents& own = of[v];
         for (Set rest = own.among(without(set, v)); rest != 0; rest &= rest - 1) {
             const int u = std::countr_zero(rest);
-            found.dag.parents[static_cast<std::size_t>(v)].push_back(u < v ? u : u + 1);
+            found.dag.parents[v].push_back(u < v ? u : u + 1);
         }
         found.dag.order[k] = v;
         set ^= Set{1} << v;
     }
     return found;
+}
+
+bool take_best(ParentSets& sets) {
+    if (!can_be_proved(sets))
+        return false;
+    const std::optional<BestDag> best = best_dag(sets.problem().sets.front());
+    const double noise = sets.problem().noise();
+    if (best && best->cost < sets.cost() - noise)
+        sets.take(best->dag);
+    return best && sets.cost() <= best->cost + noise;
 }
 
 } // namespace qwo

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "qwo/equivalence.hpp"
+#include "qwo/parent_sets.hpp"
 #include "qwo/problem.hpp"
 
 namespace qwo {
@@ -20,5 +21,11 @@ struct BestDag {
 // For one set of moments, every variable a column, without constraints. Nothing if a variable is
 // all but determined by the others: then rounding would decide.
 std::optional<BestDag> best_dag(const MomentSet& moments);
+
+// Goes over to the best of all DAGs if that is better; whether the present one is the best then.
+// Nothing happens, and nobody can tell, where there are many variables, or anything but one set of
+// moments says what a DAG costs: constraints, lists of candidates, blocks, a bound on parents.
+// Marks must have ended.
+bool take_best(ParentSets& sets);
 
 } // namespace qwo

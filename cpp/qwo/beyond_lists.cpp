@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "qwo/index.hpp"
+
 namespace qwo {
 
 namespace {
@@ -14,43 +16,42 @@ constexpr double kLargest = 600.0; // exp of it is still a number
 // One draw: the parents of all variables, and who comes before whom.
 class DrawnGraph {
   public:
-    explicit DrawnGraph(const ParentLists& lists)
-        : lists_(lists), parents_(static_cast<std::size_t>(lists.n())) {}
+    explicit DrawnGraph(const ParentLists& lists) : lists_(lists), parents_(lists.n()) {}
 
     // Ancestors follow edges alone, or also what must come earlier for other reasons.
     void load(const ParentMask* masks, bool edges_alone) {
         const int n = lists_.n();
-        std::vector<int> missing(static_cast<std::size_t>(n)), ready;
+        std::vector<int> missing(n), ready;
         ancestors_ = BitMatrix(n, n);
-        children_.assign(static_cast<std::size_t>(n), {});
+        children_.assign(n, {});
         for (int v = 0; v < n; ++v) {
-            auto& parents = parents_[static_cast<std::size_t>(v)];
+            auto& parents = parents_[v];
             lists_.parents(v, masks[v], parents);
             above_ = parents;
             if (!edges_alone)
                 above_.insert(above_.end(), lists_.earlier(v).begin(), lists_.earlier(v).end());
             for (const int u : above_)
-                children_[static_cast<std::size_t>(u)].push_back(v);
-            missing[static_cast<std::size_t>(v)] = static_cast<int>(above_.size());
+                children_[u].push_back(v);
+            missing[v] = count_of(above_);
             if (above_.empty())
                 ready.push_back(v);
         }
         while (!ready.empty()) {
             const int u = ready.back();
             ready.pop_back();
-            for (const int v : children_[static_cast<std::size_t>(u)]) {
+            for (const int v : children_[u]) {
                 std::uint64_t* row = ancestors_.row(v);
                 const std::uint64_t* from = ancestors_.row(u);
                 for (std::size_t w = 0; w < ancestors_.words(); ++w)
                     row[w] |= from[w];
                 ancestors_.set(v, u);
-                if (--missing[static_cast<std::size_t>(v)] == 0)
+                if (--missing[v] == 0)
                     ready.push_back(v);
             }
         }
     }
 
-    const std::vector<int>& parents(int v) const { return parents_[static_cast<std::size_t>(v)]; }
+    const std::vector<int>& parents(int v) const { return parents_[v]; }
     bool is_ancestor(int u, int v) const { return ancestors_.test(v, u); }
     const BitMatrix& ancestors() const { return ancestors_; }
 
@@ -91,7 +92,7 @@ class RatioSums {
     template <class Visit>
     void additions(const std::vector<int>& parents, int v, const std::uint8_t* possible,
                    Visit visit) {
-        const int p = static_cast<int>(parents.size());
+        const int p = count_of(parents);
         if (p >= score_.most_parents())
             return;
         factor_.load(parents);
@@ -122,16 +123,13 @@ class RatioSums {
     }
     double turning(const DrawnGraph& graph, int u, int v) {
         std::vector<int> parents = graph.parents(u);
-        if (static_cast<int>(parents.size()) >= score_.most_parents())
+        if (count_of(parents) >= score_.most_parents())
             return kNever;
         const double before = family(u, parents);
         parents.push_back(v);
         return dropping(graph, u, v) + family(u, parents) - before;
     }
-    std::size_t index(int i, int j) const {
-        return static_cast<std::size_t>(i) * static_cast<std::size_t>(n_) +
-               static_cast<std::size_t>(j);
-    }
+    std::size_t index(int i, int j) const { return Index{i} * Index{n_} + j; }
 
   private:
     static double log_of(double variance) { return std::log(std::max(variance, kLeastVariance)); }
@@ -152,7 +150,7 @@ class RatioSums {
 void ratios_outside(const ScoreTables& tables, const ParentMask* masks, std::size_t draws,
                     const std::uint8_t* possible, PairValues& ratios, PairValues& near) {
     const ParentLists& lists = tables.lists();
-    const auto n = static_cast<std::size_t>(tables.n());
+    const std::size_t n = tables.n();
     const double weight = 1.0 / static_cast<double>(draws);
     ratios.assign(n * n, 0.0);
     near.assign(n * n, 0.0);
@@ -164,7 +162,7 @@ void ratios_outside(const ScoreTables& tables, const ParentMask* masks, std::siz
     }
     RatioSums sums(tables);
     for (int v = 0; v < tables.n(); ++v) {
-        const auto mask = [&](std::size_t d) { return masks[d * n + static_cast<std::size_t>(v)]; };
+        const auto mask = [&](std::size_t d) { return masks[d * n + v]; };
         std::sort(by_mask.begin(), by_mask.end(), [&](std::size_t a, std::size_t b) {
             return std::pair(mask(a), a) < std::pair(mask(b), b);
         });
@@ -195,7 +193,7 @@ void ratios_outside(const ScoreTables& tables, const ParentMask* masks, std::siz
 
 void ratios_of_core(const ScoreTables& tables, const ParentMask* masks, std::size_t draws,
                     PairValues& ratios) {
-    const auto n = static_cast<std::size_t>(tables.n());
+    const std::size_t n = tables.n();
     ratios.assign(n * n, 0.0);
     DrawnGraph graph(tables.lists());
     RatioSums sums(tables);
@@ -215,12 +213,12 @@ void ratios_of_core(const ScoreTables& tables, const ParentMask* masks, std::siz
 
 void count_relations(const ParentLists& lists, const ParentMask* masks, std::size_t draws,
                      PairValues& paths, PairValues& blankets) {
-    const auto n = static_cast<std::size_t>(lists.n());
+    const std::size_t n = lists.n();
     paths.assign(n * n, 0.0);
     blankets.assign(n * n, 0.0);
     DrawnGraph graph(lists);
     const auto entry = [n](PairValues& values, int i, int j) -> double& {
-        return values[static_cast<std::size_t>(i) * n + static_cast<std::size_t>(j)];
+        return values[Index{i} * n + j];
     };
     for (std::size_t d = 0; d < draws; ++d, masks += n) {
         graph.load(masks, true);

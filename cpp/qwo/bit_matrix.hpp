@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "qwo/index.hpp"
+
 namespace qwo {
 
 // Calls visit(i) for every bit i that is set in an array of words, ascending.
@@ -23,8 +25,7 @@ class BitMatrix {
   public:
     BitMatrix() = default;
     BitMatrix(int rows, int columns)
-        : words_((static_cast<std::size_t>(columns) + 63) / 64),
-          bits_(words_ * static_cast<std::size_t>(rows), 0) {}
+        : words_((Index{columns} + 63) / 64), bits_(words_ * Index{rows}, 0) {}
 
     // The same bits with more columns.
     BitMatrix widened(int columns) const {
@@ -43,22 +44,16 @@ class BitMatrix {
     void flip(int row, int column) { word(row, column) ^= bit(column); }
 
     std::size_t words() const { return words_; }
-    std::uint64_t* row(int i) { return bits_.data() + static_cast<std::size_t>(i) * words_; }
-    const std::uint64_t* row(int i) const {
-        return bits_.data() + static_cast<std::size_t>(i) * words_;
-    }
+    std::uint64_t* row(int i) { return bits_.data() + Index{i} * words_; }
+    const std::uint64_t* row(int i) const { return bits_.data() + Index{i} * words_; }
 
   private:
     static std::uint64_t bit(int column) {
         return std::uint64_t{1} << (static_cast<unsigned>(column) & 63u);
     }
-    std::uint64_t& word(int row, int column) {
-        return bits_[static_cast<std::size_t>(row) * words_ +
-                     static_cast<std::size_t>(column) / 64];
-    }
+    std::uint64_t& word(int row, int column) { return bits_[Index{row} * words_ + (column >> 6)]; }
     std::uint64_t word(int row, int column) const {
-        return bits_[static_cast<std::size_t>(row) * words_ +
-                     static_cast<std::size_t>(column) / 64];
+        return bits_[Index{row} * words_ + (column >> 6)];
     }
 
     std::size_t words_ = 0;

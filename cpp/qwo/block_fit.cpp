@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "qwo/index.hpp"
 #include "qwo/small_matrix.hpp"
 
 namespace qwo {
@@ -17,10 +18,6 @@ constexpr double nearly_determined = 1e-8;
 // Keeps rounding from adding and dropping the same edge for ever, and bounds from refusing what
 // would pay.
 constexpr double margin = 1e-10;
-
-std::size_t at(int i) {
-    return static_cast<std::size_t>(i);
-}
 
 } // namespace
 
@@ -39,17 +36,17 @@ void BlockFit::start(const BicProblem& problem, const Columns& columns, int chil
             c(j)[i] = correlations[columns.columns()[i]];
         std::fill(c(j) + size, c(j) + width, 0.0);
     }
-    std::fill_n(s_.data(), at(columns.bands_length()), 0.0);
+    std::fill_n(s_.data(), columns.bands_length(), 0.0);
     std::fill_n(band(0), size, 1.0);
     read_own();
 }
 
 void BlockFit::make_room() {
-    const auto width = at(basis_.width());
-    if (c_.size() < at(k_) * width)
-        c_ = Array(at(k_) * width);
-    if (s_.size() < at(columns_->bands_length()))
-        s_ = Array(at(columns_->bands_length()));
+    const int width = basis_.width();
+    if (c_.size() < Index{k_} * width)
+        c_ = Array(Index{k_} * width);
+    if (s_.size() < columns_->bands_length())
+        s_ = Array(columns_->bands_length());
 }
 
 void BlockFit::copy_arrays(const BlockFit& other) {
@@ -79,10 +76,10 @@ void BlockFit::borrow(const ParentFit& other) {
 }
 
 void BlockFit::copy_own(std::vector<double>& out) const {
-    out.resize(at(k_ * k_));
+    out.resize(k_ * k_);
     for (int i = 0; i < k_; ++i) {
         for (int j = 0; j < k_; ++j)
-            out[at(i * k_ + j)] = band(std::abs(i - j))[own_first_ + std::min(i, j)];
+            out[i * k_ + j] = band(std::abs(i - j))[own_first_ + std::min(i, j)];
     }
 }
 
@@ -172,28 +169,28 @@ void BlockFit::add_at(FitContext& context, int index) {
 void BlockFit::drop(FitContext& context, int index) {
     if (hidden_ > 0) {
         std::vector<int> rest = parents_;
-        rest[at(index)] = rest.back();
+        rest[index] = rest.back();
         rest.pop_back();
         take(context, rest);
         return;
     }
-    const int number = columns_->find(parents_[at(index)]);
+    const int number = columns_->find(parents_[index]);
     for (int i = columns_->first(number); i < columns_->first(number + 1); ++i) {
         const int gone = member(i);
         sweep(context, basis_.drop(context, gone), 1.0, 1.0);
-        members_[at(gone)] = members_.back();
+        members_[gone] = members_.back();
         members_.pop_back();
     }
     n_columns_ -= columns_->block_size(number);
-    parents_[at(index)] = parents_.back();
+    parents_[index] = parents_.back();
     parents_.pop_back();
     read_own();
 }
 
 int BlockFit::explain(FitContext& context, int index) const {
     const int first = columns_->first(index), size = columns_->block_size(index);
-    context.block.resize(at(size * size));
-    context.cross.resize(at(size * k_));
+    context.block.resize(size * size);
+    context.cross.resize(size * k_);
     double* s = context.block.data();
     double* y = context.cross.data();
     for (int p = 0; p < size; ++p) {
@@ -250,13 +247,13 @@ double BlockFit::change_of_log_det(FitContext& context, Change change) const {
         const bool by_rows = rows <= k_;
         const int m = by_rows ? rows : k_, terms = by_rows ? k_ : rows;
         const int step = by_rows ? k_ : 1, stride = by_rows ? 1 : k_;
-        context.small.resize(at(m * m));
+        context.small.resize(m * m);
         for (int p = 0; p < m; ++p) {
             for (int q = 0; q <= p; ++q) {
                 double sum = 0.0;
                 for (int t = 0; t < terms; ++t)
                     sum += y[p * step + t * stride] * y[q * step + t * stride];
-                context.small[at(p * m + q)] = sign * sum;
+                context.small[p * m + q] = sign * sum;
             }
         }
         const double change_of_it = log_det_of_shifted(m, context.small.data());
@@ -269,7 +266,7 @@ double BlockFit::change_of_log_det(FitContext& context, Change change) const {
         const double* y = context.cross.data() + r * k_;
         for (int i = 0; i < k_; ++i) {
             for (int j = 0; j < k_; ++j)
-                context.small[at(i * k_ + j)] += sign * y[i] * y[j];
+                context.small[i * k_ + j] += sign * y[i] * y[j];
         }
     }
     return floored_log_det(k_, context.small.data(), determined, context.scratch) - before;
@@ -299,19 +296,19 @@ bool BlockFit::prepare(FitContext& context) const {
     if (!sound_)
         return false;
     const int width = basis_.width();
-    if (context.squares.size() < at(width))
-        context.squares = Array(at(width));
-    if (context.white.size() < at(k_ * width))
-        context.white = Array(at(k_ * width));
+    if (context.squares.size() < width)
+        context.squares = Array(width);
+    if (context.white.size() < k_ * width)
+        context.white = Array(k_ * width);
     double* squares = context.squares.data();
     std::fill_n(squares, width, 0.0);
     context.rows.assign(1, c(0));
     for (int j = 0; j < k_; ++j) {
-        const double root = own_factor_[at(j * k_ + j)];
+        const double root = own_factor_[j * k_ + j];
         if (j > 0) {
-            context.scratch.resize(at(j));
+            context.scratch.resize(j);
             for (int h = 0; h < j; ++h)
-                context.scratch[at(h)] = own_factor_[at(j * k_ + h)] / own_factor_[at(h * k_ + h)];
+                context.scratch[h] = own_factor_[j * k_ + h] / own_factor_[h * k_ + h];
             double* out = context.white.data() + j * width;
             context.kernels.residual_row(width, c(j), j, context.rows.data(),
                                          context.scratch.data(), out);
@@ -340,7 +337,7 @@ bool BlockFit::refuses(const FitContext& context, int index) const {
 
 void BlockFit::wanted(FitContext& context, const std::uint8_t* allowed,
                       std::uint64_t* words) const {
-    std::fill_n(words, at((columns_->size() + 63) / 64), 0);
+    std::fill_n(words, (columns_->size() + 63) / 64, 0);
     if (is_full())
         return;
     const bool bounds = prepare(context);
@@ -376,14 +373,14 @@ int BlockFit::best_candidate(FitContext& context, const std::int32_t* place, std
 // With Omega = T_u^T T_u and B = T_u^T cov(basis, V), Sigma would rise by B^T Omega^-1 B. A bound
 // from below may stand for what is above 0.
 double BlockFit::need(FitContext& context, int index) const {
-    const int number = columns_->find(parents_[at(index)]);
+    const int number = columns_->find(parents_[index]);
     const double saved = price(number).price * (1.0 - margin);
     if (hidden_ > 0)
         return moments_->score.n_samples * log_det_without(context, index) - saved;
     const int first = columns_->first(number), size = columns_->block_size(number);
-    context.block.assign(at(size * size), 0.0);
-    context.cross.assign(at(size * k_), 0.0);
-    context.losses.resize(at(size));
+    context.block.assign(size * size, 0.0);
+    context.cross.assign(size * k_, 0.0);
+    context.losses.resize(size);
     context.numbers.clear();
     for (int i = first; i < first + size; ++i)
         context.numbers.push_back(member(i));
@@ -391,10 +388,10 @@ double BlockFit::need(FitContext& context, int index) const {
     double* y = context.cross.data();
     for (int k = 0; k < basis_.size(); ++k) {
         for (int p = 0; p < size; ++p) {
-            const double t = basis_.coefficient(k, context.numbers[at(p)]);
-            context.losses[at(p)] = t;
+            const double t = basis_.coefficient(k, context.numbers[p]);
+            context.losses[p] = t;
             for (int q = 0; q <= p; ++q)
-                omega[p * size + q] += t * context.losses[at(q)];
+                omega[p * size + q] += t * context.losses[q];
             for (int j = 0; j < k_; ++j)
                 y[p * k_ + j] += t * basis_.row(k)[own_first_ + j];
         }
@@ -420,13 +417,13 @@ double BlockFit::need(FitContext& context, int index) const {
 // The rise of log det Sigma without a parent, where directions may come back: computed anew.
 double BlockFit::log_det_without(FitContext& context, int index) const {
     std::vector<std::int32_t> variables(parents_.begin(), parents_.end());
-    variables[at(index)] = child_;
+    variables[index] = child_;
     std::sort(variables.begin(), variables.end());
     const Columns few(std::move(variables), context.problem->blocks);
     BlockFit twin;
     twin.start(*context.problem, few, child_);
     for (int p : parents_) {
-        if (p != parents_[at(index)])
+        if (p != parents_[index])
             twin.add(context, p);
     }
     const auto log_det = [&](const BlockFit& fit) {

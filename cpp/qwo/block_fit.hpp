@@ -17,6 +17,7 @@
 #pragma once
 
 #include "qwo/basis.hpp"
+#include "qwo/index.hpp"
 #include "qwo/parent_fit.hpp"
 
 namespace qwo {
@@ -46,10 +47,8 @@ class BlockFit final : public ParentFit {
         double sign;
     };
 
-    double* c(int row) { return c_.data() + static_cast<std::size_t>(row * basis_.width()); }
-    const double* c(int row) const {
-        return c_.data() + static_cast<std::size_t>(row * basis_.width());
-    }
+    double* c(int row) { return c_.data() + Index{row * basis_.width()}; }
+    const double* c(int row) const { return c_.data() + Index{row * basis_.width()}; }
     // So that band(d)[i] belongs to the columns i and i + d; it may begin at a later i than 0.
     double* band(int d) { return s_.data() + (columns_->band(d).offset - columns_->band(d).first); }
     const double* band(int d) const {
@@ -60,7 +59,7 @@ class BlockFit final : public ParentFit {
                n_columns_ + columns + k_ - 1 <= moments_->max_columns;
     }
     const BlockPrice& price(int index) const {
-        return moments_->block_prices[static_cast<std::size_t>(columns_->block_size(index) * k_)];
+        return moments_->block_prices[columns_->block_size(index) * k_];
     }
 
     void make_room();

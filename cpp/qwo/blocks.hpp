@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "qwo/index.hpp"
+
 namespace qwo {
 
 class Blocks {
@@ -21,8 +23,8 @@ class Blocks {
     }
 
     bool empty() const { return firsts_.empty(); }
-    int n() const { return static_cast<int>(firsts_.size()) - 1; }
-    int first(int v) const { return firsts_[static_cast<std::size_t>(v)]; }
+    int n() const { return count_of(firsts_) - 1; }
+    int first(int v) const { return firsts_[v]; }
     int size(int v) const { return first(v + 1) - first(v); }
     int n_columns() const { return firsts_.back(); }
     int widest() const { return widest_; }

@@ -17,13 +17,14 @@ namespace qwo {
 class CandidateLists {
   public:
     using Lists = std::vector<std::vector<std::int32_t>>;
+    using Shared = std::shared_ptr<const Columns>;
 
     // lists[v] has the candidates of v; everyone is one if there are no lists, and until narrow()
     // if all are at first. Given variables have none.
     CandidateLists(const BicProblem& problem, const Lists& lists, bool all_at_first)
         : everyone_(std::make_shared<const Columns>(problem.n(), problem.blocks)) {
         for (int v = 0; v < problem.n(); ++v) {
-            const Shared listed = lists.empty() ? everyone_ : columns_of(problem, v, lists[at(v)]);
+            const Shared listed = lists.empty() ? everyone_ : columns_of(problem, v, lists[v]);
             const Shared alone = problem.is_given(v) ? columns_of(problem, v, {}) : nullptr;
             if (all_at_first)
                 later_.push_back(alone ? alone : listed);
@@ -32,10 +33,14 @@ class CandidateLists {
     }
 
     const Columns& everyone() const { return *everyone_; }
-    const Columns& of(int v) const { return *present_[at(v)]; }
+    const Columns& of(int v) const { return *present_[v]; }
     // The same, but the list where it has not come in yet.
-    const Columns& listed(int v) const { return *(waits() ? later_ : present_)[at(v)]; }
+    const Columns& listed(int v) const { return *(waits() ? later_ : present_)[v]; }
     bool waits() const { return !later_.empty(); }
+    bool any() const {
+        return waits() || std::any_of(present_.begin(), present_.end(),
+                                      [&](const Shared& own) { return own != everyone_; });
+    }
     int longest() const {
         int most = 0;
         for (const Shared& own : present_)
@@ -44,18 +49,16 @@ class CandidateLists {
     }
 
     // v's list and others besides.
-    using Shared = std::shared_ptr<const Columns>;
     Shared joined(const BicProblem& problem, int v, std::vector<std::int32_t> others) const {
         const Columns& own = listed(v);
         others.insert(others.end(), own.variables(), own.variables() + own.size());
         return columns_of(problem, v, std::move(others));
     }
-    void put(int v, Shared columns) { present_[at(v)] = std::move(columns); }
+    void put(int v, Shared columns) { present_[v] = std::move(columns); }
     // To be told that every list that waited has come in.
     void end_waiting() { later_.clear(); }
 
   private:
-    static std::size_t at(int v) { return static_cast<std::size_t>(v); }
     static Shared columns_of(const BicProblem& problem, int v,
                              std::vector<std::int32_t> variables) {
         variables.push_back(v);

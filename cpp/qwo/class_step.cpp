@@ -5,13 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "qwo/index.hpp"
+
 namespace qwo {
 
 namespace {
-
-std::size_t at(int v) {
-    return static_cast<std::size_t>(v);
-}
 
 bool are_same(std::vector<int> a, std::vector<int> b) {
     std::sort(a.begin(), a.end());
@@ -31,19 +29,19 @@ class Differences {
         : sets_(sets), other_(other), differs_(present.order.size(), 0),
           near_(present.order.size()) {
         for (int v = 0; v < sets.n(); ++v)
-            differs_[at(v)] = !are_same(present.parents[at(v)], other.parents[at(v)]);
+            differs_[v] = !are_same(present.parents[v], other.parents[v]);
         for (int v = 0; v < sets.n(); ++v) {
-            if (!differs_[at(v)])
+            if (!differs_[v])
                 continue;
-            connect(v, present.parents[at(v)]);
-            connect(v, other.parents[at(v)]);
+            connect(v, present.parents[v]);
+            connect(v, other.parents[v]);
         }
     }
 
     std::vector<Piece> find() {
         std::vector<Piece> found;
         for (int v = 0; v < sets_.n(); ++v) {
-            if (differs_[at(v)])
+            if (differs_[v])
                 found.push_back(grow(v));
         }
         std::sort(found.begin(), found.end(),
@@ -54,9 +52,9 @@ class Differences {
   private:
     void connect(int v, const std::vector<int>& parents) {
         for (int u : parents) {
-            if (differs_[at(u)]) {
-                near_[at(u)].push_back(v);
-                near_[at(v)].push_back(u);
+            if (differs_[u]) {
+                near_[u].push_back(v);
+                near_[v].push_back(u);
             }
         }
     }
@@ -64,13 +62,13 @@ class Differences {
     Piece grow(int v) {
         Piece piece;
         piece.variables.push_back(v);
-        differs_[at(v)] = 0;
+        differs_[v] = 0;
         for (std::size_t k = 0; k < piece.variables.size(); ++k) {
             const int u = piece.variables[k];
-            piece.gain += sets_.fit(u).cost() - sets_.cost_with(u, other_.parents[at(u)]);
-            for (int w : near_[at(u)]) {
-                if (differs_[at(w)]) {
-                    differs_[at(w)] = 0;
+            piece.gain += sets_.fit(u).cost() - sets_.cost_with(u, other_.parents[u]);
+            for (int w : near_[u]) {
+                if (differs_[w]) {
+                    differs_[w] = 0;
                     piece.variables.push_back(w);
                 }
             }
@@ -93,7 +91,7 @@ MemberRules rules_of(const ParentSets& sets) {
         !constraints.required.empty() || sets.problem().n_given > 0) {
         rules.may_turn = [&sets, &constraints](int child, int parent) {
             if (!constraints.required.empty()) {
-                const std::vector<int>& required = constraints.required[at(parent)];
+                const std::vector<int>& required = constraints.required[parent];
                 if (std::find(required.begin(), required.end(), child) != required.end())
                     return false;
             }
@@ -109,8 +107,8 @@ std::vector<int> permitted_order(const ParentSets& sets, const std::vector<int>&
     if (sets.problem().constraints.precedes.empty())
         return order;
     std::vector<int> places(order.size());
-    for (std::size_t k = 0; k < order.size(); ++k)
-        places[at(order[k])] = static_cast<int>(k);
+    for (int k = 0; k < count_of(order); ++k)
+        places[order[k]] = k;
     std::vector<int> permitted;
     sort_topologically(std::vector<std::vector<int>>(order.size()), places, rules_of(sets),
                        permitted);
@@ -127,9 +125,9 @@ bool reroot(ParentSets& sets, int root) {
 
 bool cross(ParentSets& sets, const OrderedDag& other, double least_gain) {
     const MemberRules rules = rules_of(sets);
-    std::vector<int> places(static_cast<std::size_t>(sets.n()));
+    std::vector<int> places(sets.n());
     for (int v = 0; v < sets.n(); ++v)
-        places[at(v)] = sets.place(v);
+        places[v] = sets.place(v);
     OrderedDag aligned;
     if (!ClassMembers(other).nearest(places, rules, aligned))
         return false;
@@ -140,7 +138,7 @@ bool cross(ParentSets& sets, const OrderedDag& other, double least_gain) {
             break;
         std::vector<std::vector<int>> parents = mixture.parents;
         for (int v : piece.variables)
-            parents[at(v)] = aligned.parents[at(v)];
+            parents[v] = aligned.parents[v];
         std::vector<int> order;
         if (!sort_topologically(parents, places, rules, order))
             continue;

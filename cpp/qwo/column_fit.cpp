@@ -17,20 +17,19 @@ void ColumnFit::start(const BicProblem& problem, const Columns& columns, int chi
         std::copy_n(correlations, size, c_.data());
     } else {
         for (int i = 0; i < size; ++i)
-            c_[static_cast<std::size_t>(i)] = correlations[columns.variable(i)];
+            c_[i] = correlations[columns.variable(i)];
     }
     std::fill_n(s_.data(), size, 1.0);
     if (!moments_->variances.empty()) {
         for (int i = 0; i < size; ++i)
-            s_[static_cast<std::size_t>(i)] =
-                moments_->variances[static_cast<std::size_t>(columns.variable(i))];
+            s_[i] = moments_->variances[columns.variable(i)];
     }
     std::fill(c_.data() + size, c_.data() + basis_.width(), 0.0);
     std::fill(s_.data() + size, s_.data() + basis_.width(), 0.0);
 }
 
 void ColumnFit::make_room() {
-    const auto width = static_cast<std::size_t>(basis_.width());
+    const int width = basis_.width();
     if (c_.size() < width) {
         c_ = Array(width);
         s_ = Array(width);
@@ -61,7 +60,7 @@ std::vector<double> ColumnFit::coefficients() const {
     std::vector<double> beta(parents_.size(), 0.0);
     for (int k = 0; k < size(); ++k) {
         for (int j = 0; j < size(); ++j) {
-            beta[static_cast<std::size_t>(j)] += basis_.row(k)[own_] * basis_.coefficient(k, j);
+            beta[j] += basis_.row(k)[own_] * basis_.coefficient(k, j);
         }
     }
     return beta;
@@ -72,9 +71,8 @@ void ColumnFit::update_cost(FitContext&) {
 }
 
 double ColumnFit::strength(FitContext&, int u) const {
-    const int found = columns_->find(u);
-    const auto i = static_cast<std::size_t>(found);
-    if (found < 0 || !(s_[i] > determined))
+    const int i = columns_->find(u);
+    if (i < 0 || !(s_[i] > determined))
         return 0.0;
     return c_[i] * c_[i] / (s_[i] * std::max(residual_variance(), determined));
 }
@@ -117,7 +115,7 @@ void ColumnFit::add_at(FitContext& context, int index) {
 void ColumnFit::drop(FitContext& context, int index) {
     double* gone = basis_.drop(context, index);
     context.kernels.sweep(basis_.width(), 1.0, gone[own_], 1.0, gone, c_.data(), s_.data());
-    parents_[static_cast<std::size_t>(index)] = parents_.back();
+    parents_[index] = parents_.back();
     parents_.pop_back();
 }
 
@@ -134,8 +132,8 @@ int ColumnFit::weakest(FitContext& context, double& loss) const {
     const int k = size();
     if (k == n_required_)
         return -1;
-    context.losses.assign(static_cast<std::size_t>(k), 0.0);
-    context.precisions.assign(static_cast<std::size_t>(k), 0.0);
+    context.losses.assign(k, 0.0);
+    context.precisions.assign(k, 0.0);
     for (int i = 0; i < k; ++i) {
         context.kernels.gather(basis_.length(i), basis_.row(i)[own_],
                                basis_.row(i) + basis_.width(), context.losses.data(),
@@ -144,8 +142,7 @@ int ColumnFit::weakest(FitContext& context, double& loss) const {
     int found = -1;
     loss = std::numeric_limits<double>::infinity();
     for (int j = n_required_; j < k; ++j) {
-        const auto at = static_cast<std::size_t>(j);
-        const double l = context.losses[at] * context.losses[at] / context.precisions[at];
+        const double l = context.losses[j] * context.losses[j] / context.precisions[j];
         if (l < loss) {
             loss = l;
             found = j;

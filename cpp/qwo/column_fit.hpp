@@ -36,7 +36,7 @@ class ColumnFit final : public ParentFit {
     void drop(FitContext& context, int index) override;
 
   private:
-    double residual_variance() const { return s_[static_cast<std::size_t>(own_)]; }
+    double residual_variance() const { return s_[own_]; }
     void copy_arrays(const ColumnFit& other);
     void make_room();
     void add_at(FitContext& context, int index) override;

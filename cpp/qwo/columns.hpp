@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "qwo/blocks.hpp"
+#include "qwo/index.hpp"
 #include "qwo/matrix.hpp"
 
 namespace qwo {
@@ -20,8 +21,7 @@ class Columns {
             list_columns(blocks);
     }
     explicit Columns(std::vector<std::int32_t> ascending, const Blocks& blocks = {})
-        : size_(static_cast<int>(ascending.size())), n_columns_(size_),
-          chosen_(std::move(ascending)) {
+        : size_(count_of(ascending)), n_columns_(size_), chosen_(std::move(ascending)) {
         assert(size_ > 0 && std::is_sorted(chosen_.begin(), chosen_.end()));
         if (!blocks.empty())
             list_columns(blocks);
@@ -32,9 +32,7 @@ class Columns {
     // Of rows with one number for each column.
     int width() const { return padded(n_columns_); }
     const std::int32_t* variables() const { return chosen_.data(); } // null for all
-    int variable(int index) const {
-        return all() ? index : chosen_[static_cast<std::size_t>(index)];
-    }
+    int variable(int index) const { return all() ? index : chosen_[index]; }
     // The number of a variable among those chosen, -1 if it is none of them.
     int find(int variable) const {
         if (all())
@@ -46,15 +44,15 @@ class Columns {
     // Where variables own blocks of columns: how many columns there are, which of them come first
     // for each variable, and which they are among those of all variables.
     int n_columns() const { return n_columns_; }
-    int first(int index) const { return firsts_[static_cast<std::size_t>(index)]; }
+    int first(int index) const { return firsts_[index]; }
     int block_size(int index) const { return first(index + 1) - first(index); }
     // Band d of their covariances has those of columns i and i + d, from the first i for which both
     // are of one variable to the last; the bands stand one after the other, the diagonal first.
     struct Band {
         int first, count, offset;
     };
-    int n_bands() const { return static_cast<int>(bands_.size()); }
-    const Band& band(int d) const { return bands_[static_cast<std::size_t>(d)]; }
+    int n_bands() const { return count_of(bands_); }
+    const Band& band(int d) const { return bands_[d]; }
     int bands_length() const { return bands_.back().offset + bands_.back().count; }
     const std::int32_t* columns() const {
         return firsts_.empty() ? chosen_.data() : columns_.data();
@@ -68,7 +66,7 @@ class Columns {
                 columns_.push_back(blocks.first(variable(i)) + k);
         }
         firsts_.push_back(static_cast<std::int32_t>(columns_.size()));
-        n_columns_ = static_cast<int>(columns_.size());
+        n_columns_ = count_of(columns_);
         bands_.push_back({0, width(), 0});
         for (int d = 1;; ++d) {
             int begin = -1, end = -1;

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "qwo/index.hpp"
+
 namespace qwo {
 
 // Empty tables mean that nothing is constrained.
@@ -19,10 +21,10 @@ struct Constraints {
     const std::uint8_t* allowed_parents(int child, int n) const {
         if (may_cause.empty())
             return nullptr;
-        return may_cause.data() + static_cast<std::size_t>(child) * n;
+        return may_cause.data() + Index{child} * n;
     }
     bool must_precede(int a, int b, int n) const {
-        return !precedes.empty() && precedes[static_cast<std::size_t>(a) * n + b] != 0;
+        return !precedes.empty() && precedes[Index{a} * n + b] != 0;
     }
 };
 

@@ -45,9 +45,7 @@ Explained explained(const double* correlation, const std::vector<std::vector<int
         const std::size_t k = parents[v].size();
         if (k == 0)
             continue;
-        const auto member = [&](std::size_t i) {
-            return i < k ? static_cast<std::size_t>(parents[v][i]) : v;
-        };
+        const auto member = [&](std::size_t i) { return i < k ? parents[v][i] : v; };
         const std::size_t width = k + 1;
         family.resize(width * width);
         for (std::size_t i = 0; i < width; ++i) {

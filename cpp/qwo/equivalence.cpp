@@ -6,27 +6,25 @@
 #include <tuple>
 #include <utility>
 
+#include "qwo/index.hpp"
+
 namespace qwo {
 
 namespace {
 
 using Lists = std::vector<std::vector<int>>;
 
-std::size_t at(int v) {
-    return static_cast<std::size_t>(v);
-}
-
 std::vector<int> places_in(const std::vector<int>& order) {
     std::vector<int> places(order.size());
-    for (std::size_t k = 0; k < order.size(); ++k)
-        places[at(order[k])] = static_cast<int>(k);
+    for (int k = 0; k < count_of(order); ++k)
+        places[order[k]] = k;
     return places;
 }
 
 std::vector<int> order_of(const std::vector<int>& places) {
     std::vector<int> order(places.size());
-    for (std::size_t v = 0; v < places.size(); ++v)
-        order[at(places[v])] = static_cast<int>(v);
+    for (int v = 0; v < count_of(places); ++v)
+        order[places[v]] = v;
     return order;
 }
 
@@ -35,9 +33,9 @@ std::vector<int> order_of(const std::vector<int>& places) {
 struct Surroundings {
     explicit Surroundings(const OrderedDag& dag)
         : neighbours(dag.parents), colliders(dag.order.size()) {
-        for (std::size_t y = 0; y < dag.parents.size(); ++y) {
+        for (int y = 0; y < count_of(dag.parents); ++y) {
             for (int x : dag.parents[y])
-                neighbours[at(x)].push_back(static_cast<int>(y));
+                neighbours[x].push_back(y);
         }
         for (std::vector<int>& near : neighbours)
             std::sort(near.begin(), near.end());
@@ -52,7 +50,7 @@ struct Surroundings {
     void find_colliders(const std::vector<int>& parents, std::vector<std::int64_t>& found) const {
         const auto n = static_cast<std::int64_t>(neighbours.size());
         for (int a : parents) {
-            const std::vector<int>& near = neighbours[at(a)];
+            const std::vector<int>& near = neighbours[a];
             for (int b : parents) {
                 if (a < b && !std::binary_search(near.begin(), near.end(), b))
                     found.push_back(a * n + b);
@@ -78,37 +76,36 @@ class Labels {
     static constexpr char unknown = 2;
 
     void label_edges_into(int y) {
-        const std::vector<int>& parents = dag_.parents[at(y)];
-        std::vector<char>& labels = compelled_[at(y)];
+        const std::vector<int>& parents = dag_.parents[y];
+        std::vector<char>& labels = compelled_[y];
         labels.assign(parents.size(), unknown);
         std::vector<int> nearest_first(parents.size());
-        for (std::size_t k = 0; k < parents.size(); ++k) {
-            index_[at(parents[k])] = static_cast<int>(k);
-            nearest_first[k] = static_cast<int>(k);
+        for (int k = 0; k < count_of(parents); ++k) {
+            index_[parents[k]] = k;
+            nearest_first[k] = k;
         }
-        std::sort(nearest_first.begin(), nearest_first.end(), [&](int a, int b) {
-            return place_[at(parents[at(a)])] > place_[at(parents[at(b)])];
-        });
+        std::sort(nearest_first.begin(), nearest_first.end(),
+                  [&](int a, int b) { return place_[parents[a]] > place_[parents[b]]; });
         for (int k : nearest_first) {
-            if (labels[at(k)] == unknown)
-                label_by(parents[at(k)], parents, labels);
+            if (labels[k] == unknown)
+                label_by(parents[k], parents, labels);
         }
         for (int p : parents)
-            index_[at(p)] = -1;
+            index_[p] = -1;
     }
 
     // Labels x -> y and whatever follows from it.
     void label_by(int x, const std::vector<int>& parents, std::vector<char>& labels) {
-        const std::vector<int>& above = dag_.parents[at(x)];
+        const std::vector<int>& above = dag_.parents[x];
         for (std::size_t w = 0; w < above.size(); ++w) {
-            if (!compelled_[at(x)][w])
+            if (!compelled_[x][w])
                 continue;
-            const int k = index_[at(above[w])];
+            const int k = index_[above[w]];
             if (k < 0) {
                 std::fill(labels.begin(), labels.end(), 1);
                 return;
             }
-            labels[at(k)] = 1;
+            labels[k] = 1;
         }
         const bool collides = std::any_of(parents.begin(), parents.end(), [&](int z) {
             return z != x && std::find(above.begin(), above.end(), z) == above.end();
@@ -125,37 +122,37 @@ class Labels {
 // Topological orders of a stretch of an order, as near to the present one as can be.
 class Sorting {
   public:
-    explicit Sorting(std::size_t n) : after_(n), waits_for_(n, 0) {}
+    explicit Sorting(int n) : after_(n), waits_for_(n, 0) {}
 
     // Sorts order[first .. end - 1], where `places` says which variable stands where; what stands
     // before and after needs nothing of it. False if there is no such order.
     bool sort(const Lists& parents, const std::vector<int>& places, const MemberRules& rules,
-              std::vector<int>& order, std::size_t first, std::size_t end) {
-        for (std::size_t k = first; k < end; ++k) {
-            after_[at(order[k])].clear();
-            waits_for_[at(order[k])] = 0;
+              std::vector<int>& order, int first, int end) {
+        for (int k = first; k < end; ++k) {
+            after_[order[k]].clear();
+            waits_for_[order[k]] = 0;
         }
-        for (std::size_t k = first; k < end; ++k) {
-            for (int x : parents[at(order[k])]) {
-                if (at(places[at(x)]) >= first)
+        for (int k = first; k < end; ++k) {
+            for (int x : parents[order[k]]) {
+                if (places[x] >= first)
                     put_before(x, order[k]);
             }
         }
         if (rules.precedes != nullptr)
             obey(*rules.precedes, order, first, end);
-        const auto later = [&](int a, int b) { return places[at(a)] > places[at(b)]; };
+        const auto later = [&](int a, int b) { return places[a] > places[b]; };
         std::priority_queue<int, std::vector<int>, decltype(later)> ready(later);
-        for (std::size_t k = first; k < end; ++k) {
-            if (waits_for_[at(order[k])] == 0)
+        for (int k = first; k < end; ++k) {
+            if (waits_for_[order[k]] == 0)
                 ready.push(order[k]);
         }
-        std::size_t next = first;
+        int next = first;
         while (!ready.empty()) {
             const int v = ready.top();
             ready.pop();
             order[next++] = v;
-            for (int u : after_[at(v)]) {
-                if (--waits_for_[at(u)] == 0)
+            for (int u : after_[v]) {
+                if (--waits_for_[u] == 0)
                     ready.push(u);
             }
         }
@@ -164,15 +161,15 @@ class Sorting {
 
   private:
     void put_before(int x, int y) {
-        after_[at(x)].push_back(y);
-        ++waits_for_[at(y)];
+        after_[x].push_back(y);
+        ++waits_for_[y];
     }
 
-    void obey(const std::vector<std::uint8_t>& precedes, const std::vector<int>& order,
-              std::size_t first, std::size_t end) {
-        for (std::size_t k = first; k < end; ++k) {
-            for (std::size_t l = first; l < end; ++l) {
-                if (precedes[at(order[k]) * after_.size() + at(order[l])] != 0)
+    void obey(const std::vector<std::uint8_t>& precedes, const std::vector<int>& order, int first,
+              int end) {
+        for (int k = first; k < end; ++k) {
+            for (int l = first; l < end; ++l) {
+                if (precedes[Index{order[k]} * after_.size() + order[l]] != 0)
                     put_before(order[k], order[l]);
             }
         }
@@ -191,52 +188,52 @@ class ClassMembers::Pieces {
         : dag_(dag), compelled_(compelled), below_(dag.order.size()), above_(dag.order.size()),
           rank_(dag.order.size(), -1), root_(dag.order.size(), -1), weight_(dag.order.size(), 0),
           stays_(dag.order.size(), 0) {
-        for (std::size_t y = 0; y < dag.parents.size(); ++y) {
+        for (int y = 0; y < count_of(dag.parents); ++y) {
             for (std::size_t k = 0; k < dag.parents[y].size(); ++k) {
                 if (compelled[y][k])
                     continue;
                 above_[y].push_back(dag.parents[y][k]);
-                below_[at(dag.parents[y][k])].push_back(static_cast<int>(y));
+                below_[dag.parents[y][k]].push_back(y);
             }
         }
     }
 
     // Ranks the variables of a piece from its root on, most visited neighbours first.
     void direct_from(int root, const std::vector<int>& places) {
-        if (rank_[at(root)] >= 0)
+        if (rank_[root] >= 0)
             return;
         // Entries that have been overtaken are skipped.
         std::priority_queue<std::tuple<int, int, int>> front;
-        front.emplace(0, -places[at(root)], root);
+        front.emplace(0, -places[root], root);
         const auto meet = [&](int u) {
-            if (rank_[at(u)] < 0)
-                front.emplace(++weight_[at(u)], -places[at(u)], u);
+            if (rank_[u] < 0)
+                front.emplace(++weight_[u], -places[u], u);
         };
         while (!front.empty()) {
             const int v = std::get<2>(front.top());
             front.pop();
-            if (rank_[at(v)] >= 0)
+            if (rank_[v] >= 0)
                 continue;
-            rank_[at(v)] = static_cast<int>(directed_.size());
-            root_[at(v)] = root;
+            rank_[v] = count_of(directed_);
+            root_[v] = root;
             directed_.push_back(v);
-            std::for_each(above_[at(v)].begin(), above_[at(v)].end(), meet);
-            std::for_each(below_[at(v)].begin(), below_[at(v)].end(), meet);
+            std::for_each(above_[v].begin(), above_[v].end(), meet);
+            std::for_each(below_[v].begin(), below_[v].end(), meet);
         }
     }
 
     const std::vector<int>& directed() const { return directed_; }
 
     // Whether the rules leave the piece with this root as it is.
-    bool stays(int root) const { return stays_[at(root)]; }
+    bool stays(int root) const { return stays_[root]; }
 
     void keep_to(const MemberRules& rules) {
         if (!rules.may_turn)
             return;
         for (int y : directed_) {
-            for (int x : above_[at(y)]) {
+            for (int x : above_[y]) {
                 if (is_turned(x, y) && !rules.may_turn(x, y))
-                    stays_[at(root_[at(y)])] = 1;
+                    stays_[root_[y]] = 1;
             }
         }
     }
@@ -244,14 +241,14 @@ class ClassMembers::Pieces {
     // Parents that stay come first, in the order that they had.
     void put_parents(Lists& parents) const {
         for (int v : directed_) {
-            std::vector<int>& found = parents[at(v)];
+            std::vector<int>& found = parents[v];
             found.clear();
-            for (std::size_t k = 0; k < dag_.parents[at(v)].size(); ++k) {
-                const int x = dag_.parents[at(v)][k];
-                if (compelled_[at(v)][k] || !is_turned(x, v))
+            for (std::size_t k = 0; k < dag_.parents[v].size(); ++k) {
+                const int x = dag_.parents[v][k];
+                if (compelled_[v][k] || !is_turned(x, v))
                     found.push_back(x);
             }
-            for (int u : below_[at(v)]) {
+            for (int u : below_[v]) {
                 if (is_turned(v, u))
                     found.push_back(u);
             }
@@ -260,17 +257,15 @@ class ClassMembers::Pieces {
 
     void forget() {
         for (int v : directed_) {
-            rank_[at(v)] = root_[at(v)] = -1;
-            weight_[at(v)] = stays_[at(v)] = 0;
+            rank_[v] = root_[v] = -1;
+            weight_[v] = stays_[v] = 0;
         }
         directed_.clear();
     }
 
   private:
     // Whether the reversible edge x -> y is y -> x now.
-    bool is_turned(int x, int y) const {
-        return rank_[at(y)] < rank_[at(x)] && !stays_[at(root_[at(y)])];
-    }
+    bool is_turned(int x, int y) const { return rank_[y] < rank_[x] && !stays_[root_[y]]; }
 
     const OrderedDag& dag_;
     const std::vector<std::vector<char>>& compelled_;
@@ -282,7 +277,7 @@ class ClassMembers::Pieces {
 
 struct ClassMembers::Scratch {
     Scratch(const OrderedDag& dag, const std::vector<std::vector<char>>& compelled)
-        : pieces(dag, compelled), sorting(dag.order.size()) {}
+        : pieces(dag, compelled), sorting(count_of(dag.order)) {}
 
     Pieces pieces;
     Sorting sorting;
@@ -299,13 +294,13 @@ bool ClassMembers::with_root(int root, const MemberRules& rules, OrderedDag& mem
     pieces.direct_from(root, places_);
     pieces.keep_to(rules);
     const bool may = !pieces.stays(root);
-    std::size_t first = dag_.order.size(), end = 0;
+    int first = count_of(dag_.order), end = 0;
     if (may) {
         member = dag_;
         pieces.put_parents(member.parents);
         for (int v : pieces.directed()) {
-            first = std::min(first, at(places_[at(v)]));
-            end = std::max(end, at(places_[at(v)]) + 1);
+            first = std::min(first, places_[v]);
+            end = std::max(end, places_[v] + 1);
         }
     }
     pieces.forget();
@@ -324,6 +319,21 @@ bool ClassMembers::nearest(const std::vector<int>& places, const MemberRules& ru
     return sort_topologically(member.parents, places, rules, member.order);
 }
 
+std::vector<std::int8_t> class_matrix(const OrderedDag& dag) {
+    const int n = count_of(dag.order);
+    const std::vector<std::vector<char>> compelled = Labels(dag).take();
+    std::vector<std::int8_t> matrix(Index{n} * n, 0);
+    for (int y = 0; y < n; ++y) {
+        for (int k = 0; k < count_of(dag.parents[y]); ++k) {
+            const int x = dag.parents[y][k];
+            matrix[Index{x} * n + y] = compelled[y][k] ? 1 : 2;
+            if (!compelled[y][k])
+                matrix[Index{y} * n + x] = 2;
+        }
+    }
+    return matrix;
+}
+
 std::vector<char> differing_variables(const OrderedDag& first, const OrderedDag& second) {
     const Surroundings one(first), other(second);
     std::vector<char> differs(first.order.size());
@@ -337,7 +347,8 @@ bool sort_topologically(const std::vector<std::vector<int>>& parents,
                         const std::vector<int>& places, const MemberRules& rules,
                         std::vector<int>& order) {
     order = order_of(places);
-    return Sorting(parents.size()).sort(parents, places, rules, order, 0, parents.size());
+    const int n = count_of(parents);
+    return Sorting(n).sort(parents, places, rules, order, 0, n);
 }
 
 } // namespace qwo

@@ -61,6 +61,10 @@ class ClassMembers {
     std::unique_ptr<Scratch> scratch_;
 };
 
+// The class of a DAG as a matrix, row by row: 1 for i -> j, 2 in both places for an undirected
+// edge.
+std::vector<std::int8_t> class_matrix(const OrderedDag& dag);
+
 // The topological order that comes nearest to `places`; false if there is none.
 bool sort_topologically(const std::vector<std::vector<int>>& parents,
                         const std::vector<int>& places, const MemberRules& rules,

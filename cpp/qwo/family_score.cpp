@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "qwo/index.hpp"
+
 namespace qwo {
 
 namespace {
@@ -47,8 +49,8 @@ double FamilyFactor::score(int v) {
     double variance = score_.at(v, v);
     for (const double x : scratch_)
         variance -= x * x;
-    return score_.value(static_cast<int>(parents_.size()),
-                        std::log(std::max(variance, kLeastPivot)), log_determinant_);
+    return score_.value(count_of(parents_), std::log(std::max(variance, kLeastPivot)),
+                        log_determinant_);
 }
 
 } // namespace qwo

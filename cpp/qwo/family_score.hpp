@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "qwo/index.hpp"
+
 namespace qwo {
 
 // Finite, so that differences of impossible scores are numbers.
@@ -21,13 +23,10 @@ struct FamilyScore {
     std::vector<double> exponents;
     double determinant = 0.0;
 
-    double at(int i, int j) const {
-        return matrix[static_cast<std::size_t>(i) * static_cast<std::size_t>(n) +
-                      static_cast<std::size_t>(j)];
-    }
-    int most_parents() const { return static_cast<int>(constants.size()) - 1; }
+    double at(int i, int j) const { return matrix[Index{i} * Index{n} + j]; }
+    int most_parents() const { return count_of(constants) - 1; }
     double value(int parents, double log_variance, double log_determinant) const {
-        const auto p = static_cast<std::size_t>(parents);
+        const std::size_t p = parents;
         return constants[p] - exponents[p] * log_variance - determinant * log_determinant;
     }
 };

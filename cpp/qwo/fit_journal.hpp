@@ -18,7 +18,7 @@ namespace qwo {
 
 class FitJournal {
   public:
-    explicit FitJournal(int n) : saved_in_(static_cast<std::size_t>(n), 0) {}
+    explicit FitJournal(int n) : saved_in_(n, 0) {}
 
     std::size_t marks() const { return marks_.size(); }
 
@@ -29,7 +29,7 @@ class FitJournal {
 
     // To be told of a fit that is about to change.
     void save(const ParentFit& fit) {
-        std::uint64_t* saved_in = &saved_in_[static_cast<std::size_t>(fit.child())];
+        std::uint64_t* saved_in = &saved_in_[fit.child()];
         if (marks_.empty() || *saved_in == marks_.back().id)
             return;
         *saved_in = marks_.back().id;

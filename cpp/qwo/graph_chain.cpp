@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "qwo/index.hpp"
+
 namespace qwo {
 
 namespace {
@@ -11,15 +13,14 @@ constexpr int kFewestJoint = 5;
 }
 
 GraphChain::GraphChain(const ScoreTables& tables, const std::vector<int>& order, std::uint64_t seed)
-    : tables_(tables), random_(seed), orders_(tables), graph_(tables),
-      parents_(static_cast<std::size_t>(tables.n()), 0), logs_(parents_.size() + 2),
-      changes_(parents_.size() + 1), ready_(parents_.size()), missing_(parents_.size()),
-      new_order_(parents_.size()) {
+    : tables_(tables), random_(seed), orders_(tables), graph_(tables), parents_(tables.n(), 0),
+      logs_(parents_.size() + 2), changes_(parents_.size() + 1), ready_(parents_.size()),
+      missing_(parents_.size()), new_order_(parents_.size()) {
     orders_.set_order(order);
     for (std::size_t k = 1; k < logs_.size(); ++k)
         logs_[k] = std::log(static_cast<double>(k));
     for (int v = 0; v < tables.n(); ++v)
-        edge_sums_.emplace_back(static_cast<std::size_t>(tables.lists().size(v)), 0.0);
+        edge_sums_.emplace_back(tables.lists().size(v), 0.0);
 }
 
 void GraphChain::settle(int annealed, int sweeps) {
@@ -30,7 +31,7 @@ void GraphChain::settle(int annealed, int sweeps) {
     for (int i = 0; i < sweeps; ++i)
         orders_.sweep(random_);
     for (int v = 0; v < tables_.n(); ++v)
-        parents_[static_cast<std::size_t>(v)] = tables_.draw(v, orders_.predecessors(v), random_);
+        parents_[v] = tables_.draw(v, orders_.predecessors(v), random_);
     graph_.load(parents_);
 }
 
@@ -69,9 +70,23 @@ void GraphChain::sweep(const SweepPlan& plan) {
     }
     if (times(plan.parents) > 0) {
         for (int v = 0; v < n; ++v)
-            graph_.draw(v, random_, edge_sums_[static_cast<std::size_t>(v)].data());
+            graph_.draw(v, random_, edge_sums_[v].data());
         ++visits_;
     }
+}
+
+std::vector<double> GraphChain::edge_means() const {
+    const ParentLists& lists = tables_.lists();
+    const int n = lists.n();
+    const double visits = static_cast<double>(std::max<std::int64_t>(visits_, 1));
+    std::vector<double> means(Index{n} * n, 0.0);
+    for (int v = 0; v < n; ++v) {
+        for (int b = 0; b < lists.size(v); ++b)
+            means[Index{lists.candidate(v, b)} * n + v] = edge_sums(v)[b] / visits;
+        for (const int u : lists.core(v))
+            means[Index{u} * n + v] = 1.0;
+    }
+    return means;
 }
 
 void GraphChain::redraw_order() {
@@ -81,23 +96,23 @@ void GraphChain::redraw_order() {
     int waiting = 0;
     for (int v = 0; v < n; ++v) {
         // A parent that must come earlier anyway counts once, as it does among the followers.
-        int missing = static_cast<int>(lists.earlier(v).size());
-        for_each_place(parents_[static_cast<std::size_t>(v)], [&](int b) {
+        int missing = count_of(lists.earlier(v));
+        for_each_place(parents_[v], [&](int b) {
             missing += lists.must_precede(lists.candidate(v, b), v) ? 0 : 1;
         });
-        missing_[static_cast<std::size_t>(v)] = missing;
+        missing_[v] = missing;
         if (missing == 0)
-            ready_[static_cast<std::size_t>(waiting++)] = v;
+            ready_[waiting++] = v;
     }
     const BitMatrix& followers = graph_.followers();
     for (int k = 0; k < n; ++k) {
-        const auto drawn = static_cast<std::size_t>(random_.below(waiting));
+        const std::size_t drawn = random_.below(waiting);
         const int v = ready_[drawn];
-        ready_[drawn] = ready_[static_cast<std::size_t>(--waiting)];
-        new_order_[static_cast<std::size_t>(k)] = v;
+        ready_[drawn] = ready_[--waiting];
+        new_order_[k] = v;
         for_each_bit(followers.row(v), followers.words(), [&](int u) {
-            if (--missing_[static_cast<std::size_t>(u)] == 0)
-                ready_[static_cast<std::size_t>(waiting++)] = u;
+            if (--missing_[u] == 0)
+                ready_[waiting++] = u;
         });
     }
     orders_.set_order(new_order_);
@@ -109,19 +124,19 @@ double GraphChain::order_log_probability() {
     std::fill(changes_.begin(), changes_.end(), 0);
     for (int v = 0; v < tables_.n(); ++v) {
         int ready = 0;
-        for_each_place(parents_[static_cast<std::size_t>(v)], [&](int b) {
+        for_each_place(parents_[v], [&](int b) {
             ready = std::max(ready, orders_.place(lists.candidate(v, b)) + 1);
         });
         for (const int u : lists.earlier(v))
             ready = std::max(ready, orders_.place(u) + 1);
-        ++changes_[static_cast<std::size_t>(ready)];
-        --changes_[static_cast<std::size_t>(orders_.place(v)) + 1];
+        ++changes_[ready];
+        --changes_[Index{orders_.place(v)} + 1];
     }
     double log_q = 0.0;
     int waiting = 0;
     for (std::size_t k = 0; k + 1 < changes_.size(); ++k) {
         waiting += changes_[k];
-        log_q -= logs_[static_cast<std::size_t>(waiting)];
+        log_q -= logs_[waiting];
     }
     return log_q;
 }
@@ -133,10 +148,10 @@ void GraphChain::joint_move(int v) {
     orders_.shift(from, to);
     saved_.clear();
     for (int k = std::min(from, to); k <= std::max(from, to); ++k) {
-        const int u = orders_.order()[static_cast<std::size_t>(k)];
+        const int u = orders_.order()[k];
         if (u != v && of_v[u] < 0)
             continue;
-        ParentMask& parents = parents_[static_cast<std::size_t>(u)];
+        ParentMask& parents = parents_[u];
         saved_.emplace_back(u, parents);
         parents = tables_.draw(u, orders_.predecessors(u), random_);
     }
@@ -147,7 +162,7 @@ void GraphChain::joint_move(int v) {
         return;
     }
     for (const auto& [u, parents] : saved_)
-        parents_[static_cast<std::size_t>(u)] = parents;
+        parents_[u] = parents;
     orders_.shift(to, from);
 }
 

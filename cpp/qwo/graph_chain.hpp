@@ -43,10 +43,10 @@ class GraphChain {
 
     // Sums of the conditional probabilities of the edges into v, by place in v's list, over
     // `visits()` sweeps.
-    const std::vector<double>& edge_sums(int v) const {
-        return edge_sums_[static_cast<std::size_t>(v)];
-    }
+    const std::vector<double>& edge_sums(int v) const { return edge_sums_[v]; }
     std::int64_t visits() const { return visits_; }
+    // Their means as a matrix, row by row, with entry (u, v) for u -> v; 1 for core parents.
+    std::vector<double> edge_means() const;
     void forget_sums();
 
     const ScoreTables& tables() const { return tables_; }

@@ -25,8 +25,8 @@ class Mover {
     Mover(const OrderFactor& factor, int v, double* changes, bool fetches)
         : factor_(factor), fetches_(fetches && factor.n() > in_cache), kernels_(factor.kernels()),
           place_(factor.place(v)), column_(factor.column(v)), correlation_(factor.correlation(v)),
-          residual_(correlation_[column_]), changes_(changes), acc_(size(factor.full_width())),
-          x_(size(factor.full_width())), passed_(size(place_)) {
+          residual_(correlation_[column_]), changes_(changes), acc_(factor.full_width()),
+          x_(factor.full_width()), passed_(place_) {
         // Column 0, which is zero in every row, stands for the mover before its own place.
         acc_[0] = 1.0;
         const double own = factor.row(place_)[column_];
@@ -44,7 +44,6 @@ class Mover {
     }
 
   private:
-    static std::size_t size(int n) { return static_cast<std::size_t>(n); }
     std::ptrdiff_t ahead(int j) const {
         return fetches_ && j + 1 < factor_.n() ? factor_.full_width() : 0;
     }
@@ -62,14 +61,14 @@ class Mover {
                                ahead(j), factor_.pair_cost());
         residual_ = rest;
         changes_[j] = costs.mover - factor_.ceiling();
-        passed_[size(j)] = costs.passed - factor_.ceiling() - factor_.row_cost(j);
+        passed_[j] = costs.passed - factor_.ceiling() - factor_.row_cost(j);
     }
 
     // At the mover's own place: sums up the way here and starts the way on.
     void arrive() {
         double sum = -factor_.row_cost(place_);
         for (int j = place_ - 1; j >= 0; --j) {
-            sum += passed_[size(j)];
+            sum += passed_[j];
             changes_[j] += sum;
         }
         changes_[place_] = 0.0;
@@ -77,8 +76,8 @@ class Mover {
         const double* l = factor_.row(place_);
         const double own = l[column_];
         for (int i = 0; i < factor_.width(place_); ++i) {
-            x_[size(i)] = l[i];
-            acc_[size(i)] = own * l[i];
+            x_[i] = l[i];
+            acc_[i] = own * l[i];
         }
     }
 
@@ -89,8 +88,8 @@ class Mover {
         const double h = l[column_], d = factor_.precisions(j)[column_];
         const double scale1 = 1.0 / std::sqrt(d);
         const double root0 = std::sqrt(factor_.precisions_before(j)[column_]);
-        x_[size(column_)] = root0;
-        acc_[size(column_)] = -h * h;
+        x_[column_] = root0;
+        acc_[column_] = -h * h;
         const ScanCosts costs = kernels_.scan_right(
             factor_.width(j), h, scale1, root0 * scale1, h * scale1, l, factor_.precisions(j),
             acc_.data(), x_.data(), ahead(j), factor_.pair_cost());
@@ -114,8 +113,8 @@ class Mover {
 
 void scan_insertions(OrderFactor& factor, std::span<const int> movers, double* changes,
                      int threads) {
-    const auto n = static_cast<std::size_t>(factor.n());
-    const auto workers = static_cast<std::size_t>(std::max(threads, 1));
+    const std::size_t n = factor.n();
+    const std::size_t workers = std::max(threads, 1);
     factor.note_passes(movers.size());
     // A mover's result does not depend on whom it shares its passes with.
     const std::size_t share =

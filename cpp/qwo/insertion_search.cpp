@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "qwo/class_step.hpp"
+#include "qwo/index.hpp"
 #include "qwo/parallel.hpp"
 
 namespace qwo {
@@ -30,14 +31,6 @@ constexpr std::size_t at_once = 128;
 constexpr char to_tuck = 1, to_sweep = 2;
 constexpr double never = std::numeric_limits<double>::infinity();
 
-SearchCounts difference(const SearchCounts& now, const SearchCounts& before) {
-    SearchCounts made;
-    made.scans = now.scans - before.scans;
-    made.moves = now.moves - before.moves;
-    made.tucks = now.tucks - before.tucks;
-    return made;
-}
-
 } // namespace
 
 struct InsertionSearch::Twin {
@@ -52,18 +45,15 @@ InsertionSearch::~InsertionSearch() = default;
 
 InsertionSearch::InsertionSearch(ParentSets& engine, std::uint64_t seed, SearchOptions options,
                                  bool settled)
-    : engine_(engine), random_(seed), options_(options),
-      queued_(static_cast<std::size_t>(engine.n()), 0),
-      changed_(static_cast<std::size_t>(engine.n()),
-               settled || options.nearby ? 0 : to_tuck | to_sweep),
-      restarted_(static_cast<std::size_t>(engine.n()), 0), best_(engine.cost()),
-      noise_(engine.problem().noise()) {
+    : engine_(engine), random_(seed), options_(options), queued_(engine.n(), 0),
+      changed_(engine.n(), settled || options.nearby ? 0 : to_tuck | to_sweep),
+      restarted_(engine.n(), 0), best_(engine.cost()), noise_(engine.problem().noise()) {
     trace_.emplace_back(0.0, best_);
     if (settled) {
         phase_ = SearchPhase::done;
         return;
     }
-    std::vector<int> all(static_cast<std::size_t>(engine.n()));
+    std::vector<int> all(engine.n());
     std::iota(all.begin(), all.end(), 0);
     random_.shuffle(all);
     for (int v : all)
@@ -98,7 +88,7 @@ void InsertionSearch::begin_restart(int centre, int size) {
         std::sort(places.begin(), places.end());
     std::vector<int> order = engine_.order();
     for (std::size_t k = 0; k < chosen.size(); ++k)
-        order[static_cast<std::size_t>(places[k])] = chosen[k];
+        order[places[k]] = chosen[k];
     engine_.arrange(permitted_order(engine_, order));
     for (int v : chosen)
         touch(v);
@@ -108,19 +98,19 @@ void InsertionSearch::begin_restart(int centre, int size) {
 // Variables around one, nearest first, the neighbours of each in random order.
 std::vector<int> InsertionSearch::ball(int centre, int size) {
     std::vector<int> found{centre};
-    std::vector<char> seen(static_cast<std::size_t>(engine_.n()), 0);
-    seen[static_cast<std::size_t>(centre)] = 1;
+    std::vector<char> seen(engine_.n(), 0);
+    seen[centre] = 1;
     std::vector<int> near;
     for (std::size_t k = 0; k < found.size(); ++k) {
         near.clear();
         engine_.list_neighbours(found[k], near);
         random_.shuffle(near);
         for (int u : near) {
-            if (static_cast<int>(found.size()) >= size)
+            if (count_of(found) >= size)
                 return found;
-            if (!seen[static_cast<std::size_t>(u)] && !engine_.is_given(u))
+            if (!seen[u] && !engine_.is_given(u))
                 found.push_back(u);
-            seen[static_cast<std::size_t>(u)] = 1;
+            seen[u] = 1;
         }
     }
     return found;
@@ -219,12 +209,12 @@ std::vector<char> InsertionSearch::unlike_known() const {
     std::vector<char> unlike(differs.size(), 0);
     std::vector<int> near;
     for (int v = 0; v < engine_.n(); ++v) {
-        if (!differs[static_cast<std::size_t>(v)])
+        if (!differs[v])
             continue;
         near.assign(1, v);
         engine_.list_neighbours(v, near);
         for (int u : near)
-            unlike[static_cast<std::size_t>(u)] = to_tuck | to_sweep;
+            unlike[u] = to_tuck | to_sweep;
     }
     return unlike;
 }
@@ -232,7 +222,7 @@ std::vector<char> InsertionSearch::unlike_known() const {
 int InsertionSearch::next_queued() {
     const int v = queue_.front();
     queue_.pop_front();
-    queued_[static_cast<std::size_t>(v)] = 0;
+    queued_[v] = 0;
     return v;
 }
 
@@ -296,9 +286,9 @@ bool InsertionSearch::may_turn() const {
 // The edges of what has changed, in random order; whether there are any.
 bool InsertionSearch::collect_edges() {
     for (int y = 0; y < engine_.n(); ++y) {
-        if (!(changed_[static_cast<std::size_t>(y)] & to_tuck))
+        if (!(changed_[y] & to_tuck))
             continue;
-        changed_[static_cast<std::size_t>(y)] &= ~to_tuck;
+        changed_[y] &= ~to_tuck;
         for (int x : engine_.fit(y).parents()) {
             if (!engine_.is_given(x))
                 edges_.emplace_back(x, y);
@@ -354,22 +344,22 @@ void InsertionSearch::list_turns() {
         wanted = unlike_known();
     turns_.clear();
     for (int y = 0; y < engine_.n(); ++y) {
-        const std::vector<int>& parents = members_->dag().parents[static_cast<std::size_t>(y)];
+        const std::vector<int>& parents = members_->dag().parents[y];
         for (std::size_t k = 0; k < parents.size(); ++k) {
-            const auto x = static_cast<std::size_t>(parents[k]);
+            const int x = parents[k];
             const std::vector<char>& above = compelled[x];
-            if (!wanted[x] && !wanted[static_cast<std::size_t>(y)])
+            if (!wanted[x] && !wanted[y])
                 continue;
-            if (!compelled[static_cast<std::size_t>(y)][k])
-                open[x] = open[static_cast<std::size_t>(y)] = 1;
+            if (!compelled[y][k])
+                open[x] = open[y] = 1;
             else if (std::find(above.begin(), above.end(), 0) != above.end())
-                turns_.emplace_back(parents[k], y);
+                turns_.emplace_back(x, y);
         }
     }
     random_.shuffle(turns_);
     std::vector<std::pair<int, int>> roots;
     for (int x = 0; x < engine_.n(); ++x) {
-        if (open[static_cast<std::size_t>(x)])
+        if (open[x])
             roots.emplace_back(x, -1);
     }
     random_.shuffle(roots);
@@ -405,7 +395,7 @@ void InsertionSearch::turn(int x, int y) {
 // Whether a child of x has found better parents where x is a root.
 bool InsertionSearch::exchange_below(int x) {
     for (int v = 0; v < engine_.n(); ++v) {
-        const std::vector<int>& parents = rooted_.parents[static_cast<std::size_t>(v)];
+        const std::vector<int>& parents = rooted_.parents[v];
         if (std::find(parents.begin(), parents.end(), x) != parents.end() &&
             engine_.exchange(v, rooted_, noise_))
             return true;
@@ -418,16 +408,16 @@ bool InsertionSearch::exchange_below(int x) {
 void InsertionSearch::tuck(int x, int y) {
     const int from = engine_.place(x);
     const int to = engine_.place(y);
-    std::vector<char> ancestor(static_cast<std::size_t>(engine_.n()), 0);
-    ancestor[static_cast<std::size_t>(y)] = 1;
+    std::vector<char> ancestor(engine_.n(), 0);
+    ancestor[y] = 1;
     std::vector<int> movers;
     for (int k = to; k > from; --k) {
-        const int v = engine_.order()[static_cast<std::size_t>(k)];
-        if (!ancestor[static_cast<std::size_t>(v)])
+        const int v = engine_.order()[k];
+        if (!ancestor[v])
             continue;
         movers.push_back(v);
         for (int p : engine_.fit(v).parents())
-            ancestor[static_cast<std::size_t>(p)] = 1;
+            ancestor[p] = 1;
     }
     int target = from;
     for (auto v = movers.rbegin(); v != movers.rend(); ++v) {
@@ -460,9 +450,9 @@ void InsertionSearch::step_sweep() {
 // All variables; among very many, those around which something has changed since the last time.
 void InsertionSearch::list_sweep() {
     for (int v = 0; v < engine_.n(); ++v) {
-        if (!is_wide() || (changed_[static_cast<std::size_t>(v)] & to_sweep))
+        if (!is_wide() || (changed_[v] & to_sweep))
             sweep_.push_back(v);
-        changed_[static_cast<std::size_t>(v)] &= ~to_sweep;
+        changed_[v] &= ~to_sweep;
     }
     random_.shuffle(sweep_);
 }
@@ -493,7 +483,8 @@ std::pair<bool, SearchCounts> InsertionSearch::try_out(Attempt attempt) {
     const bool counts_for = !engine_.is_back();
     engine_.undo(mark);
     changed_ = changed;
-    const SearchCounts made = difference(counts_, counts);
+    SearchCounts made = counts_;
+    made -= counts;
     counts_ = counts;
     return {counts_for, made};
 }
@@ -505,18 +496,18 @@ void InsertionSearch::make_many(const std::vector<Attempt>& attempts) {
     }
     if (twins_.empty() && attempts.size() == at_once)
         make_twins();
-    const std::size_t workers = twins_.size() + 1;
+    const int workers = count_of(twins_) + 1;
     const auto search = [&](std::size_t worker) -> InsertionSearch& {
         return worker == 0 ? *this : twins_[worker - 1]->search;
     };
     std::vector<std::pair<bool, SearchCounts>> tried(attempts.size());
     std::atomic<std::size_t> next{0};
-    for_each_parallel(workers, static_cast<int>(workers), [&](std::size_t worker) {
+    for_each_parallel(workers, workers, [&](std::size_t worker) {
         for (std::size_t k = next++; k < attempts.size(); k = next++)
             tried[k] = search(worker).try_out(attempts[k]);
     });
     // What changes nothing from here will change nothing, or little, when another has been made.
-    for_each_parallel(workers, static_cast<int>(workers), [&](std::size_t worker) {
+    for_each_parallel(workers, workers, [&](std::size_t worker) {
         for (std::size_t k = 0; k < attempts.size(); ++k) {
             if (tried[k].first)
                 search(worker).make(attempts[k]);
@@ -529,7 +520,7 @@ void InsertionSearch::make_many(const std::vector<Attempt>& attempts) {
 }
 
 void InsertionSearch::make_twins() {
-    twins_.resize(static_cast<std::size_t>(std::max(options_.threads - 1, 0)));
+    twins_.resize(std::max(options_.threads - 1, 0));
     for_each_parallel(twins_.size(), options_.threads, [&](std::size_t k) {
         twins_[k] = std::make_unique<Twin>(engine_, options_);
     });
@@ -574,9 +565,9 @@ void InsertionSearch::step_renewal() {
 }
 
 void InsertionSearch::queue(int v) {
-    if (queued_[static_cast<std::size_t>(v)] || engine_.is_given(v))
+    if (queued_[v] || engine_.is_given(v))
         return;
-    queued_[static_cast<std::size_t>(v)] = 1;
+    queued_[v] = 1;
     queue_.push_back(v);
 }
 
@@ -587,8 +578,8 @@ void InsertionSearch::queue_touched() {
 
 void InsertionSearch::touch(int v) {
     queue(v);
-    changed_[static_cast<std::size_t>(v)] = to_tuck | to_sweep;
-    restarted_[static_cast<std::size_t>(v)] = 1;
+    changed_[v] = to_tuck | to_sweep;
+    restarted_[v] = 1;
 }
 
 void InsertionSearch::record() {
@@ -596,13 +587,6 @@ void InsertionSearch::record() {
         return;
     best_ = engine_.cost();
     trace_.emplace_back(elapsed_ + seconds_now() - slice_start_, best_);
-}
-
-SearchCounts& SearchCounts::operator+=(const SearchCounts& other) {
-    scans += other.scans;
-    moves += other.moves;
-    tucks += other.tucks;
-    return *this;
 }
 
 } // namespace qwo

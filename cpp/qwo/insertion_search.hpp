@@ -34,23 +34,11 @@
 
 #include "qwo/parent_sets.hpp"
 #include "qwo/random.hpp"
+#include "qwo/search_counts.hpp"
 
 namespace qwo {
 
 enum class SearchPhase { descent, tucks, turns, sweep, renewal, done };
-
-struct SearchCounts {
-    SearchCounts& operator+=(const SearchCounts& other);
-    std::int64_t scans = 0;
-    std::int64_t moves = 0;
-    std::int64_t tucks = 0;
-    std::int64_t improving_tucks = 0;
-    std::int64_t turns = 0;
-    std::int64_t improving_turns = 0;
-    std::int64_t sweeps = 0;
-    std::int64_t exchanges = 0;
-    std::int64_t renewed = 0;
-};
 
 struct SearchOptions {
     // When to give up a direction of a scan, in edge penalties: wide while the order is still

@@ -8,6 +8,8 @@
 #include <new>
 #include <utility>
 
+#include "qwo/index.hpp"
+
 namespace qwo {
 
 constexpr std::size_t cache_line = 64;
@@ -21,7 +23,7 @@ inline int padded(int n) {
 class Array {
   public:
     Array() = default;
-    explicit Array(std::size_t size) : size_(size) {
+    explicit Array(Index size) : size_(size) {
         if (size == 0)
             return;
         data_ = static_cast<double*>(
@@ -48,13 +50,13 @@ class Array {
     }
     double* data() { return data_; }
     const double* data() const { return data_; }
-    std::size_t size() const { return size_; }
-    double& operator[](std::size_t i) { return data_[i]; }
-    double operator[](std::size_t i) const { return data_[i]; }
+    Index size() const { return size_; }
+    double& operator[](Index i) { return data_[i]; }
+    double operator[](Index i) const { return data_[i]; }
 
   private:
     double* data_ = nullptr;
-    std::size_t size_ = 0;
+    Index size_ = 0;
 };
 
 // A row-major matrix whose rows are padded with zeros to whole cache lines.
@@ -63,22 +65,19 @@ class Matrix {
     Matrix() = default;
     Matrix(int rows, int columns)
         : rows_(rows), columns_(columns), stride_(padded(columns)),
-          values_(static_cast<std::size_t>(rows) * padded(columns)) {}
+          values_(Index{rows} * padded(columns)) {}
 
     // Copies a dense row-major block.
     static Matrix copy_of(const double* values, int rows, int columns) {
         Matrix m(rows, columns);
         for (int i = 0; i < rows; ++i) {
-            std::memcpy(m.row(i), values + static_cast<std::size_t>(i) * columns,
-                        static_cast<std::size_t>(columns) * sizeof(double));
+            std::memcpy(m.row(i), values + Index{i} * columns, Index{columns} * sizeof(double));
         }
         return m;
     }
 
-    double* row(int i) { return values_.data() + static_cast<std::size_t>(i) * stride_; }
-    const double* row(int i) const {
-        return values_.data() + static_cast<std::size_t>(i) * stride_;
-    }
+    double* row(int i) { return values_.data() + Index{i} * stride_; }
+    const double* row(int i) const { return values_.data() + Index{i} * stride_; }
     int rows() const { return rows_; }
     int columns() const { return columns_; }
     int stride() const { return stride_; }

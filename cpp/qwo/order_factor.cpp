@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "qwo/index.hpp"
+
 namespace qwo {
 
 namespace {
@@ -14,10 +16,6 @@ constexpr double highest_tau = 1.0 - 1e-9;
 
 // Packing moves about 2 n^2 numbers one by one, which takes as long as visiting 8 n^2 in line.
 constexpr std::size_t packing_cost = 8;
-
-std::size_t index(int i) {
-    return static_cast<std::size_t>(i);
-}
 
 double edge_cost(PairCost cost) {
     return cost.count ? 1.0 : cost.tau + 0.5 * cost.tau * cost.tau;
@@ -29,17 +27,16 @@ OrderFactor::OrderFactor(const double* correlation, int n, PairCost pair_cost, d
                          const Kernels& kernels)
     : n_(n), pair_cost_{std::min(pair_cost.tau, highest_tau), pair_cost.count},
       ceiling_(edge_cost(pair_cost_)), weight_(weight), kernels_(&kernels), correlation_(n, n + 1),
-      factor_(n, n + 1), precisions_(n + 1, n + 1), order_(index(n)), place_(index(n)),
-      column_(index(n)), width_(index(n)), row_costs_(index(n)), packed_(index(n)),
-      saved_under_(index(n)) {
+      factor_(n, n + 1), precisions_(n + 1, n + 1), order_(n), place_(n), column_(n), width_(n),
+      row_costs_(n), packed_(n), saved_under_(n) {
     for (int v = 0; v < n; ++v) {
-        column_[index(v)] = 1 + v;
-        std::copy_n(correlation + index(v) * index(n), n, correlation_.row(v) + 1);
+        column_[v] = 1 + v;
+        std::copy_n(correlation + Index{v} * Index{n}, n, correlation_.row(v) + 1);
     }
 }
 
 void OrderFactor::load(const std::vector<int>& order, const double* inverse_cholesky) {
-    assert(static_cast<int>(order.size()) == n_);
+    assert(count_of(order) == n_);
     marks_.clear();
     saved_.clear();
     saved_values_.clear();
@@ -47,10 +44,10 @@ void OrderFactor::load(const std::vector<int>& order, const double* inverse_chol
     total_ = 0.0;
     std::fill(row_costs_.begin(), row_costs_.end(), 0.0);
     for (int k = 0; k < n_; ++k)
-        place_at(k, order[index(k)]);
+        place_at(k, order[k]);
     pack();
     for (int k = 0; k < n_; ++k) {
-        std::copy_n(inverse_cholesky + index(k) * index(n_), k + 1, factor_.row(k) + 1);
+        std::copy_n(inverse_cholesky + Index{k} * Index{n_}, k + 1, factor_.row(k) + 1);
         settle_row(k, width(k), true);
     }
 }
@@ -98,8 +95,8 @@ void OrderFactor::swap(int first, int second) {
 }
 
 void OrderFactor::permute(int start, const std::vector<int>& block) {
-    int first = start, last = start + static_cast<int>(block.size()) - 1;
-    const auto unchanged = [&](int k) { return order_[index(k)] == block[index(k - start)]; };
+    int first = start, last = start + count_of(block) - 1;
+    const auto unchanged = [&](int k) { return order_[k] == block[k - start]; };
     while (first <= last && unchanged(first))
         ++first;
     while (last > first && unchanged(last))
@@ -109,7 +106,7 @@ void OrderFactor::permute(int start, const std::vector<int>& block) {
     save(first, last);
     const int width = this->width(last);
     for (int k = first; k < last; ++k) {
-        for (int j = place(block[index(k - start)]); j > k; --j)
+        for (int j = place(block[k - start]); j > k; --j)
             exchange(j - 1, width);
     }
     settle(first, last, width);
@@ -119,14 +116,14 @@ void OrderFactor::tuck(int x, int y) {
     const int start = place(x), stop = place(y);
     if (stop <= start)
         return;
-    std::vector<bool> found(index(stop - start + 1)); // y and its ancestors, by place from x on
+    std::vector<bool> found(stop - start + 1); // y and its ancestors, by place from x on
     found.back() = true;
     for (int k = stop; k > start; --k) {
-        if (!found[index(k - start)])
+        if (!found[k - start])
             continue;
         for (int j = start; j < k; ++j) {
-            if (is_parent(k, order_[index(j)]))
-                found[index(j - start)] = true;
+            if (is_parent(k, order_[j]))
+                found[j - start] = true;
         }
     }
     if (!found.front())
@@ -136,22 +133,22 @@ void OrderFactor::tuck(int x, int y) {
     block.reserve(found.size());
     for (const bool mover : {true, false}) {
         for (int k = start; k <= stop; ++k) {
-            if (found[index(k - start)] == mover)
-                block.push_back(order_[index(k)]);
+            if (found[k - start] == mover)
+                block.push_back(order_[k]);
         }
     }
     permute(start, block);
 }
 
 void OrderFactor::place_at(int k, int v) {
-    order_[index(k)] = v;
-    place_[index(v)] = k;
+    order_[k] = v;
+    place_[v] = k;
 }
 
 // With a, b at places k, k + 1: the rotation that removes a from the upper of the two rows. That
 // row then is uncorrelated with all predecessors of place k and free of a, so it belongs to b.
 void OrderFactor::exchange(int k, int width) {
-    const int a = order_[index(k)], b = order_[index(k + 1)];
+    const int a = order_[k], b = order_[k + 1];
     double* u = factor_.row(k);
     double* w = factor_.row(k + 1);
     const double ua = u[column(a)], wa = w[column(a)];
@@ -168,7 +165,7 @@ void OrderFactor::exchange(int k, int width) {
 void OrderFactor::settle(int first, int last, int width) {
     for (int k = first; k <= last; ++k)
         settle_row(k, width, k < last);
-    wasted_ += index(last - first + 1) * index(width - padded(last + 2));
+    wasted_ += Index{last - first + 1} * Index{width - padded(last + 2)};
     pack_if_due();
 }
 
@@ -178,22 +175,22 @@ void OrderFactor::settle_row(int k, int width, bool new_precisions) {
     const double charged = new_precisions ? kernels_->settle(width, row(k), before, d, pair_cost_)
                                           : kernels_->row_cost(width, row(k), d, pair_cost_);
     const double cost = charged - ceiling_;
-    total_ += cost - row_costs_[index(k)];
-    row_costs_[index(k)] = cost;
-    const int own = padded(column(order_[index(k)]) + 1);
-    width_[index(k)] = k > 0 ? std::max(this->width(k - 1), own) : own;
+    total_ += cost - row_costs_[k];
+    row_costs_[k] = cost;
+    const int own = padded(column(order_[k]) + 1);
+    width_[k] = k > 0 ? std::max(this->width(k - 1), own) : own;
 }
 
 void OrderFactor::note_passes(std::size_t passes) {
     std::size_t spared = 0;
     for (int k = 0; k < n_; ++k)
-        spared += index(width(k) - padded(k + 2));
+        spared += width(k) - padded(k + 2);
     wasted_ += passes * spared;
     pack_if_due();
 }
 
 void OrderFactor::pack_if_due() {
-    if (marks_.empty() && wasted_ > packing_cost * index(n_) * index(n_))
+    if (marks_.empty() && wasted_ > packing_cost * Index{n_} * Index{n_})
         pack();
 }
 
@@ -206,8 +203,8 @@ void OrderFactor::pack() {
         pack_row(precisions_.row(k + 1), k + 1);
     }
     for (int k = 0; k < n_; ++k) {
-        column_[index(order_[index(k)])] = 1 + k;
-        width_[index(k)] = padded(k + 2);
+        column_[order_[k]] = 1 + k;
+        width_[k] = padded(k + 2);
     }
     wasted_ = 0;
 }
@@ -215,7 +212,7 @@ void OrderFactor::pack() {
 // The first `columns` places of a row; zeros in all others.
 void OrderFactor::pack_row(double* row, int columns) {
     for (int i = 0; i < columns; ++i)
-        packed_[index(i)] = row[column(order_[index(i)])];
+        packed_[i] = row[column(order_[i])];
     std::copy_n(packed_.data(), columns, row + 1);
     std::fill(row + 1 + columns, row + full_width(), 0.0);
 }
@@ -231,10 +228,10 @@ void OrderFactor::save(int first, int last) {
         return;
     const std::uint64_t id = marks_.back().id;
     for (int k = first; k <= last; ++k) {
-        std::uint64_t& saved_under = saved_under_[index(k)];
+        std::uint64_t& saved_under = saved_under_[k];
         if (saved_under >= id)
             continue;
-        saved_.push_back({k, order_[index(k)], width(k), row_cost(k), saved_under});
+        saved_.push_back({k, order_[k], width(k), row_cost(k), saved_under});
         saved_under = id;
         saved_values_.insert(saved_values_.end(), row(k), row(k) + width(k));
         saved_values_.insert(saved_values_.end(), precisions(k), precisions(k) + width(k));
@@ -246,7 +243,7 @@ void OrderFactor::undo(std::size_t mark) {
     const Mark target = marks_[mark];
     std::size_t size = saved_values_.size();
     while (saved_.size() > target.saved) {
-        size -= 2 * index(saved_.back().width);
+        size -= 2 * Index{saved_.back().width};
         restore(saved_.back(), saved_values_.data() + size);
         saved_.pop_back();
     }
@@ -265,9 +262,9 @@ void OrderFactor::restore(const SavedRow& saved, const double* values) {
         values += saved.width;
     }
     place_at(k, saved.variable);
-    width_[index(k)] = saved.width;
-    row_costs_[index(k)] = saved.cost;
-    saved_under_[index(k)] = saved.previous_id;
+    width_[k] = saved.width;
+    row_costs_[k] = saved.cost;
+    saved_under_[k] = saved.previous_id;
 }
 
 void OrderFactor::release(std::size_t mark) {

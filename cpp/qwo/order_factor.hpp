@@ -40,16 +40,16 @@ class OrderFactor {
     double cost() const { return weight_ * total_; }
     double weight() const { return weight_; }
     const std::vector<int>& order() const { return order_; }
-    int place(int v) const { return place_[static_cast<std::size_t>(v)]; }
+    int place(int v) const { return place_[v]; }
     const Kernels& kernels() const { return *kernels_; }
     const PairCost& pair_cost() const { return pair_cost_; }
     // The cost of an edge, which the diagonal of every row is charged by the kernels.
     double ceiling() const { return ceiling_; }
 
     // The column of a variable. Column 0 is no one's, and zero in every row.
-    int column(int v) const { return column_[static_cast<std::size_t>(v)]; }
+    int column(int v) const { return column_[v]; }
     // Row k is zero from column width(k) on; widths are whole cache lines and grow with k.
-    int width(int k) const { return width_[static_cast<std::size_t>(k)]; }
+    int width(int k) const { return width_[k]; }
     int full_width() const { return factor_.stride(); }
     const double* correlation(int v) const { return correlation_.row(v); }
     const double* row(int k) const { return factor_.row(k); }
@@ -57,7 +57,7 @@ class OrderFactor {
     // D_(k-1); a row of zeros for k = 0.
     const double* precisions_before(int k) const { return precisions_.row(k); }
     // The cost of row k without its diagonal and without the weight.
-    double row_cost(int k) const { return row_costs_[static_cast<std::size_t>(k)]; }
+    double row_cost(int k) const { return row_costs_[k]; }
 
     // Whether i -> order[k] is an edge of G^pi; i must not be order[k].
     bool is_parent(int k, int i) const {

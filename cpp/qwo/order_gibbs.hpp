@@ -14,9 +14,9 @@ class OrderGibbs {
 
     void set_order(const std::vector<int>& order);
     const std::vector<int>& order() const { return order_; }
-    int place(int v) const { return place_[static_cast<std::size_t>(v)]; }
+    int place(int v) const { return place_[v]; }
     // The candidates of v that come before it.
-    ParentMask predecessors(int v) const { return predecessors_[static_cast<std::size_t>(v)]; }
+    ParentMask predecessors(int v) const { return predecessors_[v]; }
 
     // A place for v from its full conditional over all places that it may take; nothing moves.
     // Passing u changes one bit of the mask of v and one of the mask of u. An inverse temperature

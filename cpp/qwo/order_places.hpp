@@ -6,6 +6,8 @@
 #include <limits>
 #include <vector>
 
+#include "qwo/index.hpp"
+
 namespace qwo {
 
 class OrderPlaces {
@@ -14,21 +16,21 @@ class OrderPlaces {
     static constexpr std::int32_t before_all = -1;
     static constexpr std::int32_t after_all = std::numeric_limits<std::int32_t>::max();
 
-    explicit OrderPlaces(int n) : places_(static_cast<std::size_t>(n), after_all) {}
+    explicit OrderPlaces(int n) : places_(n, after_all) {}
 
     const std::vector<int>& order() const { return order_; }
-    int at(int place) const { return order_[static_cast<std::size_t>(place)]; }
-    int place(int v) const { return places_[static_cast<std::size_t>(v)]; }
+    int at(int place) const { return order_[place]; }
+    int place(int v) const { return places_[v]; }
     bool precedes(int u, int v) const { return place(u) < place(v); }
     const std::int32_t* places() const { return places_.data(); }
 
     void set(const std::vector<int>& order) {
         order_ = order;
-        for (std::size_t k = 0; k < order_.size(); ++k)
-            send(order_[k], static_cast<std::int32_t>(k));
+        for (int k = 0; k < count_of(order_); ++k)
+            send(order_[k], k);
     }
     // Says where a variable is, without putting it into the order there.
-    void send(int v, std::int32_t place) { places_[static_cast<std::size_t>(v)] = place; }
+    void send(int v, std::int32_t place) { places_[v] = place; }
     // Takes v out and puts it in at another place; those between shift by one.
     void move(int v, int target) {
         const int step = target < place(v) ? -1 : 1;
@@ -39,7 +41,7 @@ class OrderPlaces {
 
   private:
     void put(int v, int place) {
-        order_[static_cast<std::size_t>(place)] = v;
+        order_[place] = v;
         send(v, place);
     }
 

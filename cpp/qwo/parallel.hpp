@@ -30,7 +30,7 @@ void for_each_parallel(std::size_t count, int threads, Task task) {
                 failure = std::current_exception();
         }
     };
-    const std::size_t wanted = threads > 1 ? static_cast<std::size_t>(threads) : 1;
+    const std::size_t wanted = threads > 1 ? threads : 1;
     std::vector<std::thread> others;
     others.reserve(wanted);
     try {

@@ -40,8 +40,8 @@ const double* ParentFit::correlations(FitContext& context, int column) const {
     const int width = columns_->width();
     if (columns_->all() && moments_->correlation.stride >= width)
         return row;
-    if (context.correlations.size() < static_cast<std::size_t>(width))
-        context.correlations = Array(static_cast<std::size_t>(width));
+    if (context.correlations.size() < width)
+        context.correlations = Array(width);
     double* picked = context.correlations.data();
     const int size = columns_->n_columns();
     if (columns_->all()) {
@@ -70,7 +70,7 @@ bool ParentFit::has_parents(const std::vector<int>& parents) const {
 void ParentFit::add_required(FitContext& context) {
     if (context.problem->constraints.required.empty())
         return;
-    for (int p : context.problem->constraints.required[static_cast<std::size_t>(child_)])
+    for (int p : context.problem->constraints.required[child_])
         add(context, p);
     n_required_ = size();
 }
@@ -81,9 +81,9 @@ void ParentFit::grow_shrink(FitContext& context, const std::int32_t* place, std:
         columns_->all() ? context.problem->constraints.allowed_parents(child_, context.problem->n())
                         : nullptr;
     if (!columns_->all()) {
-        context.places.resize(static_cast<std::size_t>(columns_->size()));
+        context.places.resize(columns_->size());
         for (int i = 0; i < columns_->size(); ++i)
-            context.places[static_cast<std::size_t>(i)] = place[columns_->variable(i)];
+            context.places[i] = place[columns_->variable(i)];
         place = context.places.data();
     }
     double lowest = std::numeric_limits<double>::infinity();

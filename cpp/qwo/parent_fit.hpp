@@ -11,6 +11,7 @@
 
 #include "qwo/columns.hpp"
 #include "qwo/fit_context.hpp"
+#include "qwo/index.hpp"
 
 namespace qwo {
 
@@ -84,7 +85,7 @@ class ParentFit {
     ParentFit() = default;
     ParentFit(const ParentFit&) = default;
 
-    int size() const { return static_cast<int>(parents_.size()); }
+    int size() const { return count_of(parents_); }
     void start_head(const BicProblem& problem, const Columns& columns, int child);
     void copy_head(const ParentFit& other);
     // The correlations of a column of the problem with those of this fit, zero from there on.

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "qwo/index.hpp"
+
 namespace qwo {
 namespace {
 
@@ -13,9 +15,9 @@ constexpr double kSlack = 1e-6;
 } // namespace
 
 ParentGibbs::ParentGibbs(const ScoreTables& tables)
-    : tables_(tables), parents_(static_cast<std::size_t>(tables.n()), 0),
-      n_parents_(parents_.size(), 0), fixed_followers_(tables.n(), tables.n()),
-      seen_(fixed_followers_.words()), stack_(static_cast<std::size_t>(tables.n())) {
+    : tables_(tables), parents_(tables.n(), 0), n_parents_(parents_.size(), 0),
+      fixed_followers_(tables.n(), tables.n()), seen_(fixed_followers_.words()),
+      stack_(tables.n()) {
     for (int v = 0; v < tables.n(); ++v) {
         for (const int u : tables.lists().earlier(v))
             fixed_followers_.set(u, v);
@@ -29,26 +31,26 @@ void ParentGibbs::load(const std::vector<ParentMask>& parents) {
     std::fill(n_parents_.begin(), n_parents_.end(), 0);
     edges_ = 0;
     for (int v = 0; v < tables_.n(); ++v)
-        set_parents(v, parents[static_cast<std::size_t>(v)]);
+        set_parents(v, parents[v]);
 }
 
 double ParentGibbs::log_score() const {
     double sum = 0.0;
     for (int v = 0; v < tables_.n(); ++v)
-        sum += tables_.best(v) + tables_.score(v, parents_[static_cast<std::size_t>(v)]);
+        sum += tables_.best(v) + tables_.score(v, parents_[v]);
     return sum;
 }
 
 void ParentGibbs::set_parents(int v, ParentMask parents) {
     const ParentLists& lists = tables_.lists();
-    ParentMask& present = parents_[static_cast<std::size_t>(v)];
+    ParentMask& present = parents_[v];
     for_each_place(present & ~parents, [&](int b) {
         const int u = lists.candidate(v, b);
         if (!fixed_followers_.test(u, v))
             followers_.clear(u, v);
     });
     for_each_place(parents & ~present, [&](int b) { followers_.set(lists.candidate(v, b), v); });
-    int& number = n_parents_[static_cast<std::size_t>(v)];
+    int& number = n_parents_[v];
     edges_ -= number;
     number = count_places(parents);
     edges_ += number;
@@ -61,7 +63,7 @@ ParentMask ParentGibbs::allowed(int v, const int* sources, std::size_t count) {
     std::size_t waiting = 0;
     for (std::size_t k = 0; k < count; ++k) {
         stack_[waiting++] = sources[k];
-        seen_[static_cast<std::size_t>(sources[k]) / 64] |= bit(sources[k]);
+        seen_[Index{sources[k]} / 64] |= bit(sources[k]);
     }
     while (waiting > 0) {
         const std::uint64_t* row = followers_.row(stack_[--waiting]);
@@ -76,7 +78,7 @@ ParentMask ParentGibbs::allowed(int v, const int* sources, std::size_t count) {
     const std::vector<int>& candidates = tables_.lists().candidates(v);
     for (std::size_t b = 0; b < candidates.size(); ++b) {
         const int u = candidates[b];
-        if ((seen_[static_cast<std::size_t>(u) / 64] & bit(u)) == 0)
+        if ((seen_[(u >> 6)] & bit(u)) == 0)
             mask |= ParentMask{1} << b;
     }
     return mask;
@@ -116,8 +118,8 @@ bool ParentGibbs::reverse(Random& random) {
     if (j_in_i < 0)
         return false;
 
-    const ParentMask old_i = parents_[static_cast<std::size_t>(i)];
-    const ParentMask old_j = parents_[static_cast<std::size_t>(j)];
+    const ParentMask old_i = parents_[i];
+    const ParentMask old_j = parents_[j];
     // Sums grow with what is allowed, and no sum is below the score of a set in it: most turns are
     // refused here, before any search for descendants.
     const double wanted = least_log_ratio(random) - kSlack;
@@ -158,7 +160,7 @@ void ParentGibbs::find_children(int v) {
     children_.clear();
     const std::int8_t* of_v = tables_.lists().places_in(v);
     for_each_bit(followers_.row(v), followers_.words(), [&](int u) {
-        if (of_v[u] >= 0 && ((parents_[static_cast<std::size_t>(u)] >> of_v[u]) & 1u) != 0)
+        if (of_v[u] >= 0 && ((parents_[u] >> of_v[u]) & 1u) != 0)
             children_.push_back(u);
     });
 }
@@ -166,12 +168,11 @@ void ParentGibbs::find_children(int v) {
 bool ParentGibbs::draw_path(int edges, Random& random) {
     const auto [first, second] = draw_edge(random);
     path_.assign({first, second});
-    while (static_cast<int>(path_.size()) <= edges) {
+    while (count_of(path_) <= edges) {
         find_children(path_.back());
         if (children_.empty())
             return false;
-        path_.push_back(
-            children_[static_cast<std::size_t>(random.below(static_cast<int>(children_.size())))]);
+        path_.push_back(children_[random.below(count_of(children_))]);
     }
     return true;
 }
@@ -226,7 +227,7 @@ bool ParentGibbs::turn_path(int edges, Random& random) {
     double present = 0.0;
     int fewest = edges_ + edges;
     for (const int v : path_) {
-        old_.push_back(parents_[static_cast<std::size_t>(v)]);
+        old_.push_back(parents_[v]);
         present += tables_.score(v, old_.back());
         fewest -= count_places(old_.back());
     }

@@ -1,4 +1,5 @@
 // What happens to the parent sets while a variable travels: scans, and moves.
+#include "qwo/index.hpp"
 #include "qwo/parent_sets.hpp"
 
 #include <algorithm>
@@ -342,11 +343,11 @@ template <class ParentsOf>
 std::vector<std::int32_t> ParentSets::followers(std::vector<int>::const_iterator first,
                                                 std::vector<int>::const_iterator end,
                                                 ParentsOf parents_of) const {
-    std::vector<std::int32_t> follows(static_cast<std::size_t>(n()), 0);
-    follows[static_cast<std::size_t>(*first)] = 1;
+    std::vector<std::int32_t> follows(n(), 0);
+    follows[*first] = 1;
     for (auto u = first + 1; u != end; ++u) {
         for (int p : parents_of(*u))
-            follows[static_cast<std::size_t>(*u)] |= follows[static_cast<std::size_t>(p)];
+            follows[*u] |= follows[p];
     }
     return follows;
 }
@@ -360,11 +361,10 @@ bool ParentSets::exchange(int v, double least_gain) {
 
 bool ParentSets::exchange(int v, const OrderedDag& member, double least_gain) {
     const auto begin = std::find(member.order.begin(), member.order.end(), v);
-    const auto follows = followers(begin, member.order.end(), [&](int u) {
-        return std::span(member.parents[static_cast<std::size_t>(u)]);
-    });
+    const auto follows =
+        followers(begin, member.order.end(), [&](int u) { return std::span(member.parents[u]); });
     own_->borrow(fit(v));
-    own_->take(context_, member.parents[static_cast<std::size_t>(v)]);
+    own_->take(context_, member.parents[v]);
     return find_better(v, follows, least_gain) && take_better(v, follows, member);
 }
 
@@ -375,7 +375,7 @@ bool ParentSets::find_better(int v, const std::vector<std::int32_t>& follows, do
         other_->grow_shrink(context_, follows.data(), 1);
         return own_->cost() - other_->cost() > least_gain;
     };
-    for (int k = own_->n_required(); k < static_cast<int>(own_->parents().size()); ++k) {
+    for (int k = own_->n_required(); k < count_of(own_->parents()); ++k) {
         other_->borrow(*own_);
         other_->drop(context_, k);
         if (is_better())
@@ -387,8 +387,8 @@ bool ParentSets::find_better(int v, const std::vector<std::int32_t>& follows, do
 }
 
 bool ParentSets::take_better(int v, const std::vector<std::int32_t>& follows, OrderedDag dag) {
-    dag.parents[static_cast<std::size_t>(v)] = other_->parents();
-    const auto stays = [&](int u) { return follows[static_cast<std::size_t>(u)] == 0; };
+    dag.parents[v] = other_->parents();
+    const auto stays = [&](int u) { return follows[u] == 0; };
     std::stable_partition(dag.order.begin(), dag.order.end(), stays);
     if (!is_permitted(dag.order))
         return false;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "qwo/bit_matrix.hpp"
+#include "qwo/index.hpp"
 
 namespace qwo {
 
@@ -47,23 +48,21 @@ class ParentLists {
             }
             for (const int u : this->core(v))
                 precedes_.set(v, u);
-            for (const int u : more_earlier[static_cast<std::size_t>(v)]) {
+            for (const int u : more_earlier[v]) {
                 if (!precedes_.test(v, u)) {
                     precedes_.set(v, u);
-                    earlier_[static_cast<std::size_t>(v)].push_back(u);
+                    earlier_[v].push_back(u);
                 }
             }
         }
     }
 
-    int n() const { return static_cast<int>(candidates_.size()); }
-    int size(int v) const { return static_cast<int>(candidates(v).size()); }
-    int candidate(int v, int place) const { return candidates(v)[static_cast<std::size_t>(place)]; }
-    const std::vector<int>& candidates(int v) const {
-        return candidates_[static_cast<std::size_t>(v)];
-    }
-    const std::vector<int>& core(int v) const { return core_[static_cast<std::size_t>(v)]; }
-    const std::vector<int>& earlier(int v) const { return earlier_[static_cast<std::size_t>(v)]; }
+    int n() const { return count_of(candidates_); }
+    int size(int v) const { return count_of(candidates(v)); }
+    int candidate(int v, int place) const { return candidates(v)[place]; }
+    const std::vector<int>& candidates(int v) const { return candidates_[v]; }
+    const std::vector<int>& core(int v) const { return core_[v]; }
+    const std::vector<int>& earlier(int v) const { return earlier_[v]; }
 
     // The places of all variables in v's list, and of v in the lists of all: -1 for none.
     const std::int8_t* places(int v) const { return places_.data() + at(v, 0); }
@@ -78,10 +77,7 @@ class ParentLists {
     }
 
   private:
-    std::size_t at(int row, int column) const {
-        return static_cast<std::size_t>(row) * candidates_.size() +
-               static_cast<std::size_t>(column);
-    }
+    std::size_t at(int row, int column) const { return Index{row} * candidates_.size() + column; }
 
     Lists candidates_, core_, earlier_;
     std::vector<std::int8_t> places_, places_in_;

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <numeric>
 
+#include "qwo/index.hpp"
 #include "qwo/parallel.hpp"
 
 namespace qwo {
@@ -25,8 +26,7 @@ constexpr int most_walked = 500;
 ParentSets::ParentSets(std::shared_ptr<const BicProblem> given, const Kernels& kernels,
                        const CandidateLists::Lists& candidates, bool all_at_first)
     : context_(std::move(given), kernels), places_(n()),
-      lists_(problem(), candidates, all_at_first), index_(n()), journal_(n()),
-      checked_(static_cast<std::size_t>(n()), {-1}),
+      lists_(problem(), candidates, all_at_first), index_(n()), journal_(n()), checked_(n(), {-1}),
       walks_(candidates.empty() && n() <= most_walked), own_(make_fit(problem())),
       other_(make_fit(problem())), wide_(make_fit(problem())) {
     index_.resize(lists_.longest());
@@ -52,7 +52,7 @@ void ParentSets::begin(const std::vector<int>& order) {
 template <class Visit>
 void ParentSets::share(int threads, Visit visit) const {
     constexpr int each = 256; // so few variables are not worth a thread
-    const auto shares = static_cast<std::size_t>((n() + each - 1) / each);
+    const std::size_t shares = (n() + each - 1) / each;
     for_each_parallel(shares, threads, [&](std::size_t k) {
         FitContext context(context_);
         const int first = static_cast<int>(k) * each;
@@ -63,9 +63,9 @@ void ParentSets::share(int threads, Visit visit) const {
 
 template <class Fill>
 void ParentSets::make_fits(int threads, Fill fill) {
-    fits_.resize(static_cast<std::size_t>(n()));
+    fits_.resize(n());
     share(threads, [&](FitContext& context, int v) {
-        std::unique_ptr<ParentFit>& fit = fits_[static_cast<std::size_t>(v)];
+        std::unique_ptr<ParentFit>& fit = fits_[v];
         fit = make_fit(problem());
         fit->start(problem(), lists_.of(v), v);
         fit->add_required(context);
@@ -80,13 +80,13 @@ void ParentSets::make_fits(int threads, Fill fill) {
 double ParentSets::cost_of(const std::vector<int>& order, int threads) const {
     OrderPlaces places(n());
     places.set(order);
-    std::vector<double> costs(static_cast<std::size_t>(n()));
+    std::vector<double> costs(n());
     share(threads, [&](FitContext& context, int v) {
         const std::unique_ptr<ParentFit> fit = make_fit(problem());
         fit->start(problem(), lists_.of(v), v);
         fit->add_required(context);
         fit->grow_shrink(context, places.places(), places.place(v));
-        costs[static_cast<std::size_t>(v)] = fit->cost();
+        costs[v] = fit->cost();
     });
     return std::accumulate(costs.begin(), costs.end(), 0.0);
 }
@@ -112,7 +112,7 @@ void ParentSets::load(const ParentSetsState& state, int threads) {
     begin(state.order);
     checked_ = state.checked;
     make_fits(threads, [&](FitContext& context, ParentFit& fit) {
-        const std::vector<int>& parents = state.parents[static_cast<std::size_t>(fit.child())];
+        const std::vector<int>& parents = state.parents[fit.child()];
         for (std::size_t k = fit.parents().size(); k < parents.size(); ++k)
             fit.add(context, parents[k]);
     });
@@ -124,7 +124,7 @@ void ParentSets::narrow() {
     if (has_narrowed())
         return;
     for (int v = 0; v < n(); ++v) {
-        std::unique_ptr<ParentFit>& fit = fits_[static_cast<std::size_t>(v)];
+        std::unique_ptr<ParentFit>& fit = fits_[v];
         index_.forget(*fit);
         const CandidateLists::Shared columns =
             lists_.joined(problem(), v, {fit->parents().begin(), fit->parents().end()});
@@ -148,13 +148,13 @@ bool ParentSets::renew(int v) {
 }
 
 bool ParentSets::widen(int v) {
-    std::unique_ptr<ParentFit>& fit = fits_[static_cast<std::size_t>(v)];
+    std::unique_ptr<ParentFit>& fit = fits_[v];
     if (!may_widen(v))
         return false;
     auto foreseen = foreseen_.extract(v);
     Missed missed = foreseen ? std::move(foreseen.mapped()) : find_missed(context_, *wide_, *fit);
     if (missed.is_all)
-        checked_[static_cast<std::size_t>(v)] = fit->parents();
+        checked_[v] = fit->parents();
     std::vector<std::int32_t> variables = std::move(missed.variables);
     find_neighbours(*fit, variables);
     if (variables.empty())
@@ -185,7 +185,7 @@ ParentSets::Missed ParentSets::find_missed(FitContext& context, ParentFit& wide,
                                            const ParentFit& fit) const {
     const int v = fit.child();
     wide.rebuild(context, fit, lists_.everyone());
-    std::vector<std::uint64_t> wanted((static_cast<std::size_t>(n()) + 63) / 64);
+    std::vector<std::uint64_t> wanted((Index{n()} + 63) / 64);
     index_.find(context, wide, wanted.data());
     Missed missed;
     std::size_t in_prefix = 0;
@@ -213,7 +213,7 @@ void ParentSets::foresee(int first, int end, int threads) {
             variables.push_back(v);
     }
     std::vector<Missed> found(variables.size());
-    const std::size_t workers = static_cast<std::size_t>(std::max(threads, 1));
+    const std::size_t workers = std::max(threads, 1);
     for_each_parallel(workers, threads, [&](std::size_t worker) {
         FitContext context(context_);
         const std::unique_ptr<ParentFit> wide = make_fit(problem());
@@ -226,8 +226,7 @@ void ParentSets::foresee(int first, int end, int threads) {
 }
 
 bool ParentSets::may_widen(int v) const {
-    return !is_given(v) && !fit(v).columns().all() &&
-           checked_[static_cast<std::size_t>(v)] != fit(v).parents();
+    return !is_given(v) && !fit(v).columns().all() && checked_[v] != fit(v).parents();
 }
 
 // The neighbours of the child in the present DAG, and theirs: a parent that is lost is replaced by
@@ -313,7 +312,7 @@ double ParentSets::cost_with(int v, const std::vector<int>& parents) {
 void ParentSets::arrange(const std::vector<int>& order) {
     const std::vector<int>& present = places_.order();
     const auto same = std::mismatch(order.begin(), order.end(), present.begin()).first;
-    const auto first = static_cast<std::size_t>(same - order.begin());
+    const std::size_t first = same - order.begin();
     std::size_t end = order.size();
     while (end > first && order[end - 1] == present[end - 1])
         --end;
@@ -326,7 +325,7 @@ void ParentSets::take(const OrderedDag& dag) {
     places_.set(dag.order);
     for (int v = 0; v < n(); ++v) {
         ParentFit& fit = own_fit(v);
-        const std::vector<int>& parents = dag.parents[static_cast<std::size_t>(v)];
+        const std::vector<int>& parents = dag.parents[v];
         const bool changes = !fit.has_parents(parents);
         if (changes) {
             save(v);
@@ -350,8 +349,8 @@ void ParentSets::refit(int v, bool has_changed) {
     save(v);
     touch(fit);
     cost_ -= fit.cost();
-    for (int k = static_cast<int>(fit.parents().size()) - 1; k >= 0; --k) {
-        if (!precedes(fit.parents()[static_cast<std::size_t>(k)]))
+    for (int k = count_of(fit.parents()) - 1; k >= 0; --k) {
+        if (!precedes(fit.parents()[k]))
             fit.drop(context_, k);
     }
     fit.grow_shrink(context_, places_.places(), place(v));
@@ -385,7 +384,7 @@ bool ParentSets::is_back() const {
 void ParentSets::undo(std::size_t mark) {
     const auto [cost, order] = journal_.undo(mark, [&](std::unique_ptr<ParentFit>& old) {
         const int v = old->child();
-        std::swap(fits_[static_cast<std::size_t>(v)], old);
+        std::swap(fits_[v], old);
         index(v);
     });
     places_.set(order);

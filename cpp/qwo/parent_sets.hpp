@@ -70,9 +70,12 @@ class ParentSets {
     double cost() const { return cost_; }
     const std::vector<int>& order() const { return places_.order(); }
     int place(int v) const { return places_.place(v); }
-    const ParentFit& fit(int v) const { return *fits_[static_cast<std::size_t>(v)]; }
+    const ParentFit& fit(int v) const { return *fits_[v]; }
     // The list of v, itself included, whether it has come in yet or not.
     const Columns& candidates(int v) const { return lists_.listed(v); }
+
+    // Whether some variables are no candidates of others, now or once all lists have come in.
+    bool has_lists() const { return lists_.any(); }
 
     // Whether u is among the variables that the fit of v looks at.
     bool may_list(int v, int u) const { return lists_.of(v).find(u) >= 0; }
@@ -170,7 +173,7 @@ class ParentSets {
     bool take_better(int v, const std::vector<std::int32_t>& follows, OrderedDag dag);
     bool is_permitted(const std::vector<int>& order) const;
 
-    ParentFit& own_fit(int v) { return *fits_[static_cast<std::size_t>(v)]; }
+    ParentFit& own_fit(int v) { return *fits_[v]; }
     void touch(const ParentFit& fit);
     void index(int v) { index_.update(context_, fit(v)); }
     void save(int v) { journal_.save(fit(v)); } // before it changes

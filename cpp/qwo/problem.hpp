@@ -13,6 +13,7 @@
 
 #include "qwo/blocks.hpp"
 #include "qwo/constraints.hpp"
+#include "qwo/index.hpp"
 #include "qwo/score.hpp"
 
 namespace qwo {
@@ -24,9 +25,7 @@ struct CorrelationRows {
     int n = 0;
     int stride = 0;
 
-    const double* row(int i) const {
-        return values + static_cast<std::size_t>(i) * static_cast<std::size_t>(stride);
-    }
+    const double* row(int i) const { return values + Index{i} * Index{stride}; }
 };
 
 // The moments of some rows, with what an edge costs there.
@@ -61,7 +60,7 @@ struct BicProblem {
     int n_given = 0;
 
     int n() const { return blocks.empty() ? sets.front().correlation.n : blocks.n(); }
-    bool is_given(int v) const { return !given.empty() && given[static_cast<std::size_t>(v)] != 0; }
+    bool is_given(int v) const { return !given.empty() && given[v] != 0; }
     // A difference of costs up to this is taken for rounding. A cost is N times a sum of
     // logarithms: from about N = 1e11 on, their last digits weigh more than a thousandth of an
     // edge.
@@ -71,13 +70,9 @@ struct BicProblem {
             most = std::max(most, set.score.n_samples);
         return std::max(1e-3 * penalty, 1e-14 * n() * most);
     }
-    double penalty_of(int v) const {
-        return penalties.empty() ? penalty : penalties[static_cast<std::size_t>(v)];
-    }
+    double penalty_of(int v) const { return penalties.empty() ? penalty : penalties[v]; }
     const MomentSet& moments_of(int child) const {
-        return which.empty()
-                   ? sets.front()
-                   : sets[static_cast<std::size_t>(which[static_cast<std::size_t>(child)])];
+        return which.empty() ? sets.front() : sets[which[child]];
     }
 };
 

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "qwo/index.hpp"
+
 namespace qwo {
 
 class SchurTable {
@@ -18,8 +20,8 @@ class SchurTable {
 
     // Tables of 2^candidates numbers, by the bits of the set; determinants may be nullptr.
     SchurTable(int candidates, double* variances, double* determinants)
-        : width_(static_cast<std::size_t>(candidates) + 1), variances_(variances),
-          determinants_(determinants), levels_(width_ * width_ * width_) {}
+        : width_(Index{candidates} + 1), variances_(variances), determinants_(determinants),
+          levels_(width_ * width_ * width_) {}
 
     // The matrix of the variable (row 0) and its candidates, lower triangle, rows of `width`.
     double* top() { return level(width_ - 1); }

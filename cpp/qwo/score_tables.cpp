@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "qwo/index.hpp"
 #include "qwo/parallel.hpp"
 #include "qwo/schur_table.hpp"
 
@@ -109,25 +110,24 @@ ScoreTables::ScoreTables(FamilyScore score, ParentLists lists, int threads)
     : score_(std::move(score)), lists_(std::move(lists)), starts_{0}, place_starts_{0} {
     for (int v = 0; v < n(); ++v) {
         starts_.push_back(starts_.back() + (std::size_t{1} << lists_.size(v)));
-        place_starts_.push_back(place_starts_.back() + static_cast<std::size_t>(lists_.size(v)));
+        place_starts_.push_back(place_starts_.back() + Index{lists_.size(v)});
     }
     most_with_.resize(place_starts_.back());
     for (auto* table : {&raw_, &low_, &high_, &full_})
         table->resize(starts_.back());
-    best_.resize(static_cast<std::size_t>(n()));
-    for_each_parallel(static_cast<std::size_t>(n()), threads,
-                      [&](std::size_t v) { build(static_cast<int>(v)); });
+    best_.resize(n());
+    for_each_parallel(n(), threads, [&](std::size_t v) { build(static_cast<int>(v)); });
 }
 
 void ScoreTables::build(int v) {
     const int bits = lists_.size(v);
-    const std::size_t width = static_cast<std::size_t>(bits) + 1, size = std::size_t{1} << bits;
+    const std::size_t width = Index{bits} + 1, size = std::size_t{1} << bits;
     double *raw = raw_.data() + start(v), *low = low_.data() + start(v),
            *high = high_.data() + start(v), *full = full_.data() + start(v);
 
     FamilyFactor core(score_);
     core.load(lists_.core(v));
-    const int n_core = static_cast<int>(lists_.core(v).size());
+    const int n_core = count_of(lists_.core(v));
     std::vector<std::vector<double>> explained(width);
     const auto variable = [&](std::size_t a) {
         return a == 0 ? v : lists_.candidate(v, static_cast<int>(a) - 1);
@@ -144,7 +144,7 @@ void ScoreTables::build(int v) {
     }
     schur.run();
 
-    double& best = best_[static_cast<std::size_t>(v)];
+    double& best = best_[v];
     best = 2.0 * kNever;
     for (std::size_t set = 0; set < size; ++set) {
         const double determinant =
@@ -164,8 +164,7 @@ void ScoreTables::build(int v) {
     std::copy_n(raw, size, high);
     sum_over_subsets(high, bits, bits / 2, bits, scratch);
     for (int b = 0; b < bits; ++b)
-        most_with_[place_starts_[static_cast<std::size_t>(v)] + static_cast<std::size_t>(b)] =
-            sum_with(v, all(v), b);
+        most_with_[place_starts_[v] + b] = sum_with(v, all(v), b);
 }
 
 ParentMask ScoreTables::draw(int v, ParentMask allowed, Random& random) const {

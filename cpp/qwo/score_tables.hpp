@@ -34,7 +34,7 @@ class ScoreTables {
     std::size_t bytes() const { return 4 * starts_.back() * sizeof(double); }
 
     // The best score of v, to which the others are relative.
-    double best(int v) const { return best_[static_cast<std::size_t>(v)]; }
+    double best(int v) const { return best_[v]; }
     double score(int v, ParentMask parents) const { return raw_[start(v) + parents]; }
     // log sum of the scores of all subsets
     double sum(int v, ParentMask allowed) const { return full_[start(v) + allowed]; }
@@ -43,10 +43,7 @@ class ScoreTables {
     double sum_with(int v, ParentMask allowed, int place) const;
     ParentMask all(int v) const { return (ParentMask{1} << lists_.size(v)) - 1; }
     // `sum_with` if all candidates are allowed, which no other sum exceeds
-    double most_with(int v, int place) const {
-        return most_with_[place_starts_[static_cast<std::size_t>(v)] +
-                          static_cast<std::size_t>(place)];
-    }
+    double most_with(int v, int place) const { return most_with_[place_starts_[v] + place]; }
 
     ParentMask draw(int v, ParentMask allowed, Random& random) const;
     // One that contains the candidate at a place; `log_sum` is the `sum_with` of these.
@@ -54,7 +51,7 @@ class ScoreTables {
                          Random& random) const;
 
   private:
-    std::size_t start(int v) const { return starts_[static_cast<std::size_t>(v)]; }
+    std::size_t start(int v) const { return starts_[v]; }
     ParentMask lower_half(int v) const { return (ParentMask{1} << (lists_.size(v) / 2)) - 1; }
     void build(int v);
 

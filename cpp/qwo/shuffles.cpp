@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "qwo/index.hpp"
+
 namespace qwo {
 
 namespace {
@@ -46,12 +48,11 @@ void find_weak_edges(ParentSets& engine, std::vector<char>& found) {
     for (int v = 0; v < engine.n(); ++v) {
         const std::vector<int> parents = engine.fit(v).parents();
         const double limit = engine.fit(v).cost() + sure * engine.problem().penalty_of(v);
-        for (std::size_t k = 0; k < parents.size(); ++k) {
+        for (int k = 0; k < count_of(parents); ++k) {
             others = parents;
-            others.erase(others.begin() + static_cast<std::ptrdiff_t>(k));
+            others.erase(others.begin() + k);
             if (engine.cost_with(v, others) < limit)
-                found[static_cast<std::size_t>(v)] = found[static_cast<std::size_t>(parents[k])] =
-                    1;
+                found[v] = found[parents[k]] = 1;
         }
     }
 }
@@ -59,21 +60,20 @@ void find_weak_edges(ParentSets& engine, std::vector<char>& found) {
 // The variables of triangles and squares: a neighbour can be reached by two steps, or another
 // variable in two ways.
 void find_short_cycles(const ParentSets& engine, std::vector<char>& found) {
-    const auto n = static_cast<std::size_t>(engine.n());
+    const int n = engine.n();
     std::vector<std::vector<int>> near(n);
-    for (std::size_t v = 0; v < n; ++v)
-        engine.list_neighbours(static_cast<int>(v), near[v]);
-    std::vector<std::size_t> reached(n, n); // from which variable last
-    for (std::size_t v = 0; v < n; ++v) {
+    for (int v = 0; v < n; ++v)
+        engine.list_neighbours(v, near[v]);
+    std::vector<int> reached(n, n); // from which variable last
+    for (int v = 0; v < n; ++v) {
         for (int u : near[v])
-            reached[static_cast<std::size_t>(u)] = v;
+            reached[u] = v;
         for (int u : near[v]) {
-            for (int w : near[static_cast<std::size_t>(u)]) {
-                const auto at = static_cast<std::size_t>(w);
-                if (at == v)
+            for (int w : near[u]) {
+                if (w == v)
                     continue;
-                found[v] |= reached[at] == v ? 1 : 0;
-                reached[at] = v;
+                found[v] |= reached[w] == v ? 1 : 0;
+                reached[w] = v;
             }
         }
     }
@@ -82,12 +82,12 @@ void find_short_cycles(const ParentSets& engine, std::vector<char>& found) {
 } // namespace
 
 std::vector<int> doubtful(ParentSets& engine) {
-    std::vector<char> found(static_cast<std::size_t>(engine.n()), 0);
+    std::vector<char> found(engine.n(), 0);
     find_short_cycles(engine, found);
     find_weak_edges(engine, found);
     std::vector<int> variables;
     for (int v = 0; v < engine.n(); ++v) {
-        if (found[static_cast<std::size_t>(v)])
+        if (found[v])
             variables.push_back(v);
     }
     return variables;
@@ -96,7 +96,7 @@ std::vector<int> doubtful(ParentSets& engine) {
 Shuffles::Shuffles(ParentSets& engine, std::uint64_t seed, int length, int tries,
                    const std::vector<int>& centres)
     : engine_(engine), search_(engine, seed, repairs(engine.n()), true), random_(~seed),
-      length_(length), tries_(tries), failures_(static_cast<std::size_t>(engine.n()), tries) {
+      length_(length), tries_(tries), failures_(engine.n(), tries) {
     if (length > 0) {
         std::vector<char> weak(failures_.size(), 0);
         find_weak_edges(engine, weak);
@@ -106,7 +106,7 @@ Shuffles::Shuffles(ParentSets& engine, std::uint64_t seed, int length, int tries
     if (tries == 0)
         return;
     for (int v : centres) {
-        failures_[static_cast<std::size_t>(v)] = 0;
+        failures_[v] = 0;
         wait(v);
     }
 }
@@ -166,13 +166,12 @@ void Shuffles::wait(int centre) {
     if (engine_.is_given(centre))
         return;
     waiting_.push_back(centre);
-    const auto at = static_cast<std::size_t>(random_.below(static_cast<int>(waiting_.size())));
-    std::swap(waiting_.back(), waiting_[at]);
+    std::swap(waiting_.back(), waiting_[random_.below(count_of(waiting_))]);
 }
 
 // The centre of the last restart does not wait, nor does any variable that has failed often enough.
 void Shuffles::wait_again(bool better) {
-    int& failures = failures_[static_cast<std::size_t>(centre_)];
+    int& failures = failures_[centre_];
     if (!better) {
         if (++failures < tries_)
             wait(centre_);
@@ -180,11 +179,11 @@ void Shuffles::wait_again(bool better) {
     }
     failures = tries_;
     for (int v = 0; v < engine_.n(); ++v) {
-        if (!search_.restarted()[static_cast<std::size_t>(v)])
+        if (!search_.restarted()[v])
             continue;
-        if (failures_[static_cast<std::size_t>(v)] >= tries_)
+        if (failures_[v] >= tries_)
             wait(v);
-        failures_[static_cast<std::size_t>(v)] = 0;
+        failures_[v] = 0;
     }
 }
 

@@ -101,13 +101,13 @@ inline double floored_log_det(int k, const double* a, double floor, std::vector<
     double sum = 0.0;
     if (cholesky(k, scratch.data()) > near) {
         for (int i = 0; i < k; ++i)
-            sum += 2.0 * std::log(scratch[static_cast<std::size_t>(i * k + i)]);
+            sum += 2.0 * std::log(scratch[i * k + i]);
         return sum;
     }
     scratch.assign(a, a + k * k);
     diagonalise(k, scratch.data());
     for (int i = 0; i < k; ++i) {
-        const double value = scratch[static_cast<std::size_t>(i * k + i)];
+        const double value = scratch[i * k + i];
         sum += std::log(value > floor ? value : floor);
     }
     return sum;

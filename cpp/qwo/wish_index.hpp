@@ -15,8 +15,7 @@ namespace qwo {
 
 class WishIndex {
   public:
-    explicit WishIndex(int n)
-        : n_(n), wanted_by_(n, n), children_(n, n), parents_(static_cast<std::size_t>(n)) {}
+    explicit WishIndex(int n) : n_(n), wanted_by_(n, n), children_(n, n), parents_(n) {}
 
     // Room for fits that look at so many variables. What was known of wishes is lost, or kept.
     void resize(int most) { wants_ = BitMatrix(n_, most); }
@@ -51,7 +50,7 @@ class WishIndex {
             }
             row[w] = scratch_[w];
         }
-        std::vector<int>& known = parents_[static_cast<std::size_t>(u)];
+        std::vector<int>& known = parents_[u];
         for (int p : known)
             children_.clear(p, u);
         known = fit.parents();

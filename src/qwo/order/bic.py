@@ -51,9 +51,6 @@ fit."""
 SAMPLES_PER_PARENT = 3.0
 """A variable gets at most N / 3 parents: beyond that the likelihood measures noise."""
 
-PROVED_UP_TO = 12
-"""Up to so many variables all DAGs are gone through, which takes less time than restarts."""
-
 EVERY_TUCK_BELOW, COSTLY_TUCK, HASTY_TUCK = 400, 4.0, 2.0
 """Up to so many variables every tuck is repaired. Beyond, one that costs more than four edges is
 taken back at once. At n = 500 and 1000 that saves about a third of the time and loses a few points
@@ -419,7 +416,7 @@ class BicEngine(EngineBase):
         That takes no longer than restarts for up to 12 variables, each of them a column, on which
         knowledge has nothing to say. Elsewhere nothing happens, and nobody can tell.
         """
-        return self._n <= PROVED_UP_TO and not self._has_lists and self._sets.take_best()
+        return self._sets.take_best()
 
     def coefficients(self) -> FloatArray:
         """B on the correlation scale: entry (i, j) belongs to i → j.
