@@ -12,7 +12,6 @@ from qwo.graph.dag import skeleton
 from qwo.moments import Moments
 from qwo.moments.partial import sample_moments
 from qwo.resample import merge
-from qwo.resample.consensus import consensus, majority_marks
 from qwo.resample.draws import (
     Prepared,
     Scheme,
@@ -21,7 +20,7 @@ from qwo.resample.draws import (
     square_root,
     weighted_moments,
 )
-from qwo.resample.tally import half_width
+from qwo.resample.support import consensus, half_width, majority_marks
 from tests.helpers.random_knowledge import random_knowledge
 from tests.oracles.random_models import random_dag
 

@@ -27,8 +27,7 @@ from qwo.errors import (
 from qwo.moments.arrays import table_from_array
 from qwo.options import SearchOptions
 from qwo.resample import Bootstrap, BootstrapProgress, bootstrap, merge
-from qwo.resample.support import coin_tosses
-from qwo.resample.tally import Outcome
+from qwo.resample.support import Outcome, coin_tosses
 
 N_RESAMPLES = 40
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import html
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from qwo import _core
+from qwo.archives import Arrays, Layout, ResultRecord, typed
 from qwo.bayes.candidates import Lists, Masks
 from qwo.bayes.chains import SURE, disagreement
 from qwo.bayes.effects import CoefficientDraws, EffectPosterior
@@ -22,7 +20,12 @@ from qwo.errors import ArgumentError, ColumnNameError, KnowledgeError, list_name
 from qwo.graph.causal_graph import CausalGraph, Kind
 from qwo.graph.cpdag import to_cpdag, to_mpdag
 from qwo.graph.marks import ARROW, BACK_ARROW, LINE
-from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.graph.resolved_knowledge import (
+    KNOWLEDGE_LAYOUT,
+    ResolvedKnowledge,
+    knowledge_arrays,
+    stored_knowledge,
+)
 from qwo.moments import Moments
 from qwo.names import as_column, as_pair
 from qwo.text import records_frame, shown
@@ -38,6 +41,10 @@ CLASS_DRAWS = 400
 """Draws whose equivalence classes are looked at."""
 
 SHOWN_PAIRS = 20
+
+_ARRAYS = ("edge_probabilities", "masks", "log_scores", "rhat", "ess", "outside_ratios")
+_MOMENTS = ("means", "scales", "correlation")
+_TYPES = {"acceptance": dict, "status": str, "seconds": float, "params": dict, "versions": dict}
 
 
 class PairProbability(NamedTuple):
@@ -74,7 +81,7 @@ class PairProbability(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Posterior:
+class Posterior(ResultRecord):
     """DAGs drawn in proportion to their probability given the data; made by `posterior`.
 
     Arrays are read-only. Entry (i, j) of a matrix concerns i → j.
@@ -127,17 +134,19 @@ class Posterior:
     versions: Mapping[str, Any]
     knowledge: ResolvedKnowledge | None = None
 
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
-            elif isinstance(value, Mapping):
-                object.__setattr__(self, field.name, MappingProxyType(dict(value)))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        values = (getattr(self, field.name) for field in fields(self))
-        return Posterior, tuple(dict(v) if isinstance(v, MappingProxyType) else v for v in values)
+    FORMAT: ClassVar[str] = "qwo posterior 1"
+    LAYOUT: ClassVar[Layout] = {
+        "edge_probabilities": ("float64", "nn"),
+        "masks": ("uint32", "cdn"),
+        "log_scores": ("float64", "cd"),
+        "rhat": ("float64", "nn"),
+        "ess": ("float64", "nn"),
+        "outside_ratios": ("float64", "nn"),
+        "moments_means": ("float64", "n"),
+        "moments_scales": ("float64", "n"),
+        "moments_correlation": ("float64", "nn"),
+        **KNOWLEDGE_LAYOUT,
+    }
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -382,18 +391,36 @@ class Posterior:
 
         return plot_graph(self.least_shd_graph, support=self.link_probabilities, **options)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to a file (.npz, without pickles), from which `load` has it again."""
-        from qwo.bayes.store import write_posterior
+    def _header(self) -> dict[str, Any]:
+        own = {name: getattr(self, name) for name in ("candidates", "core", *_TYPES)}
+        said = {name: getattr(self.moments, name) for name in ("names", "n_samples", "estimator")}
+        return said | own
 
-        write_posterior(self, path)
+    def _arrays(self) -> Arrays:
+        arrays: Arrays = {name: getattr(self, name) for name in _ARRAYS}
+        arrays |= {f"moments_{name}": getattr(self.moments, name) for name in _MOMENTS}
+        return arrays | knowledge_arrays(self.knowledge)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Posterior:
-        """What `save` has written."""
-        from qwo.bayes.store import read_posterior
-
-        return read_posterior(path)
+    def _of(cls, header: dict[str, Any], arrays: Arrays) -> Self:
+        names, n = header["names"], len(header["names"])
+        candidates, core = (_lists(header[name], n) for name in ("candidates", "core"))
+        widths = np.array([len(listed) for listed in candidates])
+        if (arrays["masks"].astype(np.uint64) >> widths.astype(np.uint64)).any():
+            raise ValueError("draws have parents outside the lists of candidates")
+        said = typed(header, n_samples=float, estimator=str)
+        means, scales, correlation = (arrays[f"moments_{name}"] for name in _MOMENTS)
+        values: dict[str, Any] = {name: arrays[name] for name in _ARRAYS}
+        return cls(
+            moments=Moments(
+                names, float(said["n_samples"]), means, scales, correlation, said["estimator"]
+            ),
+            candidates=candidates,
+            core=core,
+            knowledge=stored_knowledge(names, arrays),
+            **values,
+            **typed(header, **_TYPES),
+        )
 
     def __repr__(self) -> str:
         return (
@@ -401,11 +428,6 @@ class Posterior:
             f"{self.n_draws} DAGs by {self.n_chains} chains, {self.status} in "
             f"{self.seconds:.3g} s>"
         )
-
-    __str__ = summary
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self.summary())}</pre>"
 
     @property
     def _rhat_99(self) -> float:
@@ -492,6 +514,13 @@ class Posterior:
             except KnowledgeError:
                 continue
             yield dag
+
+
+def _lists(given: Any, n: int) -> Lists:
+    """Lists of variables, one for each, as a file has them."""
+    if len(given) != n or any(u not in range(n) for listed in given for u in listed):
+        raise ValueError(f"lists of parents do not belong to {n} variables")
+    return [[int(u) for u in listed] for listed in given]
 
 
 def _frozen(array: FloatArray) -> FloatArray:

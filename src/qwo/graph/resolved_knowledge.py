@@ -288,20 +288,19 @@ def _refuse_cycle(cycle: list[int], names: Sequence[str]) -> None:
 
 
 _STORED = ("forbidden", "required", "before")
+KNOWLEDGE_LAYOUT = {f"knowledge_{name}?": ("bool", "nn") for name in _STORED}
+"""Knowledge in files, as `qwo.archives` has it."""
 
 
-def knowledge_arrays(knowledge: ResolvedKnowledge | None) -> dict[str, npt.NDArray[np.bool_]]:
+def knowledge_arrays(knowledge: ResolvedKnowledge | None) -> dict[str, Mask]:
     """Knowledge as arrays to be stored; nothing if there is none."""
     if knowledge is None:
         return {}
     return {f"knowledge_{name}": getattr(knowledge, name) for name in _STORED}
 
 
-def stored_knowledge(
-    names: tuple[str, ...], arrays: Mapping[str, npt.NDArray[Any]]
-) -> ResolvedKnowledge | None:
+def stored_knowledge(names: tuple[str, ...], arrays: Mapping[str, Any]) -> ResolvedKnowledge | None:
     """The knowledge about variables of these names in arrays that were stored."""
     if "knowledge_before" not in arrays:
         return None
-    matrices = [arrays[f"knowledge_{name}"].astype(np.bool_) for name in _STORED]
-    return ResolvedKnowledge(names, *matrices)
+    return ResolvedKnowledge(names, *(arrays[f"knowledge_{name}"] for name in _STORED))

@@ -25,9 +25,9 @@ from qwo.resample.options import (
     check_tolerance,
 )
 from qwo.resample.result import Bootstrap, BootstrapStatus
-from qwo.resample.runner import BootstrapCallback, Problem, Runner, watched
+from qwo.resample.runner import BootstrapCallback, Replication, Runner, watched
 from qwo.resample.store import Checkpoint
-from qwo.resample.tally import Tally
+from qwo.resample.support import EdgeCounts
 
 
 @takes_options(
@@ -142,7 +142,7 @@ def bootstrap(
     begun = file.resumed(_nothing_yet(prepared, search, reference, choices | _reading(rows)))
     used, order = as_used(search, reference)
     runner = Runner(
-        problem=Problem(prepared.source, used, seed, order),
+        problem=Replication(prepared.source, used, seed, order),
         tally=_tally(begun),
         save=lambda tally: file.save(_result(begun, tally, "incomplete")),
         n_jobs=given.n_jobs,
@@ -211,7 +211,7 @@ def _nothing_yet(
         **searched,
     }
     params = {k: v.item() if isinstance(v, np.generic) else v for k, v in params.items()}
-    tally = Tally.empty(len(names), choices["n_resamples"])
+    tally = EdgeCounts.empty(len(names), choices["n_resamples"])
     return Bootstrap(
         names=names,
         reference=reference,
@@ -225,11 +225,11 @@ def _nothing_yet(
     )
 
 
-def _tally(begun: Bootstrap) -> Tally:
-    return Tally(begun.directed_counts, begun.undirected_counts, begun.outcomes)
+def _tally(begun: Bootstrap) -> EdgeCounts:
+    return EdgeCounts(begun.directed_counts, begun.undirected_counts, begun.outcomes)
 
 
-def _result(begun: Bootstrap, tally: Tally, status: BootstrapStatus) -> Bootstrap:
+def _result(begun: Bootstrap, tally: EdgeCounts, status: BootstrapStatus) -> Bootstrap:
     return replaced(
         begun,
         directed_counts=tally.directed,

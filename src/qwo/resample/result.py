@@ -3,23 +3,42 @@
 from __future__ import annotations
 
 import json
-import os
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from qwo.archives import Arrays, Layout, ResultRecord, typed
 from qwo.discovery import Discovery
+from qwo.discovery.price import Evidence
 from qwo.errors import ArgumentError, list_names
 from qwo.graph.cpdag import to_cpdag, to_mpdag
+from qwo.graph.dag import check_dag
 from qwo.graph.display import as_html
-from qwo.graph.resolved_knowledge import ResolvedKnowledge
-from qwo.resample.consensus import consensus
-from qwo.resample.support import SHARES, PairSupport, coin_tosses, pair_supports, ranked_pairs
-from qwo.resample.tally import Counts, Outcome, Outcomes, Tally, count_graphs, have
+from qwo.graph.pdag import check_pdag
+from qwo.graph.resolved_knowledge import (
+    KNOWLEDGE_LAYOUT,
+    ResolvedKnowledge,
+    knowledge_arrays,
+    stored_knowledge,
+)
+from qwo.resample.support import (
+    SHARES,
+    Counts,
+    EdgeCounts,
+    Outcome,
+    Outcomes,
+    PairSupport,
+    coin_tosses,
+    consensus,
+    count_graphs,
+    have,
+    pair_supports,
+    ranked_pairs,
+)
 from qwo.text import records_frame
 from qwo.types import Adjacency, FloatArray, Mask
 
@@ -31,9 +50,11 @@ BootstrapStatus = Literal["complete", "settled", "interrupted", "stopped", "inco
 SHOWN_THRESHOLDS = (0.95, 0.8, 0.5)
 SHOWN_PAIRS = 20
 
+_REFERENCE = ("score", "n_edges", "trace", "status", "seconds", "params", "versions")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Bootstrap:
+class Bootstrap(ResultRecord):
     """Support of every edge over resamples of the data; made by `bootstrap`. Arrays are read-only.
 
     Attributes
@@ -72,14 +93,16 @@ class Bootstrap:
     fingerprint: str
     knowledge: ResolvedKnowledge | None = None
 
-    def __post_init__(self) -> None:
-        for array in (self.directed_counts, self.undirected_counts, self.outcomes):
-            array.setflags(write=False)
-        object.__setattr__(self, "params", MappingProxyType(dict(self.params)))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        values = (getattr(self, field.name) for field in fields(self))
-        return Bootstrap, tuple(dict(v) if isinstance(v, MappingProxyType) else v for v in values)
+    FORMAT: ClassVar[str] = "qwo bootstrap 1"
+    LAYOUT: ClassVar[Layout] = {
+        "directed_counts": ("int32", "nn"),
+        "undirected_counts": ("int32", "nn"),
+        "outcomes": ("int8", "r"),
+        "reference_cpdag": ("int8", "nn"),
+        "reference_dag": ("int8", "nn"),
+        "reference_order": ("int64", "n"),
+        **KNOWLEDGE_LAYOUT,
+    }
 
     @property
     def n_variables(self) -> int:
@@ -139,7 +162,7 @@ class Bootstrap:
     @cached_property
     def margin(self) -> float:
         """Half the width of the 95 % interval (Wilson's) of the least certain share."""
-        return Tally(self.directed_counts, self.undirected_counts, self.outcomes).margin()
+        return EdgeCounts(self.directed_counts, self.undirected_counts, self.outcomes).margin()
 
     def n_links(self, threshold: float = 0.5) -> int:
         """How many pairs are adjacent in at least this share of the replicates."""
@@ -201,18 +224,50 @@ class Bootstrap:
         """`to_dict` as JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=2)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to a file (.npz, without pickles), from which `load` has it again."""
-        from qwo.resample.store import write_bootstrap
+    def _header(self) -> dict[str, Any]:
+        reference = {name: getattr(self.reference, name) for name in _REFERENCE}
+        evidence = self.reference.evidence
+        reference["evidence"] = None if evidence is None else evidence.to_dict()
+        own = ("names", "status", "params", "fingerprint")
+        return {name: getattr(self, name) for name in own} | {"reference": reference}
 
-        write_bootstrap(self, path)
+    def _arrays(self) -> Arrays:
+        arrays: Arrays = {
+            "directed_counts": self.directed_counts,
+            "undirected_counts": self.undirected_counts,
+            "outcomes": self.outcomes,
+        }
+        for name in ("cpdag", "dag", "order"):
+            arrays[f"reference_{name}"] = getattr(self.reference, name)
+        return arrays | knowledge_arrays(self.knowledge)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Bootstrap:
-        """What `save`, or a run with a checkpoint, has written."""
-        from qwo.resample.store import read_bootstrap
-
-        return read_bootstrap(path)
+    def _of(cls, header: dict[str, Any], arrays: Arrays) -> Self:
+        names, order = header["names"], arrays["reference_order"].astype(np.intp)
+        if not np.array_equal(np.sort(order), np.arange(len(names))):
+            raise ValueError("the order of the reference is no order of the variables")
+        reference = typed(
+            header["reference"], n_edges=int, status=str, seconds=float, params=dict, versions=dict
+        )
+        score, evidence = (header["reference"].get(name) for name in ("score", "evidence"))
+        return cls(
+            names=names,
+            reference=Discovery(
+                cpdag=check_pdag(arrays["reference_cpdag"], names),
+                dag=check_dag(arrays["reference_dag"], names),
+                order=order,
+                names=names,
+                score=math.nan if score is None else float(score),
+                trace=tuple((float(t), float(s)) for t, s in header["reference"]["trace"]),
+                evidence=None if evidence is None else Evidence.from_dict(evidence),
+                **reference,
+            ),
+            directed_counts=arrays["directed_counts"],
+            undirected_counts=arrays["undirected_counts"],
+            outcomes=arrays["outcomes"],
+            knowledge=stored_knowledge(names, arrays),
+            **typed(header, status=str, params=dict, fingerprint=str),
+        )
 
     def __repr__(self) -> str:
         lost = f", {self.n_degenerate} without a graph" if self.n_degenerate else ""
@@ -224,7 +279,8 @@ class Bootstrap:
             f"supports ± {self.margin:.2g}>"
         )
 
-    def __str__(self) -> str:
+    def summary(self) -> str:
+        """The gist: how many links and arrows hold, and the surest pairs."""
         links = ", ".join(f"{self.n_links(s)} in {s:.0%}" for s in SHOWN_THRESHOLDS)
         records = self.to_records()
         hidden = len(records) - SHOWN_PAIRS

@@ -23,7 +23,7 @@ from qwo.options import SearchOptions
 from qwo.parallel import run_many
 from qwo.resample.draws import Source, search_seed
 from qwo.resample.result import BootstrapStatus
-from qwo.resample.tally import Batch, EdgeNumbers, Outcome, Tally, have
+from qwo.resample.support import EdgeCounts, EdgeNumbers, Outcome, Replicates, have
 from qwo.search.control import Status
 from qwo.types import Adjacency, Indices
 
@@ -90,19 +90,11 @@ def watched(callback: BootstrapCallback | None, *, shown: bool) -> Iterator[Boot
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Replication:
     """All that a replicate needs besides its number; sent to each worker once.
 
-    Attributes
-    ----------
-    source : Source
-        What draws resamples.
-    options : SearchOptions
-        The search.
-    seed : int
-        The seed of all replicates, of which each has independent streams.
-    order : ndarray of int, optional
-        The order found on all data, where the search starts from it and stays near.
+    Besides the source of resamples, the search and the seed: ``order`` is the one found on all
+    data, where searches start from it and stay near.
     """
 
     source: Source
@@ -133,7 +125,7 @@ class Problem:
         return found.cpdag, found.status
 
 
-def run_batch(problem: Problem, numbers: Sequence[int]) -> Batch:
+def run_batch(problem: Replication, numbers: Sequence[int]) -> Replicates:
     """The outcomes and the edges of some replicates.
 
     A worker gets the interrupt key as well as the process that it works for: nothing is raised
@@ -151,7 +143,7 @@ def run_batch(problem: Problem, numbers: Sequence[int]) -> Batch:
     except KeyboardInterrupt:
         interrupted = True
     graphs = [found for _, _, found in finished if not isinstance(found, str)]
-    return Batch(
+    return Replicates(
         numbers=[number for number, _, _ in finished],
         outcomes=[int(outcome) for _, outcome, _ in finished],
         directed=_places(graphs, 1),
@@ -169,31 +161,16 @@ def _places(graphs: Sequence[Adjacency], code: int) -> EdgeNumbers:
 
 @dataclass(eq=False)
 class Runner:
-    """The replicates of one run.
+    """The replicates of one run, and what they have come to so far.
 
-    Attributes
-    ----------
-    problem : Problem
-        What a replicate does.
-    tally : Tally
-        What they have come to so far.
-    save : callable
-        Keeps a tally.
-    watch : callable
-        Is shown how far the run is; True stops it.
-    n_jobs, cluster
-        As for `run_many`.
-    seconds_each : float
-        About how long a replicate takes.
-    started : float
-        When the run began, on the clock ``time.perf_counter``.
-    reason : str
-        Why a replicate had no graph, if one had none.
+    ``save`` keeps counts, ``watch`` is shown how far the run is and stops it by True,
+    ``seconds_each`` is about how long a replicate takes, ``started`` when the run began (by
+    ``time.perf_counter``), ``reason`` why a replicate had no graph, if one had none.
     """
 
-    problem: Problem
-    tally: Tally
-    save: Callable[[Tally], None]
+    problem: Replication
+    tally: EdgeCounts
+    save: Callable[[EdgeCounts], None]
     n_jobs: int | None
     cluster: Any
     seconds_each: float
@@ -229,12 +206,12 @@ class Runner:
 
     def _results(self, batches: Sequence[list[int]]) -> Any:
         task = partial(run_batch, self.problem)
-        results: Iterator[tuple[int, Batch]] = run_many(
+        results: Iterator[tuple[int, Replicates]] = run_many(
             task, batches, n_jobs=self.n_jobs, cluster=self.cluster
         )
         return cast(Any, results)  # generators, which can be closed
 
-    def _count(self, batches: Iterator[Batch], n_wanted: int) -> BootstrapStatus:
+    def _count(self, batches: Iterator[Replicates], n_wanted: int) -> BootstrapStatus:
         """Count batches as they come in."""
         try:
             for batch in batches:
@@ -280,17 +257,17 @@ class Runner:
 
 
 def in_rounds(
-    results: Iterator[tuple[int, Batch]], lengths: Sequence[int]
-) -> Iterator[Iterator[Batch]]:
+    results: Iterator[tuple[int, Replicates]], lengths: Sequence[int]
+) -> Iterator[Iterator[Replicates]]:
     """The batches of each round in turn, however they come in.
 
     Those that come before their round are held back, so that what is counted at the end of a round
     does not depend on who was fast, and workers need not wait for each other.
     """
     ends = list(accumulate(lengths))
-    held: list[list[Batch]] = [[] for _ in lengths]
+    held: list[list[Replicates]] = [[] for _ in lengths]
 
-    def one_round(k: int) -> Iterator[Batch]:
+    def one_round(k: int) -> Iterator[Replicates]:
         for _ in range(lengths[k]):
             while not held[k]:
                 number, batch = next(results)

@@ -1,11 +1,7 @@
-"""Bootstraps in files: what a run goes on from, and the shards of a run put together.
-
-The format of the files is that of `qwo.archives`.
-"""
+"""What a bootstrap goes on from, and the shards of a run put together."""
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -14,79 +10,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from qwo.archives import Arrays, read_archive, write_archive
-from qwo.discovery import Discovery
-from qwo.discovery.price import Evidence
 from qwo.errors import ArgumentError, Cure, FileFormatError, MergeError
-from qwo.graph.resolved_knowledge import knowledge_arrays, stored_knowledge
 from qwo.resample.result import Bootstrap
-from qwo.resample.tally import Outcome, have
-
-FORMAT = "qwo bootstrap 1"
-"""What the file is, and by which version of its format."""
-
-_COUNTS = ("directed_counts", "undirected_counts", "outcomes")
-_REFERENCE = ("cpdag", "dag", "order")
-
-
-def write_bootstrap(result: Bootstrap, path: str | os.PathLike[str]) -> None:
-    """Write a bootstrap to a file, whole or not at all."""
-    reference = result.reference
-    header = {
-        "format": FORMAT,
-        "names": list(result.names),
-        "status": result.status,
-        "params": dict(result.params),
-        "fingerprint": result.fingerprint,
-        "reference": {
-            "score": reference.score,
-            "n_edges": reference.n_edges,
-            "trace": reference.trace,
-            "status": reference.status,
-            "seconds": reference.seconds,
-            "params": dict(reference.params),
-            "versions": dict(reference.versions),
-            "evidence": None if reference.evidence is None else reference.evidence.to_dict(),
-        },
-    }
-    arrays: Arrays = {name: getattr(result, name) for name in _COUNTS}
-    arrays |= {f"reference_{name}": getattr(reference, name) for name in _REFERENCE}
-    write_archive(path, header, arrays | knowledge_arrays(result.knowledge))
-
-
-def read_bootstrap(path: str | os.PathLike[str]) -> Bootstrap:
-    """The bootstrap in a file that `write_bootstrap` has written."""
-    return read_archive(path, FORMAT, "bootstrap", _build)
-
-
-def _build(header: dict[str, Any], arrays: Arrays) -> Bootstrap:
-    names = tuple(str(name) for name in header["names"])
-    square = (len(names), len(names))
-    for name in (*_COUNTS[:2], "reference_cpdag", "reference_dag"):
-        if arrays[name].shape != square:
-            raise ValueError(f"{name} has shape {arrays[name].shape} for {len(names)} variables")
-    reference = dict(header["reference"])
-    reference["trace"] = tuple((float(t), float(score)) for t, score in reference["trace"])
-    reference["score"] = math.nan if reference["score"] is None else float(reference["score"])
-    evidence = reference.pop("evidence", None)
-    return Bootstrap(
-        names=names,
-        reference=Discovery(
-            cpdag=arrays["reference_cpdag"].astype(np.int8),
-            dag=arrays["reference_dag"].astype(np.int8),
-            order=arrays["reference_order"].astype(np.intp),
-            names=names,
-            evidence=None if evidence is None else Evidence.from_dict(evidence),
-            **reference,
-        ),
-        directed_counts=arrays["directed_counts"].astype(np.int32),
-        undirected_counts=arrays["undirected_counts"].astype(np.int32),
-        outcomes=arrays["outcomes"].astype(np.int8),
-        status=header["status"],
-        params=header["params"],
-        fingerprint=str(header["fingerprint"]),
-        knowledge=stored_knowledge(names, arrays),
-    )
+from qwo.resample.support import Outcome, have
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +32,7 @@ class Checkpoint:
             raise ArgumentError(
                 f"checkpoint is {str(file)!r}; wanted a file in a folder that exists"
             )
-        return cls(file, read_bootstrap(file) if file.exists() else None)
+        return cls(file, Bootstrap.load(file) if file.exists() else None)
 
     def resumed(self, begun: Bootstrap) -> Bootstrap:
         """What was begun, with the replicates of the file if it has any."""
@@ -125,7 +51,7 @@ class Checkpoint:
     def save(self, result: Bootstrap) -> None:
         """Write the file anew."""
         if self.path is not None:
-            write_bootstrap(result, self.path)
+            result.save(self.path)
 
     def _check(self, stored: Bootstrap, begun: Bootstrap) -> None:
         advice = "give what it was begun with, or another file"
