@@ -586,21 +586,19 @@ class TestSigns:
 
     def test_in_the_report(self, table):
         from qwo.report.data import report_data
-        from qwo.report.picture import draw, picture
+        from qwo.report.pictures import sign_of
 
         found = qwo.discover(table, random_state=0)
         data = report_data(found, model=qwo.fit_sem(table, found))
         several = [bool(edge.get("contrasts")) for edge in data["edges"]]
-        drawing = draw(found.names, found.dag)
-        assert drawing is not None
-        kinds = [line.kind.split() for line in picture(drawing, data).lines]
         assert any(several)
-        for kind, own in zip(kinds, several, strict=True):
-            assert own != bool({"positive", "negative"} & set(kind))
+        assert [not sign_of(edge) for edge in data["edges"]] == several
 
     def test_in_pictures(self, table):
-        from qwo.plot.edges import EdgeSet, EdgeValues
-        from qwo.plot.style import LIGHT
+        from qwo.drawing.edges import EdgeSet
+        from qwo.drawing.palette import LIGHT
+        from qwo.plot import plot_adjacency
+        from qwo.plot.edges import EdgeValues
 
         found = qwo.discover(table, random_state=0)
         sem = qwo.fit_sem(table, found)
@@ -609,3 +607,6 @@ class TestSigns:
         wide = [{a, b} & {"race", "stage"} for a, _, b in found.edges]
         colours = values.colours(len(wide), LIGHT)
         assert [colour == LIGHT.edge for colour in colours] == [bool(both) for both in wide]
+        signed, plain = plot_adjacency(found, coefficients=sem).images
+        assert (~plain.get_array().mask).sum() >= sum(map(bool, wide)) > 0
+        assert (signed.get_array().mask | plain.get_array().mask).all()

@@ -17,6 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import qwo
+from qwo.drawing.palette import DARK, LIGHT
 from qwo.errors import ArgumentError, ColumnNameError, InputError, ShapeError
 from qwo.estimator.penalty_path import penalty_path
 from qwo.graph.causal_graph import CausalGraph
@@ -28,7 +29,6 @@ from qwo.plot import (
     plot_penalty_path,
     plot_trace,
 )
-from qwo.plot.style import DARK, LIGHT
 from qwo.resample.support import coin_tosses
 from tests.oracles.hostile_names import HOSTILE
 

@@ -10,12 +10,10 @@ import pytest
 from scipy.optimize import milp
 
 import qwo
-from qwo.layout import Arrangement, Layout, arrange
-from qwo.layout.crossings import count_crossings
-from qwo.layout.curves import arrow, edge_curves
-from qwo.layout.labels import label_texts, readable, wrapped
-from qwo.layout.layered import packed
-from qwo.layout.layers import assign_layers
+from qwo.drawing.curves import arrow, edge_curves
+from qwo.drawing.labels import label_texts, readable, wrapped
+from qwo.drawing.layers import assign_layers, count_crossings
+from qwo.drawing.layout import Arrangement, Layout, arrange, packed
 from tests.oracles.hostile_names import HOSTILE
 from tests.oracles.random_models import random_dag
 
@@ -197,7 +195,7 @@ def test_the_solver_gets_indices_that_every_scipy_takes(monkeypatch: pytest.Monk
         given.append(constraints.A)
         return milp(*arguments, constraints=constraints, **options)
 
-    monkeypatch.setattr("qwo.layout.layers.milp", watched)
+    monkeypatch.setattr("scipy.optimize.milp", watched)
     assign_layers(3, np.array([[0, 1], [1, 2], [0, 2]]))
     assert [given[0].indices.dtype, given[0].indptr.dtype] == [np.int32, np.int32]
 
@@ -209,6 +207,6 @@ def test_a_solver_that_fails_costs_no_picture(monkeypatch: pytest.MonkeyPatch, f
             raise ValueError("Buffer dtype mismatch, expected 'int' but got 'long'")
         return SimpleNamespace(status=1, x=np.zeros(4))
 
-    monkeypatch.setattr("qwo.layout.layers.milp", failing)
+    monkeypatch.setattr("scipy.optimize.milp", failing)
     edges = np.array([[0, 1], [1, 2], [0, 3]])
     np.testing.assert_array_equal(assign_layers(4, edges), [0, 1, 2, 1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,12 @@ import numpy as np
 import pytest
 
 import qwo
+from qwo.drawing.scene import MOST_BOXES, page_scene
 from qwo.report import report_data
 from qwo.report.data import Contents
-from qwo.report.picture import MOST_BOXES, draw, price_chart, trace_chart
+from qwo.report.pictures import price_chart, trace_chart
+from qwo.report.remarks import percent, remarks, seconds, text_pairs
 from qwo.report.tables import edges_table, support_table, variables_table
-from qwo.report.wording import notes, percent, seconds, text_pairs
 from qwo.resample import bootstrap
 from qwo.text import about, count, number, p_value, plain
 from tests.helpers.reports import Supports, discovery_of, example
@@ -115,7 +117,7 @@ def test_boxes_do_not_overlap(n_variables: int) -> None:
         "er", n_variables=n_variables, n_samples=5, degree=min(3, n_variables - 1), random_state=4
     )
     names = [f"a rather long name, number {k}" for k in range(n_variables)]
-    drawing = draw(names, dag)
+    drawing = page_scene(names, np.argwhere(dag))
     assert drawing.boxes
     centres, sizes = drawing.layout.centres, drawing.layout.sizes
     apart = np.abs(centres[:, None] - centres[None]) >= (sizes[:, None] + sizes[None]) / 2 - 1e-6
@@ -127,7 +129,7 @@ def test_boxes_do_not_overlap(n_variables: int) -> None:
 def test_many_variables_are_dots() -> None:
     n = MOST_BOXES + 1
     _, dag, _ = qwo.simulate("er", n_variables=n, n_samples=5, degree=2, random_state=4)
-    drawing = draw([f"V{k}" for k in range(n)], dag)
+    drawing = page_scene([f"V{k}" for k in range(n)], np.argwhere(dag))
     assert not drawing.boxes
     assert len(set(drawing.labels)) == n
 
@@ -147,10 +149,13 @@ def test_chart_steps_up_in_time(small: dict[str, Any]) -> None:
     chart = trace_chart(data)
     assert chart is not None
     assert chart.x_title == "time (ms)"
-    xs, ys = zip(*[dot[:2] for dot in chart.dots], strict=True)
+    drawn = chart.svg()
+    places = re.findall(r'class="dot" r="3.2" cx="([\d.]+)" cy="([\d.]+)"', drawn)
+    xs, ys = zip(*[map(float, place) for place in places], strict=True)
     assert list(xs) == sorted(xs)
     assert list(ys) == sorted(ys, reverse=True)
-    assert [tick.text for tick in chart.x_ticks] == ["0", "50", "100", "150", "200"]
+    ticks = re.findall(r'text-anchor="middle">(\d+)<', drawn)
+    assert ticks == ["0", "50", "100", "150", "200"]
     assert "from 100 to 1234.5 in 2 improvements" in chart.summary
     assert trace_chart(data | {"trace": data["trace"][:1]}) is None
 
@@ -158,7 +163,7 @@ def test_chart_steps_up_in_time(small: dict[str, Any]) -> None:
 def test_a_trace_of_one_score_can_be_drawn(small: dict[str, Any]) -> None:
     chart = trace_chart(report_data(**small) | {"trace": [[0.0, 5.0], [0.1, 5.0]]})
     assert chart is not None
-    assert len(chart.y_ticks) > 1
+    assert len(chart.y.ticks(5)) > 1
 
 
 def test_long_traces_are_thinned(small: dict[str, Any]) -> None:
@@ -229,8 +234,7 @@ def test_edges_carry_their_strength_and_the_chance_that_they_are_false() -> None
     chart = price_chart(shown)
     assert chart is not None
     assert chart.mark is not None
-    left, _, right, _ = chart.plot
-    assert left <= chart.mark <= right
+    assert chart.x.start <= chart.mark <= chart.x.stop
     assert "are to be expected false" in chart.summary
 
 
@@ -295,14 +299,12 @@ def test_pairs_and_effects_are_those_of_the_posterior(judged: dict[str, Any]) ->
 def test_links_that_posterior_and_graph_disagree_about_are_noted(judged: dict[str, Any]) -> None:
     found = judged["posterior"]
     empty = discovery_of(np.zeros((8, 8), dtype=np.int8), found.names)
-    data = report_data(empty, posterior=found)
     number = int((np.triu(found.link_probabilities, 1) > 0.5).sum())
-    texts = [note.text for note in notes(data)]
+    texts = [remark.text for remark in remarks(Contents(empty, posterior=found))]
     assert any(text.startswith(f"{number} links that the graph lacks are more") for text in texts)
     full = discovery_of(np.triu(np.ones((8, 8), dtype=np.int8), 1), found.names)
-    weak = int((found.link_probabilities[np.triu_indices(8, 1)] < 0.5).sum())
-    texts = [note.text for note in notes(report_data(full, posterior=found))]
-    assert f"{weak} links of the graph are less probable than not." in texts
+    texts = [remark.text for remark in remarks(Contents(full, posterior=found))]
+    assert any(text.startswith("links that are less probable than not: ") for text in texts)
 
 
 def test_a_posterior_of_other_variables_is_refused(judged: dict[str, Any]) -> None:

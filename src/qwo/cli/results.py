@@ -217,9 +217,9 @@ class Learnt:
 
     @property
     def _probabilities(self) -> Supports | None:
-        from qwo.report.data import posterior_shares
+        from qwo.report.data import Contents
 
-        return None if self.posterior is None else posterior_shares(self.posterior)
+        return Contents(self.found, posterior=self.posterior).probabilities
 
     def _pairs(self, judge: Supports | None) -> list[PairSupport]:
         """How sure each edge found is; nothing if nobody can tell."""

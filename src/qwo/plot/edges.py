@@ -1,4 +1,4 @@
-"""The edges of a graph from above to below, and what their widths and colours show."""
+"""What the widths and colours of edges show, as users give it: checked, and in column order."""
 
 from __future__ import annotations
 
@@ -9,78 +9,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from qwo.errors import ArgumentError, ColumnNameError, GraphError, ShapeError, list_names
+from qwo.drawing.axes import Key, hollow_key, key
+from qwo.drawing.edges import EdgeSet
+from qwo.drawing.palette import Palette
+from qwo.drawing.scene import FIGURE_FONT, line_widths
+from qwo.errors import ArgumentError, ColumnNameError, ShapeError, list_names
 from qwo.graph.causal_graph import CausalGraph
-from qwo.graph.dag import is_topological, topological_order
-from qwo.graph.extension import to_dag
-from qwo.layout.layers import Pairs
-from qwo.plot.style import Key, Palette, hollow_key, key
-from qwo.types import Adjacency, FloatArray, Indices, Mask
+from qwo.types import FloatArray, Mask
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.typing import ColorType
-
-
-@dataclass(frozen=True, eq=False)
-class EdgeSet:
-    """Edges in a fixed sequence.
-
-    Attributes
-    ----------
-    tails, heads : ndarray of int
-        The ends of each edge; those of an undirected one in either order.
-    undirected : ndarray of bool
-    downward : ndarray of int, m×2
-        The ends of each edge by their places in a causal order; together without a cycle.
-    """
-
-    tails: Indices
-    heads: Indices
-    undirected: Mask
-    downward: Pairs
-
-    @classmethod
-    def of(cls, matrix: Adjacency, order: Indices) -> EdgeSet:
-        """The edges of a partially directed graph in row order."""
-        i, j = np.nonzero(matrix)
-        once = (matrix[i, j] == 1) | (i < j)
-        return cls.between(i[once], j[once], matrix[i, j][once] == 2, order)
-
-    @classmethod
-    def between(cls, tails: Indices, heads: Indices, undirected: Mask, order: Indices) -> EdgeSet:
-        """The edges with the given ends."""
-        place = np.empty(len(order), dtype=np.intp)
-        place[order] = np.arange(len(order))
-        forth = place[tails] < place[heads]
-        upper, lower = np.where(forth, tails, heads), np.where(forth, heads, tails)
-        return cls(tails, heads, undirected, np.column_stack([upper, lower]))
-
-    def head_ends(self) -> Indices:
-        """1 where the arrowhead is at the lower end, -1 at the upper end, 0 without one."""
-        pointing = np.where(self.downward[:, 1] == self.heads, 1, -1)
-        return np.where(self.undirected, 0, pointing)
-
-
-def causal_order(source: Any, graph: CausalGraph) -> Indices:
-    """An order that all arrows of the graph follow: that of the source if it has one that does.
-
-    Otherwise that of a member of the equivalence class, or, if the graph stands for no class, any
-    that the arrows allow.
-    """
-    arrows = graph.matrix == 1
-    given = getattr(source, "order", None)
-    if (
-        isinstance(given, np.ndarray)
-        and np.array_equal(np.sort(given), range(len(arrows)))
-        and is_topological(given, arrows)
-    ):
-        return given
-    try:
-        return topological_order(to_dag(graph.matrix))
-    except GraphError:
-        return topological_order(arrows)
-
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -181,32 +120,19 @@ def _checked(colour: Any) -> ColorType:
 
 ColorBy = Literal["auto", "sign", "support"]
 
-PLAIN_WIDTH = 1.1
-_THINNEST, _THICKEST = 0.6, 3.0
-
 
 @dataclass(frozen=True, eq=False)
 class EdgeValues:
-    """The coefficient and the support of each edge, where they are known.
-
-    Attributes
-    ----------
-    coefficients, support : ndarray or None
-    tosses : ndarray of bool or None
-        Which arrows are little surer than a coin toss; known from a bootstrap.
-    standardized : bool
-        Whether the coefficients are known to be standardized.
-    color_by : "sign", "support" or None
-    unsigned : ndarray of bool or None
-        Which edges have several coefficients, of categories, and so no sign.
-    """
+    """The coefficient and the support of each edge, where they are known."""
 
     coefficients: FloatArray | None
     support: FloatArray | None
     tosses: Mask | None
+    """Which arrows are little surer than a coin toss; known from a bootstrap."""
     standardized: bool
     color_by: Literal["sign", "support"] | None
-    unsigned: Mask | None = None
+    unsigned: Mask
+    """Which edges have several coefficients, of categories, and so no sign."""
 
     @classmethod
     def of(
@@ -218,10 +144,9 @@ class EdgeValues:
         color_by: ColorBy | None,
     ) -> EdgeValues:
         """The values of the edges in matrices over the variables, as the user gave them."""
-        slopes = shares = tosses = unsigned = None
+        slopes = shares = tosses = None
         if coefficients is not None:
             slopes = _larger(coefficient_matrix(coefficients, names), edges)
-            unsigned = _unsigned(coefficients, names, edges)
         if hasattr(support, "coin_tosses"):
             unsure = in_order("support", support.coin_tosses, support.names, names)
             tosses = unsure[edges.tails, edges.heads] & ~edges.undirected
@@ -234,24 +159,24 @@ class EdgeValues:
             option = "coefficients" if color_by == "sign" else "support"
             raise ArgumentError(f"color_by={color_by!r} needs {option}; give it as well")
         standardized = hasattr(coefficients, "standardized_coefficients")
+        unsigned = unsigned_pairs(coefficients, names)[edges.tails, edges.heads]
         return cls(slopes, shares, tosses, standardized, color_by, unsigned)
 
     def colours(self, n_edges: int, palette: Palette) -> list[ColorType]:
         """The colour of each edge."""
         if self.color_by == "sign" and self.coefficients is not None:
-            signs = [palette.positive if b >= 0 else palette.negative for b in self.coefficients]
-            several = self._several.tolist()
-            return [palette.edge if k else sign for sign, k in zip(signs, several, strict=True)]
+            signs = np.where(self.coefficients >= 0, palette.positive, palette.negative)
+            colours: list[ColorType] = np.where(self.unsigned, palette.edge, signs).tolist()
+            return colours
         if self.color_by == "support" and self.support is not None:
-            colours = palette.support_colours()
-            return [colours(share) for share in self.support.tolist()]
+            shades = palette.support_colours()
+            return [shades(share) for share in self.support.tolist()]
         return [palette.edge] * n_edges
 
     def widths(self, n_edges: int) -> FloatArray:
         """The width of each edge: linear in the absolute coefficient, from a hairline on."""
-        if self.coefficients is None:
-            return np.full(n_edges, PLAIN_WIDTH)
-        return _width(np.abs(self.coefficients), self._largest)
+        known = np.full(n_edges, np.nan) if self.coefficients is None else self.coefficients
+        return line_widths(known, self._largest, FIGURE_FONT)
 
     def keys(self, palette: Palette) -> list[Key]:
         """Entries of a legend for the signs, the widths and the heads."""
@@ -261,15 +186,15 @@ class EdgeValues:
         if self.coefficients is None or not self.coefficients.size:
             return keys
         if self.color_by == "sign":
-            if ((self.coefficients >= 0) & ~self._several).any():
+            if ((self.coefficients >= 0) & ~self.unsigned).any():
                 keys.append(key("positive", palette.positive, 1.8))
-            if ((self.coefficients < 0) & ~self._several).any():
+            if ((self.coefficients < 0) & ~self.unsigned).any():
                 keys.append(key("negative", palette.negative, 1.8))
-            if self._several.any():
+            if self.unsigned.any():
                 keys.append(key("several coefficients", palette.edge, 1.8))
         large = float(f"{self._largest:.1g}")
         small = large / 4
-        widths = _width(np.array([small, large]), self._largest).tolist()
+        widths = line_widths(np.array([small, large]), self._largest, FIGURE_FONT).tolist()
         kind = "standardized coefficient" if self.standardized else "coefficient"
         keys.append(key(f"|{kind}| {small:.2g} and {large:.2g}", palette.edge, *widths))
         return keys
@@ -288,13 +213,6 @@ class EdgeValues:
         bar.outline.set_visible(False)
 
     @property
-    def _several(self) -> Mask:
-        """Which edges have no sign."""
-        if self.unsigned is not None:
-            return self.unsigned
-        return np.zeros(0 if self.coefficients is None else len(self.coefficients), dtype=bool)
-
-    @property
     def _largest(self) -> float:
         """The largest absolute coefficient, or 1 where there is none."""
         if self.coefficients is None:
@@ -302,14 +220,14 @@ class EdgeValues:
         return float(np.abs(self.coefficients).max(initial=0.0)) or 1.0
 
 
-def _unsigned(coefficients: Any, names: Sequence[str], edges: EdgeSet) -> Mask | None:
-    """The edges from or to categories of a fitted model that have several columns."""
-    coding = getattr(coefficients, "coding", None)
-    if coding is None:
-        return None
-    sizes = dict(zip(coefficients.variables.names, coding.sizes.tolist(), strict=True))
-    wide = np.array([sizes[name] > 1 for name in names])
-    return np.asarray(wide[edges.tails] | wide[edges.heads])
+def unsigned_pairs(coefficients: Any, names: Sequence[str]) -> Mask:
+    """Between which variables a fitted model has several coefficients, of levels of a category."""
+    wide = np.zeros(len(names), dtype=np.bool_)
+    if getattr(coefficients, "coding", None) is not None:
+        sizes = coefficients.coding.sizes.tolist()
+        several = dict(zip(coefficients.variables.names, sizes, strict=True))
+        wide |= [several[name] > 1 for name in names]
+    return np.asarray(wide[:, None] | wide)
 
 
 def _larger(matrix: FloatArray, edges: EdgeSet) -> FloatArray:
@@ -317,7 +235,3 @@ def _larger(matrix: FloatArray, edges: EdgeSet) -> FloatArray:
     forth = matrix[edges.tails, edges.heads]
     back = matrix[edges.heads, edges.tails]
     return np.where(edges.undirected & (np.abs(back) > np.abs(forth)), back, forth)
-
-
-def _width(size: FloatArray, largest: float) -> FloatArray:
-    return _THINNEST + (_THICKEST - _THINNEST) * size / largest

@@ -6,48 +6,38 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwo.agreement import Check
-from qwo.bayes import EffectPosterior, Posterior
 from qwo.discovery import Discovery
 from qwo.discovery.price import price_range
+from qwo.drawing.scene import Scene, page_scene
 from qwo.errors import ArgumentError
 from qwo.graph.compare import compare
 from qwo.graph.dag import adjacency_lists
 from qwo.graph.marks import ARROW, LINE
 from qwo.moments.findings import Audit, Finding
-from qwo.report.picture import Drawing, draw
-from qwo.resample.support import Shares, Supports, coin_tosses, pair_supports, ranked_pairs
+from qwo.resample.support import (
+    PairSupport,
+    Shares,
+    Supports,
+    coin_tosses,
+    pair_supports,
+    ranked_pairs,
+)
 from qwo.sem import LinearSem
 from qwo.text import plain
 from qwo.types import Adjacency, Indices, Mask
 
+if TYPE_CHECKING:
+    from qwo.agreement import Check
+    from qwo.bayes import EffectPosterior, Posterior
+
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """A discovery and what is known beside it; None for what is not.
-
-    Attributes
-    ----------
-    discovery : Discovery
-    audit : Audit or None
-    model : LinearSem or None
-        Fitted to ``discovery.dag``.
-    bootstrap : Supports or None
-    posterior : Posterior or None
-    truth : object or None
-        The true graph, as anything that `as_graph` takes.
-    command : str or None
-        What reproduces the result.
-    title : str or None
-    data_summary : mapping or None
-        What was read, as pairs of a heading and a value.
-    check : Check or None
-        How far data and graph agree.
-    """
+    """A discovery and what is known beside it, as `write_report` takes it; None for what is not."""
 
     discovery: Discovery
     audit: Audit | None = None
@@ -95,7 +85,36 @@ class Contents:
     @cached_property
     def probabilities(self) -> Shares | None:
         """What the posterior says of classes of graphs, as a bootstrap says it of resamples."""
-        return None if self.posterior is None else posterior_shares(self.posterior)
+        found = self.posterior
+        if found is None:
+            return None
+        links, arrows = found.link_probabilities, found.arrow_probabilities
+        return Shares(found.names, found.n_draws, links, arrows, found.knowledge)
+
+    @cached_property
+    def edge_supports(self) -> list[PairSupport]:
+        """How often resamples have each of the edges found; nothing without a bootstrap."""
+        return self._judged(self.bootstrap)
+
+    @cached_property
+    def edge_probabilities(self) -> list[PairSupport]:
+        """How probable each of the edges found is; nothing without a posterior."""
+        return self._judged(self.probabilities)
+
+    def _judged(self, judge: Supports | None) -> list[PairSupport]:
+        if judge is None:
+            return []
+        place = {name: k for k, name in enumerate(self.discovery.names)}
+        ends = [(place[a], place[b]) for a, _, b in self.discovery.edges]
+        pairs = np.array(ends, dtype=np.intp).reshape(-1, 2)
+        return pair_supports(judge, self.discovery.cpdag, *pairs.T)
+
+    @cached_property
+    def effects(self) -> list[EffectPosterior]:
+        """The effects along the edges and likely paths; nothing without a posterior."""
+        if self.posterior is None:
+            return []
+        return likely_effects(self.posterior, self.discovery.dag, self.discovery.cpdag)
 
 
 MOST_PAIRS = 2000
@@ -107,17 +126,6 @@ LEAST_LINK = 0.01
 MOST_EFFECTS = 500
 LIKELY_PATH = 0.5
 """Effects in the table, and the probability of a path from which on they are there."""
-
-
-def posterior_shares(found: Posterior) -> Shares:
-    """The probabilities that the class of the graph has a link, and an arrow."""
-    return Shares(
-        found.names,
-        found.n_draws,
-        found.link_probabilities,
-        found.arrow_probabilities,
-        found.knowledge,
-    )
 
 
 def likely_effects(found: Posterior, dag: Adjacency, cpdag: Adjacency) -> list[EffectPosterior]:
@@ -186,14 +194,13 @@ def posterior_record(contents: Contents) -> dict[str, Any] | None:
     first, second = ranked_pairs(links, discovery.cpdag, wanted)
     pairs = pair_supports(shares, discovery.cpdag, first[:MOST_PAIRS], second[:MOST_PAIRS])
     tosses = coin_tosses(shares.arrow_support, shares.knowledge) & (discovery.cpdag == 1)
-    effects = likely_effects(found, discovery.dag, discovery.cpdag)
     facts = found.to_dict()
     return {
         **{name: facts[name] for name in _POSTERIOR_FACTS},
         "n_coin_tosses": int(tosses.sum()),
         "n_pairs": len(first),
         "pairs": [pair._asdict() for pair in pairs],
-        "effects": [effect.to_dict() for effect in effects],
+        "effects": [effect.to_dict() for effect in contents.effects],
     }
 
 
@@ -272,11 +279,11 @@ def report_data(
     return contents_data(contents, draw_contents(contents))
 
 
-def draw_contents(contents: Contents) -> Drawing | None:
+def draw_contents(contents: Contents) -> Scene | None:
     """The drawing of the graph, in which categories say how many levels they have."""
     types = [_few_words(record) for record in _types(contents)]
-    discovery = contents.discovery
-    return draw(discovery.names, discovery.dag, types if any(types) else ())
+    edges = np.column_stack(contents.ends)
+    return page_scene(contents.discovery.names, edges, types if any(types) else ())
 
 
 def _few_words(record: dict[str, Any]) -> str:
@@ -285,7 +292,7 @@ def _few_words(record: dict[str, Any]) -> str:
     return record["kind"] if record["kind"] == "binary" else f"{len(record['levels'])} levels"
 
 
-def contents_data(contents: Contents, drawing: Drawing | None) -> dict[str, Any]:
+def contents_data(contents: Contents, drawing: Scene | None) -> dict[str, Any]:
     """The dictionary of a report whose graph is drawn already, or is too large for that."""
     discovery = contents.discovery
     result = plain(
@@ -399,7 +406,7 @@ def _types(contents: Contents) -> list[dict[str, Any]]:
     return records
 
 
-def _layout(drawing: Drawing) -> dict[str, Any]:
+def _layout(drawing: Scene) -> dict[str, Any]:
     layout = drawing.layout
     nodes = np.column_stack([layout.centres, layout.sizes])
     return {

@@ -8,23 +8,22 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import jinja2
-from markupsafe import Markup
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qwo import text
-from qwo.agreement import Check
-from qwo.bayes import Posterior
 from qwo.discovery import Discovery
 from qwo.files import write_whole
 from qwo.moments.findings import Audit
-from qwo.report import tables, wording
+from qwo.report import pictures, remarks, tables
 from qwo.report.data import Contents, contents_data, draw_contents
-from qwo.report.figures import figures as make_figures
-from qwo.report.picture import picture, price_chart, trace_chart
 from qwo.resample.support import Supports
 from qwo.sem import LinearSem
+
+if TYPE_CHECKING:
+    import jinja2
+
+    from qwo.agreement import Check
+    from qwo.bayes import Posterior
 
 _FOLDER = Path(__file__).parent / "_bundle"
 
@@ -92,7 +91,7 @@ def write_report(
     check : Check, optional
         How far data and graph agree: what `qwo.check` returned.
     figures : bool
-        Whether to add figures by matplotlib, if it is installed.
+        Whether to add the matrix of the graph, and the graph beside the truth if it is given.
     interactive : bool
         Whether to add the script that makes the graph and the tables interactive. An installation
         that was built without npm has none and shows a still picture.
@@ -112,6 +111,8 @@ def write_report(
 
 
 def _render(contents: Contents, *, figures: bool, interactive: bool) -> str:
+    from markupsafe import Markup
+
     drawing = draw_contents(contents)
     data = contents_data(contents, drawing)
     interactive = interactive and drawing is not None
@@ -122,7 +123,7 @@ def _render(contents: Contents, *, figures: bool, interactive: bool) -> str:
         .get_template("report.html")
         .render(
             data=data,
-            notes=wording.notes(data),
+            notes=_notes(contents, data),
             tables={
                 "edges": tables.edges_table(listed),
                 "contrasts": tables.contrast_table(data),
@@ -131,10 +132,10 @@ def _render(contents: Contents, *, figures: bool, interactive: bool) -> str:
                 "probabilities": tables.probability_table(data),
                 "effects": tables.effect_table(data),
             },
-            picture=None if drawing is None else picture(drawing, data),
-            chart=trace_chart(data),
-            prices=price_chart(data),
-            figures=make_figures(contents) if figures else [],
+            picture="" if drawing is None else Markup(pictures.picture(drawing, data)),
+            chart=pictures.trace_chart(data),
+            prices=pictures.price_chart(data),
+            figures=pictures.figures(contents, data) if figures else [],
             interactive=bundle is not None,
             without_bundle=interactive and bundle is None,
             licences="" if bundle is None else bundle.licences,
@@ -146,7 +147,21 @@ def _render(contents: Contents, *, figures: bool, interactive: bool) -> str:
     )
 
 
+def _notes(contents: Contents, data: dict[str, Any]) -> list[remarks.Remark]:
+    """What is said on top of the page."""
+    notes = [*remarks.audit_remarks(contents), *remarks.remarks(contents)]
+    if data["layout"] is None:
+        size = f"{data['summary']['n_variables']:,} variables are too many to be drawn"
+        what = "the tables hold the strongest edges and the variables with most of them"
+        notes.append(
+            remarks.Remark("info", f"{size}: {what}; files of the graph hold all", "edges")
+        )
+    return notes
+
+
 def _environment() -> jinja2.Environment:
+    import jinja2
+
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
         autoescape=True,
@@ -158,15 +173,16 @@ def _environment() -> jinja2.Environment:
         text.about,
         text.number,
         text.p_value,
-        wording.percent,
-        wording.samples,
-        wording.seconds,
-        wording.value_text,
-        wording.text_pairs,
+        remarks.percent,
+        remarks.rhat_text,
+        remarks.samples,
+        remarks.seconds,
+        remarks.value_text,
+        remarks.text_pairs,
     ):
         environment.filters[writer.__name__] = writer
-    environment.globals["long_text"] = wording.LONG_TEXT
-    environment.globals["resamples"] = wording.RESAMPLES
+    environment.globals["long_text"] = remarks.LONG_TEXT
+    environment.globals["resamples"] = remarks.RESAMPLES
     return environment
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from qwo import text
 from qwo.graph.marks import MARKS
-from qwo.report import wording
+from qwo.report import remarks
 
 _MARKS = {text: mark.symbol for text, mark in MARKS.items()} | {"": "absent"}
 _MEANINGS = {text: mark.words for text, mark in MARKS.items()} | {"": "not in the graph"}
@@ -80,37 +80,37 @@ _EVIDENCE = [
     Column(
         "False",
         "false_rate",
-        write=wording.percent,
+        write=remarks.percent,
         help="chance that an edge of this strength is none",
     ),
 ]
 _SUPPORTS = [
-    Column("Link", "link", write=wording.percent, help="resamples that join the two"),
-    Column("Arrow", "arrow", write=wording.percent, help="resamples that direct it as written"),
-    Column("Reverse", "reverse", write=wording.percent, help="that direct it the other way"),
-    Column("Undirected", "undirected", write=wording.percent, help="that leave it undirected"),
+    Column("Link", "link", write=remarks.percent, help="resamples that join the two"),
+    Column("Arrow", "arrow", write=remarks.percent, help="resamples that direct it as written"),
+    Column("Reverse", "reverse", write=remarks.percent, help="that direct it the other way"),
+    Column("Undirected", "undirected", write=remarks.percent, help="that leave it undirected"),
 ]
 _PROBABILITIES = [
-    Column("Link", "link", write=wording.percent, help="probability of an edge between the two"),
-    Column("Arrow", "arrow", write=wording.percent, help="that the data direct it as written"),
-    Column("Reverse", "reverse", write=wording.percent, help="that they direct it the other way"),
+    Column("Link", "link", write=remarks.percent, help="probability of an edge between the two"),
+    Column("Arrow", "arrow", write=remarks.percent, help="that the data direct it as written"),
+    Column("Reverse", "reverse", write=remarks.percent, help="that they direct it the other way"),
     Column(
         "Undirected",
         "undirected",
-        write=wording.percent,
+        write=remarks.percent,
         help="that they cannot tell the direction",
     ),
 ]
 _SURE = [
-    Column("P(link)", "p_link", write=wording.percent, help="probability of an edge"),
-    Column("P(arrow)", "p_arrow", write=wording.percent, help="that the data direct it so"),
+    Column("P(link)", "p_link", write=remarks.percent, help="probability of an edge"),
+    Column("P(arrow)", "p_arrow", write=remarks.percent, help="that the data direct it so"),
 ]
 _EFFECTS = [
     Column("Cause", "cause", "name"),
     Column("Effect", "effect", "name"),
-    Column("Any effect", "probability", write=wording.percent, help="probability of a path"),
-    Column("Above zero", "probability_positive", write=wording.percent),
-    Column("Below zero", "probability_negative", write=wording.percent),
+    Column("Any effect", "probability", write=remarks.percent, help="probability of a path"),
+    Column("Above zero", "probability_positive", write=remarks.percent),
+    Column("Below zero", "probability_negative", write=remarks.percent),
     Column("Median", "median", help="in the units of the data, graphs without a path included"),
     Column("5 %", "low", help="lower end of the 90 % interval"),
     Column("95 %", "high", help="upper end of the 90 % interval"),

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from qwo.drawing.palette import LIGHT
 from qwo.files import whole_file
 from qwo.optional import optional_module
-from qwo.plot.style import LIGHT
 from qwo.reproduction.aggregate import AXES, Cells, Point
 from qwo.reproduction.paper import load_paper_figures
 

@@ -7,11 +7,20 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from qwo.drawing.axes import (
+    PLAIN_TEXT,
+    SMALL,
+    local_style,
+    open_axes,
+    palette_for,
+    size_in_points,
+)
+from qwo.drawing.edges import causal_order
+from qwo.drawing.labels import label_texts
+from qwo.drawing.palette import Palette
 from qwo.graph.coercion import as_graph
-from qwo.layout.labels import PLAIN_TEXT, label_texts
-from qwo.plot.edges import causal_order, check_choice, coefficient_matrix
-from qwo.plot.style import Palette, local_style, open_axes, palette_for, size_in_points
-from qwo.types import Adjacency, FloatArray
+from qwo.plot.edges import check_choice, coefficient_matrix, unsigned_pairs
+from qwo.types import Adjacency, FloatArray, Mask
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -64,14 +73,14 @@ def plot_adjacency(
         places = causal_order(graph, shown) if order == "causal" else np.arange(n)
         if coefficients is None and hasattr(graph, "standardized_coefficients"):
             coefficients = graph
-        values = None
+        values, square = None, np.ix_(places, places)
         if coefficients is not None:
-            values = coefficient_matrix(coefficients, shown.names)[np.ix_(places, places)]
+            values = coefficient_matrix(coefficients, shown.names)[square]
         side = min(max(0.21 * n + 1.6, 3.4), 11.0)
         ax = open_axes(ax, side + 0.8, side)
         palette = palette_for(ax)
-        matrix = shown.matrix[np.ix_(places, places)]
-        keys = _draw_cells(ax, matrix, values, palette)
+        unsigned = unsigned_pairs(coefficients, shown.names)[square]
+        keys = _draw_cells(ax, shown.matrix[square], values, unsigned, palette)
         if legend and values is not None:
             standardized = hasattr(coefficients, "standardized_coefficients")
             _draw_colour_bar(ax, "standardized coefficient" if standardized else "coefficient")
@@ -79,15 +88,22 @@ def plot_adjacency(
         _label_axes(ax, [shown.names[v] for v in places], order, labels)
         if legend and keys:
             ax.legend(
-                handles=keys, loc="upper center", bbox_to_anchor=(0.5, -0.01), ncols=2, fontsize=8.5
+                handles=keys,
+                loc="upper center",
+                bbox_to_anchor=(0.5, -0.01),
+                ncols=2,
+                fontsize=SMALL,
             )
         return ax
 
 
 def _draw_cells(
-    ax: Axes, matrix: Adjacency, values: FloatArray | None, palette: Palette
+    ax: Axes, matrix: Adjacency, values: FloatArray | None, unsigned: Mask, palette: Palette
 ) -> list[Artist]:
-    """Draw a cell for each entry and a ring in those of undirected edges; keys for a legend."""
+    """Draw a cell for each entry and a ring in those of undirected edges; keys for a legend.
+
+    What links several levels of a category has no sign, and a colour of its own.
+    """
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
 
@@ -99,10 +115,16 @@ def _draw_cells(
             keys.append(Patch(color=palette.positive, label="cause → effect"))
     else:
         # Of an undirected edge, only the member that was fitted has a coefficient.
-        cells = np.ma.masked_where((matrix == 0) | ((matrix == 2) & (values == 0)), values)
+        absent = (matrix == 0) | ((matrix == 2) & (values == 0))
+        cells = np.ma.masked_where(absent | unsigned, values)
         largest = float(np.abs(values[matrix > 0]).max(initial=0.0)) or 1.0
         shades = palette.sign_colours()
         ax.imshow(cells, cmap=shades, vmin=-largest, vmax=largest, interpolation="nearest")
+        several = ~absent & unsigned
+        if several.any():
+            plain = np.ma.masked_where(~several, several)
+            ax.imshow(plain, cmap=ListedColormap([palette.edge]), interpolation="nearest")
+            keys.append(Patch(color=palette.edge, label="several coefficients"))
     if (matrix == 2).any():
         keys.append(_draw_rings(ax, matrix, palette))
     return keys

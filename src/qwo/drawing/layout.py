@@ -8,47 +8,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
-from qwo.layout.coordinates import relaxed_places
-from qwo.layout.crossings import ordered_layers
-from qwo.layout.layers import Layers, Pairs, ProperGraph, assign_layers
-from qwo.types import FloatArray
+from qwo.drawing.layers import Layers, Pairs, ProperGraph, assign_layers, ordered_layers
+from qwo.types import FloatArray, Indices, Mask
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 # Between layers: at least, at most, and relative to how far across the longest edge runs.
 _LAYER_GAP = 36.0
 _LARGEST_GAP = 110.0
 _FLATTEST = 0.22
 _PART_GAP = 24.0
+# What nodes and bends keep free around them, half of it on either side, in points.
+_NODE_GAP = 16.0
+_BEND_GAP = 9.0
+_FEWEST_SWEEPS, _MOST_SWEEPS = 8, 60
+_MOST_MOVES = 300_000
+_TOLERANCE = 0.25
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Nodes and edges in the plane.
-
-    Attributes
-    ----------
-    centres, sizes : ndarray, n×2
-        The middle of each node and its extents, across and along the layers.
-    bends : tuple of ndarray, k×2
-        For each edge the points it passes between its ends.
-    depths : tuple of ndarray
-        For each edge how thick the layers are at its bends.
-    extent : tuple of float
-        Width and height of the whole.
-    scale : float
-        The size of the nodes, and so of their labels, relative to the nominal one.
-    """
+    """Nodes and edges in the plane."""
 
     centres: FloatArray
     sizes: FloatArray
+    """The middle of each node and its extents, across and along the layers: n×2 both."""
     bends: tuple[FloatArray, ...]
     depths: tuple[FloatArray, ...]
+    """For each edge the points it passes between its ends, and how thick the layers are there."""
     extent: tuple[float, float]
     scale: float = 1.0
+    """The size of the nodes, and so of their labels, relative to the nominal one."""
 
     def fitted(
         self,
@@ -82,14 +77,7 @@ class Layout:
 
 @dataclass(frozen=True, eq=False)
 class Arrangement:
-    """The layers of a graph and the order in each, before anything has a size.
-
-    Attributes
-    ----------
-    graph : ProperGraph
-    parts : tuple of list of list of int
-        For each connected part its layers, from left to right.
-    """
+    """The layers of each connected part of a graph, in order, before anything has a size."""
 
     graph: ProperGraph
     parts: tuple[Layers, ...]
@@ -101,15 +89,10 @@ class Arrangement:
         return np.array(most[: self.graph.n_vertices], dtype=np.float64)
 
     def place(self, sizes: FloatArray, aspect: float = 1.5) -> Layout:
-        """The layout for nodes of the given sizes, the whole about ``aspect`` times wide as high.
+        """The layout for nodes of at least these sizes, the whole about ``aspect`` times as wide.
 
-        Parameters
-        ----------
-        sizes : ndarray, n×2
-            The least extents of the nodes, across and along the layers. The nodes of a layer get
-            the same extent along, so that it has straight borders.
-        aspect : float
-            Guides how the connected parts are put together; each has the shape it has.
+        The nodes of a layer get the same extent along, so that it has straight borders. The aspect
+        guides how the connected parts are put together; each has the shape it has.
         """
         extents = np.zeros((len(self.graph.layer), 2))
         extents[: self.graph.n_vertices] = sizes
@@ -155,12 +138,11 @@ class Arrangement:
 def arrange(n_vertices: int, edges: Pairs) -> Arrangement:
     """The layers of an acyclic graph with few crossings: Sugiyama's first two steps.
 
-    Parameters
-    ----------
-    n_vertices : int
-    edges : ndarray of int, m×2
-        The ends of each edge, from above to below.
+    Edges are given by their ends, from above to below.
     """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     layers = assign_layers(n_vertices, edges)
     graph = ProperGraph.from_layers(layers, edges)
     links = np.array(list(graph.links()), dtype=np.intp).reshape(-1, 2)
@@ -176,14 +158,7 @@ def arrange(n_vertices: int, edges: Pairs) -> Arrangement:
 def packed(boxes: FloatArray, aspect: float, gap: float) -> tuple[FloatArray, tuple[float, float]]:
     """The upper left corners of boxes that do not overlap, and the size of them all together.
 
-    Parameters
-    ----------
-    boxes : ndarray, k×2
-        Widths and heights.
-    aspect : float
-        The width to height wanted of the whole.
-    gap : float
-        The distance between boxes.
+    Boxes have a width and a height; the whole is to be about ``aspect`` times as wide as high.
     """
     area = float(np.prod(boxes + gap, axis=1).sum())
     width = max(float(boxes[:, 0].max()), np.sqrt(area * aspect))
@@ -216,3 +191,65 @@ def _shelves(widths: FloatArray, order: Sequence[int], width: float, gap: float)
 
 def _length(widths: FloatArray, gap: float) -> float:
     return float(widths.sum() + gap * (len(widths) - 1))
+
+
+def relaxed_places(graph: ProperGraph, parts: Sequence[Layers], widths: FloatArray) -> FloatArray:
+    """The places x that minimise Σ w (x_u - x_v)² over the links, nothing closer than it may be.
+
+    One layer at a time, the others held fixed: with the distances that the points of a layer must
+    keep taken off, that is the isotonic regression of the means of their neighbours. The problem
+    is convex and the constraints concern one layer each, so the sweeps converge to its solution.
+    Bends have no width. How the connected parts lie to one another is left open.
+    """
+    bend = graph.is_bend()
+    gaps = np.where(bend, _BEND_GAP, _NODE_GAP)
+    pull = _weights(graph, bend)
+    x = np.zeros(len(widths))
+    for layers in parts:
+        rows = [_Row.of(np.array(layer), widths, gaps, pull) for layer in layers]
+        for row in rows:
+            x[row.points] = row.offsets - row.offsets[-1] / 2
+        if len(rows) > 1:
+            _relax(rows, x)
+    return x
+
+
+class _Row(NamedTuple):
+    """The points of a layer, how far from the first they must be, and what pulls at them."""
+
+    points: Indices
+    offsets: FloatArray
+    pull: csr_array
+    total: FloatArray
+
+    @classmethod
+    def of(cls, points: Indices, widths: FloatArray, gaps: FloatArray, pull: csr_array) -> _Row:
+        room = widths[points] + gaps[points]
+        offsets = np.concatenate([[0.0], np.cumsum((room[1:] + room[:-1]) / 2)])
+        weights = pull[points]
+        return cls(points, offsets, weights, np.asarray(weights.sum(axis=1), dtype=np.float64))
+
+
+def _relax(rows: Sequence[_Row], x: FloatArray) -> None:
+    """Sweep down and up until nothing moves, or until the time for a large graph is up."""
+    from scipy.optimize import isotonic_regression
+
+    n_points = sum(len(row.points) for row in rows)
+    for _ in range(min(max(_MOST_MOVES // n_points, _FEWEST_SWEEPS), _MOST_SWEEPS)):
+        before = x.copy()
+        for row in (*rows, *reversed(rows)):
+            target = row.pull @ x / row.total - row.offsets
+            x[row.points] = isotonic_regression(target, weights=row.total).x + row.offsets
+        if np.abs(x - before).max() < _TOLERANCE:
+            break
+
+
+def _weights(graph: ProperGraph, bend: Mask) -> csr_array:
+    """How strongly each link pulls: those between bends most, so that long edges run straight."""
+    from scipy.sparse import csr_array
+
+    links = np.array(list(graph.links()), dtype=np.intp).reshape(-1, 2)
+    strength = np.array([1.0, 2.0, 8.0])[bend[links].sum(axis=1)]
+    ends = np.concatenate([links, links[:, ::-1]])
+    shape = (len(bend), len(bend))
+    return csr_array((np.tile(strength, 2), (ends[:, 0], ends[:, 1])), shape=shape)

@@ -1,4 +1,4 @@
-"""The graphs along a path of penalties: which adjacencies appear, and when."""
+"""How sure pairs are, how the score of a search rose, and what penalties leave, as charts."""
 
 from __future__ import annotations
 
@@ -7,16 +7,161 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qwo.errors import ShapeError
-from qwo.layout.labels import PLAIN_TEXT, label_texts
-from qwo.plot.style import Palette, local_style, open_axes, palette_for, size_in_points
+from qwo.drawing.axes import (
+    PLAIN_TEXT,
+    SMALL,
+    local_style,
+    open_axes,
+    palette_for,
+    size_in_points,
+)
+from qwo.drawing.labels import label_texts
+from qwo.drawing.palette import Palette
+from qwo.errors import ArgumentError, ShapeError
+from qwo.graph.marks import MARKS
+from qwo.text import count
 from qwo.types import FloatArray, Indices
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
 _LONGEST_LABEL = 14
+_BETWEEN = {text: f" {mark.symbol} " for text, mark in MARKS.items()} | {"": ", "}
+
+
+def plot_support(
+    bootstrap: Any, *, most: int = 40, threshold: float | None = 0.5, ax: Axes | None = None
+) -> Axes:
+    """A bar for each pair: the shares of resamples with either direction and with none.
+
+    The surest links come first. Pairs are written as the graph of all data has them, with a
+    question mark at arrows that are little surer than a coin toss; those that are not adjacent in
+    it are faint.
+
+    Parameters
+    ----------
+    bootstrap : Bootstrap
+        What `bootstrap` returned, or anything with ``names`` and ``to_records()`` as it has.
+    most : int
+        How many pairs are shown at most.
+    threshold : float, optional
+        Where to draw a line; none if None.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure that fits.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    with local_style():
+        records = bootstrap.to_records()[:most]
+        if not records:
+            raise ArgumentError("no pair is adjacent in any resample; there is nothing to draw")
+        ax = open_axes(ax, 6.4, 0.19 * len(records) + 1.3)
+        palette = palette_for(ax)
+        _draw_shares(ax, records, palette)
+        if threshold is not None:
+            ax.axvline(threshold, color=palette.ink, linewidth=0.8, linestyle=(0, (4, 3)))
+        _label_pairs(ax, bootstrap.names, records, palette)
+        ax.set_xlim(0, 1)
+        ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+        ax.set_xlabel("share of the resamples")
+        ax.legend(
+            loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize=SMALL, handlelength=1.2
+        )
+        return ax
+
+
+def _draw_shares(ax: Axes, records: Any, palette: Palette) -> None:
+    places = np.arange(len(records))
+    left = np.zeros(len(records))
+    for label, field, colour in (
+        ("first → second", "arrow", palette.positive),
+        ("first ← second", "reverse", palette.negative),
+        ("direction not determined", "undirected", palette.bar),
+    ):
+        shares = np.array([getattr(record, field) for record in records])
+        ax.barh(places, shares, left=left, height=0.76, color=colour, label=label)
+        left += shares
+
+
+def _label_pairs(ax: Axes, names: Sequence[str], records: Any, palette: Palette) -> None:
+    shown = dict(zip(names, label_texts(names, _LONGEST_LABEL), strict=True))
+    texts = [
+        f"{shown[record.first]}{_BETWEEN[record.reference]}{shown[record.second]}"
+        + " ?" * record.coin_toss
+        for record in records
+    ]
+    ax.set_yticks(np.arange(len(records)), texts, fontsize=SMALL, **PLAIN_TEXT)
+    for text, record in zip(ax.get_yticklabels(), records, strict=True):
+        text.set_color(palette.ink if record.reference else palette.outline)
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(len(records) - 0.4, -0.6)
+
+
+_MOST_MARKERS = 60
+
+
+def plot_trace(discovery: Any, *, ax: Axes | None = None) -> Axes:
+    """The best score so far against time: a step at each improvement.
+
+    Parameters
+    ----------
+    discovery : Discovery
+        What `discover` returned, or anything with a ``trace`` of pairs (seconds, score) and,
+        optionally, the ``seconds`` of the whole call and a ``status``.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    with local_style():
+        trace = np.asarray(discovery.trace, dtype=np.float64).reshape(-1, 2)
+        if not len(trace):
+            raise ArgumentError("the trace is empty; wanted at least the score at the start")
+        ax = open_axes(ax, 6.0, 3.6)
+        palette = palette_for(ax)
+        times, scores = trace.T
+        end = max(float(getattr(discovery, "seconds", times[-1])), float(times[-1]))
+        unit, factor = ("s", 1.0) if end >= 1 else ("ms", 1000.0)
+        ax.step(
+            factor * np.append(times, end),
+            np.append(scores, scores[-1]),
+            where="post",
+            color=palette.positive,
+            linewidth=1.8,
+            gid="score",
+        )
+        if len(trace) <= _MOST_MARKERS:
+            ax.plot(factor * times, scores, "o", color=palette.positive, markersize=4)
+        ax.annotate(
+            _remark(discovery, trace),
+            (1, scores[-1]),
+            xycoords=("axes fraction", "data"),
+            xytext=(-2, 5),
+            textcoords="offset points",
+            ha="right",
+            va="bottom",
+            fontsize=9,
+            color=palette.ink,
+        )
+        ax.margins(y=0.12)
+        ax.set_xlim(left=0)
+        ax.set_xlabel(f"time ({unit})")
+        ax.set_ylabel("score of the best order (higher is better)")
+        ax.grid(axis="y", color=palette.faint, linewidth=0.5)
+        ax.set_axisbelow(True)
+        return ax
+
+
+def _remark(discovery: Any, trace: FloatArray) -> str:
+    status = getattr(discovery, "status", "")
+    after = f"{trace[-1, 1]:.6g} after {count(len(trace) - 1, 'improvement')}"
+    return f"{after}, {status}" if status else after
+
+
 _FONT_SIZES = (4.5, 9.0)
 _LABEL_SHARE = 0.3
 
@@ -51,7 +196,7 @@ def plot_penalty_path(
         n_bars, n_edges = len(bars.pairs), bars.n_edges()
         ax = open_axes(ax, 6.8, min(max(0.17 * n_bars + 1.4, 3.4), 10.0))
         palette = palette_for(ax)
-        _draw_bars(ax, bars, palette)
+        _draw_penalties(ax, bars, palette)
         ax.stairs(
             n_edges,
             bars.borders,
@@ -71,29 +216,20 @@ def plot_penalty_path(
         ax.locator_params(axis="y", integer=True)
         ax.set_xlabel("penalty discount")
         ax.set_ylabel("number of edges")
-        ax.legend(loc="upper right", fontsize=8.5)
+        ax.legend(loc="upper right", fontsize=SMALL)
         _label_bars(ax, bars, path.names, palette, labels)
         return ax
 
 
 class _Bars(NamedTuple):
-    """What there is at each penalty.
-
-    Attributes
-    ----------
-    pairs : ndarray of int, P×2
-        The pairs of variables that are adjacent at some penalty, the most durable first.
-    codes : ndarray of int, P×K
-        What joins them at each penalty: 0 nothing, 1 an arrow, 2 an undirected edge.
-    borders : ndarray of length K + 1
-        Each penalty stands for what is between two of these.
-    logarithmic : bool
-        Whether the penalties are better shown by their logarithms.
-    """
+    """What there is at each penalty."""
 
     pairs: Indices
+    """The pairs of variables that are adjacent at some penalty, the most durable first."""
     codes: Indices
+    """What joins them at each penalty: 0 nothing, 1 an arrow, 2 an undirected edge."""
     borders: FloatArray
+    """Each penalty stands for what is between two of these."""
     logarithmic: bool
 
     @classmethod
@@ -140,7 +276,7 @@ def _borders(places: FloatArray) -> FloatArray:
     return np.array([first, *middles, last])
 
 
-def _draw_bars(ax: Axes, bars: _Bars, palette: Palette) -> None:
+def _draw_penalties(ax: Axes, bars: _Bars, palette: Palette) -> None:
     from matplotlib.collections import PolyCollection
 
     for code, colour, title in (

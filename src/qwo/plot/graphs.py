@@ -1,4 +1,4 @@
-"""A causal graph as a layered drawing."""
+"""A causal graph, or two of the same variables, as a layered drawing."""
 
 from __future__ import annotations
 
@@ -7,24 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwo.graph.coercion import as_graph
-from qwo.plot.edges import (
-    PLAIN_WIDTH,
-    ColorBy,
-    EdgeSet,
-    EdgeValues,
-    causal_order,
-    check_choice,
-    node_fills,
-    variable_mask,
+from qwo.drawing.axes import (
+    Direction,
+    EdgeLook,
+    Key,
+    Looks,
+    NodeLook,
+    draw_picture,
+    key,
+    local_style,
 )
-from qwo.plot.picture import Direction, draw_picture
-from qwo.plot.style import EdgeLook, Key, Looks, NodeLook, Palette, key, local_style
+from qwo.drawing.edges import MISSING, EdgeSet, causal_order, differences
+from qwo.drawing.palette import Palette
+from qwo.graph.coercion import as_graph
+from qwo.plot.edges import ColorBy, EdgeValues, check_choice, node_fills, variable_mask
 from qwo.types import Mask
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.typing import ColorType
+
+_DASHED_WIDTH = 1.1
+_COMPARED_WIDTHS = np.array([1.1, 1.4, 1.8, 1.8, 1.8])
 
 
 def plot_graph(
@@ -129,5 +133,66 @@ def _edge_look(
 def _keys(edges: EdgeSet, values: EdgeValues, palette: Palette) -> list[Key]:
     keys = values.keys(palette)
     if edges.undirected.any():
-        keys.append(key("direction not determined", palette.edge, PLAIN_WIDTH, dashed=True))
+        keys.append(key("direction not determined", palette.edge, _DASHED_WIDTH, dashed=True))
     return keys
+
+
+def plot_comparison(
+    estimated: object,
+    truth: object,
+    *,
+    as_given: bool = False,
+    layout: Direction = "layered",
+    labels: bool | None = None,
+    legend: bool = True,
+    ax: Axes | None = None,
+) -> Axes:
+    """Where an estimated graph differs from the true one.
+
+    All edges of either graph are drawn, in the causal order of the truth: those missing from the
+    estimate dashed, the others as the estimate has them. The colour says what is wrong with an
+    edge: it is missing, extra, reversed, or directed in one graph only. The legend counts.
+
+    Parameters
+    ----------
+    estimated, truth : object
+        Anything that `as_graph` takes. Variables are matched by name; a bare matrix has the
+        variables of the other graph, in the same order.
+    as_given : bool
+        Whether to compare the graphs as they are. By default their CPDAGs are compared, as
+        `compare` does: what no data can tell apart is no error.
+    layout, labels, legend, ax
+        As for `plot_graph`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    with local_style():
+        check_choice("layout", layout, ("layered", "layered-right"))
+        found = differences(estimated, truth, as_given=as_given)
+
+        def looks(palette: Palette) -> Looks:
+            colours = (
+                palette.edge,
+                palette.negative,
+                palette.positive,
+                palette.reverse,
+                palette.retyped,
+            )
+            nodes = NodeLook.plain([palette.fill] * len(found.names), palette)
+            lines = EdgeLook(
+                [colours[kind] for kind in found.kinds],
+                _COMPARED_WIDTHS[found.kinds],
+                found.kinds == MISSING,
+                found.edges.head_ends(),
+            )
+            keys = [
+                key(title, colours[kind], float(_COMPARED_WIDTHS[kind]), dashed=kind == MISSING)
+                for kind, title in enumerate(found.counted())
+            ]
+            return Looks(nodes, lines, keys if legend else [])
+
+        return draw_picture(
+            found.names, found.edges.downward, looks, direction=layout, labels=labels, ax=ax
+        )

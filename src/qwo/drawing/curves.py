@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from qwo.layout import Layout
-from qwo.layout.layers import Pairs
+from qwo.drawing.layers import Pairs
+from qwo.drawing.layout import Layout
 from qwo.types import FloatArray, Indices
 
 # In points, at the nominal size of the nodes. The channel is less than what the layout keeps free
@@ -64,16 +64,10 @@ def _spread(layout: Layout, nodes: Indices, towards: FloatArray, side: int) -> F
 
 
 def _smooth(points: FloatArray, depths: FloatArray, channel: float) -> FloatArray:
-    """A smooth curve x(y) through the points, straight where it passes through a layer.
+    """A smooth curve x(y) through start, bends and end, straight where it passes through a layer.
 
-    Parameters
-    ----------
-    points : ndarray, (k + 2)×2
-        The start, the bends and the end.
-    depths : ndarray of length k
-        How thick the layers are at the bends.
-    channel : float
-        How far an edge may move across within a layer, to either side of the bend.
+    Layers are so thick at the bends; within one an edge may move across by the channel at most, to
+    either side of the bend.
     """
     x, y = points.T
     secant = np.diff(x) / np.diff(y)

@@ -1,0 +1,199 @@
+"""The scene that both painters paint: labels, the sizes of all parts, places, curves and heads.
+
+Sizes are multiples of the font size of the labels, which is all that differs between a figure (in
+points) and a page (in pixels).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from qwo.drawing.curves import arrow, edge_curves
+from qwo.drawing.labels import LINE_HEIGHT, label_texts, text_width
+from qwo.drawing.layers import Pairs
+from qwo.drawing.layout import Arrangement, Layout, arrange
+from qwo.types import FloatArray, Indices
+
+FIGURE_FONT = 10.0
+"""Of labels at their nominal size in figures, in points."""
+
+PAGE_FONT = 13.0
+"""Of labels on pages, in pixels."""
+
+_PADDING = (1.4, 0.9)
+_DOT = 1.0
+# Room for each edge at a border, so that the arrowheads at a hub stay apart.
+_EDGE_ROOM, _MOST_ROOM = 0.42, 11.0
+_HEAD_LENGTH, _HEAD_WIDTH = 0.6, 0.48
+_THINNEST, _THICKEST, _PLAIN = 0.065, 0.3, 0.11
+# How much distances may grow, beyond what nodes do, to fill the room there is.
+_STRETCH, _DOT_STRETCH = 1.7, 12.0
+
+Measure = Callable[[str], tuple[float, float]]
+"""Width and height of a text, relative to the font size."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A graph laid out at its nominal size."""
+
+    boxes: bool
+    """Whether nodes are boxes around their labels; else dots."""
+    labels: list[str]
+    layout: Layout
+    edges: Pairs
+    """The ends of each edge, from above to below; together without a cycle."""
+    font: float
+    growth: float = 1.0
+    """By how much boxes may grow, with their labels, to be read from afar: there is room."""
+    readable: bool = True
+
+    @property
+    def stretch(self) -> float:
+        """How much more than the nodes distances may grow."""
+        return _STRETCH if self.boxes else _DOT_STRETCH
+
+    def strokes(self, heads: Indices, widths: FloatArray) -> list[Stroke]:
+        """The lines: 1 for a head at the lower end, -1 for one at the upper end, 0 for none."""
+        layout, font = self.layout, self.font * self.layout.scale
+        layout = replace(layout, sizes=self.growth * layout.sizes)
+        lines = []
+        for curve, end, width in zip(edge_curves(layout, self.edges), heads, widths, strict=True):
+            thick = float(width) * layout.scale
+            size = _HEAD_LENGTH * font + thick, _HEAD_WIDTH * font + thick
+            line = curve[::-1] if end < 0 else curve
+            lines.append(Stroke(*arrow(line, *size)) if end else Stroke(line, None))
+        return lines
+
+
+class Stroke(NamedTuple):
+    """An edge: its curve, and the three corners of its arrowhead if it has one."""
+
+    curve: FloatArray
+    head: FloatArray | None
+
+
+def line_widths(sizes: FloatArray, largest: float, font: float) -> FloatArray:
+    """Widths linear in the absolute values, from a hairline on; plain where one is not known."""
+    share = np.abs(sizes) / largest
+    return font * np.where(np.isnan(share), _PLAIN, _THINNEST + (_THICKEST - _THINNEST) * share)
+
+
+def _box_sizes(
+    arrangement: Arrangement, texts: Sequence[str], measure: Measure, *, turned: bool = False
+) -> FloatArray:
+    """Extents of boxes across and along the layers, relative to the font size."""
+    sizes = np.array([measure(text) for text in texts]) + _PADDING
+    if turned:
+        sizes = sizes[:, ::-1].copy()
+    room = np.minimum(_EDGE_ROOM * arrangement.most_edges_at_a_side(), _MOST_ROOM)
+    sizes[:, 0] = np.maximum(sizes[:, 0], room)
+    return sizes
+
+
+# The longest labels first: characters a line, lines, and the font size they must reach.
+_LABEL_SHAPES = ((20, 3, 8.5), (14, 2, 7.0), (9, 2, 4.8), (6, 1, 4.8))
+_MOST_LABELS = 300
+MARGIN = 5.0
+"""Around a figure, in points."""
+
+ALWAYS_LABELLED = 60
+"""Variables up to which a figure has labels, whether they can be read or not."""
+
+
+def figure_scene(
+    arrangement: Arrangement,
+    names: Sequence[str],
+    edges: Pairs,
+    room: tuple[float, float],
+    *,
+    labels: bool | None,
+    measure: Measure,
+    turned: bool,
+) -> Scene:
+    """The scene with the longest labels that can be read when it is fitted into so many points.
+
+    The room is that across and along the layers, which run from left to right if it is turned.
+    Whether there are labels is chosen if it is not given.
+    """
+    across, along = room
+    shapes = _LABEL_SHAPES if labels or (labels is None and len(names) <= _MOST_LABELS) else ()
+    for characters, lines, font_size in shapes:
+        texts = label_texts(names, characters, lines)
+        sizes = FIGURE_FONT * _box_sizes(arrangement, texts, measure, turned=turned)
+        found = Scene(True, texts, arrangement.place(sizes, across / along), edges, FIGURE_FONT)
+        scale = found.layout.fitted(across, along, margin=MARGIN).scale
+        if scale * FIGURE_FONT >= font_size:
+            return found
+    if labels or (labels is None and len(names) <= ALWAYS_LABELLED):
+        return replace(found, readable=False)
+    dots = np.full((len(names), 2), _DOT * FIGURE_FONT)
+    return Scene(False, [], arrangement.place(dots, across / along), edges, FIGURE_FONT)
+
+
+MOST_DRAWN = 2000
+"""Variables beyond which a page has no picture: nobody could read it, and it takes minutes."""
+
+MOST_BOXES = 150
+"""Graphs of more variables are drawn with dots on pages, whose labels appear on zooming in."""
+
+# The label of a dot is below it, smaller than that of a box; this is the room it gets.
+_DOT_FONT = 6.0
+_DOT_GAP = 6.0
+_DOT_ROOM = (24.0, 48.0)
+_ASPECT = 1.5
+# The window in which a reader first sees the graph, and labels to be read there, in pixels.
+_STAGE = (800.0, 650.0)
+_SMALLEST_TEXT = 11.0
+_MOST_GROWTH = 1.5
+
+
+def page_scene(names: Sequence[str], edges: Pairs, types: Sequence[str] = ()) -> Scene | None:
+    """The scene of a page, causes above their effects; types stand below names.
+
+    None if the graph is too large.
+    """
+    if len(names) > MOST_DRAWN:
+        return None
+    arrangement = arrange(len(names), edges)
+    boxes = len(names) <= MOST_BOXES
+    if boxes:
+        labels = label_texts(names, 18, 2)
+        if types:
+            both = zip(labels, types, strict=True)
+            labels = [f"{label}\n{kind}" if kind else label for label, kind in both]
+        sizes = PAGE_FONT * _box_sizes(arrangement, labels, _page_measure)
+    else:
+        labels = label_texts(names, 14, 1)
+        widths = [text_width(label) * _DOT_FONT + _DOT_GAP for label in labels]
+        dots = np.full(len(names), _DOT * PAGE_FONT)
+        sizes = np.column_stack([np.clip(widths, *_DOT_ROOM), dots])
+    scene = Scene(boxes, labels, arrangement.place(sizes, _ASPECT), edges, PAGE_FONT)
+    scene = _shaped(scene)
+    growth = _growth(scene.layout) if boxes else 1.0
+    if growth == 1:
+        return scene
+    grown = _shaped(replace(scene, layout=arrangement.place(growth * sizes, _ASPECT)))
+    layout = replace(grown.layout, sizes=grown.layout.sizes / growth)
+    return replace(grown, layout=layout, growth=growth)
+
+
+def _page_measure(label: str) -> tuple[float, float]:
+    return text_width(label), LINE_HEIGHT * (label.count("\n") + 1)
+
+
+def _growth(layout: Layout) -> float:
+    """How much larger boxes must be drawn for their labels to be read when all of it is in view."""
+    zoom = min(stage / side for stage, side in zip(_STAGE, layout.extent, strict=True))
+    return min(max(_SMALLEST_TEXT / (zoom * PAGE_FONT), 1.0), _MOST_GROWTH)
+
+
+def _shaped(scene: Scene) -> Scene:
+    """The scene with distances stretched in one direction, towards the shape of the window."""
+    width, height = scene.layout.extent
+    wanted = max(width, height * _ASPECT), max(height, width / _ASPECT)
+    return replace(scene, layout=scene.layout.fitted(*wanted, stretch=scene.stretch))

@@ -1,0 +1,151 @@
+"""The pictures of a report: the graph, its matrix, the graph beside the truth, and two charts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from qwo.drawing.edges import MISSING, differences
+from qwo.drawing.scene import PAGE_FONT, Scene, line_widths, page_scene
+from qwo.drawing.svg import Cell, Chart, Line, Scale, graph_svg, matrix_svg
+from qwo.graph.marks import HEAD, MARKS
+from qwo.report.data import Contents
+from qwo.report.remarks import WEAK
+from qwo.text import about, count, number
+
+_MOST_ROWS = 1000
+"""Variables beyond which the matrix shows nothing any more."""
+
+_MOST_COMPARED = 120
+"""Variables beyond which a comparison can no longer be read."""
+
+_PALEST = 0.3
+_LEAST_SHOWN = 0.01
+"""False edges below which a curve is not followed."""
+
+
+def picture(scene: Scene, data: dict[str, Any]) -> str:
+    """The still picture of a graph that is laid out."""
+    slopes = [edge.get("standardized") for edge in data["edges"]]
+    sizes = np.array([np.nan if slope is None else slope for slope in slopes], dtype=np.float64)
+    largest = np.nanmax(np.abs(sizes), initial=0.0) or 1.0
+    widths = line_widths(sizes, largest, PAGE_FONT).tolist()
+    lines = [_line(edge, width) for edge, width in zip(data["edges"], widths, strict=True)]
+    names = [variable["name"] for variable in data["variables"]]
+    summary = data["summary"]
+    title = f"Causal graph of {summary['n_variables']} variables and {summary['n_edges']} edges"
+    return graph_svg(scene, lines, names, title)
+
+
+def _line(edge: dict[str, Any], width: float) -> Line:
+    mark, head = MARKS[edge["type"]], MARKS[edge["type"]].ends[1] == HEAD
+    kinds = [sign_of(edge), "" if head else "undirected"]
+    kinds += ["toss"] if head and edge.get("coin_toss") else []
+    kinds += ["weak"] if edge.get("p_link", edge.get("link", 1.0)) < WEAK else []
+    title = f"{edge['source']} {mark.symbol} {edge['target']}"
+    return Line(" ".join(filter(None, kinds)), width, int(head), title)
+
+
+def sign_of(edge: dict[str, Any]) -> str:
+    """The sign of the coefficient; several coefficients have none together."""
+    slope = edge.get("standardized")
+    if slope is None or edge.get("contrasts"):
+        return ""
+    return "positive" if slope >= 0 else "negative"
+
+
+class Figure(NamedTuple):
+    """A picture with what stands below it."""
+
+    svg: str
+    caption: str
+
+
+def figures(contents: Contents, data: dict[str, Any]) -> list[Figure]:
+    """The matrix, and the graph beside the truth where that is known."""
+    n = contents.discovery.n_variables
+    result = []
+    if n <= _MOST_ROWS:
+        order = contents.discovery.order.tolist()
+        said = "Heat map: a row for each cause, a column for each effect, in causal order."
+        names = [contents.discovery.names[v] for v in order]
+        caption = "The matrix of the graph, in causal order: the stronger a colour, the larger the "
+        caption += "standardized coefficient; a ring where the direction is open."
+        result.append(Figure(matrix_svg(names, _cells(contents, data), said), caption))
+    if contents.truth is not None and n <= _MOST_COMPARED:
+        result.append(_compared(contents))
+    return result
+
+
+def _cells(contents: Contents, data: dict[str, Any]) -> Iterator[Cell]:
+    place = np.argsort(contents.discovery.order).tolist()
+    largest = max((abs(edge.get("standardized") or 0) for edge in data["edges"]), default=0) or 1
+    for i, j, edge in zip(*contents.ends, data["edges"], strict=True):
+        size = edge.get("standardized")
+        strength = 1.0 if size is None else _PALEST + (1 - _PALEST) * abs(size) / largest
+        title = f"{edge['source']} {MARKS[edge['type']].symbol} {edge['target']}"
+        title += "" if size is None else f": {number(size)}"
+        undirected = MARKS[edge["type"]].ends[1] != HEAD
+        kind = f"{sign_of(edge)}{' ring' * undirected}".strip()
+        yield Cell(place[i], place[j], kind, strength, title)
+        if undirected:
+            yield Cell(place[j], place[i], "ring", 0.0, title)
+
+
+def _compared(contents: Contents) -> Figure:
+    found = differences(contents.discovery, contents.truth)
+    scene = page_scene(found.names, found.edges.downward)
+    assert scene is not None
+    kinds = ("correct", "missing", "extra", "reversed", "retyped")
+    heads, undirected = found.edges.head_ends().tolist(), found.edges.undirected.tolist()
+    lines = []
+    for (i, j), kind, head, open_ in zip(
+        found.edges.downward.tolist(), found.kinds.tolist(), heads, undirected, strict=True
+    ):
+        dashed = " undirected" if open_ or kind == MISSING else ""
+        title = f"{found.names[i]} and {found.names[j]}: {kinds[kind]}"
+        lines.append(Line(f"{kinds[kind]}{dashed}", 1.0 if kind == 0 else 2.0, head, title))
+    said = "The graph found, with edges that are missing, extra or turned round marked."
+    caption = f"The graph beside the truth: {', '.join(found.counted())}."
+    return Figure(graph_svg(scene, lines, found.names, said), caption)
+
+
+def trace_chart(data: dict[str, Any]) -> Chart | None:
+    """The best score so far against time; None if the search left fewer than two points."""
+    trace = [(seconds, score) for seconds, score in data["trace"] if score is not None]
+    if len(trace) < 2:
+        return None
+    end = max(data["summary"]["seconds"], trace[-1][0])
+    unit, factor = ("s", 1.0) if end >= 1 else ("ms", 1000.0)
+    scores = [score for _, score in trace]
+    pad = 0.08 * (max(scores) - min(scores)) or 1.0
+    return Chart(
+        x=Scale(0, end),
+        y=Scale(min(scores) - pad, max(scores) + pad, upwards=True),
+        curves=[trace],
+        x_title=f"time ({unit})",
+        summary=f"The score rose from {scores[0]:.6g} to {scores[-1]:.6g} in "
+        f"{count(len(trace) - 1, 'improvement')}.",
+        steps=True,
+        factor=factor,
+    )
+
+
+def price_chart(data: dict[str, Any]) -> Chart | None:
+    """Edges that would bear a price, and false ones to expect at it, on a logarithmic axis."""
+    price = data["price"]
+    if price is None:
+        return None
+    costs, edges, false = zip(*price["curve"], strict=True)
+    return Chart(
+        x=Scale(costs[0], costs[-1]),
+        y=Scale(_LEAST_SHOWN, max(10.0, *edges, *false), upwards=True, log=True),
+        curves=[list(zip(costs, counts, strict=True)) for counts in (edges, false)],
+        x_title="penalty of an edge (log N)",
+        summary=f"At the penalty used, {price['taken']:.3g} log N, "
+        f"{count(data['summary']['n_edges'], 'edge')}, of which "
+        f"{about(price['expected_false'])} are to be expected false.",
+        mark=price["taken"],
+    )

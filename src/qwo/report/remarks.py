@@ -1,0 +1,239 @@
+"""What is said about a result, wherever it is shown; and numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from qwo.graph.marks import LINE
+from qwo.text import NONE, count, first_few
+
+if TYPE_CHECKING:
+    from qwo.report.data import Contents
+    from qwo.resample.support import PairSupport
+
+LONG_TEXT = 24
+"""Texts of more characters take a line of their own."""
+
+WEAK = 0.5
+"""The share of resamples, or the probability, below which a link is weak."""
+
+_MOST_NAMED = 6
+
+RESAMPLES = {
+    None: "resamples of the data",
+    "halves": "halves of the data, two of each random cut",
+    "subsamples": "subsamples of the data",
+    "replacement": "resamples of the data, drawn with replacement",
+}
+"""What the rows of a resample are."""
+
+ASSUMPTIONS = "assumes linear relations, no hidden common causes, no feedback"
+
+
+class Remark(NamedTuple):
+    """What to think of before a graph is believed, as the part of a sentence."""
+
+    level: str
+    text: str
+    anchor: str = ""
+    """Where on a page to read more."""
+    advice: str = ""
+    """What can be done about it on the command line."""
+
+    @property
+    def sentence(self) -> str:
+        """The text as a page has it."""
+        return f"{self.text[0].upper()}{self.text[1:].rstrip('.')}."
+
+    @property
+    def line(self) -> str:
+        """The text as the command line has it, with the advice."""
+        return f"{self.text}. {self.advice}" if self.advice else self.text
+
+
+def remarks(contents: Contents) -> list[Remark]:
+    """All that is to be said, what may overturn the graph first."""
+    return [
+        *_search_remarks(contents),
+        *_check_remarks(contents),
+        *_edge_remarks(contents),
+        *_bootstrap_remarks(contents),
+        *_posterior_remarks(contents),
+        *_direction_remarks(contents),
+    ]
+
+
+def audit_remarks(contents: Contents) -> list[Remark]:
+    """How many findings the audit has, for those who have not read them yet."""
+    findings = () if contents.audit is None else contents.audit.findings
+    levels = [finding.severity for finding in findings]
+    return [
+        Remark(level, f"the data audit has {count(levels.count(level), noun)}", "audit")
+        for level, noun in (("error", "problem"), ("warning", "warning"))
+        if level in levels
+    ]
+
+
+def _search_remarks(contents: Contents) -> Iterator[Remark]:
+    status, bootstrap = contents.discovery.status, contents.bootstrap
+    if status != "converged":
+        reason = "the time limit" if status == "time limit" else "Ctrl-C"
+        text = f"the search was cut short by {reason}: a better graph may exist"
+        yield Remark("warning", text, "search")
+    elif getattr(bootstrap, "status", "") == "interrupted":
+        done, asked = bootstrap.n_done, bootstrap.n_resamples  # type: ignore[union-attr]
+        text = f"the bootstrap was cut short by Ctrl-C, after {done} of {asked} runs"
+        yield Remark("warning", text, "stability")
+
+
+def _check_remarks(contents: Contents) -> Iterator[Remark]:
+    if contents.check is not None:
+        # Words first: the verdict, and how many independences fail.
+        verdict, independences, *_ = contents.check.summary().split("\n\n")
+        text = f"{verdict} {independences.splitlines()[0].rstrip(':')}"
+        yield Remark("warning" if contents.check.alarm else "info", text, "check")
+
+
+def _edge_remarks(contents: Contents) -> Iterator[Remark]:
+    edges = contents.discovery.edges
+    undirected = sum(mark == LINE for _, mark, _ in edges)
+    if not edges:
+        yield Remark(
+            "info",
+            "no edge is strong enough for the penalty",
+            advice="A lower --penalty (1 is the BIC) finds weaker ones",
+        )
+    if undirected:
+        text = (
+            f"{undirected:,} of {count(len(edges), 'edge')} could point either way: the data fit "
+            "both equally well"
+        )
+        advice = "What you know can decide (--tiers, --require)"
+        yield Remark("info", text, "edges", advice)
+
+
+def _bootstrap_remarks(contents: Contents) -> Iterator[Remark]:
+    weak = _weak_links(contents.edge_supports)
+    if weak:
+        resampling = getattr(contents.bootstrap, "params", {}).get("resampling")
+        size = ", which have half of the rows each" if resampling == "halves" else ""
+        text = f"links found again in fewer than half of the resamples{size}: {weak}"
+        yield Remark("warning", text, "stability")
+
+
+def _posterior_remarks(contents: Contents) -> Iterator[Remark]:
+    found, cpdag = contents.posterior, contents.discovery.cpdag
+    if found is None:
+        return
+    weak = _weak_links(contents.edge_probabilities)
+    if weak:
+        yield Remark("warning", f"links that are less probable than not: {weak}", "posterior")
+    mixing = _mixing(float(found.to_dict()["rhat_99"]))
+    if mixing:
+        yield Remark("warning", mixing, "posterior")
+    absent = (cpdag == 0) & (cpdag.T == 0) & (found.link_probabilities > WEAK)
+    missing = int(absent.sum()) // 2
+    if missing:
+        text = f"{count(missing, 'link')} that the graph lacks {'is' if missing == 1 else 'are'} "
+        yield Remark("info", f"{text}more probable than not", "posterior")
+
+
+def _mixing(rhat: float) -> str:
+    """What is to be said of chains that disagree."""
+    from qwo.bayes.chains import AGREED
+
+    if math.isinf(rhat):
+        why = "some edges are in all draws of one chain and in none of another (R̂ is infinite)"
+        return f"the chains of the posterior do not mix: {why}. Its probabilities may be far off"
+    if rhat > AGREED:
+        return f"the chains of the posterior disagree (R̂ {rhat:.2f}): its probabilities may be off"
+    return ""
+
+
+def rhat_text(value: float | None) -> str:
+    """R̂ of a report, in which what is not finite is None."""
+    return "infinite: the chains do not mix" if value is None else f"{value:.3f}"
+
+
+def _direction_remarks(contents: Contents) -> Iterator[Remark]:
+    """Arrows that do not hold: those against which most speaks, then those that are unsure."""
+    pairs = contents.edge_supports or contents.edge_probabilities
+    tosses = [pair for pair in pairs if pair.coin_toss]
+    against = [pair for pair in tosses if pair.reverse > WEAK]
+    unsure = [pair for pair in tosses if pair.reverse <= WEAK]
+    most = "most resamples" if contents.edge_supports else "the probabilities"
+    for some, text in (
+        (against, f"arrows that {most} turn round (?)"),
+        (unsure, "arrows little surer than a coin toss (?)"),
+    ):
+        if some:
+            yield Remark("warning", f"{text}: {first_few(_arrows(some), _MOST_NAMED)}", "edges")
+
+
+def _arrows(pairs: list[PairSupport]) -> list[str]:
+    return [
+        f"{pair.first} --> {pair.second} (arrow {percent(pair.arrow)}, reverse "
+        f"{percent(pair.reverse)})"
+        for pair in pairs
+    ]
+
+
+def _weak_links(pairs: list[PairSupport]) -> str:
+    weak = sorted((pair.link, pair.edge) for pair in pairs if pair.link < WEAK)
+    return first_few([f"{edge} ({percent(link)})" for link, edge in weak], _MOST_NAMED)
+
+
+def percent(value: float | None) -> str:
+    """A share in per cent, without decimals; only all is 100 % and only none is 0 %."""
+    if value is None:
+        return NONE
+    if 0 < value < 0.01:
+        return "<1 %"
+    if 0.99 < value < 1:
+        return ">99 %"
+    return f"{100 * value:.0f} %"
+
+
+def seconds(value: float) -> str:
+    """A duration in a unit that suits it."""
+    if value < 1:
+        return f"{1000 * value:.0f} ms"
+    return f"{value:.1f} s" if value < 120 else f"{value / 60:.1f} min"
+
+
+def samples(value: float | None) -> str:
+    """The number of samples; exact moments have infinitely many."""
+    return "∞" if value is None else f"{value:,.10g}"
+
+
+def text_pairs(mapping: dict[str, Any]) -> list[tuple[str, str]]:
+    """Headings and values, those of a mapping within it among them; short ones first."""
+    pairs = [
+        (key, text)
+        for key, value in mapping.items()
+        for key, text in (
+            [(f"{key} {inner}", value_text(part)) for inner, part in value.items()]
+            if isinstance(value, dict)
+            else [(key, value_text(value))]
+        )
+    ]
+    return sorted(((key.replace("_", " "), text) for key, text in pairs), key=_is_long)
+
+
+def _is_long(pair: tuple[str, str]) -> bool:
+    return len(pair[1]) > LONG_TEXT
+
+
+def value_text(value: Any) -> str:
+    """A parameter of whatever kind."""
+    if value is None:
+        return NONE
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(value_text, value)) or NONE
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {value_text(part)}" for key, part in value.items()) or NONE
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
