@@ -72,7 +72,7 @@ _SMALLEST_CELL = 7.0
 """Of a cell beside which a name can be read."""
 
 
-class Cell(NamedTuple):
+class Square(NamedTuple):
     """A cell of a matrix: where it is, its class, how strong its colour, and what is said of it."""
 
     row: int
@@ -82,7 +82,7 @@ class Cell(NamedTuple):
     title: str
 
 
-def matrix_svg(names: Sequence[str], cells: Iterable[Cell], title: str) -> str:
+def matrix_svg(names: Sequence[str], cells: Iterable[Square], title: str) -> str:
     """A matrix with a row for each cause and a column for each effect; rings where kinds say so."""
     n = len(names)
     side = min(max(_MATRIX_SIDE / n, _CELLS[0]), _CELLS[1])
@@ -101,7 +101,7 @@ def matrix_svg(names: Sequence[str], cells: Iterable[Cell], title: str) -> str:
     return _svg(corner + whole + 2, corner + whole + 2, title, parts)
 
 
-def _square(cell: Cell, side: float) -> str:
+def _square(cell: Square, side: float) -> str:
     x, y, ring = cell.column * side, cell.row * side, ""
     if "ring" in cell.kind:
         middle = f'cx="{x + side / 2:.1f}" cy="{y + side / 2:.1f}"'

@@ -9,7 +9,7 @@ import numpy as np
 
 from qwo.drawing.edges import MISSING, differences
 from qwo.drawing.scene import PAGE_FONT, Scene, line_widths, page_scene
-from qwo.drawing.svg import Cell, Chart, Line, Scale, graph_svg, matrix_svg
+from qwo.drawing.svg import Chart, Line, Scale, Square, graph_svg, matrix_svg
 from qwo.graph.marks import HEAD, MARKS
 from qwo.report.data import Contents
 from qwo.report.remarks import WEAK
@@ -79,7 +79,7 @@ def figures(contents: Contents, data: dict[str, Any]) -> list[Figure]:
     return result
 
 
-def _cells(contents: Contents, data: dict[str, Any]) -> Iterator[Cell]:
+def _cells(contents: Contents, data: dict[str, Any]) -> Iterator[Square]:
     place = np.argsort(contents.discovery.order).tolist()
     largest = max((abs(edge.get("standardized") or 0) for edge in data["edges"]), default=0) or 1
     for i, j, edge in zip(*contents.ends, data["edges"], strict=True):
@@ -89,9 +89,9 @@ def _cells(contents: Contents, data: dict[str, Any]) -> Iterator[Cell]:
         title += "" if size is None else f": {number(size)}"
         undirected = MARKS[edge["type"]].ends[1] != HEAD
         kind = f"{sign_of(edge)}{' ring' * undirected}".strip()
-        yield Cell(place[i], place[j], kind, strength, title)
+        yield Square(place[i], place[j], kind, strength, title)
         if undirected:
-            yield Cell(place[j], place[i], "ring", 0.0, title)
+            yield Square(place[j], place[i], "ring", 0.0, title)
 
 
 def _compared(contents: Contents) -> Figure:

@@ -28,7 +28,7 @@ class Column(NamedTuple):
     help: str = ""
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """A cell; sort is None where the text is what to sort by, or where there is no value."""
 
     text: str
@@ -38,7 +38,7 @@ class Cell(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """A table to show.
 
     Attributes
@@ -47,7 +47,7 @@ class Table:
         What the page calls it.
     caption : str
     columns : list of Column
-    rows : list of list of Cell
+    rows : list of list of TableCell
     target : str
         ``"edge"`` or ``"variable"`` if row k is about that with number k, else empty.
     """
@@ -55,7 +55,7 @@ class Table:
     key: str
     caption: str
     columns: list[Column]
-    rows: list[list[Cell]]
+    rows: list[list[TableCell]]
     target: str = ""
 
 
@@ -149,7 +149,7 @@ def first_rows(data: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def edges_table(data: dict[str, Any]) -> Table:
+def edges_table(data: dict[str, Any]) -> PageTable:
     """One row for each edge."""
     columns = list(_ENDS)
     if data["posterior"] is not None:
@@ -163,7 +163,7 @@ def edges_table(data: dict[str, Any]) -> Table:
     return _table("edges", "Edges of the graph", columns, data["edges"], "edge")
 
 
-def contrast_table(data: dict[str, Any]) -> Table | None:
+def contrast_table(data: dict[str, Any]) -> PageTable | None:
     """One row for each coefficient of an edge from or to a category."""
     rows = [pair for edge in data["edges"] for pair in edge.get("contrasts", [])]
     if not rows:
@@ -179,7 +179,7 @@ def _texts(record: dict[str, Any]) -> dict[str, Any]:
     return {**record, "levels": ", ".join(record.get("levels", [])), "kind": record["kind"] or ""}
 
 
-def variables_table(data: dict[str, Any]) -> Table:
+def variables_table(data: dict[str, Any]) -> PageTable:
     """One row for each variable."""
     if any(record.get("kind") not in (None, "continuous") for record in data["variables"]):
         kinds = [Column("Type", "kind", "text"), Column("Levels", "levels", "text")]
@@ -192,7 +192,7 @@ def variables_table(data: dict[str, Any]) -> Table:
     return _table("variables", "Variables", columns, data["variables"], "variable")
 
 
-def support_table(data: dict[str, Any]) -> Table | None:
+def support_table(data: dict[str, Any]) -> PageTable | None:
     """One row for each pair that a resample joined."""
     if data["bootstrap"] is None:
         return None
@@ -200,7 +200,7 @@ def support_table(data: dict[str, Any]) -> Table | None:
     return _table("supports", "Pairs that resamples joined", [*_PAIR, *_SUPPORTS], pairs)
 
 
-def probability_table(data: dict[str, Any]) -> Table | None:
+def probability_table(data: dict[str, Any]) -> PageTable | None:
     """One row for each pair that may be linked."""
     if data["posterior"] is None:
         return None
@@ -208,7 +208,7 @@ def probability_table(data: dict[str, Any]) -> Table | None:
     return _table("probabilities", "How probable each edge is", [*_PAIR, *_PROBABILITIES], pairs)
 
 
-def effect_table(data: dict[str, Any]) -> Table | None:
+def effect_table(data: dict[str, Any]) -> PageTable | None:
     """One row for each effect that was asked for."""
     if data["posterior"] is None:
         return None
@@ -222,17 +222,17 @@ def _table(
     columns: Sequence[Column],
     records: Sequence[dict[str, Any]],
     target: str = "",
-) -> Table:
+) -> PageTable:
     rows = [[_cell(column, record) for column in columns] for record in records]
-    return Table(key, caption, list(columns), rows, target)
+    return PageTable(key, caption, list(columns), rows, target)
 
 
-def _cell(column: Column, record: dict[str, Any]) -> Cell:
+def _cell(column: Column, record: dict[str, Any]) -> TableCell:
     value = record[column.key]
     if column.kind in ("name", "text"):
-        return Cell(value, column.kind)
+        return TableCell(value, column.kind)
     if column.kind == "mark":
         toss = record.get("coin_toss", False)
         spoken = f"{_MEANINGS[value]}, little surer than a coin toss:" if toss else _MEANINGS[value]
-        return Cell(_MARKS[value] + "?" * toss, "mark", spoken=spoken)
-    return Cell(column.write(value), "number", value)
+        return TableCell(_MARKS[value] + "?" * toss, "mark", spoken=spoken)
+    return TableCell(column.write(value), "number", value)
