@@ -7,29 +7,101 @@ its docstring.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from textwrap import fill, indent
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
 
-from qwo.errors import ArgumentError
-from qwo.moments.audit import Missing
-from qwo.moments.kinds import Types
-from qwo.moments.source import ReadArguments, ReadOptions
+from qwo.errors import ArgumentError, Cure
 from qwo.names import suggestion
 from qwo.options import (
     OPTIONS,
-    PriceArguments,
-    ScoreArguments,
+    READING,
+    Columns,
+    Device,
+    EngineName,
+    MethodName,
+    Missing,
+    ObjectiveName,
+    Penalty,
+    ReadOptions,
+    ScoreName,
+    SearchName,
     SearchOptions,
-    SharedArguments,
-    TimeArguments,
-    one_of,
+    Transform,
+    Types,
 )
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from qwo.graph.knowledge import KnowledgeLike
+    from qwo.options import Weights
+    from qwo.order.bdeu import BDeu
+    from qwo.order.protocol import OrderEngine
 
 Function = TypeVar("Function", bound=Any)
 
-MISSING = one_of(Missing)
+
+class SharedArguments(TypedDict, total=False):
+    """The options that every function with a search takes."""
+
+    search: SearchName
+    engine: EngineName | OrderEngine
+    version: int | None
+    depth: float | None
+    reach: int | None
+    objective: ObjectiveName | None
+    gamma: float | None
+    restarts: int | None
+    random_state: int | np.random.RandomState | None
+    n_jobs: int | None
+    knowledge: KnowledgeLike | None
+    start: Any
+    device: Device
+
+
+class ScoreArguments(TypedDict, total=False):
+    """What a graph is worth; an estimator of scikit-learn has a method of that name."""
+
+    score: ScoreName | BDeu
+
+
+class PriceArguments(TypedDict, total=False):
+    """What decides how many edges there are."""
+
+    method: MethodName | None
+    penalty_discount: Penalty
+    alpha: float | None
+
+
+class TimeArguments(TypedDict, total=False):
+    """How long a search may take."""
+
+    time_limit: float | None
+
+
+class ClusterArguments(TypedDict, total=False):
+    """Where many searches are made."""
+
+    cluster: Any
+
+
+class ReadArguments(TypedDict, total=False):
+    """The keyword arguments of whatever reads data; `ReadOptions` says what each means."""
+
+    columns: Columns
+    drop: Columns
+    transform: Transform
+    types: Types
+    missing: Missing
+    covariance_estimator: str | Any
+    separator: str | None
+    decimal: str
+    header: bool
+    null_values: str | Sequence[str]
+    weights: Weights
+    memory_limit: int | str | None
 
 
 class SearchArguments(
@@ -38,11 +110,13 @@ class SearchArguments(
     """The keyword arguments of `qwo.discover`."""
 
 
-class ResampleArguments(SharedArguments, ScoreArguments, PriceArguments, ReadArguments):
+class ResampleArguments(
+    SharedArguments, ScoreArguments, PriceArguments, ClusterArguments, ReadArguments
+):
     """The keyword arguments of `qwo.bootstrap` that are those of a search."""
 
 
-class PathArguments(SharedArguments, TimeArguments, ReadArguments):
+class PathArguments(SharedArguments, TimeArguments, ClusterArguments, ReadArguments):
     """The keyword arguments of `qwo.penalty_path` that are those of a search."""
 
 
@@ -52,49 +126,6 @@ class EstimatorArguments(SharedArguments, PriceArguments, TimeArguments, total=F
     types: Types
     missing: Missing
     covariance_estimator: str | Any
-
-
-READING = {
-    "columns, drop": (
-        "sequence of names or positions, optional",
-        "The columns to take, and those to leave out.",
-    ),
-    "transform": (
-        "str or mapping, optional",
-        (
-            '``"log"``, ``"log1p"``, ``"rank-normal"`` or ``"standardise"`` for all columns, or a '
-            "mapping from column names to these."
-        ),
-    ),
-    "types": (
-        "mapping, optional",
-        (
-            'What columns hold, by name: ``"continuous"``, ``"ordinal"``, ``"nominal"``, '
-            '``"binary"``, or a list of levels in their order. Of the others, text and categories '
-            "are nominal, and numbers are numbers."
-        ),
-    ),
-    "missing": (
-        '{"raise", "drop", "em"}',
-        (
-            "Whether rows with missing values are an error, are left out, or are used for what "
-            "they have (Gaussian maximum likelihood, with an effective sample size), with a "
-            "warning."
-        ),
-    ),
-    "covariance_estimator": (
-        '{"plain", "ledoit-wolf", "oas", "latent"} or object',
-        (
-            'The covariance estimator, by name or as one of scikit-learn\'s. ``"latent"`` takes '
-            "ordinal and binary columns for pieces of normal variables."
-        ),
-    ),
-    "separator, decimal, header, null_values, weights, memory_limit": (
-        "optional",
-        "How the rows are read, as for `Moments.from_csv` and `Moments.from_dataset`.",
-    ),
-}
-"""The options of reading in a docstring; `qwo.moments.source.ReadOptions` has them all."""
 
 
 def takes_options(
@@ -111,17 +142,38 @@ def takes_options(
     says : mapping, optional
         What an option means in this function, where that differs.
     """
+    listed = {own.name: own for own in (*fields(ReadOptions), *fields(SearchOptions))}
+    names = (*OPTIONS, *READING)
+    taken = {name: listed[name] for name in names if name in arguments.__annotations__}
 
     def decorate(function: Function) -> Function:
         called: Any = vars(function)["__init__"] if isinstance(function, type) else function
-        own = list(inspect.signature(called).parameters.values())[:-1]
-        first = [p for p in own if p.kind is not inspect.Parameter.KEYWORD_ONLY]
-        added = [_parameter(name) for name in _ordered(arguments)]
-        called.__signature__ = inspect.Signature([*first, *added, *own[len(first) :]])
-        function.__doc__ = _documented(function.__doc__ or "", arguments, says or {})
+        parameters = list(inspect.signature(called).parameters.values())[:-1]
+        first = [p for p in parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+        added = [
+            inspect.Parameter(
+                own.name, inspect.Parameter.KEYWORD_ONLY, default=own.default, annotation=own.type
+            )
+            for own in taken.values()
+        ]
+        called.__signature__ = inspect.Signature([*first, *added, *parameters[len(first) :]])
+        function.__doc__ = with_options(function.__doc__ or "", taken, says or {})
         return function
 
     return decorate
+
+
+def with_options(text: str, taken: Mapping[str, Any], says: Mapping[str, str]) -> str:
+    """A docstring with some fields that are options in the place of its line ``{options}``."""
+    line = next((line for line in text.splitlines() if line.strip() == "{options}"), None)
+    if line is None:
+        return text
+    entries = [
+        f"{name} : {own.metadata['option'].kind}\n"
+        + indent(fill(says.get(name, own.metadata["option"].help), 88), "    ")
+        for name, own in taken.items()
+    ]
+    return text.replace(line, indent("\n".join(entries), line[: -len(line.lstrip())]))
 
 
 def options_given(
@@ -135,39 +187,36 @@ def options_given(
                 f"{function.__name__}() got an unexpected keyword argument {name!r}; "
                 f"{suggestion(name, list(known))}"
             )
-    if "missing" in given and not MISSING.holds(given["missing"]):
-        raise ArgumentError(
-            f"missing is {given['missing']!r}; wanted {MISSING.wanted}", option="missing"
-        )
+        rule = READING[name].rule if name in READING and name not in OPTIONS else None
+        if rule is not None:
+            rule.checked(name, given[name])
     search = {name: value for name, value in given.items() if name in OPTIONS}
     reading = {name: value for name, value in given.items() if name not in OPTIONS}
     return SearchOptions(**search), cast(ReadArguments, reading)
 
 
-def _ordered(arguments: type) -> list[str]:
-    """The names of the options, as they are listed above; then those of reading."""
-    taken = arguments.__annotations__
-    return [name for name in (*OPTIONS, *ReadArguments.__annotations__) if name in taken]
+def named_engine(options: SearchOptions) -> SearchOptions:
+    """The options, unless one search only can have them.
+
+    An engine is an object that several searches cannot share, and scores that count rows need the
+    rows, of which there are only moments where many searches are made.
+    """
+    if options.score != "bic":
+        raise ArgumentError(
+            f"score is {repr(options.score)!r}, which counts rows, as only a single search of a "
+            "table does (qwo.discover, qwo learn)",
+            option="score",
+            cures=[Cure("score", "bic", "works on moments")],
+        )
+    if not isinstance(options.engine, str):
+        raise ArgumentError(
+            f"engine is a {type(options.engine).__name__}, which holds data and a penalty of its "
+            "own; wanted its name. For an engine object call qwo.discover",
+            option="engine",
+        )
+    return options
 
 
-def _parameter(name: str) -> inspect.Parameter:
-    home = SearchOptions if name in OPTIONS else ReadOptions
-    found = next(f for f in fields(home) if f.name == name)
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=found.default, annotation=found.type
-    )
-
-
-def _documented(text: str, arguments: type, says: Mapping[str, str]) -> str:
-    """A docstring with the options in their place."""
-    line = next((line for line in text.splitlines() if line.strip() == "{options}"), None)
-    if line is None:
-        return text
-    margin = line[: -len(line.lstrip())]
-    told = {name: (option.kind, option.help) for name, option in OPTIONS.items()} | READING
-    entries = [
-        f"{name} : {kind}\n" + indent(fill(says.get(name, meaning), 88), "    ")
-        for name, (kind, meaning) in told.items()
-        if name.partition(",")[0] in arguments.__annotations__
-    ]
-    return text.replace(line, indent("\n".join(entries), margin))
+ReadOptions.__doc__ = with_options(
+    ReadOptions.__doc__ or "", {own.name: own for own in fields(ReadOptions)}, {}
+)

@@ -1,29 +1,39 @@
-"""Every option of a search, once: its name, type, default, check, help and flag.
+"""Every option of searching and of reading, once: name, type, default, rule, help and flag.
 
-`SearchOptions` is the only list; the dictionaries of types below it tell type checkers the same.
-`qwo.arguments` writes signatures and docstrings from it, the command line makes its flags from it,
-and stored results take their fingerprint. How data are read is `qwo.moments.source.ReadOptions`.
-
-The module is quick to import, for the command line's sake.
+`SearchOptions` and `ReadOptions` are the only lists; the dictionaries of types below tell type
+checkers the same. Signatures, docstrings, checks, flags, fingerprints and the record of a result
+follow from them. The module is quick to import, for the command line's sake.
 """
 
 from __future__ import annotations
 
-import math
 import operator
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
-from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from qwo.checks import (
+    FROM_0,
+    PENALTY,
+    SECONDS,
+    SHARE,
+    STEPS,
+    VERSION,
+    WHOLE_FROM_0,
+    WHOLE_FROM_1,
+    Rule,
+)
 from qwo.errors import ArgumentError, Cure
 
 if TYPE_CHECKING:
-    import numpy as np
+    import numpy.typing as npt
 
     from qwo.graph.knowledge import KnowledgeLike, ResolvedKnowledge
     from qwo.order.bdeu import BDeu
     from qwo.order.protocol import OrderEngine
+
+    Weights = str | int | npt.ArrayLike | None
 
 MethodName = Literal["qwo-grasp", "qwo-hc"]
 SearchName = Literal["auto", "insertion", "grasp", "hill-climbing"]
@@ -32,6 +42,15 @@ ScoreName = Literal["bic", "bdeu"]
 Device = Literal["cpu", "gpu"]
 ObjectiveName = Literal["likelihood", "edges"]
 Penalty = float | Literal["auto"]
+Missing = Literal["raise", "drop", "em"]
+EstimatorName = Literal["plain", "ledoit-wolf", "oas", "latent"]
+Kind = Literal["continuous", "ordinal", "nominal", "binary"]
+Columns = Sequence[str | int] | None
+TransformName = Literal["log", "log1p", "rank-normal", "standardise", "standardize"]
+Transform = TransformName | Mapping[str, TransformName] | None
+"""One transformation for all columns, or that of each column named; None for none."""
+Types = Mapping[str, Kind | Sequence[object]] | None
+"""The types of some columns by name; a list of levels, the lowest first, makes one ordinal."""
 
 STARTS = (
     "r2",
@@ -41,58 +60,64 @@ STARTS = (
     "spanning-tree",
     "random",
 )
+QUOTED = ", ".join(f'``"{name}"``' for name in STARTS)
+BY_VALUE = (None, "log", "log1p")
+"""Transformations for which a value need not know the others."""
 
 
-@dataclass(frozen=True)
-class Rule:
-    """What a value must be, in words and to be checked, and the plain type that it is kept as."""
+def estimator_name(estimator: Any) -> str:
+    """What to call a covariance estimator: its keyword, or the name of its class."""
+    choices = get_args(EstimatorName)
+    if isinstance(estimator, str):
+        if estimator in choices:
+            return estimator
+    elif callable(getattr(estimator, "fit", None)) and not isinstance(estimator, type):
+        return type(estimator).__name__
+    raise ArgumentError(
+        f"covariance_estimator is {estimator!r}; wanted one of {', '.join(map(repr, choices))}, or "
+        "a covariance estimator with the methods of scikit-learn's, such as GraphicalLasso()",
+        option="covariance_estimator",
+    )
 
-    wanted: str
-    holds: Callable[[Any], bool]
-    plain: Callable[[Any], Any] = lambda value: value
+
+ENGINE = Rule(
+    f"one of {get_args(EngineName)}, or an object that follows the protocol",
+    lambda v: not isinstance(v, str) or v in get_args(EngineName),
+)
+SCORE = Rule(
+    f"one of {get_args(ScoreName)}, or a qwo.order.bdeu.BDeu",
+    lambda v: v in get_args(ScoreName) if isinstance(v, str) else hasattr(v, "of"),
+)
+
+
+def _is_workers(value: Any) -> bool:
+    from qwo.parallel import count_workers
+
+    return count_workers(value) > 0
+
+
+WORKERS = Rule("a number of threads, or -1 for all", _is_workers)
+ESTIMATOR = Rule("the name of an estimator, or one", lambda v: bool(estimator_name(v)))
 
 
 @dataclass(frozen=True)
 class Flag:
-    """An option on the command line.
-
-    Attributes
-    ----------
-    names : tuple of str
-        ``("--penalty", "-p")``.
-    metavar : str
-        What stands for its value in the help.
-    help : str
-        A short text; bold type as in ``[b]auto[/b]``.
-    type : object
-        What it is there.
-    default : object
-        Its default there, if that is another one.
-    """
+    """An option on the command line; the metavar stands for its value in the help."""
 
     names: tuple[str, ...]
     metavar: str
     help: str
     type: Any
     default: Any = ...
+    panel: str = ""
 
 
 @dataclass(frozen=True)
 class Option:
-    """What is known of an option besides its name, type and default.
+    """What is known of an option besides its name and default.
 
-    Attributes
-    ----------
-    kind : str
-        Its type in words.
-    help : str
-        What it does, in full.
-    rule : Rule or None
-        What its value must be, if it is given.
-    flag : Flag or None
-        The option on the command line, if it is there.
-    counts : bool
-        Whether the graph depends on it.
+    That is: its type in words, what it does, what its value must be, its flag if it has one, and
+    whether the graph depends on it.
     """
 
     kind: str
@@ -102,368 +127,240 @@ class Option:
     counts: bool = True
 
 
-def is_number(value: Any) -> bool:
-    """Whether this is a real number, infinite ones included."""
-    return type(value) is not bool and isinstance(value, Real) and not math.isnan(value)
-
-
-def is_whole(value: Any) -> bool:
-    """Whether this is an integer of whatever kind."""
-    try:
-        operator.index(value)
-    except TypeError:
-        return False
-    return not isinstance(value, bool)
-
-
-def whole_number(name: str, value: Any) -> int:
-    """An argument that must be an integer of whatever kind."""
-    if not is_whole(value):
-        raise ArgumentError(f"{name} is {value!r}; wanted a whole number", option=name)
-    return operator.index(value)
-
-
-def one_of(names: Any) -> Rule:
-    """One of the names of a Literal."""
-    choices = get_args(names)
-    wanted = f"one of {', '.join(map(repr, choices))}"
-    return Rule(wanted, lambda value: isinstance(value, str) and value in choices)
-
-
-def _is_engine(value: Any) -> bool:
-    return not isinstance(value, str) or value in get_args(EngineName)
-
-
-def _is_score(value: Any) -> bool:
-    return value in get_args(ScoreName) if isinstance(value, str) else hasattr(value, "of")
-
-
-def _is_workers(value: Any) -> bool:
-    from qwo.parallel import count_workers
-
-    count_workers(value)
-    return True
-
-
-PENALTY = Rule(
-    "a number above 0, or 'auto'",
-    lambda v: (isinstance(v, str) and v == "auto") or (is_number(v) and 0 < v < math.inf),
-    lambda v: v if isinstance(v, str) else float(v),
-)
-ABOVE_0 = Rule("a number above 0", lambda v: is_number(v) and 0 < v < math.inf, float)
-FROM_0 = Rule("a number from 0 up", lambda v: is_number(v) and 0 <= v < math.inf, float)
-SECONDS = Rule("a number of seconds from 0", lambda v: is_number(v) and v >= 0, float)
-SHARE = Rule("a number between 0 and 1", lambda v: is_number(v) and 0 < v < 1, float)
-WHOLE_FROM_0 = Rule("a whole number from 0 up", lambda v: is_whole(v) and v >= 0, operator.index)
-WHOLE_FROM_1 = Rule("a whole number from 1 up", lambda v: is_whole(v) and v >= 1, operator.index)
-STEPS = Rule(
-    "a whole number from 1 up, or math.inf",
-    lambda v: is_number(v) and v >= 1 and (v == math.inf or v == int(v)),
-    lambda v: v if v == math.inf else int(v),
-)
-VERSION = Rule("0, 1 or 2", lambda v: is_whole(v) and v in (0, 1, 2), operator.index)
-ENGINE = Rule(f"one of {get_args(EngineName)}, or an object that follows the protocol", _is_engine)
-SCORE = Rule(f"one of {get_args(ScoreName)}, or a qwo.order.bdeu.BDeu", _is_score)
-WORKERS = Rule("a number of threads, or -1 for all", _is_workers)
-
-
-def _option(
-    kind: str,
+def option(
+    default: Any,
+    kind: Any,
     text: str,
-    *,
     rule: Rule | None = None,
-    flag: Flag | None = None,
+    flag: str = "",
+    *,
     counts: bool = True,
-) -> dict[str, Option]:
-    return {"option": Option(kind, text, rule, flag, counts)}
+    flag_default: Any = ...,
+    **flagged: Any,
+) -> Any:
+    """A field that is an option.
+
+    Parameters
+    ----------
+    default : object
+        Its default.
+    kind : str or Literal
+        Its type in words, or the names among which it is chosen.
+    text : str
+        What it does. The first sentence is the help of its flag.
+    rule : Rule, optional
+        What a value other than the default must be; one of the names for a Literal.
+    flag : str
+        Names and placeholder on the command line, as in ``"--penalty -p C"``.
+    counts : bool
+        Whether the graph depends on it.
+    flag_default, **flagged
+        Default, type and panel of the flag, where they do not follow.
+    """
+    typed: Any = float if rule and rule.plain is float else str
+    if rule and rule.plain is operator.index:
+        typed = int
+    if not isinstance(kind, str):
+        names, typed = get_args(kind), kind
+        wanted = f"one of {', '.join(map(repr, names))}"
+        rule = rule or Rule(wanted, lambda value: isinstance(value, str) and value in names)
+        quoted = ", ".join(f'"{name}"' for name in names)
+        kind = f"{{{quoted}}}" + (", optional" if default is None else "")
+    made = None
+    if flag:
+        words = flag.split()
+        called = tuple(word for word in words if word.startswith("-"))
+        metavar = " ".join(words[len(called) :])
+        flagged = {"type": typed, "default": flag_default} | flagged
+        made = Flag(called, metavar, _flag_help(text), **flagged)
+    return field(default=default, metadata={"option": Option(kind, text, rule, made, counts)})
+
+
+def _flag_help(text: str) -> str:
+    """The first sentence, with values in bold type instead of quotes."""
+    first = re.split(r"(?<=\.)\s", text, maxsplit=1)[0]
+    return re.sub(r'``"(.*?)"``', r"[b]\1[/b]", first)
+
+
+def check_values(record: Any) -> None:
+    """Check every value of a record against its rule, and keep it as a plain type of Python."""
+    for own in fields(record):
+        rule, value = own.metadata["option"].rule, getattr(record, own.name)
+        if rule is not None and value is not own.default:
+            object.__setattr__(record, own.name, rule.checked(own.name, value))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SearchOptions:
     """What a search for a graph can be told."""
 
-    method: MethodName | None = field(
-        default=None,
-        metadata=_option(
-            '{"qwo-grasp", "qwo-hc"}, optional',
-            "A method of the paper, exactly: GRaSP₀ of depth 3, or hill climbing over exchanges "
-            "of at most k = 5 places; on the number of edges of G^π, with Fisher's z-test at "
-            "level 2/n² and the start by Markov boundaries. It stands for search, engine, "
-            "version, depth, reach, objective, alpha, start and restarts, which are left out then.",
-            rule=one_of(MethodName),
-            flag=Flag(
-                ("--method",),
-                "NAME",
-                "A method of the paper, exactly: [b]qwo-grasp[/b] or [b]qwo-hc[/b].",
-                type=MethodName,
-            ),
-            counts=False,
-        ),
+    method: MethodName | None = option(
+        None,
+        MethodName,
+        'A method of the paper, exactly: ``"qwo-grasp"`` or ``"qwo-hc"``. These are GRaSP₀ of '
+        "depth 3, and hill climbing over exchanges of at most k = 5 places; on the number of edges "
+        "of G^π, with Fisher's z-test at level 2/n² and the start by Markov boundaries. It stands "
+        "for search, engine, version, depth, reach, objective, alpha, start and restarts, which "
+        "are left out then.",
+        flag="--method NAME",
+        counts=False,
     )
-    search: SearchName = field(
-        default="auto",
-        metadata=_option(
-            '{"auto", "insertion", "grasp", "hill-climbing"}',
-            "The search over orders.",
-            rule=one_of(SearchName),
-            flag=Flag(
-                ("--search",),
-                "NAME",
-                "[b]auto[/b], [b]insertion[/b], [b]grasp[/b] or [b]hill-climbing[/b].",
-                type=SearchName,
-            ),
-        ),
+    search: SearchName = option(
+        "auto",
+        SearchName,
+        'The search over orders: ``"auto"``, ``"insertion"``, ``"grasp"`` or ``"hill-climbing"``.',
+        flag="--search NAME",
     )
-    engine: EngineName | OrderEngine = field(
-        default="auto",
-        metadata=_option(
-            '{"auto", "bic", "qwo", "reference"} or OrderEngine',
-            "What builds the DAG of an order: the exact BIC, G^π from the order factor, G^π by the "
-            "paper's Algorithm 1 (slow), or an object that follows the engine protocol.",
-            rule=ENGINE,
-            flag=Flag(
-                ("--engine",),
-                "NAME",
-                "What builds the graph of an order: [b]auto[/b], [b]bic[/b] (exact), [b]qwo[/b], "
-                "or [b]reference[/b] (the paper's Algorithm 1, slow).",
-                type=EngineName,
-            ),
-        ),
+    engine: EngineName | OrderEngine = option(
+        "auto",
+        '{"auto", "bic", "qwo", "reference"} or OrderEngine',
+        'What builds the graph of an order: ``"auto"``, ``"bic"`` (exact), ``"qwo"`` (G^π from the '
+        'order factor), or ``"reference"`` (G^π by the paper\'s Algorithm 1, slow). Or an object '
+        "that follows the engine protocol.",
+        ENGINE,
+        "--engine NAME",
+        type=EngineName,
     )
-    score: ScoreName | BDeu = field(
-        default="bic",
-        metadata=_option(
-            '{"bic", "bdeu"} or BDeu',
-            "What a graph is worth: the BIC of a linear model, categories being blocks of "
-            'indicators, or ``"bdeu"``, the probability of a table that holds nothing but '
-            "categories, under any dependence between them. The latter counts rows, in Python: "
-            "seconds for 20 variables, a minute for 50.",
-            rule=SCORE,
-            flag=Flag(
-                ("--score",),
-                "NAME",
-                "[b]bic[/b], or [b]bdeu[/b] for tables of nothing but categories (slower).",
-                type=ScoreName,
-            ),
-        ),
+    score: ScoreName | BDeu = option(
+        "bic",
+        '{"bic", "bdeu"} or BDeu',
+        'What a graph is worth: ``"bic"``, or ``"bdeu"`` for tables of nothing but categories '
+        "(slower). The former is that of a linear model, categories being blocks of indicators; "
+        "the latter the probability of the table under any dependence between categories. It "
+        "counts rows, in Python: seconds for 20 variables, a minute for 50.",
+        SCORE,
+        "--score NAME",
+        type=ScoreName,
     )
-    version: int | None = field(
-        default=None,
-        metadata=_option(
-            "{0, 1, 2}, optional",
-            "Which edges GRaSP tucks: covered ones, singular ones too, or all (if not given).",
-            rule=VERSION,
-            flag=Flag(("--grasp-version",), "V", "GRaSP₀, GRaSP₁ or GRaSP₂.", type=int),
-        ),
+    version: int | None = option(
+        None,
+        "{0, 1, 2}, optional",
+        "Which edges GRaSP tucks: covered ones (0), singular ones too (1), or all (2, if not "
+        "given).",
+        VERSION,
+        "--grasp-version V",
     )
-    depth: float | None = field(
-        default=None,
-        metadata=_option(
-            "int or math.inf, optional",
-            "How many tucks GRaSP tries in a row; 3 if not given.",
-            rule=STEPS,
-            flag=Flag(("--depth",), "D", "Tucks of GRaSP in a row, or inf.", type=float),
-        ),
+    depth: float | None = option(
+        None,
+        "int or math.inf, optional",
+        "How many tucks GRaSP tries in a row, or inf; 3 if not given.",
+        STEPS,
+        "--depth D",
+        type=float,
     )
-    reach: int | None = field(
-        default=None,
-        metadata=_option(
-            "int, optional",
-            "The paper's k: over how many places hill climbing exchanges variables; 5 if not "
-            "given.",
-            rule=WHOLE_FROM_1,
-            flag=Flag(("--reach",), "K", "Places over which hill climbing exchanges.", type=int),
-        ),
+    reach: int | None = option(
+        None,
+        "int, optional",
+        "Over how many places hill climbing exchanges variables, the paper's k; 5 if not given.",
+        WHOLE_FROM_1,
+        "--reach K",
     )
-    objective: ObjectiveName | None = field(
-        default=None,
-        metadata=_option(
-            '{"edges", "likelihood"}, optional',
-            "What an order costs to the engines that build G^π: its edges (if not given, for "
-            "GRaSP) or the capped likelihood (for the other searches).",
-            rule=one_of(ObjectiveName),
-            flag=Flag(
-                ("--objective",),
-                "NAME",
-                "Cost of an order to the QWO engine: [b]edges[/b] or [b]likelihood[/b].",
-                type=ObjectiveName,
-            ),
-        ),
+    objective: ObjectiveName | None = option(
+        None,
+        ObjectiveName,
+        'What an order costs to the engines that build G^π: its ``"edges"`` or the capped '
+        '``"likelihood"``. If not given, edges for GRaSP, the likelihood for the other searches.',
+        flag="--objective NAME",
     )
-    penalty_discount: Penalty = field(
-        default="auto",
-        metadata=_option(
-            'float or "auto"',
-            "c of the score 2·loglik - c·edges·log N: higher means fewer edges; 1 is the textbook "
-            'BIC. ``"auto"`` chooses it from the data, from 2 (1.5 with categories) to 4.5, where '
-            "the false edges that chance would give weigh as much as the true ones that a higher "
-            "price would lose; for exact moments, fewer than 20 samples and other engines than the "
-            "exact BIC it is 2.",
-            rule=PENALTY,
-            flag=Flag(
-                ("--penalty", "-p"),
-                "C",
-                "Price of an edge, in units of log N: higher means fewer edges, 1 is the BIC, "
-                "[b]auto[/b] chooses it from the data.",
-                type=str,
-            ),
-        ),
+    penalty_discount: Penalty = option(
+        "auto",
+        'float or "auto"',
+        "Penalty of an edge in units of log N: higher means fewer edges, 1 is the textbook BIC, "
+        '``"auto"`` chooses it from the data. It is c of the score 2·loglik - c·edges·log N. '
+        "Chosen from the data, it is from 2 (1.5 with categories) to 4.5, where the false edges "
+        "that chance would give weigh as much as the true ones that a higher penalty would lose; "
+        "for exact moments, fewer than 20 samples and other engines than the exact BIC it is 2.",
+        PENALTY,
+        "--penalty -p C",
     )
-    alpha: float | None = field(
-        default=None,
-        metadata=_option(
-            "float, optional",
-            "Level of the QWO engine's edge test, instead of the penalty.",
-            rule=SHARE,
-            flag=Flag(
-                ("--alpha",),
-                "LEVEL",
-                "Level of the edge test of the QWO engine, instead of the penalty.",
-                type=float,
-            ),
-        ),
+    alpha: float | None = option(
+        None,
+        "float, optional",
+        "Level of the QWO engine's edge test, instead of the penalty.",
+        SHARE,
+        "--alpha LEVEL",
     )
-    gamma: float | None = field(
-        default=None,
-        metadata=_option(
-            "float, optional",
-            "The extended BIC adds 2·gamma·log n to the price of an edge. If not given, 0 for more "
-            "samples than variables or a price chosen from the data, else 0.5 (with a warning): "
-            "among that many candidates the plain BIC draws many false edges.",
-            rule=FROM_0,
-            flag=Flag(
-                ("--gamma",),
-                "G",
-                "Extended BIC: 2·G·log n more for an edge. If not given 0, or 0.5 for more "
-                "variables than samples.",
-                type=float,
-            ),
-        ),
+    gamma: float | None = option(
+        None,
+        "float, optional",
+        "The extended BIC adds 2·gamma·log n to the penalty of an edge; if not given 0, or 0.5 for "
+        "more variables than samples. Among that many candidates the plain BIC draws many false "
+        "edges, and a warning says so; a penalty chosen from the data takes 0 in any case.",
+        FROM_0,
+        "--gamma G",
     )
-    restarts: int | None = field(
-        default=None,
-        metadata=_option(
-            "int, optional",
-            "How often the order found is perturbed and repaired (insertion; 20 if not given; up "
-            "to 200 variables more follow where that helps, and up to 500 the search starts from "
-            "further orders, too; 0 for the search from the first order alone), or the search is "
-            "repeated from a random order (the others; 0 if not given).",
-            rule=WHOLE_FROM_0,
-            flag=Flag(("--restarts",), "R", "More find better graphs, at length.", type=int),
-        ),
+    restarts: int | None = option(
+        None,
+        "int, optional",
+        "How often the order found is perturbed and repaired: more find better graphs, and take "
+        "longer. For the insertion search 20 if not given; up to 200 variables more follow where "
+        "that helps, and up to 500 the search starts from further orders, too; 0 for the search "
+        "from the first order alone. The other searches are repeated from random orders; 0 if not "
+        "given.",
+        WHOLE_FROM_0,
+        "--restarts R",
     )
-    time_limit: float | None = field(
-        default=None,
-        metadata=_option(
-            "float, optional",
-            "Seconds after which the best graph so far is returned.",
-            rule=SECONDS,
-            flag=Flag(
-                ("--time-limit",),
-                "SECONDS",
-                "Then the best graph so far is the result.",
-                type=float,
-            ),
-        ),
+    time_limit: float | None = option(
+        None,
+        "float, optional",
+        "Seconds after which the best graph so far is returned.",
+        SECONDS,
+        "--time-limit SECONDS",
     )
-    random_state: int | None = field(
-        default=None,
-        metadata=_option(
-            "int, optional",
-            "Seed. The same seed gives the same graph, for any ``n_jobs``.",
-            rule=WHOLE_FROM_0,
-            flag=Flag(
-                ("--seed",),
-                "S",
-                "The same seed gives the same graph, for any number of threads.",
-                type=int,
-                default=0,
-            ),
-        ),
+    random_state: int | None = option(
+        None,
+        "int, optional",
+        "Seed: the same one gives the same graph, for any number of threads.",
+        WHOLE_FROM_0,
+        "--seed S",
+        flag_default=0,
     )
-    n_jobs: int | None = field(
-        default=1,
-        metadata=_option(
-            "int",
-            "Threads; -1 for one per processor.",
-            rule=WORKERS,
-            flag=Flag(
-                ("--jobs", "--threads", "-j"), "J", "Threads; -1 for one per processor.", type=int
-            ),
-            counts=False,
-        ),
+    n_jobs: int | None = option(
+        1,
+        "int",
+        "Threads; -1 for one per processor.",
+        WORKERS,
+        "--jobs --threads -j J",
+        counts=False,
+        type=int,
     )
-    cluster: Any = field(
-        default=None,
-        metadata=_option(
-            "dask.distributed.Client or str, optional",
-            "A Dask cluster, or the address of its scheduler, for the restarts of an insertion "
-            "search on the exact BIC: they run in chains of twenty or more, at most eight, so "
-            "that up to 20 of them run here. The graph is the same.",
-            flag=Flag(
-                ("--cluster",),
-                "ADDRESS",
-                "Run resamples, and restarts beyond 20, on a Dask cluster, given its scheduler's "
-                "address.",
-                type=str,
-            ),
-            counts=False,
-        ),
+    cluster: Any = option(
+        None,
+        "dask.distributed.Client or str, optional",
+        "A Dask cluster to run the resamples on, or the address of its scheduler.",
+        None,
+        "--cluster ADDRESS",
+        counts=False,
     )
-    knowledge: KnowledgeLike | None = field(
-        default=None,
-        metadata=_option(
-            "Knowledge, mapping, str or path, optional",
-            "Background knowledge, its arguments by name, or a file of it in Tetrad's format; "
-            "strictly kept.",
-            counts=False,
-        ),
+    knowledge: KnowledgeLike | None = option(
+        None,
+        "Knowledge, mapping, str or path, optional",
+        "Background knowledge, its arguments by name, or a file of it in Tetrad's format; strictly "
+        "kept.",
+        counts=False,
     )
-    start: Any = field(
-        default=None,
-        metadata=_option(
-            "str or sequence, optional",
-            'Order to start from: ``"r2"`` (default), ``"markov-boundary"`` (as in the paper) '
-            'or ``"spanning-tree"`` (default of GRaSP and hill climbing: whichever of these two '
-            'costs less as it stands), ``"conditional-variance"``, '
-            '``"reverse-conditional-variance"``, ``"random"``, or all variables by name or number.',
-            flag=Flag(
-                ("--start",),
-                "ORDER",
-                f"Order to start from: {', '.join(STARTS)}, or all names, as in A,B,C.",
-                type=str,
-            ),
-        ),
+    start: Any = option(
+        None,
+        "str or sequence, optional",
+        f"Order to start from: {QUOTED}, or all variables "
+        'by name or number, as in A,B,C. If not given, ``"r2"`` for the insertion search, and for '
+        'GRaSP and hill climbing ``"markov-boundary"`` (as in the paper) or ``"spanning-tree"``, '
+        "whichever of these two costs less as it stands.",
+        None,
+        "--start ORDER",
     )
-
-    device: Device = field(
-        default="cpu",
-        metadata=_option(
-            '{"cpu", "gpu"}',
-            "Where the dense algebra runs: moments of rows, factorisation and inverse of the "
-            'correlation matrix, lists of candidates. ``"gpu"`` takes a CUDA device and CuPy; it '
-            "pays with thousands of variables, and changes nothing but the rounding.",
-            rule=one_of(Device),
-            flag=Flag(
-                ("--device",),
-                "NAME",
-                "Where dense algebra runs: [b]cpu[/b], or [b]gpu[/b] (CUDA, for thousands of "
-                "variables).",
-                type=Device,
-            ),
-            counts=False,
-        ),
+    device: Device = option(
+        "cpu",
+        Device,
+        'Where the dense algebra runs: ``"cpu"``, or ``"gpu"`` (CUDA and CuPy, for thousands of '
+        "variables). That is moments of rows, factorisation and inverse of the correlation matrix, "
+        "and lists of candidates; it changes nothing but the rounding.",
+        flag="--device NAME",
+        counts=False,
     )
 
     def __post_init__(self) -> None:
-        """Check every value, and keep it as a plain type of Python."""
-        for name, option in OPTIONS.items():
-            value, rule = getattr(self, name), option.rule
-            if rule is None or value is DEFAULTS[name]:
-                continue
-            if not rule.holds(value):
-                raise ArgumentError(f"{name} is {value!r}; wanted {rule.wanted}", option=name)
-            object.__setattr__(self, name, rule.plain(value))
+        check_values(self)
         if self.knowledge is not None:
             from qwo.graph.knowledge import as_knowledge
 
@@ -475,137 +372,197 @@ class SearchOptions:
         twin.__dict__.update(self.__dict__, **values)
         return twin
 
-    def resolved_knowledge(self, names: Sequence[str]) -> ResolvedKnowledge | None:
-        """The knowledge about variables of these names, if there is any."""
-        from qwo.graph.knowledge import as_knowledge
-
-        return None if self.knowledge is None else as_knowledge(self.knowledge).resolve(names)
-
-    def expanded(self, n_variables: int) -> SearchOptions:
-        """The options that a method of the paper stands for; those given if there is none."""
-        if self.method is None:
-            return self
-        from qwo.order.edge_test import paper_level
-
-        fixed = METHODS[self.method] | {"alpha": paper_level(n_variables)}
-        for name, value in fixed.items():
-            given = getattr(self, name)
-            if given is not None and given not in (DEFAULTS[name], value):
-                raise ArgumentError(
-                    f"{name} is {given!r}, but the method {self.method!r} takes {value!r}; leave "
-                    "one of them out",
-                    option=name,
-                )
-        return replace(self, **fixed)
-
     @property
     def discount(self) -> float:
         """The penalty as a number, which it is once it has been chosen."""
         assert not isinstance(self.penalty_discount, str)
         return self.penalty_discount
 
-    def engine_name(self) -> str:
-        """The engine's name, or the class of one that the user brought along."""
-        return self.engine if isinstance(self.engine, str) else type(self.engine).__name__
+    def resolved_knowledge(self, names: Sequence[str]) -> ResolvedKnowledge | None:
+        """The knowledge about variables of these names, if there is any."""
+        from qwo.graph.knowledge import as_knowledge
 
-    def score_name(self) -> str:
-        """The score's name, or how one that the user brought along is made."""
-        return self.score if isinstance(self.score, str) else repr(self.score)
+        return None if self.knowledge is None else as_knowledge(self.knowledge).resolve(names)
 
     def described(self) -> dict[str, Any]:
         """All that a result can tell of them: no clients, no knowledge, no whole orders."""
-        values = {name: getattr(self, name) for name in OPTIONS if name not in UNTOLD}
+        values = {own: getattr(self, own) for own in OPTIONS if own not in ("cluster", "knowledge")}
         start = self.start if self.start is None or isinstance(self.start, str) else "given"
-        return values | {
-            "engine": self.engine_name(),
-            "score": self.score_name(),
-            "start": start,
-        }
+        return values | {**self._named(), "start": start}
 
     def fingerprint(self) -> dict[str, Any]:
         """What the graph depends on, as values that JSON has; without the knowledge."""
-        values = {name: getattr(self, name) for name, option in OPTIONS.items() if option.counts}
+        values = {name: getattr(self, name) for name, own in OPTIONS.items() if own.counts}
         named = self.start is None or isinstance(self.start, str)
         start = self.start if named else [str(variable) for variable in self.start]
-        return values | {
-            "engine": self.engine_name(),
-            "score": self.score_name(),
-            "start": start,
+        return values | {**self._named(), "start": start}
+
+    def _named(self) -> dict[str, str]:
+        """The names of engine and score, or what the user brought along."""
+        engine, score = self.engine, self.score
+        return {
+            "engine": engine if isinstance(engine, str) else type(engine).__name__,
+            "score": score if isinstance(score, str) else repr(score),
         }
 
 
 OPTIONS: dict[str, Option] = {f.name: f.metadata["option"] for f in fields(SearchOptions)}
-"""What is known of each option, by name."""
+"""What is known of each option of a search, by name."""
 
 DEFAULTS: dict[str, Any] = {f.name: f.default for f in fields(SearchOptions)}
 
-UNTOLD = ("cluster", "knowledge")
-
-_PAPER = {"engine": "qwo", "objective": "edges", "start": "markov-boundary", "restarts": 0}
-
-METHODS: dict[str, dict[str, Any]] = {
-    "qwo-grasp": {**_PAPER, "search": "grasp", "version": 0, "depth": 3},
-    "qwo-hc": {**_PAPER, "search": "hill-climbing", "reach": 5},
-}
-"""The methods of the paper by their options; the level of the edge test depends on n."""
+TEXT = "Text files"
+"""The panel of the help for options of text files."""
 
 
-class SharedArguments(TypedDict, total=False):
-    """The options that every function with a search takes."""
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """What to read of a source, and what to do with it.
 
-    search: SearchName
-    engine: EngineName | OrderEngine
-    version: int | None
-    depth: float | None
-    reach: int | None
-    objective: ObjectiveName | None
-    gamma: float | None
-    restarts: int | None
-    random_state: int | np.random.RandomState | None
-    n_jobs: int | None
-    cluster: Any
-    knowledge: KnowledgeLike | None
-    start: Any
-    device: Device
-
-
-class ScoreArguments(TypedDict, total=False):
-    """What a graph is worth; an estimator of scikit-learn has a method of that name."""
-
-    score: ScoreName | BDeu
-
-
-class PriceArguments(TypedDict, total=False):
-    """What decides how many edges there are."""
-
-    method: MethodName | None
-    penalty_discount: Penalty
-    alpha: float | None
-
-
-class TimeArguments(TypedDict, total=False):
-    """How long a search may take."""
-
-    time_limit: float | None
-
-
-def named_engine(options: SearchOptions) -> SearchOptions:
-    """The options, unless one search only can have them.
-
-    An engine is an object that several searches cannot share, and scores that count rows need the
-    rows, of which there are only moments where many searches are made.
+    Attributes
+    ----------
+    {options}
     """
-    if options.score != "bic":
-        raise ArgumentError(
-            f"score is {options.score_name()!r}, which counts rows, as only a single search of a "
-            "table does (qwo.discover, qwo learn)",
-            option="score",
-            cures=[Cure("score", "bic", "works on moments")],
-        )
-    if not isinstance(options.engine, str):
-        raise ArgumentError(
-            f"engine is a {type(options.engine).__name__}, which holds data and a penalty of its "
-            "own; wanted its name. For an engine object call qwo.discover",
-            option="engine",
-        )
-    return options
+
+    names: Sequence[object] | None = option(
+        None,
+        "sequence, optional",
+        "One name per column of an array or frame, instead of those that it has. Not for files.",
+    )
+    columns: Columns = option(
+        None,
+        "sequence of names or positions, optional",
+        "Take these columns only, in this order.",
+        flag="--columns -c A,B,…",
+        type=list[str],
+    )
+    drop: Columns = option(
+        None,
+        "sequence of names or positions, optional",
+        "Leave these columns out.",
+        flag="--drop -d A,B,…",
+        type=list[str],
+    )
+    transform: Transform = option(
+        None,
+        "str or mapping, optional",
+        'Transform columns by ``"log"``, ``"log1p"``, ``"rank-normal"`` or ``"standardise"``: all '
+        "of them, or those named. These are named by a mapping from columns to transformations.",
+        flag="--transform -t NAME[:A,B,…]",
+        type=list[str],
+    )
+    types: Types = option(
+        None,
+        "mapping, optional",
+        'What columns hold, by name: ``"continuous"``, ``"ordinal"``, ``"nominal"``, '
+        '``"binary"``, or a list of levels in their order. Of the others, text and categories are '
+        "nominal, and numbers are numbers.",
+    )
+    missing: Missing = option(
+        "raise",
+        Missing,
+        'Missing values: ``"raise"`` an error, ``"drop"`` their rows, or use all that is there by '
+        'maximum likelihood (``"em"``). The last is that of a Gaussian, with an effective sample '
+        "size; infinite values count as missing.",
+        flag="--missing HOW",
+    )
+    covariance_estimator: str | Any = option(
+        "plain",
+        '{"plain", "ledoit-wolf", "oas", "latent"} or object',
+        '``"plain"``; ``"ledoit-wolf"`` and ``"oas"`` shrink, for about as many variables as '
+        'samples; ``"latent"`` takes ordinal columns for pieces of normal ones. Or a covariance '
+        'estimator of scikit-learn. With ``"latent"`` correlations are those of the normal '
+        "variables behind ordinal and binary columns (polychoric and polyserial), with an "
+        "effective sample size.",
+        ESTIMATOR,
+        "--covariance-estimator NAME",
+        type=EstimatorName,
+    )
+    separator: str | None = option(
+        None,
+        "str, optional",
+        "What separates the fields of a text file; told by its first line if not given.",
+        None,
+        "--separator CHARACTER",
+        panel=TEXT,
+    )
+    decimal: str = option(
+        ".", "str", "Decimal mark of a text file.", None, "--decimal MARK", panel=TEXT
+    )
+    header: bool = option(
+        True,
+        "bool",
+        "Whether the first line of a text file holds names.",
+        None,
+        "--header/--no-header",
+        type=bool,
+        panel=TEXT,
+    )
+    null_values: str | Sequence[str] = option(
+        (),
+        "str or sequence of str",
+        "What else marks a missing value, such as -999. In text files that is besides the empty "
+        "field, NA, NaN and their like; as a number, it is so in any data.",
+        None,
+        "--null-value TEXT",
+        type=list[str],
+        panel=TEXT,
+    )
+    weights: Weights = option(
+        None,
+        "name, position or array, optional",
+        "How many rows each row counts for: a column, or one number per row.",
+    )
+    memory_limit: int | str | None = option(
+        None,
+        "int or str, optional",
+        'Bytes to keep within while reading, such as ``"2 GB"``; half a gigabyte if not given.',
+    )
+    n_jobs: int | None = option(-1, "int", "Threads; their number does not change the result.")
+    progress: Callable[[Any], object] | None = option(
+        None,
+        "callable, optional",
+        "Gets a `qwo.moments.summation.StreamProgress` after each batch.",
+    )
+
+    def __post_init__(self) -> None:
+        check_values(self)
+        if self.missing == "em" and self.estimator != "plain":
+            raise ArgumentError(
+                f"missing is 'em', which is a covariance estimator by itself, but "
+                f"{self.estimator!r} is asked for too",
+                option="missing",
+                cures=[
+                    Cure("covariance_estimator", "plain", "leaves that to EM"),
+                    Cure("missing", "drop", "leaves rows with missing values out"),
+                ],
+            )
+        if self.weights is not None and not self.streams:
+            raise ArgumentError(
+                "weights are for plain moments of complete rows; leave out EM, other covariance "
+                "estimators and transformations of whole columns",
+                option="weights",
+            )
+
+    @property
+    def estimator(self) -> str:
+        """The name of the covariance estimator."""
+        return estimator_name(self.covariance_estimator)
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What marks missing values, besides what always does."""
+        given = (self.null_values,) if isinstance(self.null_values, str) else self.null_values
+        return tuple(map(str, given))
+
+    @property
+    def streams(self) -> bool:
+        """Whether one pass over the rows is enough."""
+        asked = self.transform
+        each = asked.values() if isinstance(asked, Mapping) else (asked,)
+        plain = self.missing != "em" and self.estimator == "plain"
+        return plain and all(name in BY_VALUE for name in each)
+
+
+READING: dict[str, Option] = {f.name: f.metadata["option"] for f in fields(ReadOptions)}
+"""What is known of each option of reading, by name."""

@@ -15,32 +15,34 @@ import pytest
 import qwo
 from qwo import arguments, device, options
 from qwo.arguments import SearchArguments
-from qwo.cli.options import search_parameters
+from qwo.cli.options import OptionFlags
 from qwo.discovery import choices
 from qwo.errors import ArgumentError
 from qwo.graph.knowledge import KnowledgeLike
-from qwo.moments.source import ReadArguments
-from qwo.options import OPTIONS, SearchOptions
+from qwo.options import OPTIONS, READING, ReadOptions, SearchOptions
 from qwo.order import objective
 from qwo.order.bdeu import BDeu
 from qwo.order.protocol import OrderEngine
 
 CALLS = {
-    "discover": (qwo.discover, set()),
+    "discover": (qwo.discover, {"cluster"}),
     "bootstrap": (qwo.bootstrap, {"time_limit"}),
     "penalty_path": (qwo.penalty_path, {"method", "penalty_discount", "alpha", "score"}),
-    "QWO": (qwo.QWO, {"score"}),
+    "QWO": (qwo.QWO, {"score", "cluster"}),
 }
 DATA = qwo.simulate("er", n_variables=6, n_samples=300, degree=2, random_state=4)[0]
 
 
 def test_type_checkers_see_the_same_options_as_the_record() -> None:
     names = {"KnowledgeLike": KnowledgeLike, "OrderEngine": OrderEngine, "BDeu": BDeu, "np": np}
+    names |= {"Weights": Any}
     told = get_type_hints(SearchArguments, localns=names)
-    known = get_type_hints(SearchOptions, localns=names)
-    assert set(told) == {*OPTIONS, *ReadArguments.__annotations__}
-    differ = {name for name in OPTIONS if told[name] != known[name]}
-    assert differ == {"random_state"}, "QWO takes scikit-learn's random states as well"
+    told |= get_type_hints(arguments.ClusterArguments)
+    assert set(told) == {*OPTIONS, *READING} - {"names", "progress"}
+    for record in (ReadOptions, SearchOptions):
+        known = get_type_hints(record, localns=names)
+        differ = {name for name in known if name in told and told[name] != known[name]}
+        assert differ <= {"random_state"}, "QWO takes scikit-learn's random states as well"
 
 
 def test_names_that_other_modules_list_too_are_the_same() -> None:
@@ -77,7 +79,11 @@ def test_an_option_of_another_function_is_refused() -> None:
 
 def test_numbers_of_numpy_are_kept_as_pythons_own() -> None:
     chosen = SearchOptions(penalty_discount=np.float32(2), restarts=np.int8(3), depth=np.int64(2))
-    assert [type(v) for v in (chosen.discount, chosen.restarts, chosen.depth)] == [float, int, int]
+    assert [type(v) for v in (chosen.penalty_discount, chosen.restarts, chosen.depth)] == [
+        float,
+        int,
+        int,
+    ]
 
 
 @pytest.mark.parametrize("name", [n for n, option in OPTIONS.items() if option.rule is not None])
@@ -121,14 +127,12 @@ def test_columns_are_left_out_and_transformed_where_they_are_read() -> None:
 
 
 ADDED = """
-    look_back: int | None = field(
-        default=None,
-        metadata=_option(
-            "int, optional",
-            "How often the search may look back.",
-            rule=WHOLE_FROM_0,
-            flag=Flag(("--look-back",), "L", "Looks back.", type=int),
-        ),
+    look_back: int | None = option(
+        None,
+        "int, optional",
+        "How often the search may look back. Twice is enough.",
+        WHOLE_FROM_0,
+        "--look-back L",
     )
 
     def __post_init__"""
@@ -146,8 +150,8 @@ def test_a_new_option_is_a_field_and_its_type() -> None:
     record = Path(options.__file__).read_text(encoding="utf-8")
     record = record.replace("\n    def __post_init__", ADDED, 1)
     typed = "    version: int | None\n"
-    record = record.replace(typed, f"{typed}    look_back: int | None\n")
     calls = Path(arguments.__file__).read_text(encoding="utf-8")
+    calls = calls.replace(typed, f"{typed}    look_back: int | None\n")
     calls = calls.replace("from qwo.options import", "from wider_options import")
     try:
         wider = made_wider("wider_options", record)
@@ -166,7 +170,10 @@ def test_a_new_option_is_a_field_and_its_type() -> None:
         assert search(look_back=3)[0].fingerprint()["look_back"] == 3
         with pytest.raises(ArgumentError, match="look_back is -1; wanted a whole number"):
             search(look_back=-1)
-        assert "look_back" in search_parameters(wider.SearchOptions)
+        flags = type("Flags", (OptionFlags,), {"record": wider.SearchOptions, "panel": "Search"})
+        [flag] = [own for own in flags.parameters() if own.name == "look_back"]
+        [shown] = flag.annotation.__metadata__
+        assert shown.help == "How often the search may look back."
     finally:
         for name in ("wider_options", "wider_arguments"):
             sys.modules.pop(name, None)

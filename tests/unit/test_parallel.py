@@ -149,10 +149,11 @@ def test_an_address_where_something_else_listens_is_refused_in_time(speaks: byte
                 time.sleep(3)
 
         Thread(target=answer, daemon=True).start()
-        data = np.random.default_rng(0).normal(size=(50, 4))
         began = time.perf_counter()
-        with pytest.raises(ClusterError, match="where no scheduler of Dask answers"):
-            qwo.discover(data, cluster=f"tcp://127.0.0.1:{port}", time_limit=1.0)
+        address = f"tcp://127.0.0.1:{port}"
+        refused = pytest.raises(ClusterError, match="where no scheduler of Dask answers")
+        with refused, cluster_client(address, 1.0):
+            pass
         assert time.perf_counter() - began < 60, "a client of Dask would wait for minutes"
 
 
@@ -227,13 +228,13 @@ def test_a_cluster_without_workers_is_refused_within_the_time_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(parallel, "WORKER_SECONDS", 0.5)
-    data = np.random.default_rng(0).normal(size=(50, 4))
     with local_cluster(n_workers=0) as empty:
         with pytest.raises(ClusterError, match="has no workers"):
             list(run_many(square, range(3), cluster=empty.scheduler_address))
         monkeypatch.setattr(parallel, "WORKER_SECONDS", 200.0)
-        with pytest.raises(ClusterError, match="has no workers"):
-            qwo.discover(data, cluster=empty.scheduler_address, time_limit=0.5)
+        refused = pytest.raises(ClusterError, match="has no workers")
+        with refused, cluster_client(empty.scheduler_address, 0.5):
+            pass
 
 
 @foreign_warnings

@@ -33,6 +33,7 @@ from qwo.agreement.residuals import (
     open_linearity,
 )
 from qwo.agreement.words import in_words
+from qwo.arguments import ReadArguments
 from qwo.blas import blas_threads_for
 from qwo.checks import at_least, between, generator
 from qwo.discovery import Discovery
@@ -40,7 +41,6 @@ from qwo.errors import ArgumentError, SampleSizeError
 from qwo.graph.coercion import as_graph
 from qwo.graph.extension import to_dag
 from qwo.moments import Moments, as_moments
-from qwo.moments.source import ReadArguments
 from qwo.resample.draws import draw_scatter, square_root
 from qwo.resample.options import Rows
 from qwo.simulation.linear_model import implied_covariance

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from tqdm import tqdm
 
+from qwo.arguments import ReadArguments
 from qwo.bayes.candidates import (
     Constraints,
     GrownLists,
@@ -25,14 +26,14 @@ from qwo.bayes.candidates import (
 from qwo.bayes.chains import AGREED, ChainRecord, Chains, disagreement, edge_convergence, shares
 from qwo.bayes.result import Posterior, PosteriorStatus
 from qwo.bayes.scores import FamilyScore, ScoreName, bge_score, bic_score, choose_t
+from qwo.checks import whole_number
 from qwo.discovery.choices import choose, dense_algebra, make_engine
 from qwo.discovery.discover import discover_as
 from qwo.errors import ArgumentError, Cure, DataWarning, SampleSizeError
 from qwo.graph.knowledge import Knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
-from qwo.moments.source import ReadArguments
-from qwo.options import SearchOptions, whole_number
+from qwo.options import SearchOptions
 from qwo.order.bic import BicEngine
 from qwo.order.build import versions
 from qwo.parallel import count_workers

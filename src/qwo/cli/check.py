@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -10,7 +9,7 @@ import typer
 from qwo.cli.console import Console
 from qwo.cli.failures import ExitCode
 from qwo.cli.graphs import graph_from
-from qwo.cli.options import DataFile, GraphFile, GraphFormat, Reading, as_option
+from qwo.cli.options import DataFile, GraphFile, GraphFormat, Reading
 from qwo.cli.reading import read_data
 
 
@@ -41,9 +40,7 @@ def check(
     import qwo
 
     given = graph_from(graph, graph_format)
-    if reading.columns is None:
-        reading = replace(reading, columns=as_option(given.names))
-    read = read_data(file, reading, console, with_rows=True)
+    read = read_data(file, reading.of(given.names), console, with_rows=True)
     found = qwo.check(
         read.moments if read.rows is None else read.rows,
         given,

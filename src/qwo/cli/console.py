@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TextIO
 import typer
 
 from qwo.errors import Cure, DataWarning, InputError, python_wording
-from qwo.options import OPTIONS
+from qwo.options import OPTIONS, READING
 from qwo.text import csv_line, plain
 
 if TYPE_CHECKING:
@@ -162,34 +162,24 @@ def to_json(document: Any, *, indent: int | None = 2) -> str:
 
 
 OPTION_FLAGS = {
-    "columns": "columns",
-    "covariance_estimator": "covariance-estimator",
-    "decimal": "decimal",
-    "drop": "drop",
     "edge_prior": "edge-prior",
     "format": "from or --to",
-    "header": "header",
     "knowledge": "knowledge",
-    "missing": "missing",
     "n_draws": "draws",
     "n_resamples": "resamples",
     "n_samples": "samples",
     "n_variables": "variables",
-    "null_values": "null-value",
     "replicate_time_limit": "time-limit",
     "resampling": "resampling",
     "sample_fraction": "sample-fraction",
-    "score": "score",
-    "separator": "separator",
     "shard": "shard",
     "t": "prior-scale",
     "to_dag()": "dag",
     "tolerance": "tolerance",
-    "transform": "transform",
     "types": "nominal or --ordinal",
 } | {
-    name: option.flag.names[0].removeprefix("--")
-    for name, option in OPTIONS.items()
+    name: option.flag.names[0].partition("/")[0].removeprefix("--")
+    for name, option in (READING | OPTIONS).items()
     if option.flag is not None
 }
 """Arguments of the library and the options that give them."""

@@ -9,7 +9,7 @@ import typer
 
 from qwo.cli.console import Console
 from qwo.cli.graphs import graph_from
-from qwo.cli.options import DataFile, GraphFile, GraphFormat, Reading, as_option
+from qwo.cli.options import DataFile, GraphFile, GraphFormat, Reading
 from qwo.cli.reading import read_data
 from qwo.errors import ArgumentError
 from qwo.text import aligned, count
@@ -53,9 +53,7 @@ def effect(
     for name in (cause, outcome):
         # A contrast such as race=black is one of the variable race.
         given.index(name if name in given.names else name.partition("=")[0])
-    if reading.columns is None:
-        reading = replace(reading, columns=as_option(given.names))
-    moments = read_data(file, reading, console).moments
+    moments = read_data(file, reading.of(given.names), console).moments
     possible = qwo.ida(moments, given, cause, outcome)
     found = list(zip(possible.parent_sets, possible, possible.directed.tolist(), strict=True))
     if len(found) == 1 and found[0][2]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +11,7 @@ import typer
 
 from qwo.cli.console import Console, logger, warn
 from qwo.cli.folder import write_csv
-from qwo.cli.options import DataFile, GraphFile, GraphFormat, Reading, as_option, format_names
+from qwo.cli.options import DataFile, GraphFile, GraphFormat, Reading, format_names
 from qwo.cli.reading import read_data
 from qwo.errors import ArgumentError, FileFormatError
 from qwo.text import aligned, count
@@ -125,9 +125,7 @@ def compare(
     document = comparison.to_dict()
     text = str(comparison)
     if data is not None:
-        if reading.columns is None:
-            reading = replace(reading, columns=as_option(second.names))
-        moments = read_data(data, reading, console).moments
+        moments = read_data(data, reading.of(second.names), console).moments
         scores = [_score(moments, graph, penalty) for graph in (first, second)]
         text += f"\n\n{_verdict(*scores)}"
         document |= {
@@ -264,9 +262,7 @@ def fit(
         raise ArgumentError(f"{str(output)!r} is there already; add --force to replace it")
     given = graph_from(graph, graph_format)
     member = graph_from(graph, graph_format, of_folder="dag") if graph.is_dir() else given
-    if reading.columns is None:
-        reading = replace(reading, columns=as_option(given.names))
-    moments = read_data(file, reading, console).moments
+    moments = read_data(file, reading.of(given.names), console).moments
     dag = member.reordered(moments.names).to_dag()
     undirected = int((given.matrix == 2).sum()) // 2
     if undirected:

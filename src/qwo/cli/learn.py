@@ -231,7 +231,8 @@ def _search(
         source: dict[str, Any] = {"data": data.moments}
         if options.counts_rows and data.rows is not None:
             source = {"data": data.rows.data, "missing": data.rows.missing}
-        found = discover(**source, knowledge=knowledge, callback=watch, **options.arguments())
+        asked = {k: v for k, v in options.arguments().items() if k != "cluster"}
+        found = discover(**source, knowledge=knowledge, callback=watch, **asked)
     logger.info("search: %s after %.2f s", found.status, found.seconds)
     return replace(found, status="interrupted") if found.status == "stopped" else found
 

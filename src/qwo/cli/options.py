@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_type_hi
 import typer
 
 from qwo.errors import ArgumentError, FileFormatError, MissingFileError
-from qwo.options import STARTS, Flag, SearchOptions
+from qwo.options import STARTS, Flag, ReadOptions, SearchOptions
 from qwo.text import csv_line
 
 if TYPE_CHECKING:
@@ -78,8 +78,6 @@ def _options(group: Any) -> list[inspect.Parameter]:
     ]
 
 
-TEXT = "Text files"
-
 DataFile = Annotated[
     Path,
     typer.Argument(
@@ -88,134 +86,6 @@ DataFile = Annotated[
         "or --samples), or - for CSV from standard input.",
     ),
 ]
-
-
-@dataclass(frozen=True)
-class Reading:
-    """Which columns of a file to take, and what to do with them."""
-
-    panel: ClassVar[str] = "Data"
-
-    columns: Annotated[
-        list[str] | None,
-        typer.Option("--columns", "-c", metavar="A,B,…", help="Take these columns only."),
-    ] = None
-    drop: Annotated[
-        list[str] | None,
-        typer.Option("--drop", "-d", metavar="A,B,…", help="Leave these out."),
-    ] = None
-    transform: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--transform",
-            "-t",
-            metavar="NAME[:A,B,…]",
-            help="[b]log[/b], [b]log1p[/b], [b]rank-normal[/b] or [b]standardise[/b]: all columns, "
-            "or those named behind a colon. Repeatable.",
-        ),
-    ] = None
-    nominal: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--nominal",
-            metavar="A,B,…",
-            help="These are categories without an order, whatever their codes. Text is so anyway.",
-        ),
-    ] = None
-    ordinal: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--ordinal",
-            metavar="A,B,…",
-            help="These have an order. That of text is told as in [b]'stage:I<II<III'[/b]. "
-            "Repeatable.",
-        ),
-    ] = None
-    missing: Annotated[
-        Literal["raise", "drop", "em"],
-        typer.Option(
-            "--missing",
-            metavar="HOW",
-            help="Missing values: [b]raise[/b] an error, [b]drop[/b] their rows, or use all that "
-            "is there by maximum likelihood ([b]em[/b]).",
-        ),
-    ] = "raise"
-    covariance_estimator: Annotated[
-        Literal["plain", "ledoit-wolf", "oas", "latent"],
-        typer.Option(
-            "--covariance-estimator",
-            metavar="NAME",
-            help="[b]plain[/b]; [b]ledoit-wolf[/b] and [b]oas[/b] shrink, for about as many "
-            "variables as samples; [b]latent[/b] takes ordinal columns for pieces of normal ones.",
-        ),
-    ] = "plain"
-    samples: Annotated[
-        float | None,
-        typer.Option(
-            "--samples",
-            "-N",
-            metavar="N",
-            help="FILE holds a covariance or correlation matrix of this many samples (or inf).",
-        ),
-    ] = None
-    separator: Annotated[
-        str | None,
-        typer.Option(
-            "--separator",
-            metavar="CHARACTER",
-            help="Told by the first line otherwise.",
-            rich_help_panel=TEXT,
-        ),
-    ] = None
-    decimal: Annotated[
-        str, typer.Option("--decimal", metavar="MARK", help="Decimal mark.", rich_help_panel=TEXT)
-    ] = "."
-    header: Annotated[
-        bool,
-        typer.Option(
-            "--header/--no-header",
-            metavar="",
-            show_default=False,
-            help="Whether the first line holds names.",
-            rich_help_panel=TEXT,
-        ),
-    ] = True
-    null_values: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--null-value",
-            metavar="TEXT",
-            help="What else stands for a missing value, such as -999. Repeatable.",
-            rich_help_panel=TEXT,
-        ),
-    ] = None
-
-    def arguments(self) -> dict[str, Any]:
-        """The keyword arguments of `qwo.moments.read_moments`."""
-        return {
-            "columns": names_in(self.columns),
-            "drop": names_in(self.drop),
-            "transform": _transforms(self.transform or []),
-            "types": self.types(),
-            "missing": self.missing,
-            "covariance_estimator": self.covariance_estimator,
-            "n_samples": self.samples,
-            "separator": {"\\t": "\t", "tab": "\t"}.get(self.separator or "", self.separator),
-            "decimal": self.decimal,
-            "header": self.header,
-            "null_values": self.null_values or [],
-        }
-
-    def types(self) -> dict[str, Any] | None:
-        """What columns hold, as far as it is said."""
-        said: dict[str, Any] = dict.fromkeys(names_in(self.nominal) or [], "nominal")
-        for value in self.ordinal or []:
-            name, colon, levels = value.partition(":")
-            if colon:
-                said[name] = [level.strip() for level in levels.split("<")]
-            else:
-                said.update(dict.fromkeys(names_in([value]) or [], "ordinal"))
-        return said or None
 
 
 def names_in(values: list[str] | None) -> list[str] | None:
@@ -242,15 +112,11 @@ def _transforms(values: list[str]) -> str | dict[str, str] | None:
     return chosen or None
 
 
-def as_option(names: Iterable[str]) -> list[str]:
-    """Names as an option takes them: one word, with quotes around names that have commas."""
-    return [csv_line(dict.fromkeys(names))]
+class OptionFlags:
+    """The options of a record that have a flag."""
 
-
-class SearchFlags:
-    """How to search; what is left out is chosen to suit the data."""
-
-    panel: ClassVar[str] = "Search"
+    record: ClassVar[Any]
+    panel: ClassVar[str]
     says: ClassVar[dict[str, str] | None] = None
     """The options to take and what they mean here; all, as they are, if there is nothing to say."""
 
@@ -260,38 +126,125 @@ class SearchFlags:
     @classmethod
     def parameters(cls) -> list[inspect.Parameter]:
         """The flags, as typer takes them."""
-        flags = search_parameters(SearchOptions, cls)
-        return [flags[name] for name in flags if cls.says is None or name in cls.says]
+        return [
+            _parameter(own.name, own.metadata["option"].flag, own.default, cls)
+            for own in fields(cls.record)
+            if own.metadata["option"].flag is not None
+            and (cls.says is None or own.name in cls.says)
+        ]
+
+    def arguments(self) -> dict[str, Any]:
+        """The keyword arguments of the library that they stand for."""
+        return {name: _PARSERS.get(name, _same)(value) for name, value in self._given.items()}
+
+
+class SearchFlags(OptionFlags):
+    """How to search; what is left out is chosen to suit the data."""
+
+    record = SearchOptions
+    panel = "Search"
 
     @property
     def counts_rows(self) -> bool:
         """Whether the score needs the rows themselves."""
         return bool(self._given.get("score", "bic") != "bic")
 
+
+class Reading(OptionFlags):
+    """Which columns of a file to take, and what to do with them."""
+
+    record = ReadOptions
+    panel = "Data"
+
+    @classmethod
+    def parameters(cls) -> list[inspect.Parameter]:
+        """Those of the record, and what types and numbers of samples are said by."""
+        flags = {own.name: own for own in super().parameters()}
+        for name, flag, after in _TOLD_APART:
+            added = _parameter(name, flag, None, cls)
+            places = list(flags)
+            rest = {k: flags.pop(k) for k in places[places.index(after) + 1 :]}
+            flags |= {name: added} | rest
+        return list(flags.values())
+
+    @property
+    def transform(self) -> list[str]:
+        """The transformations as they are given."""
+        return self._given["transform"] or []
+
+    def of(self, names: Iterable[str]) -> Reading:
+        """The reading of these columns, unless others are asked for."""
+        if self._given["columns"] is not None:
+            return self
+        # One word, with quotes around names that have commas.
+        return Reading(**self._given | {"columns": [csv_line(dict.fromkeys(names))]})
+
     def arguments(self) -> dict[str, Any]:
-        """The keyword arguments of `qwo.discover`."""
-        return {name: _PARSERS.get(name, _same)(value) for name, value in self._given.items()}
+        """The keyword arguments of `qwo.moments.read_moments`."""
+        given = super().arguments()
+        nominal, ordinal = given.pop("nominal"), given.pop("ordinal")
+        return given | {"n_samples": given.pop("samples"), "types": _types(nominal, ordinal)}
 
 
-def search_parameters(
-    record: Any, group: type[SearchFlags] = SearchFlags
-) -> dict[str, inspect.Parameter]:
-    """The parameters of a command for the options of a record that have a flag."""
-    return {
-        field.name: _parameter(field.name, field.metadata["option"].flag, field.default, group)
-        for field in fields(record)
-        if field.metadata["option"].flag is not None
-    }
+_TOLD_APART = (
+    (
+        "nominal",
+        Flag(
+            ("--nominal",),
+            "A,B,…",
+            "These are categories without an order, whatever their codes; text always is.",
+            list[str],
+        ),
+        "transform",
+    ),
+    (
+        "ordinal",
+        Flag(
+            ("--ordinal",),
+            "A,B,…",
+            "These have an order; that of text is told as in [b]'stage:I<II<III'[/b].",
+            list[str],
+        ),
+        "nominal",
+    ),
+    (
+        "samples",
+        Flag(
+            ("--samples", "-N"),
+            "N",
+            "FILE holds a covariance or correlation matrix of this many samples (or inf).",
+            float,
+        ),
+        "covariance_estimator",
+    ),
+)
+"""Flags of reading that are no option of the library: their names, and what they stand behind."""
 
 
-def _parameter(name: str, flag: Flag, default: Any, group: type[SearchFlags]) -> inspect.Parameter:
+def _types(nominal: list[str] | None, ordinal: list[str] | None) -> dict[str, Any] | None:
+    """What columns hold, as far as it is said."""
+    said: dict[str, Any] = dict.fromkeys(names_in(nominal) or [], "nominal")
+    for value in ordinal or []:
+        name, colon, levels = value.partition(":")
+        if colon:
+            said[name] = [level.strip() for level in levels.split("<")]
+        else:
+            said.update(dict.fromkeys(names_in([value]) or [], "ordinal"))
+    return said or None
+
+
+def _parameter(name: str, flag: Flag, default: Any, group: type[OptionFlags]) -> inspect.Parameter:
     kind = flag.type
     value = default if flag.default is ... else flag.default
+    if kind == list[str]:
+        value = None
+    text = (group.says or {}).get(name, flag.help)
     shown = typer.Option(
         *flag.names,
         metavar=flag.metavar,
-        help=(group.says or {}).get(name, flag.help),
-        rich_help_panel=group.panel,
+        help=f"{text} Repeatable." if kind == list[str] else text,
+        rich_help_panel=flag.panel or group.panel,
+        show_default=kind is not bool,
         autocompletion=_begin_alike if name == "start" else None,
     )
     return inspect.Parameter(
@@ -323,7 +276,16 @@ def _same(value: Any) -> Any:
     return value
 
 
-_PARSERS = {"penalty_discount": _penalty, "start": _start}
+_PARSERS: dict[str, Callable[[Any], Any]] = {
+    "penalty_discount": _penalty,
+    "start": _start,
+    "columns": names_in,
+    "drop": names_in,
+    "transform": lambda values: _transforms(values or []),
+    "separator": lambda text: {"\\t": "\t", "tab": "\t"}.get(text or "", text),
+    "null_values": lambda values: values or [],
+}
+"""How the text of a flag becomes the value of its option, where it is not that itself."""
 
 
 FIELDS = ("tiers", "forbidden", "required", "forbidden_within_tiers", "roots", "leaves")

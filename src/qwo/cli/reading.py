@@ -15,7 +15,7 @@ import typer
 
 from qwo.cli.console import Console, as_flag, flowed, warn, worded
 from qwo.cli.failures import ExitCode
-from qwo.cli.options import DataFile, Reading, names_in
+from qwo.cli.options import DataFile, Reading
 from qwo.errors import InputError
 from qwo.text import count, first_few
 
@@ -48,15 +48,15 @@ class DataRead:
 
     def summary(self) -> dict[str, Any]:
         """What was read, as headings and values."""
-        reading, moments = self.reading, self.moments
+        asked, moments = self.reading.arguments(), self.moments
         parts = {
             "file": self.source,
             "variables": moments.n_variables,
             "samples": moments.n_samples,
-            "columns left out": names_in(reading.drop),
-            "transform": reading.transform,
-            "types": reading.types(),
-            "missing values": None if reading.missing == "raise" else reading.missing,
+            "columns left out": asked["drop"],
+            "transform": self.reading.transform or None,
+            "types": asked["types"],
+            "missing values": None if asked["missing"] == "raise" else asked["missing"],
             "covariance": None if moments.estimator == "plain" else moments.estimator,
         }
         return {heading: value for heading, value in parts.items() if value is not None}
@@ -109,16 +109,15 @@ def _read(file: Path, reading: Reading, *, with_rows: bool) -> tuple[Moments, Au
     from qwo.resample.options import Rows
 
     arguments = reading.arguments()
-    matrix = reading.samples is not None or file.suffix == ".npz" or is_matrix_file(file)
+    matrix = arguments["n_samples"] is not None or file.suffix == ".npz" or is_matrix_file(file)
     if matrix or not with_rows:
         moments, audit = read_moments(file, **arguments)
         return moments, audit, Rows(moments) if with_rows else None
-    for option in ("missing", "covariance_estimator", "n_samples"):
-        del arguments[option]
+    del arguments["n_samples"]
+    estimator, missing = arguments.pop("covariance_estimator"), arguments.pop("missing")
     table = read_table(file, **arguments)
-    moments, audit = audited_moments(table, reading.covariance_estimator, reading.missing)
-    rows = Rows(table, reading.covariance_estimator, reading.missing, moments)
-    return moments, audit, rows
+    moments, audit = audited_moments(table, estimator, missing)
+    return moments, audit, Rows(table, estimator, missing, moments)
 
 
 def _digest(file: Path) -> str | None:
@@ -163,7 +162,7 @@ def _what_was_read(found: DataRead) -> str:
     if moments.is_oracle:
         size = "exact moments (N = ∞)"
     remarks = [
-        *(f"transform {value}" for value in found.reading.transform or []),
+        *(f"transform {value}" for value in found.reading.transform),
         *([f"{moments.estimator} covariance"] if moments.estimator != "plain" else []),
     ]
     more = f" ({', '.join(remarks)})" if remarks else ""
@@ -236,7 +235,7 @@ def audit(file: DataFile, reading: Reading, console: Console) -> None:
 
 def _types(types: Mapping[str, str]) -> str:
     """How many columns are of each type, and which."""
-    from qwo.moments.kinds import Kind
+    from qwo.options import Kind
 
     parts = []
     for kind in get_args(Kind):

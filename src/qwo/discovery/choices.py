@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from qwo.moments import Moments
 from qwo.options import DEFAULTS, SearchOptions
 from qwo.order.bic import BicEngine
 from qwo.order.candidates import are_crowded, block_candidates, candidate_parents
+from qwo.order.edge_test import paper_level
 from qwo.order.linalg import precision_matrix
 from qwo.order.protocol import OrderEngine
 from qwo.order.qwo import QwoEngine
@@ -68,7 +70,7 @@ def choose(options: SearchOptions, moments: Moments) -> SearchOptions:
     The paper's searches take the paper's engine, which needs N > n samples; everything else takes
     the exact BIC.
     """
-    options = options.expanded(moments.n_variables)
+    options = expanded(options, moments.n_variables)
     _check_protocol(options.engine)
     search = "insertion" if options.search == "auto" else options.search
     engine = options.engine
@@ -97,6 +99,31 @@ def choose(options: SearchOptions, moments: Moments) -> SearchOptions:
         gamma=_gamma(options.gamma, engine, penalty, moments),
         restarts=restarts,
     )
+
+
+_PAPER = {"engine": "qwo", "objective": "edges", "start": "markov-boundary", "restarts": 0}
+
+METHODS: dict[str, dict[str, Any]] = {
+    "qwo-grasp": {**_PAPER, "search": "grasp", "version": 0, "depth": 3},
+    "qwo-hc": {**_PAPER, "search": "hill-climbing", "reach": 5},
+}
+"""The methods of the paper by their options; the level of the edge test depends on n."""
+
+
+def expanded(options: SearchOptions, n_variables: int) -> SearchOptions:
+    """The options that a method of the paper stands for; those given if there is none."""
+    if options.method is None:
+        return options
+    fixed = METHODS[options.method] | {"alpha": paper_level(n_variables)}
+    for name, value in fixed.items():
+        given = getattr(options, name)
+        if given is not None and given not in (DEFAULTS[name], value):
+            raise ArgumentError(
+                f"{name} is {given!r}, but the method {options.method!r} takes {value!r}; leave "
+                "one of them out",
+                option=name,
+            )
+    return replace(options, **fixed)
 
 
 def _check_protocol(engine: str | OrderEngine) -> None:
@@ -137,8 +164,8 @@ def _refuse_beside_counts(options: SearchOptions) -> None:
         given = getattr(options, name)
         if given != DEFAULTS[name]:
             raise ArgumentError(
-                f"{name} is {given!r}, but score {options.score_name()!r} has an engine of its own "
-                "and no price of an edge",
+                f"{name} is {given!r}, but score {options.described()['score']!r} has an engine of "
+                "its own and no price of an edge",
                 cures=(Cure("score", "bic", "has it"),),
                 option=name,
             )
@@ -352,7 +379,6 @@ def make_search(
     choices: SearchOptions,
     knowledge: ResolvedKnowledge | None,
     n_jobs: int,
-    cluster: Any = None,
 ) -> Search:
     """The search as a function of engine, control and randomness."""
 
@@ -365,15 +391,7 @@ def make_search(
         }
         if choices.search == "insertion" and insertion_search_of(engine) is bic_insertion:
             assert isinstance(engine, BicEngine)
-            return bic_insertion(
-                engine, restarts=restarts, n_jobs=n_jobs, cluster=cluster, **shared
-            )
-        if cluster is not None:
-            raise ArgumentError(
-                "cluster takes the restarts of the insertion search on the exact BIC alone, but "
-                f"the search is {choices.search!r} on {choices.engine_name()!r}; leave it out",
-                option="cluster",
-            )
+            return bic_insertion(engine, restarts=restarts, n_jobs=n_jobs, **shared)
         if choices.search == "insertion":
             return insertion(engine, perturbations=restarts, **shared)
         return _with_restarts(_once(choices), engine, restarts, shared)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from qwo.arguments import SearchArguments, options_given, takes_options
+from qwo.arguments import ReadArguments, SearchArguments, options_given, takes_options
 from qwo.blas import blas_threads_for
 from qwo.device import array_module, computing_with
 from qwo.discovery.choices import (
@@ -27,7 +26,6 @@ from qwo.graph.cpdag import to_cpdag, to_mpdag
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
 from qwo.moments.arrays import Table
-from qwo.moments.source import ReadArguments
 from qwo.options import SearchOptions
 from qwo.order.bic import BicEngine
 from qwo.order.blocks import BlockScore, n_coefficients
@@ -35,7 +33,7 @@ from qwo.order.build import versions
 from qwo.order.linalg import Explained
 from qwo.order.protocol import OrderEngine
 from qwo.order.score import BIC
-from qwo.parallel import cluster_client, count_workers
+from qwo.parallel import count_workers
 from qwo.search import Callback, Control, SearchOutcome, start_order
 from qwo.search.bic_insertion import bic_insertion
 from qwo.search.control import Status, keyboard_heard, progress_bar
@@ -90,7 +88,7 @@ def discover_as(
     progress: bool = False,
 ) -> Discovery:
     """`discover` with its options as records: data, choices, search, result."""
-    with progress_bar(callback, shown=progress) as watch, _client(options) as client:
+    with progress_bar(callback, shown=progress) as watch:
         control = Control(time_limit=options.time_limit, callback=watch)
         with computing_with(array_module(options.device)):
             moments, table = _read(data, options, reading or {})
@@ -104,7 +102,7 @@ def discover_as(
             chosen = chosen.settled(random_state=seed)
         # Threads of BLAS have only the factorisations to work on, a third to a half of n³ each.
         with keyboard_heard(control), blas_threads_for(moments.n_variables**3 / 2):
-            found = _searched(chosen, moments, knowledge, control, client)
+            found = _searched(chosen, moments, knowledge, control)
     return _result(found, moments, table, knowledge, control)
 
 
@@ -123,7 +121,6 @@ def _searched(
     moments: Moments,
     knowledge: ResolvedKnowledge | None,
     control: Control,
-    client: Any,
 ) -> _Found:
     """Start order, price and search."""
     rng = np.random.default_rng(chosen.random_state)
@@ -145,7 +142,7 @@ def _searched(
         chosen = start_at_better(chosen, engine, _start("spanning-tree", *given))
     del dense, given, problem
     threads = count_workers(chosen.n_jobs)
-    outcome = make_search(chosen, knowledge, threads, client)(engine, control, rng)
+    outcome = make_search(chosen, knowledge, threads)(engine, control, rng)
     return _Found(chosen, engine, outcome, weaker, by_data)
 
 
@@ -255,13 +252,6 @@ def _start(
         precision=precision,
         sizes=sizes if moments.has_blocks else None,
     )
-
-
-def _client(options: SearchOptions) -> AbstractContextManager[Any]:
-    """A connection from the start, so that a wrong address costs no search."""
-    if options.cluster is None:
-        return nullcontext()
-    return cluster_client(options.cluster, options.time_limit)
 
 
 def _final_dag(

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from qwo.arguments import EstimatorArguments, takes_options
+from qwo.arguments import EstimatorArguments, named_engine, takes_options
 from qwo.discovery import Discovery
 from qwo.discovery.discover import discover_as
 from qwo.errors import ArgumentError, InputError
@@ -19,7 +19,7 @@ from qwo.graph.formats.objects import to_networkx
 from qwo.moments import Moments, read_table
 from qwo.moments.arrays import Table, is_frame
 from qwo.moments.covariance import MIN_SAMPLES
-from qwo.options import OPTIONS, SearchOptions, named_engine
+from qwo.options import OPTIONS, SearchOptions
 from qwo.resample.draws import table_moments
 from qwo.sem import fit_sem
 from qwo.types import Adjacency
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
         "penalty_discount": "c of the score 2·loglik - c·edges·log N: higher means fewer edges; 1 "
         "is the textbook BIC. `score` lets scikit-learn's searches choose it.",
         "engine": "What builds the DAG of an order, by name, as for `qwo.discover`.",
-        "cluster": "A Dask cluster for the restarts, as for `qwo.discover`, best by the address of "
-        "its scheduler: an estimator that holds a client cannot be cloned.",
     },
 )
 class QWO(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped

@@ -11,8 +11,7 @@ from typing import Any
 from qwo.discovery import Discovery
 from qwo.discovery.discover import discover_as
 from qwo.moments import Moments
-from qwo.moments.audit import Missing
-from qwo.options import SearchOptions
+from qwo.options import Missing, SearchOptions
 from qwo.parallel import run_many
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, get_args
 import numpy as np
 import numpy.typing as npt
 
-from qwo.arguments import PathArguments, options_given, takes_options
+from qwo.arguments import PathArguments, named_engine, options_given, takes_options
 from qwo.discovery import Discovery
 from qwo.discovery.price import LEAST, LEAST_OF_BLOCKS
 from qwo.errors import HOW_MANY, ArgumentError, Cure, InputError, SampleSizeError
@@ -25,7 +25,6 @@ from qwo.estimator.penalty_choice import Method, PenaltyChoice
 from qwo.estimator.stability import smallest_stable
 from qwo.moments import Moments
 from qwo.moments.arrays import Table
-from qwo.options import named_engine
 from qwo.resample.draws import kept_rows, table_moments
 from qwo.resample.options import Rows
 from qwo.text import records_frame

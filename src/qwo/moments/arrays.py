@@ -17,9 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from qwo.errors import ColumnNameError, Cure, InputError, ShapeError, list_names
-from qwo.moments.columns import Columns, column_names, default_names, select_columns
+from qwo.moments.columns import column_names, default_names, select_columns
 from qwo.moments.findings import Finding
 from qwo.moments.kinds import Coding, Words
+from qwo.options import Columns
 from qwo.types import FloatArray
 
 MANY_STRAYS = 3

@@ -12,35 +12,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from qwo.errors import ArgumentError, Cure, list_names
+from qwo.errors import Cure, list_names
 from qwo.moments.arrays import RefusedColumn
 from qwo.moments.covariance import MIN_SAMPLES, Sample
 from qwo.moments.findings import Audit, Finding, drop_cure
 from qwo.moments.first_rows import column_kinds, inspect_codes, inspect_rows
-from qwo.moments.kinds import RARE, Coding, Kind, Variable, rare_levels
+from qwo.moments.kinds import RARE, Coding, Variable, rare_levels
 from qwo.moments.matrix_audit import SMALL_SAMPLE, inspect_coded, inspect_range, small_sample
 from qwo.moments.partial import PartialSums, Seen
+from qwo.options import Kind, Missing
 from qwo.types import FloatArray
-
-Missing = Literal["raise", "drop", "em"]
-POLICIES: tuple[Missing, ...] = get_args(Missing)
 
 NEARLY_CONSTANT = 1e-12
 """A spread below this fraction of the mean leaves fewer than four digits of a float64 to it."""
-
-
-def check_missing(missing: Missing) -> Missing:
-    """A policy for missing values that there is."""
-    if missing not in POLICIES:
-        raise ArgumentError(
-            f"missing is {missing!r}; wanted {' or '.join(map(repr, POLICIES))}", option="missing"
-        )
-    return missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)

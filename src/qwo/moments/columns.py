@@ -8,18 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal
 
 import numpy as np
 from scipy.special import ndtri
 
 from qwo.errors import ArgumentError, ColumnNameError, Cure, list_names
+from qwo.options import Columns, ReadOptions, Transform, TransformName
 from qwo.types import FloatArray
-
-Columns = Sequence[str | int] | None
-TransformName = Literal["log", "log1p", "rank-normal", "standardise", "standardize"]
-Transform = TransformName | Mapping[str, TransformName] | None
-"""One transformation for all columns, or that of each column named; None for none."""
 
 LOWEST: dict[str, float] = {"log": 0.0, "log1p": -1.0}
 """Transformations with a domain, and the value above which it lies."""
@@ -89,11 +84,13 @@ def _positions(labels: Sequence[str], wanted: Sequence[str | int]) -> list[int]:
     return [k for item in wanted for k in places[item]]
 
 
-def can_stream(transform: Transform) -> bool:
-    """Whether each value can be transformed by itself, without knowing the others."""
-    if isinstance(transform, Mapping):
-        return set(transform.values()) <= set(ELEMENTWISE)
-    return transform in (None, *ELEMENTWISE)
+def chosen_columns(names: Sequence[str], options: ReadOptions) -> tuple[list[int], int | None]:
+    """Positions of the variables, and of the weights if they are a column."""
+    chosen = select_columns(names, options.columns, options.drop)
+    if not isinstance(options.weights, str | int):
+        return chosen, None
+    [place] = select_columns(names, [options.weights], None)[:1]
+    return [k for k in chosen if k != place], place
 
 
 def chosen_transforms(

@@ -157,21 +157,6 @@ def _checked(given: Any, size: int, estimator: str | Any) -> FloatArray:
     return covariance
 
 
-def estimator_name(estimator: str | Any) -> str:
-    """What to call an estimator: its keyword, or the name of its class."""
-    choices = ("plain", "ledoit-wolf", "oas", LATENT)
-    if isinstance(estimator, str):
-        if estimator in choices:
-            return estimator
-    elif callable(getattr(estimator, "fit", None)) and not isinstance(estimator, type):
-        return type(estimator).__name__
-    raise ArgumentError(
-        f"covariance_estimator is {estimator!r}; wanted one of {', '.join(map(repr, choices))}, or "
-        "a covariance estimator with the methods of scikit-learn's, such as GraphicalLasso()",
-        option="covariance_estimator",
-    )
-
-
 def inverse(matrix: FloatArray) -> FloatArray | None:
     """Inverse of a symmetric matrix, or None where it is not numerically positive definite."""
     factor, info = lapack.dpotrf(matrix, lower=1)

@@ -14,15 +14,14 @@ from qwo.blas import one_blas_thread
 from qwo.errors import ArgumentError, ShapeError
 from qwo.moments.arrays import RefusedColumn, Rows, rows_of_table, table_of
 from qwo.moments.audit import Estimate, inspect_types, survey
-from qwo.moments.columns import column_names, default_names
-from qwo.moments.covariance import estimator_name
+from qwo.moments.columns import chosen_columns, column_names, default_names
 from qwo.moments.encoding import ColumnTypes, encoded
 from qwo.moments.findings import Audit
 from qwo.moments.kinds import check_types
 from qwo.moments.partial import PartialSums, check_weights
 from qwo.moments.plan import check_width
-from qwo.moments.source import ReadOptions
 from qwo.optional import optional_module
+from qwo.options import ReadOptions, estimator_name
 
 FAN_IN = 8
 """How many sums are merged at a time."""
@@ -46,7 +45,7 @@ def estimate_dask(source: Any, options: ReadOptions) -> Estimate:
     """Audited moments of a Dask collection, computed where its partitions are."""
     _check_options(options)
     given, parts = partitions(source, options.names)
-    chosen, weight = options.chosen(given)
+    chosen, weight = chosen_columns(given, options)
     names = column_names(given[k] for k in chosen)
     check_width(len(names))
     types = ColumnTypes(check_types(options.types, names))

@@ -16,13 +16,13 @@ from qwo.moments.arrays import RefusedColumn, Rows, is_number
 from qwo.moments.kinds import (
     Coding,
     Doubt,
-    Kind,
     LevelCounts,
     Variable,
     Words,
     declared_variable,
     inferred_variable,
 )
+from qwo.options import Kind
 from qwo.types import FloatArray
 
 

@@ -14,24 +14,18 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from qwo.arguments import ReadArguments
 from qwo.errors import HOW_MANY, ArgumentError, FileFormatError, ShapeError, list_names
 from qwo.moments.arrays import Batch, Rows, Table, is_frame, is_number, table_of
-from qwo.moments.audit import (
-    Estimate,
-    Missing,
-    MissingCounts,
-    column_types,
-    inspect_types,
-    survey,
+from qwo.moments.audit import Estimate, MissingCounts, column_types, inspect_types, survey
+from qwo.moments.columns import (
+    apply_transforms,
+    chosen_columns,
+    chosen_transforms,
+    column_names,
+    select_columns,
 )
-from qwo.moments.columns import apply_transforms, chosen_transforms, column_names, select_columns
-from qwo.moments.covariance import (
-    LATENT,
-    Sample,
-    estimator_name,
-    regularized,
-    sample_from_covariance,
-)
+from qwo.moments.covariance import LATENT, Sample, regularized, sample_from_covariance
 from qwo.moments.distributed import estimate_dask, is_dask, with_weights
 from qwo.moments.em import survey_incomplete
 from qwo.moments.encoding import ColumnTypes, encoded, recoded
@@ -43,18 +37,10 @@ from qwo.moments.matrix_audit import inspect_correlation
 from qwo.moments.matrix_files import read_matrix
 from qwo.moments.partial import PartialSums, Seen, check_weights, kept_rows
 from qwo.moments.plan import Plan, check_width
-from qwo.moments.source import (
-    Format,
-    InMemory,
-    ReadArguments,
-    Reader,
-    ReadOptions,
-    RowPolicy,
-    is_path,
-    open_source,
-)
+from qwo.moments.source import Format, InMemory, Reader, RowPolicy, csv_format, is_path, open_source
 from qwo.moments.summation import Summation
 from qwo.moments.text_files import CsvFiles
+from qwo.options import Missing, ReadOptions, estimator_name
 from qwo.parallel import count_workers
 from qwo.types import FloatArray
 
@@ -110,7 +96,7 @@ class _Reading:
         self.reader = reader
         self.options = options
         names = reader.names
-        self.chosen, self.weight = options.chosen(names)
+        self.chosen, self.weight = chosen_columns(names, options)
         curable = isinstance(reader, CsvFiles)
         self.names = column_names((names[k] for k in self.chosen), cured=curable)
         self.nulls = [float(mark) for mark in options.marks if is_number(mark)]
@@ -392,7 +378,9 @@ def estimate_matrix(source: Any, n_samples: float | None, options: ReadOptions) 
     """Moments with the covariance matrix of a file, array or frame; errors stand in the audit."""
     columns, drop = options.columns, options.drop
     if isinstance(source, str | PathLike):
-        read = read_matrix(source, options.form, columns=columns, drop=drop, n_samples=n_samples)
+        read = read_matrix(
+            source, csv_format(options), columns=columns, drop=drop, n_samples=n_samples
+        )
         names, sample = sample_from_covariance(read.matrix, read.n_samples, read.names, None)
     else:
         names, sample = sample_from_covariance(source, n_samples, options.names, None)

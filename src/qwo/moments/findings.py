@@ -27,7 +27,7 @@ from qwo.errors import (
     python_wording,
     worded_cures,
 )
-from qwo.moments.kinds import Kind
+from qwo.options import Kind
 
 Code = Literal[
     "non-numeric",

@@ -16,7 +16,7 @@ import numpy as np
 
 from qwo.errors import Cure, list_names
 from qwo.moments.findings import Finding, drop_cure
-from qwo.moments.kinds import Kind
+from qwo.options import Kind
 from qwo.types import FloatArray, Indices, Mask
 
 FEW_ROWS = 50

@@ -11,19 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from qwo.errors import ArgumentError, ColumnNameError, Cure, list_names
+from qwo.options import Kind, Types
 from qwo.types import FloatArray, Indices
 
-Kind = Literal["continuous", "ordinal", "nominal", "binary"]
 """What the values of a column seem to be, or are said to be."""
-
-Types = Mapping[str, Kind | Sequence[object]] | None
-"""The types of some columns by name; a list of levels, the lowest first, makes one ordinal."""
 
 MOST_LEVELS = 20
 """Text with more different values is no category, unless the user says so."""

@@ -34,7 +34,8 @@ from qwo.errors import Cure, list_names
 from qwo.moments.covariance import MIN_SAMPLES, Sample, mirror_lower, standardized
 from qwo.moments.em import effective_size
 from qwo.moments.findings import Code, Finding
-from qwo.moments.kinds import Coding, Kind
+from qwo.moments.kinds import Coding
+from qwo.options import Kind
 from qwo.types import FloatArray, Indices, Mask
 
 SETTLED_BY_LATENT: tuple[Code, ...] = ("codes", "binary")

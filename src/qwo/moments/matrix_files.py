@@ -18,7 +18,7 @@ import numpy as np
 
 from qwo.errors import HOW_MANY, FileFormatError, SampleSizeError, ShapeError
 from qwo.moments.arrays import is_number, short
-from qwo.moments.columns import Columns, column_names, select_columns
+from qwo.moments.columns import column_names, select_columns
 from qwo.moments.text_files import (
     CsvFormat,
     existing_file,
@@ -26,6 +26,7 @@ from qwo.moments.text_files import (
     read_chunks,
     split_line,
 )
+from qwo.options import Columns
 from qwo.types import FloatArray
 
 MATRIX_SUFFIXES = (".cov", ".corr", ".cor")

@@ -12,6 +12,7 @@ from typing import Any, Self, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from qwo.arguments import ReadArguments
 from qwo.blas import one_blas_thread
 from qwo.errors import (
     ArgumentError,
@@ -24,11 +25,10 @@ from qwo.errors import (
 )
 from qwo.moments.arrays import is_frame
 from qwo.moments.audit import Estimate, survey
-from qwo.moments.columns import Columns, column_names, select_columns
+from qwo.moments.columns import column_names, select_columns
 from qwo.moments.covariance import (
     LATENT,
     Sample,
-    estimator_name,
     sample_from_covariance,
     sample_from_precision,
     split_covariance,
@@ -40,10 +40,11 @@ from qwo.moments.kinds import Coding, Variable, change_of_levels, whitened
 from qwo.moments.matrix_audit import inspect_coded, inspect_correlation
 from qwo.moments.matrix_files import is_matrix_file
 from qwo.moments.partial import PartialSums
-from qwo.moments.source import ReadArguments, ReadOptions, RowPolicy
+from qwo.moments.source import RowPolicy
 from qwo.moments.storage import is_archive, stored_moments, write_moments
 from qwo.moments.summation import Watch
 from qwo.moments.text_files import existing_file
+from qwo.options import Columns, ReadOptions, estimator_name
 from qwo.types import FloatArray, Indices
 
 

@@ -12,13 +12,9 @@ from collections.abc import Callable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypedDict
-
-import numpy.typing as npt
+from typing import Any, Literal, Protocol
 
 from qwo.errors import (
-    ArgumentError,
-    Cure,
     FileFormatError,
     MissingFileError,
     MissingPackageError,
@@ -32,17 +28,12 @@ from qwo.moments.arrays import (
     table_from_frame,
     table_of,
 )
-from qwo.moments.audit import Missing, check_missing
-from qwo.moments.columns import Columns, Transform, can_stream, select_columns
-from qwo.moments.covariance import estimator_name
 from qwo.moments.findings import Finding
-from qwo.moments.kinds import Types
 from qwo.moments.parquet import ArrowDataset, ParquetFiles, is_dataset
-from qwo.moments.summation import Watch
 from qwo.moments.text_files import CsvFiles, CsvFormat, existing_file
 from qwo.optional import optional_module
+from qwo.options import ReadOptions
 
-Weights = str | int | npt.ArrayLike | None
 RowPolicy = Literal["raise", "drop"]
 Format = Literal["csv", "parquet", "pandas"]
 
@@ -59,126 +50,6 @@ PANDAS_SUFFIXES = {
 
 COMPRESSIONS = (".gz", ".bz2", ".zst", ".lz4")
 GLOB_MARKS = "*?["
-
-
-class ReadArguments(TypedDict, total=False):
-    """The keyword arguments of whatever reads data; `ReadOptions` says what each means."""
-
-    columns: Columns
-    drop: Columns
-    transform: Transform
-    types: Types
-    missing: Missing
-    covariance_estimator: str | Any
-    separator: str | None
-    decimal: str
-    header: bool
-    null_values: str | Sequence[str]
-    weights: Weights
-    memory_limit: int | str | None
-
-
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """What to read of a source, and what to do with it.
-
-    Attributes
-    ----------
-    names : sequence, optional
-        One name per column of an array or frame, instead of those that it has. Not for files.
-    columns, drop : sequence of names or positions, optional
-        The columns to take, in this order, and those to leave out.
-    transform : str or mapping, optional
-        ``"log"``, ``"log1p"``, ``"rank-normal"`` or ``"standardise"`` for all columns, or a mapping
-        from column names to these.
-    types : mapping, optional
-        What columns hold: ``"continuous"``, ``"ordinal"``, ``"nominal"``, ``"binary"``, or a list
-        of levels in their order, by name. Of the others text and categories are nominal, and
-        numbers are numbers.
-    missing : {"raise", "drop", "em"}
-        Whether missing and infinite values are an error, their rows are left out, or the moments
-        are those of largest Gaussian likelihood given all that the rows have, with an effective
-        sample size.
-    covariance_estimator : str or object
-        ``"plain"``, ``"ledoit-wolf"``, ``"oas"``, ``"latent"``, or a covariance estimator of
-        scikit-learn. With ``"latent"`` correlations are those of the normal variables of which
-        ordinal and binary columns are the pieces (polychoric and polyserial), with an effective
-        sample size.
-    separator, decimal, header
-        How a text file is written, as for `Moments.from_csv`.
-    null_values : str or sequence of str
-        What marks missing values: in text files besides the empty field, NA, NaN and their like;
-        as a number, such as ``"-999"``, in any data.
-    weights : name, position or array, optional
-        How many rows each row counts for: a column, or one number per row.
-    memory_limit : int or str, optional
-        Bytes to keep within while reading, such as ``"2 GB"``; half a gigabyte if not given.
-    n_jobs : int
-        Threads; their number does not change the result.
-    progress : callable, optional
-        Gets a `qwo.moments.summation.StreamProgress` after each batch.
-    """
-
-    names: Sequence[object] | None = None
-    columns: Columns = None
-    drop: Columns = None
-    transform: Transform = None
-    types: Types = None
-    missing: Missing = "raise"
-    covariance_estimator: str | Any = "plain"
-    separator: str | None = None
-    decimal: str = "."
-    header: bool = True
-    null_values: str | Sequence[str] = ()
-    weights: Weights = None
-    memory_limit: int | str | None = None
-    n_jobs: int | None = -1
-    progress: Watch | None = None
-
-    def __post_init__(self) -> None:
-        check_missing(self.missing)
-        name = estimator_name(self.covariance_estimator)
-        if self.missing == "em" and name != "plain":
-            raise ArgumentError(
-                f"missing is 'em', which is a covariance estimator by itself, but {name!r} is "
-                "asked for too",
-                option="missing",
-                cures=[
-                    Cure("covariance_estimator", "plain", "leaves that to EM"),
-                    Cure("missing", "drop", "leaves rows with missing values out"),
-                ],
-            )
-        if self.weights is not None and not self.streams:
-            raise ArgumentError(
-                "weights are for plain moments of complete rows; leave out EM, other covariance "
-                "estimators and transformations of whole columns",
-                option="weights",
-            )
-
-    @property
-    def marks(self) -> tuple[str, ...]:
-        """What marks missing values, besides what always does."""
-        given = (self.null_values,) if isinstance(self.null_values, str) else self.null_values
-        return tuple(map(str, given))
-
-    @property
-    def form(self) -> CsvFormat:
-        """How text files are written."""
-        return CsvFormat(self.separator, self.decimal, self.header, self.marks)
-
-    @property
-    def streams(self) -> bool:
-        """Whether one pass over the rows is enough."""
-        plain = estimator_name(self.covariance_estimator) == "plain"
-        return self.missing != "em" and plain and can_stream(self.transform)
-
-    def chosen(self, names: Sequence[str]) -> tuple[list[int], int | None]:
-        """Positions of the variables, and of the weights if they are a column."""
-        chosen = select_columns(names, self.columns, self.drop)
-        if not isinstance(self.weights, str | int):
-            return chosen, None
-        [place] = select_columns(names, [self.weights], None)[:1]
-        return [k for k in chosen if k != place], place
 
 
 class Reader(Protocol):
@@ -214,6 +85,11 @@ class InMemory:
         yield Batch(lambda: self.rows(columns), 1.0)
 
 
+def csv_format(options: ReadOptions) -> CsvFormat:
+    """How text files are written."""
+    return CsvFormat(options.separator, options.decimal, options.header, options.marks)
+
+
 def open_source(source: Any, options: ReadOptions, kind: Format | None = None) -> Reader:
     """The reader of an array, a frame, a file, a folder, a pattern, a list, or a dataset.
 
@@ -242,7 +118,7 @@ def _open_files(source: Any, options: ReadOptions, kind: Format | None) -> Reade
         if len(files) > 1:
             raise FileFormatError(f"{source} holds several {files[0].suffix} files; wanted one")
         return _frame_reader(_read_with_pandas(files[0]), options)
-    return CsvFiles(tuple(files), options.form)
+    return CsvFiles(tuple(files), csv_format(options))
 
 
 def is_path(source: Any) -> bool:

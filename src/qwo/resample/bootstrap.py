@@ -9,11 +9,12 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from qwo.arguments import ResampleArguments, options_given, takes_options
+from qwo.arguments import ResampleArguments, named_engine, options_given, takes_options
 from qwo.discovery import Discovery
+from qwo.discovery.choices import expanded
 from qwo.discovery.discover import discover_as
 from qwo.errors import ArgumentError, SampleSizeError
-from qwo.options import SearchOptions, named_engine
+from qwo.options import SearchOptions
 from qwo.resample.draws import Prepared, fingerprint_of, prepare
 from qwo.resample.options import (
     Resampling,
@@ -200,7 +201,7 @@ def _nothing_yet(
     """A bootstrap without replicates."""
     names = prepared.moments.names
     resolved = options.resolved_knowledge(names)
-    searched = options.expanded(len(names)).fingerprint()
+    searched = expanded(options, len(names)).fingerprint()
     searched["replicate_time_limit"] = searched.pop("time_limit")
     if searched["penalty_discount"] == "auto":
         searched["penalty_discount"] = reference.params["penalty_discount"]

@@ -28,14 +28,7 @@ from qwo.errors import HOW_MANY, ConstantColumnError, Cure, DataWarning, SampleS
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments, read_table
 from qwo.moments.arrays import Table
-from qwo.moments.audit import Missing
-from qwo.moments.covariance import (
-    Sample,
-    estimator_name,
-    mirror_lower,
-    split_covariance,
-    standardized,
-)
+from qwo.moments.covariance import Sample, mirror_lower, split_covariance, standardized
 from qwo.moments.dependence import is_well_conditioned
 from qwo.moments.encoding import recoded
 from qwo.moments.estimation import estimate_table
@@ -43,6 +36,7 @@ from qwo.moments.findings import Audit
 from qwo.moments.kinds import Coding
 from qwo.moments.matrix_audit import inspect_coded
 from qwo.moments.partial import BLOCK_ENTRIES, MIN_BLOCK_ROWS
+from qwo.options import Missing, estimator_name
 from qwo.resample.options import Resampling, check_size
 from qwo.types import FloatArray, Indices, Mask
 

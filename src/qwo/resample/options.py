@@ -8,13 +8,13 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from qwo.arguments import ReadArguments
+from qwo.checks import is_number, whole_number
 from qwo.discovery import Discovery
 from qwo.errors import ArgumentError, Cure
 from qwo.moments import Moments, as_moments, read_table
 from qwo.moments.arrays import Table
-from qwo.moments.audit import Missing
-from qwo.moments.source import ReadArguments
-from qwo.options import SearchOptions, is_number, whole_number
+from qwo.options import Missing, SearchOptions
 from qwo.types import Indices
 
 Shard = tuple[int, int]

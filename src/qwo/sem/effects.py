@@ -15,11 +15,11 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import stdtrit
 
+from qwo.arguments import ReadArguments
 from qwo.errors import ArgumentError, ColumnNameError, list_names
 from qwo.graph.cpdag import descendants_given, to_cpdag
 from qwo.graph.dag import descendants, topological_order
 from qwo.moments import Moments, as_moments
-from qwo.moments.source import ReadArguments
 from qwo.names import Variable, as_column, as_pair
 from qwo.sem.contrasts import contrast, siblings
 from qwo.sem.linear_sem import LinearSem

@@ -6,10 +6,10 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from qwo.arguments import ReadArguments
 from qwo.graph.coercion import as_graph
 from qwo.graph.dag import adjacency_lists, check_dag
 from qwo.moments import Moments, as_moments
-from qwo.moments.source import ReadArguments
 from qwo.sem.linear_sem import LinearSem
 from qwo.sem.regression import Regression, check_units, regress
 from qwo.types import Adjacency

@@ -12,6 +12,7 @@ from typing import Any, Unpack, overload
 
 import numpy as np
 
+from qwo.arguments import ReadArguments
 from qwo.errors import GraphError
 from qwo.graph.coercion import as_graph
 from qwo.graph.cpdag import descendants_given, directed_at, is_cpdag
@@ -19,7 +20,6 @@ from qwo.graph.dag import v_structures
 from qwo.graph.extension import to_dag
 from qwo.graph.pdag import PartialDag
 from qwo.moments import Moments, as_moments
-from qwo.moments.source import ReadArguments
 from qwo.names import Variable, as_pair
 from qwo.sem.contrasts import contrast, siblings
 from qwo.sem.effects import DOUBT, Effect

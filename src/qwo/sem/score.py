@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Any, Unpack
 
+from qwo.arguments import ReadArguments
 from qwo.errors import HOW_MANY, ArgumentError, SampleSizeError
 from qwo.graph.coercion import as_graph
 from qwo.graph.dag import check_dag
 from qwo.graph.extension import to_dag
 from qwo.moments import as_moments
-from qwo.moments.source import ReadArguments
 from qwo.order.blocks import BlockScore, n_coefficients
 from qwo.sem.fit import fit_equations, fit_sem
 from qwo.sem.fit_indices import bic, log_likelihood, log_residual_variance
