@@ -25,7 +25,7 @@ import numpy as np
 
 import qwo
 from qwo.device import array_module, computing_with, to_host
-from qwo.graph.distances import skeleton_f1
+from qwo.graph.compare import skeleton_f1
 from qwo.simulation.random_models import random_dag
 from qwo.types import Adjacency
 

@@ -12,8 +12,8 @@ from benchmarks.peers.data import Problem
 from benchmarks.peers.process import Workers
 from qwo.errors import DataWarning, InputError
 from qwo.graph import to_cpdag
+from qwo.graph.compare import adjacency_agreement, arrowhead_agreement, shd
 from qwo.graph.cpdag import is_cpdag
-from qwo.graph.distances import adjacency_agreement, arrowhead_agreement, shd
 from qwo.moments import Moments
 from qwo.sem import score_graph
 

@@ -15,7 +15,7 @@ from qwo.graph.knowledge import Knowledge
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.order.local_score import LocalScoreEngine
-from qwo.sem.score import score_graph
+from qwo.sem.fit import score_graph
 from qwo.simulation import simulate
 from tests.helpers import bic_oracle
 from tests.helpers.bic_oracle import TOLERANCE, agree_with_slow, local_cost

@@ -10,15 +10,15 @@ import pytest
 
 from qwo.discovery import discover
 from qwo.errors import ArgumentError, KnowledgeError
+from qwo.graph.compare import shd
 from qwo.graph.cpdag import to_cpdag
-from qwo.graph.distances import shd
 from qwo.graph.knowledge import Knowledge
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.search import Control, Progress
 from qwo.search.bic_insertion import bic_insertion
 from qwo.search.control import SearchOutcome
-from qwo.sem.score import score_graph
+from qwo.sem.fit import score_graph
 from qwo.simulation import Simulation, simulate
 from tests.helpers.exact_posterior import all_dags
 from tests.helpers.thin_data import band_data

@@ -539,3 +539,29 @@ def test_what_is_no_path_or_format_is_refused(wrong):
     if not isinstance(wrong, bytes):
         with pytest.raises(InputError):
             parse_graph(wrong, "json")
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "joint"),
+    [
+        ("dot", "digraph {{ {{{}}} -> {{{}}} }}", " "),
+        ("dagitty", "dag {{ {{{}}} -> {{{}}} }}", " "),
+        ("lavaan", "{} ~ {}", " + "),
+    ],
+)
+def test_small_texts_do_not_name_millions_of_edges(form, text, joint):
+    """22 kB of DOT took 36 seconds and a gigabyte; groups this large are refused at once."""
+    groups = [joint.join(f"{side}{k}" for k in range(2500)) for side in "ab"]
+    with pytest.raises(FileFormatError, match="more than 200,000 edges"):
+        parse_graph(text.format(*groups), form)
+
+
+def test_groups_name_every_pair():
+    assert parse_graph("digraph { {a b} -> {c d} -> e }", "dot").n_edges == 6
+    assert parse_graph("y + z ~ a + b", "lavaan").n_edges == 4
+
+
+def test_many_comments_before_something_else_are_passed_over_once():
+    """Each further one doubled the time to see that a text is no DOT."""
+    assert format_of_text("/**/" * 200 + "x\n") is None
+    assert format_of_text("/**/" * 200 + "graph {}\n") == "dot"

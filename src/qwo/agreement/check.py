@@ -39,7 +39,7 @@ from qwo.checks import at_least, between, generator
 from qwo.discovery import Discovery
 from qwo.errors import ArgumentError, SampleSizeError
 from qwo.graph.coercion import as_graph
-from qwo.graph.extension import to_dag
+from qwo.graph.pdag import to_dag
 from qwo.moments import Moments, as_moments
 from qwo.resample.draws import draw_scatter, square_root
 from qwo.resample.options import Rows

@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from qwo.graph.extension import enumerate_dags
+from qwo.graph.pdag import enumerate_dags
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
 FAR = 5.0

@@ -13,7 +13,7 @@ from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.coercion import as_graph, is_nameless
 from qwo.graph.cpdag import as_cpdag
 from qwo.graph.dag import is_topological, topological_order
-from qwo.graph.extension import to_dag
+from qwo.graph.pdag import to_dag
 from qwo.types import Adjacency, Indices, Mask
 
 

@@ -5,10 +5,21 @@
 
 from __future__ import annotations
 
-from qwo.graph.adjustment import adjustment_set, is_adjustment_set
+from qwo.graph.adjustment import adjustment_set, d_connected, d_separated, is_adjustment_set
 from qwo.graph.causal_graph import CausalGraph, Edge
 from qwo.graph.coercion import as_graph
-from qwo.graph.compare import Comparison, compare, tetrad_shd
+from qwo.graph.compare import (
+    Agreement,
+    Comparison,
+    adjacency_agreement,
+    arrowhead_agreement,
+    compare,
+    exact_recovery,
+    pshd,
+    shd,
+    skeleton_f1,
+    tetrad_shd,
+)
 from qwo.graph.cpdag import as_cpdag, is_cpdag, same_equivalence_class, to_cpdag, to_mpdag
 from qwo.graph.dag import (
     ancestor_matrix,
@@ -25,16 +36,6 @@ from qwo.graph.dag import (
     topological_order,
     v_structures,
 )
-from qwo.graph.distances import (
-    Agreement,
-    adjacency_agreement,
-    arrowhead_agreement,
-    exact_recovery,
-    pshd,
-    shd,
-    skeleton_f1,
-)
-from qwo.graph.extension import enumerate_dags, to_dag
 from qwo.graph.formats import (
     convert,
     decode_matrix,
@@ -49,9 +50,8 @@ from qwo.graph.formats import (
     write_graph,
 )
 from qwo.graph.knowledge import Knowledge, ResolvedKnowledge
-from qwo.graph.pdag import check_pdag, meek_closure
+from qwo.graph.pdag import check_pdag, enumerate_dags, meek_closure, to_dag
 from qwo.graph.sampling import class_size, sample_dag, sample_dags
-from qwo.graph.separation import d_connected, d_separated
 
 __all__ = [
     "Agreement",

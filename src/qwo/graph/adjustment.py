@@ -1,11 +1,9 @@
-"""Adjustment sets: covariates whose control makes a regression coefficient a total causal effect.
+"""d-separation, and adjustment sets: covariates whose control makes a slope a total effect.
 
 The criterion is complete: I. Shpitser, T. VanderWeele and J. Robins, On the validity of covariate
 adjustment, UAI 2010; in the form of E. Perković et al., JMLR 18 (2018). A set is valid for the
 effect of x on y if it holds no forbidden vertex (one on a causal path behind x, or a descendant of
 one) and separates x from y once the first edges of the causal paths are taken out.
-
-The distances by which graphs differ in them are those of the optional package gadjid.
 """
 
 from __future__ import annotations
@@ -21,11 +19,77 @@ import numpy as np
 from qwo.errors import ArgumentError, Cure, GraphError
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.cpdag import is_cpdag
-from qwo.graph.dag import Names, ancestor_matrix, check_dag, named_matrix, parents, vertex
-from qwo.graph.separation import d_separated
+from qwo.graph.dag import (
+    Names,
+    adjacency_lists,
+    ancestor_matrix,
+    check_dag,
+    named_matrix,
+    parents,
+    vertex,
+)
 from qwo.names import Variable
 from qwo.optional import optional_module
 from qwo.types import Adjacency, Indices, Mask
+
+Variables = Variable | Iterable[Variable]
+
+
+def d_separated(graph: Any, x: Variables, y: Variables, given: Variables = ()) -> bool:
+    """Whether ``given`` blocks every path between ``x`` and ``y`` in a DAG.
+
+    A path is blocked if it has a vertex of ``given`` that is not a collider on it, or a collider
+    that neither is in ``given`` nor has a descendant there. Time is linear in the edges.
+
+    Parameters
+    ----------
+    graph : matrix, or anything that `as_graph` takes
+        The DAG, ``A[i, j] = 1`` for i → j.
+    x, y, given : int, str, or iterable of these
+        Disjoint sets of variables, by number or name.
+    """
+    matrix, names = named_matrix(graph)
+    sets = [_vertex_set(part, len(matrix), names) for part in (x, y, given)]
+    shared = (sets[0] & sets[1]) | (sets[0] & sets[2]) | (sets[1] & sets[2])
+    if shared:
+        raise GraphError(
+            f"x, y and given must be disjoint; {sorted(shared)} in more than one of them"
+        )
+    return not d_connected(matrix, sets[0], sets[2])[list(sets[1])].any()
+
+
+def d_connected(graph: Any, x: Variables, given: Variables = ()) -> Mask:
+    """Mask of all vertices outside ``given`` with an open path from ``x``; contains ``x`` itself.
+
+    The Bayes ball (Shachter 1998): reachability over pairs of a vertex and whether the ball came up
+    to it from a child or down from a parent. A vertex that is not given passes the ball on, and
+    sends one that came up down again as well; a given vertex only throws back up what came down,
+    which is how it opens the colliders among its ancestors and itself.
+    """
+    matrix, names = named_matrix(graph)
+    lists = adjacency_lists(matrix)
+    blocked = _vertex_set(given, len(matrix), names)
+    states = [(v, True) for v in _vertex_set(x, len(matrix), names)]
+    seen = set(states)
+    while states:
+        v, up = states.pop()
+        reached: list[tuple[int, bool]] = []
+        if v not in blocked:
+            reached += [(child, False) for child in lists.children[v]]
+        if up != (v in blocked):
+            reached += [(parent, True) for parent in lists.parents[v]]
+        new = [state for state in reached if state not in seen]
+        seen.update(new)
+        states += new
+    mask = np.zeros(len(lists.parents), dtype=np.bool_)
+    mask[list({v for v, _ in seen} - blocked)] = True
+    return mask
+
+
+def _vertex_set(variables: Variables, n: int, names: Names) -> set[int]:
+    if isinstance(variables, str | int | np.integer):
+        return {vertex(variables, n, names, "variable")}
+    return {vertex(variable, n, names, "variable") for variable in variables}
 
 
 def adjustment_set(
@@ -157,19 +221,15 @@ class AdjustmentDistance:
 def adjustment_distance(
     estimated: CausalGraph, truth: CausalGraph, wanted: bool | None = None
 ) -> AdjustmentDistance | None:
-    """The distances between two graphs over the same variables, as they are given.
+    """The distances between two graphs over the same variables, by the optional package gadjid.
 
-    Parameters
-    ----------
-    estimated, truth : CausalGraph
-        DAGs or CPDAGs; gadjid does not check that a graph with undirected edges is a CPDAG.
-    wanted : bool, optional
-        True asks for an error where there is no answer; False for none; by default there is one if
-        gadjid is installed and the graphs are fit.
+    If ``wanted`` is True, it is an error that there is none; if None, there is one where gadjid is
+    installed and fits the graphs, of which it does not check that they are CPDAGs.
     """
     if wanted is False or (wanted is None and find_spec("gadjid") is None):
         return None
-    gadjid, obstacle = _gadjid(), _obstacle(estimated, truth)
+    gadjid = optional_module("gadjid", "the adjustment distance needs")
+    obstacle = _obstacle(estimated, truth)
     if obstacle and wanted:
         raise GraphError(f"there is no adjustment distance: {obstacle}", cures=[Cure("aid", False)])
     if obstacle:
@@ -189,7 +249,3 @@ def _obstacle(estimated: CausalGraph, truth: CausalGraph) -> str | None:
         if graph.kind == "cpdag" and not is_cpdag(graph.matrix):
             return f"the {title} is not the CPDAG of any DAG"
     return None
-
-
-def _gadjid() -> Any:
-    return optional_module("gadjid", "the adjustment distance needs")

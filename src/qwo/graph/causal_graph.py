@@ -16,9 +16,8 @@ from qwo.errors import ColumnNameError, Cure, GraphError, list_names
 from qwo.graph import display
 from qwo.graph.cpdag import as_cpdag
 from qwo.graph.dag import entries_of, topological_order
-from qwo.graph.extension import to_dag
 from qwo.graph.marks import ARROW, LINE, MARKS
-from qwo.graph.pdag import check_pdag
+from qwo.graph.pdag import check_pdag, to_dag
 from qwo.names import as_column, check_names, default_names
 from qwo.text import count, listed, records_frame, short
 from qwo.types import Adjacency, FloatArray, Indices

@@ -17,9 +17,9 @@ from qwo.errors import ColumnNameError, GraphError
 from qwo.graph.causal_graph import CausalGraph, Kind
 from qwo.graph.dag import matrix_of
 from qwo.graph.formats.builder import GraphBuilder
-from qwo.graph.formats.matrix_codes import decode_matrix
 from qwo.graph.formats.objects import from_networkx
 from qwo.graph.formats.registry import read_graph
+from qwo.graph.formats.tables import decode_matrix
 from qwo.graph.marks import ARROW, LINE
 from qwo.text import listed, shown
 

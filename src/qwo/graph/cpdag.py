@@ -21,9 +21,8 @@ from qwo.graph.dag import (
     named_matrix,
     ordered_lists,
 )
-from qwo.graph.extension import to_dag
 from qwo.graph.knowledge import ResolvedKnowledge
-from qwo.graph.pdag import PartialDag, check_pdag, meek_closure
+from qwo.graph.pdag import PartialDag, check_pdag, meek_closure, to_dag
 from qwo.types import Adjacency, Mask
 
 

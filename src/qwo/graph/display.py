@@ -48,18 +48,8 @@ def as_html(
 ) -> str:
     """What a notebook shows: a line, a picture if it can be read, and the first rows of a table.
 
-    Parameters
-    ----------
-    headline : str
-        What it is.
-    graph : object
-        What to draw.
-    size : (int, int)
-        How many variables and edges it has.
-    header, rows
-        The table, one row for each edge.
-    **drawing
-        Options of the picture.
+    ``size`` is how many variables and edges the graph has; the table has one row for each edge; the
+    options in ``drawing`` are those of the picture.
     """
     n_variables, n_edges = size
     shown = n_variables <= MOST_VARIABLES and 0 < n_edges <= MOST_EDGES

@@ -129,10 +129,7 @@ KnowledgeLike = Knowledge | Mapping[str, Any] | str | os.PathLike[str]
 def as_knowledge(given: KnowledgeLike) -> Knowledge:
     """Knowledge from what a user passes for it.
 
-    Parameters
-    ----------
-    given : Knowledge, mapping, str or path
-        A mapping has the arguments of `Knowledge` by name; a file is in Tetrad's format.
+    A mapping has the arguments of `Knowledge` by name; a file is in Tetrad's format.
     """
     if isinstance(given, Knowledge):
         return given

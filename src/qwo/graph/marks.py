@@ -20,22 +20,10 @@ CIRCLE, HEAD, TAIL = 1, 2, 3
 class Mark(NamedTuple):
     """A kind of edge between i and j.
 
-    Attributes
-    ----------
-    text : str
-        As formats write it between the names of i and j.
-    symbol : str
-        As people read it.
-    ends : (int, int)
-        What it has at i and at j.
-    codes : (int, int) or None
-        The entries (i, j) and (j, i) of the matrix; None for edges that only PAGs have.
-    dot : (str, str)
-        Graphviz's ``arrowtail`` and ``arrowhead``.
-    words : str
-        What stands between the names when it is read out.
-    meaning : str
-        What it says.
+    ``text`` is how formats write it, ``symbol`` how people read it, ``ends`` what it has at i and
+    j; ``codes`` are the entries (i, j) and (j, i) of the matrix, None for edges that only PAGs
+    have; ``dot`` Graphviz's ``arrowtail`` and ``arrowhead``; ``words`` stand between the names when
+    it is read out; ``meaning`` is what it says.
     """
 
     text: str

@@ -1,21 +1,11 @@
 """Tetrad's text format for background knowledge.
 
-A file opens with ``/knowledge`` and has sections, each under a line of its own::
-
-    /knowledge
-    addtemporal
-    1* age sex
-    2  dose
-    forbiddirect
-    sex dose
-    requiredirect
-    age dose
-
-``addtemporal`` holds one tier a line, by number. ``*`` behind the number forbids edges inside the
+A file opens with ``/knowledge`` and has sections, each under a line of its own. ``addtemporal``
+holds one tier a line, by number: ``1* age sex``. ``*`` behind the number forbids edges inside the
 tier, ``-`` allows edges from it only into the tier with the next number. ``forbiddirect`` and
-``requiredirect`` hold one cause and effect a line. ``forbiddengroup`` and ``requiredgroup`` hold
-groups, causes on one line and effects on the next. ``tierstructure`` holds further tiers that do
-not bear on the main ones. Lines that begin with ``//`` are comments.
+``requiredirect`` hold one cause and effect a line, ``forbiddengroup`` and ``requiredgroup`` causes
+on one line and effects on the next, ``tierstructure`` further tiers that do not bear on the main
+ones. Lines that begin with ``//`` are comments.
 
 Names are separated by blanks, or by commas if the first line is ``/knowledge comma``, which is how
 names with blanks are written; a name with a comma is then put in double quotes.

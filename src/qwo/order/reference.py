@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.errors import CovarianceError
-from qwo.graph.separation import d_separated
+from qwo.graph.adjustment import d_separated
 from qwo.types import Adjacency, FloatArray
 
 Order = Sequence[int] | npt.NDArray[np.integer]

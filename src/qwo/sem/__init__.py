@@ -12,11 +12,10 @@ from qwo.sem.effects import (
     total_effect,
     total_effects,
 )
-from qwo.sem.fit import fit_sem
+from qwo.sem.fit import GraphScore, fit_sem, score_graph
 from qwo.sem.fit_indices import ModelFit
 from qwo.sem.ida import PossibleEffects, ida, ida_all
 from qwo.sem.linear_sem import EdgeEstimate, LinearSem, NodeEstimate
-from qwo.sem.score import GraphScore, score_graph
 
 __all__ = [
     "EdgeEstimate",

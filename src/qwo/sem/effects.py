@@ -21,9 +21,15 @@ from qwo.graph.cpdag import descendants_given, to_cpdag
 from qwo.graph.dag import descendants, topological_order
 from qwo.moments import Moments, as_moments
 from qwo.names import Variable, as_column, as_pair
-from qwo.sem.contrasts import contrast, siblings
 from qwo.sem.linear_sem import LinearSem
-from qwo.sem.regression import Regression, inverse_factor, partial_slopes, t_test
+from qwo.sem.regression import (
+    Regression,
+    contrast,
+    inverse_factor,
+    partial_slopes,
+    siblings,
+    t_test,
+)
 from qwo.types import FloatArray
 
 DOUBT = 0.001

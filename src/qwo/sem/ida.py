@@ -17,13 +17,11 @@ from qwo.errors import GraphError
 from qwo.graph.coercion import as_graph
 from qwo.graph.cpdag import descendants_given, directed_at, is_cpdag
 from qwo.graph.dag import v_structures
-from qwo.graph.extension import to_dag
-from qwo.graph.pdag import PartialDag
+from qwo.graph.pdag import PartialDag, to_dag
 from qwo.moments import Moments, as_moments
 from qwo.names import Variable, as_pair
-from qwo.sem.contrasts import contrast, siblings
 from qwo.sem.effects import DOUBT, Effect
-from qwo.sem.regression import partial_slopes, t_test
+from qwo.sem.regression import contrast, partial_slopes, siblings, t_test
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
 ParentSets = list[tuple[int, ...]]

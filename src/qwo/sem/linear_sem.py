@@ -13,9 +13,8 @@ from qwo.graph.display import as_html
 from qwo.moments import Moments
 from qwo.moments.estimation import new_rows
 from qwo.moments.kinds import Coding
-from qwo.sem.contrasts import EdgeTest, edge_tests
 from qwo.sem.fit_indices import ModelFit, model_fit, row_log_likelihood, rows_in_order
-from qwo.sem.regression import Regression, regress, t_test
+from qwo.sem.regression import JointTest, Regression, edge_tests, regress, t_test
 from qwo.sem.summary import summary
 from qwo.simulation import LinearModel, implied_covariance
 from qwo.text import number, p_value, records_frame
@@ -234,7 +233,7 @@ class LinearSem:
         return np.union1d(equation.predictors, before[owners[before] == owners[equation.target]])
 
     @cached_property
-    def edge_tests(self) -> tuple[EdgeTest, ...]:
+    def edge_tests(self) -> tuple[JointTest, ...]:
         """The test of all coefficients of each edge between variables together."""
         return edge_tests(self.variables, self.variable_dag)
 

@@ -1,9 +1,14 @@
-"""Least squares from moments: regressions with an intercept, on the correlation scale.
+"""Least squares from moments, and variables that are blocks of columns.
 
 With R the correlation matrix, P the predictors and R_PP = L Lᵀ, the standardised slopes of y are
 R_PP⁻¹ R_Py, its residual variance is σ² = 1 - |L⁻¹ R_Py|², and the covariance matrix of the slopes
 is σ² R_PP⁻¹ / (N - k - 1) for k predictors: ordinary least squares with an intercept, exactly.
 In the units of the data a slope is s_y / s_x times as large. N = ∞ makes every error 0.
+
+A category enters an equation as the indicators of its levels but the first, so that the coefficient
+of ``race=black`` is how much higher the effect is for black than for the reference. Where the
+effect is a category itself, each of its levels but the first has an equation of its own:
+coefficients are differences of probabilities.
 """
 
 from __future__ import annotations
@@ -15,32 +20,30 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import lapack
-from scipy.special import stdtr
+from scipy.special import chdtrc, stdtr
 
-from qwo.errors import CovarianceError, Cure, LinearDependenceError, SampleSizeError, list_names
+from qwo.errors import (
+    ColumnNameError,
+    CovarianceError,
+    Cure,
+    LinearDependenceError,
+    SampleSizeError,
+    list_names,
+)
 from qwo.moments import Moments
 from qwo.moments.dependence import TOLERANCE
-from qwo.types import FloatArray, Indices
+from qwo.moments.kinds import Coding
+from qwo.names import Variable, as_column
+from qwo.order.blocks import BlockScore
+from qwo.types import Adjacency, FloatArray, Indices
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Regression:
-    """Least squares of one standardised variable on others.
+    """Least squares of one standardised variable on k others; all by column number.
 
-    Attributes
-    ----------
-    target : int
-        Column of the variable.
-    predictors : ndarray of int
-        Columns of the k predictors.
-    slopes, errors : ndarray of shape (k,)
-        Standardised slopes and their standard errors.
-    intercept_error : float
-        Standard error of the intercept, in standard deviations of the target.
-    residual_variance : float
-        σ², maximum likelihood (divisor N): the part of the target's variance that is left.
-    df : float
-        Residual degrees of freedom N - k - 1.
+    ``errors`` are those of the slopes, ``intercept_error`` is in standard deviations of the target,
+    ``residual_variance`` σ² with divisor N, ``df`` N - k - 1.
     """
 
     target: int
@@ -53,15 +56,7 @@ class Regression:
 
 
 def regress(moments: Moments, target: int, predictors: Indices) -> Regression:
-    """The regression of a variable on others.
-
-    Raises
-    ------
-    SampleSizeError
-        If N ≤ k + 1.
-    LinearDependenceError
-        If the predictors are linearly dependent or determine the target exactly.
-    """
+    """The regression of a variable on others, which must be independent and leave it a rest."""
     correlation, centres = moments.correlation, moments.means / moments.scales
     label = repr(moments.names[target])
     df = residual_df(moments, label, predictors)
@@ -97,13 +92,7 @@ LARGEST_SCALE = 1e150
 
 
 def check_units(moments: Moments) -> None:
-    """Refuse units in which variances or slopes would be 0, infinite or undefined.
-
-    Raises
-    ------
-    CovarianceError
-        With the columns concerned.
-    """
+    """Refuse units in which variances or slopes would be 0, infinite or undefined."""
     odd = (moments.scales > LARGEST_SCALE) | (moments.scales < 1 / LARGEST_SCALE)
     if odd.any():
         columns = [moments.names[v] for v in np.flatnonzero(odd)]
@@ -189,3 +178,61 @@ def t_test(estimates: npt.ArrayLike, errors: npt.ArrayLike, df: npt.ArrayLike) -
     size, error = np.asarray(estimates, dtype=np.float64), np.asarray(errors, dtype=np.float64)
     statistic = np.divide(size, error, out=np.full(size.shape, np.nan), where=error > 0)
     return TTest(statistic, 2.0 * stdtr(np.asarray(df, dtype=np.float64), -np.abs(statistic)))
+
+
+class JointTest(NamedTuple):
+    """The test of all coefficients of an edge together, by the χ² distribution.
+
+    ``strength`` is what the edge adds to twice the log-likelihood, given the other parents; ``df``
+    its number of coefficients.
+    """
+
+    cause: str
+    effect: str
+    strength: float
+    df: int
+    p_value: float
+
+
+def edge_tests(moments: Moments, dag: Adjacency) -> tuple[JointTest, ...]:
+    """The joint test of each edge of a DAG on the variables, by effect and then by cause."""
+    score = BlockScore(moments)
+    found = []
+    for v in range(moments.n_variables):
+        parents = np.flatnonzero(dag[:, v]).tolist()
+        whole = score.log_det(v, parents)
+        for u in parents:
+            without = score.log_det(v, [p for p in parents if p != u])
+            strength = moments.n_samples * (without - whole)
+            df = int(score.sizes[u] * score.sizes[v])
+            ends = moments.names[u], moments.names[v]
+            found.append(JointTest(*ends, strength, df, float(chdtrc(df, strength))))
+    return tuple(found)
+
+
+def contrast(names: Sequence[str], coding: Coding | None, variable: Variable, role: str) -> int:
+    """The column that a variable, or a contrast such as ``race=black``, stands for."""
+    if coding is None:
+        return as_column(names, variable, role)
+    labels = coding.labels(names)
+    if isinstance(variable, str) and variable not in names and variable in labels:
+        return labels.index(variable)
+    known = names if variable in names or not isinstance(variable, str) else (*names, *labels)
+    v = as_column(known, variable, role)
+    own = coding.columns_of([v]).tolist()
+    if len(own) > 1:
+        reference = coding.variables[v].levels[0]
+        raise ColumnNameError(
+            f"{role}: {names[v]!r} is a category with {len(own) + 1} levels; wanted one of its "
+            f"contrasts against {reference!r}: {list_names(labels[c] for c in own)}",
+            [names[v]],
+        )
+    return int(own[0])
+
+
+def siblings(coding: Coding | None, column: int) -> list[int]:
+    """The other columns of the variable that a column belongs to."""
+    if coding is None:
+        return []
+    owners = coding.owners
+    return [c for c in np.flatnonzero(owners == owners[column]).tolist() if c != column]

@@ -6,7 +6,6 @@ cannot hold: nothing is ever altered. Formats for DAGs refuse undirected edges.
 
 from __future__ import annotations
 
-from qwo.graph.formats.matrix_codes import CODES, decode_matrix, encode_matrix
 from qwo.graph.formats.objects import (
     from_networkx,
     to_causal_learn,
@@ -26,6 +25,7 @@ from qwo.graph.formats.registry import (
     read_graph,
     write_graph,
 )
+from qwo.graph.formats.tables import CODES, decode_matrix, encode_matrix
 
 __all__ = [
     "CODES",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
 from typing import Any, NoReturn
 
 import numpy as np
@@ -20,16 +21,15 @@ TYPES = ("continuous", "ordinal", "nominal", "binary")
 # The matrix of so many variables takes 2.5 GB.
 MOST_VARIABLES = 50_000
 
+MOST_IN_GROUPS = 200_000
+"""Edges that groups of names may stand for: 22 kB of DOT can name ten million, which take 1 GB."""
+
 
 class GraphBuilder:
     """Variables in the order in which they are first named, and at most one edge for each pair.
 
-    Parameters
-    ----------
-    source : str
-        What messages call the text: a file name, mostly.
-    two_arrows_are_undirected : bool
-        Whether i → j together with j → i means i — j; it is an error otherwise.
+    Messages call the text ``source``. If ``two_arrows_are_undirected``, i → j together with j → i
+    means i — j; it is an error otherwise.
     """
 
     def __init__(self, source: str, *, two_arrows_are_undirected: bool = False) -> None:
@@ -37,6 +37,7 @@ class GraphBuilder:
         self.two_arrows_are_undirected = two_arrows_are_undirected
         self._places: dict[str, int] = {}
         self._edges: dict[tuple[int, int], str] = {}
+        self._in_groups = 0
         self._variables: dict[str, dict[str, Any]] = {}
 
     def __contains__(self, name: str) -> bool:
@@ -68,6 +69,21 @@ class GraphBuilder:
         if not self.two_arrows_are_undirected or LINE in (known, mark):
             self.refuse(f"{shown(first)} and {shown(second)} have two edges; keep one", line)
         self._edges[pair] = LINE
+
+    def add_edges(
+        self, firsts: Sequence[str], mark: str, seconds: Sequence[str], line: int | None = None
+    ) -> None:
+        """Add the edge of each of some variables with each of others."""
+        together = len(firsts) * len(seconds)
+        self._in_groups += together if together > 1 else 0
+        if self._in_groups > MOST_IN_GROUPS:
+            self.refuse(
+                f"groups of names stand for more than {MOST_IN_GROUPS:,} edges; write the edges of "
+                "so large a graph one by one",
+                line,
+            )
+        for first, second in product(firsts, seconds):
+            self.add_edge(first, mark, second, line)
 
     def describe(self, name: str, attributes: Mapping[str, Any]) -> None:
         """Note the type and the levels of a variable, as far as attributes of its node are these.

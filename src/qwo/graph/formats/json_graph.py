@@ -1,22 +1,9 @@
 """The package's own format: JSON with the schema ``qwo-graph``, version 1.
 
-::
-
-    {
-      "format": "qwo-graph",
-      "version": 1,
-      "kind": "cpdag",
-      "names": ["A", "B", "C"],
-      "edges": [
-        {"source": "A", "target": "B", "type": "-->"},
-        {"source": "B", "target": "C", "type": "---", "values": {"link_probability": 0.98}}
-      ],
-      "metadata": {}
-    }
-
-``kind`` is ``dag`` or ``cpdag``. ``metadata`` may hold anything, ``values`` numbers by what they
-are; both may be left out. A file of
-another version is refused, so that what a later version means is never guessed at.
+An object with ``format``, ``version``, ``kind`` (``dag`` or ``cpdag``), ``names`` and ``edges``,
+each with ``source``, ``target`` and ``type`` (``-->`` or ``---``) and, if it has any, numbers as
+``values`` by what they are; ``metadata`` may hold anything. A file of another version is refused,
+so that what a later version means is never guessed at.
 """
 
 from __future__ import annotations

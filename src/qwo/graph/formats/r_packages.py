@@ -31,7 +31,7 @@ from collections.abc import Iterator, Mapping
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.dag import adjacency_lists
 from qwo.graph.formats.builder import GraphBuilder, require_dag, require_names
-from qwo.graph.formats.dot_grammar import Dialect, DotParser
+from qwo.graph.formats.dot import Dialect, DotParser
 from qwo.graph.marks import ARROW, BACK_ARROW, LINE
 from qwo.text import shown
 
@@ -185,16 +185,16 @@ def _add_formula(builder: GraphBuilder, formula: str, number: int) -> None:
             continue
         modifier, _, bare = term.rpartition("*")
         cause = _variable(builder, bare, number)
-        for effect in effects:
-            builder.add_variable(effect, number)
-            if match[2] == "~~" and cause != effect:
-                builder.refuse(
-                    f"{shown(effect)} ~~ {shown(cause)} is a covariance, which a DAG does not have",
-                    number,
-                )
-            builder.add_variable(cause, number)
-            if match[2] == "~" and not _is_zero(modifier):
-                builder.add_edge(cause, ARROW, effect, number)
+        other = next((effect for effect in effects if effect != cause), None)
+        if match[2] == "~~" and other is not None:
+            builder.refuse(
+                f"{shown(other)} ~~ {shown(cause)} is a covariance, which a DAG does not have",
+                number,
+            )
+        for name in (effects[0], cause, *effects[1:]):
+            builder.add_variable(name, number)
+        if match[2] == "~" and not _is_zero(modifier):
+            builder.add_edges([cause], ARROW, effects, number)
 
 
 def _terms(side: str) -> list[str]:

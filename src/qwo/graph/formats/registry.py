@@ -19,7 +19,7 @@ from qwo.errors import (
 )
 from qwo.files import write_whole
 from qwo.graph.causal_graph import CausalGraph
-from qwo.graph.formats import dot, graphml, json_graph, r_packages, tables, tetrad
+from qwo.graph.formats import dot, json_graph, objects, r_packages, tables, tetrad
 from qwo.graph.formats.builder import malformed
 from qwo.text import shown
 
@@ -32,16 +32,8 @@ def _never(_text: str) -> bool:
 class Format:
     """How graphs are read from and written to bytes.
 
-    Attributes
-    ----------
-    read : function
-        From bytes, and what messages call them, to the graph.
-    write : function
-        From the graph to bytes.
-    suffixes : tuple of str
-        Endings of file names that mean this format; the first is the usual one.
-    recognises : function
-        Whether a text is evidently in this format.
+    ``read`` takes bytes and what messages call them; ``suffixes`` are endings of file names, the
+    usual one first; ``recognises`` says whether a text is evidently in this format.
     """
 
     read: Callable[[bytes, str], CausalGraph]
@@ -87,14 +79,14 @@ FORMATS = {
         json_graph.parse, json_graph.render, ".json", recognises=json_graph.recognises
     ),
     "graphml": _text_format(
-        graphml.parse_graphml,
-        graphml.render_graphml,
+        objects.parse_graphml,
+        objects.render_graphml,
         ".graphml",
         ".xml",
-        recognises=graphml.recognises_graphml,
+        recognises=objects.recognises_graphml,
     ),
     "gml": _text_format(
-        graphml.parse_gml, graphml.render_gml, ".gml", recognises=graphml.recognises_gml
+        objects.parse_gml, objects.render_gml, ".gml", recognises=objects.recognises_gml
     ),
     "dagitty": _text_format(
         r_packages.parse_dagitty,
