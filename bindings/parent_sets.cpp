@@ -222,12 +222,13 @@ void bind_parent_sets(nb::module_& m) {
         .def("order", [](const ParentSets& self) { return to_numpy<std::int64_t>(self.order()); })
         .def(
             "take_best",
-            [](ParentSets& self) {
+            [](ParentSets& self, int most) {
                 check_unmarked(self);
                 nb::gil_scoped_release release;
-                return take_best(self);
+                return take_best(self, most);
             },
-            "Go over to the best DAG of all, if there are few variables and no constraints; "
+            nb::arg("most") = proved_up_to,
+            "Go over to the best DAG of all, if there are no more than so many variables; "
             "whether the present one is the best then.")
         .def(
             "cpdag",

@@ -2,131 +2,377 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstddef>
+#include <cassert>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
-#include "qwo/schur_table.hpp"
+#include "qwo/index.hpp"
 
 namespace qwo {
 
 namespace {
 
-constexpr double kLeastVariance = 1e-9;
-
-// Up to so many variables all DAGs are gone through, which takes less time than restarts.
-constexpr int proved_up_to = 12;
-
-bool can_be_proved(const ParentSets& sets) {
-    const BicProblem& problem = sets.problem();
-    const Constraints& constraints = problem.constraints;
-    return sets.n() <= proved_up_to && !sets.has_lists() && problem.sets.size() == 1 &&
-           problem.blocks.empty() && problem.n_given == 0 && constraints.may_cause.empty() &&
-           constraints.precedes.empty() && constraints.required.empty() &&
-           problem.sets.front().variances.empty() &&
-           problem.sets.front().max_parents >= sets.n() - 1;
-}
+constexpr double least_variance = 1e-9;
+constexpr double never = std::numeric_limits<double>::infinity();
 
 using Set = std::uint32_t; // of variables, or of all but one: then those above it are a bit lower
 
+Set only(int v) {
+    return Set{1} << v;
+}
+
 Set without(Set set, int v) {
-    const Set below = (Set{1} << v) - 1;
+    const Set below = only(v) - 1;
     return (set & below) | ((set >> 1) & ~below);
 }
 
-// What one variable costs with its best parents among each set of the others.
-struct BestParents {
-    std::vector<double> costs;
+Set set_of(const std::vector<int>& variables) {
+    Set set = 0;
+    for (int v : variables)
+        set |= only(v);
+    return set;
+}
 
-    BestParents(const MomentSet& moments, int v)
-        : costs(std::size_t{1} << (moments.correlation.n - 1)) {
-        const int others = moments.correlation.n - 1;
-        SchurTable table(others, costs.data(), nullptr);
-        const auto variable = [&](std::size_t a) {
-            const int u = static_cast<int>(a) - 1;
-            return a == 0 ? v : u < v ? u : u + 1;
-        };
-        for (std::size_t a = 0; a < table.width(); ++a) {
-            const double* row = moments.correlation.row(variable(a));
-            for (std::size_t b = 0; b <= a; ++b)
-                table.top()[a * table.width() + b] = row[variable(b)];
-        }
-        table.run();
-        is_certain = costs.back() > kLeastVariance;
-        for (std::size_t set = 0; set < costs.size(); ++set)
-            costs[set] = moments.score.cost(costs[set], std::popcount(set));
-        for (std::size_t bit = 1; bit < costs.size(); bit *= 2) {
-            for (std::size_t first = 0; first < costs.size(); first += 2 * bit) {
-                const double* without = costs.data() + first;
-                double* with = costs.data() + first + bit;
-                for (std::size_t k = 0; k < bit; ++k)
-                    with[k] = std::min(with[k], without[k]);
-            }
+// The columns of each variable, one at least.
+struct Layout {
+    explicit Layout(const BicProblem& problem) : n(problem.n()), firsts{0} {
+        for (int v = 0; v < n; ++v) {
+            sizes.push_back(problem.blocks.empty() ? 1 : problem.blocks.size(v));
+            firsts.push_back(firsts.back() + sizes.back());
         }
     }
+    int n;
+    std::vector<int> sizes, firsts;
+};
 
-    // The best parents among a set: the smallest set that costs no more.
-    Set among(Set set) const {
+// Determinants of the correlation matrices of all sets of at most so many variables.
+//
+// Decide the variables from the last to the first: a node of that recursion with j undecided ones
+// holds the Schur complement of their columns. "In" pivots, "out" drops the rows. Near the leaves,
+// where nearly all nodes are, there are few.
+class Determinants {
+  public:
+    Determinants(const MomentSet& moments, const Layout& layout, int most)
+        : layout_(layout), most_(most), width_(layout.firsts.back()),
+          values_(std::size_t{1} << layout.n, 1.0), levels_((layout.n + 1) * width_ * width_) {
+        double* top = level(layout.n);
+        for (int a = 0; a < width_; ++a) {
+            std::copy_n(moments.correlation.row(a), width_, top + a * width_);
+            // What is constant in these rows explains nothing.
+            top[a * width_ + a] = 1.0;
+        }
+        decide(layout.n, top, 0, 1.0);
+    }
+
+    bool is_certain() const { return is_certain_; }
+    const double* values() const { return values_.data(); }
+
+  private:
+    double* level(int j) { return levels_.data() + j * width_ * width_; }
+
+    void decide(int j, const double* matrix, Set set, double determinant) {
+        if (j == 0 || std::popcount(set) == most_) {
+            values_[set] = determinant;
+            return;
+        }
+        decide(j - 1, matrix, set, determinant);
+        // That has written to the levels below j - 1 only, and is done with them.
+        double* next = level(j - 1);
+        const double* from = matrix;
+        for (int c = layout_.firsts[j] - 1; c >= layout_.firsts[j - 1]; --c) {
+            const double* row = from + c * width_;
+            const double pivot = row[c];
+            if (!(pivot > least_variance)) {
+                is_certain_ = false;
+                return;
+            }
+            for (int a = 0; a < c; ++a) {
+                const double factor = row[a] / pivot;
+                for (int b = 0; b <= a; ++b)
+                    next[a * width_ + b] = from[a * width_ + b] - factor * row[b];
+            }
+            determinant *= pivot;
+            from = next;
+        }
+        decide(j - 1, next, set | only(j - 1), determinant);
+    }
+
+    const Layout& layout_;
+    int most_;
+    Index width_;
+    std::vector<double> values_, levels_;
+    bool is_certain_ = true;
+};
+
+// What the constraints and the moments leave of the parents of a variable.
+struct Limits {
+    Limits(const BicProblem& problem, const Layout& layout, int v)
+        : moments(problem.moments_of(v)) {
+        const Constraints& constraints = problem.constraints;
+        const std::uint8_t* may = constraints.allowed_parents(v, layout.n);
+        for (int u = 0; u < layout.n; ++u) {
+            if (u != v && (may == nullptr || may[u] != 0))
+                allowed |= only(u);
+            if (constraints.must_precede(u, v, layout.n))
+                before |= only(u);
+        }
+        if (!constraints.required.empty())
+            required = set_of(constraints.required[v]);
+        allowed |= required;
+        most = std::max(moments.max_parents, std::popcount(required));
+        if (!problem.blocks.empty())
+            most_columns = moments.max_columns + 1 - layout.sizes[v];
+    }
+
+    const MomentSet& moments;
+    Set allowed = 0, required = 0, before = 0;
+    int most = 0, most_columns = std::numeric_limits<int>::max();
+};
+
+// What an edge costs for nothing but ties, in units of N: more than rounding does.
+double tie_unit(const BicProblem& problem) {
+    const double n_samples = problem.sets.front().score.n_samples;
+    return std::max(1e-9 * problem.penalty / n_samples, 1e-13 * problem.n());
+}
+
+// The least value of all subsets of each set. Half by half, so that small parts stay near.
+void spread(double* values, std::size_t size) {
+    constexpr std::size_t near = 2048;
+    if (size > near) {
+        spread(values, size / 2);
+        spread(values + size / 2, size / 2);
+    }
+    for (std::size_t bit = size > near ? size / 2 : 1; bit < size; bit *= 2) {
+        for (double* less = values; less < values + size; less += 2 * bit) {
+            for (std::size_t k = 0; k < bit; ++k)
+                less[bit + k] = std::min(less[bit + k], less[k]);
+        }
+    }
+}
+
+// One variable with the best parents among each set: exp(cost / N), where required ones are free.
+class Families {
+  public:
+    Families(const BicProblem& problem, const Layout& layout, int v)
+        : problem_(problem), layout_(layout), v_(v), limits_(problem, layout, v) {}
+
+    const Limits& limits() const { return limits_; }
+
+    // N is the largest of all sets of moments; `present` is a set of parents.
+    void fill(const double* determinants, double n_samples, Set present) {
+        weigh();
+        const std::size_t below = only(v_);
+        for (std::size_t first = 0; first < values_.size(); first += below) {
+            const double* out = determinants + 2 * first;
+            const double* in = out + below;
+            double* values = values_.data() + first;
+            for (std::size_t k = 0; k < below; ++k)
+                values[k] *= in[k] / out[k];
+        }
+        if (const double power = limits_.moments.score.n_samples / n_samples; power != 1.0) {
+            for (double& value : values_)
+                value = std::pow(value, power);
+        }
+        present_ = values_[without(present, v_)];
+        spread(values_.data(), values_.size());
+    }
+
+    double best_among(Set set) const { return values_[without(set, v_)]; }
+    double of_present() const { return present_; }
+    double fixed_price() const {
+        double sum = 0.0;
+        for (Set rest = limits_.required; rest != 0; rest &= rest - 1)
+            sum += price_of(std::countr_zero(rest));
+        return sum;
+    }
+
+    // The best parents among a set: the smallest set that costs no more. Required ones come first.
+    std::vector<int> parents_among(Set set) const {
         for (Set rest = set; rest != 0; rest &= rest - 1) {
             const Set smaller = set & ~(rest & -rest);
-            if (costs[smaller] <= costs[set])
+            if (best_among(smaller) <= best_among(set))
                 set = smaller;
         }
-        return set;
+        std::vector<int> parents;
+        for (Set part : {set & limits_.required, set & ~limits_.required}) {
+            for (; part != 0; part &= part - 1)
+                parents.push_back(std::countr_zero(part));
+        }
+        return parents;
     }
 
-    bool is_certain = true;
+  private:
+    // exp(price / N) for each set, slightly more for ties; infinite where it may not be.
+    void weigh() {
+        values_.assign(std::size_t{1} << (layout_.n - 1), 1.0);
+        Set bit = 1;
+        for (int u = 0; u < layout_.n; ++u) {
+            if (u == v_)
+                continue;
+            const bool required = (limits_.required & only(u)) != 0;
+            const double weight = required ? 1.0 : weight_of(u);
+            for (Set set = 0; set < bit; ++set) {
+                values_[set | bit] = values_[set] * weight;
+                values_[set] = required ? never : values_[set];
+            }
+            bit *= 2;
+        }
+        const int n_columns = layout_.firsts.back() - layout_.sizes[v_];
+        if (limits_.most >= layout_.n - 1 && limits_.most_columns >= n_columns)
+            return;
+        for (Set set = 0; set < values_.size(); ++set) {
+            if (std::popcount(set) > limits_.most || columns_of(set) > limits_.most_columns)
+                values_[set] = never;
+        }
+    }
+
+    double weight_of(int u) const {
+        if ((limits_.allowed & only(u)) == 0)
+            return never;
+        const MomentSet& moments = limits_.moments;
+        const double r = problem_.blocks.empty() ? moments.correlation.row(u)[v_] : 0.0;
+        return std::exp(price_of(u) / moments.score.n_samples +
+                        tie_unit(problem_) * (2.0 - r * r));
+    }
+
+    double price_of(int u) const {
+        const MomentSet& moments = limits_.moments;
+        return problem_.blocks.empty()
+                   ? moments.score.price
+                   : moments.block_prices[layout_.sizes[u] * layout_.sizes[v_]].price;
+    }
+
+    int columns_of(Set set) const {
+        if (problem_.blocks.empty())
+            return 0;
+        int columns = 0;
+        for (; set != 0; set &= set - 1) {
+            const int u = std::countr_zero(set);
+            columns += layout_.sizes[u < v_ ? u : u + 1];
+        }
+        return columns;
+    }
+
+    const BicProblem& problem_;
+    const Layout& layout_;
+    int v_;
+    Limits limits_;
+    std::vector<double> values_;
+    double present_ = 0.0;
+};
+
+double most_samples(const BicProblem& problem) {
+    double most = 0.0;
+    for (const MomentSet& set : problem.sets)
+        most = std::max(most, set.score.n_samples);
+    return most;
+}
+
+// False where a variable is all but determined.
+bool fill_all(std::vector<Families>& of, const BicProblem& problem, const Layout& layout,
+              const OrderedDag& present) {
+    for (const MomentSet& set : problem.sets) {
+        int most = 0;
+        for (const Families& own : of)
+            most = &own.limits().moments == &set ? std::max(most, own.limits().most) : most;
+        const Determinants determinants(set, layout, most + 1);
+        if (!determinants.is_certain())
+            return false;
+        for (int v = 0; v < layout.n; ++v) {
+            if (&of[v].limits().moments != &set)
+                continue;
+            if (!set.variances.empty() && !(set.variances[layout.firsts[v]] > 0.0))
+                return false;
+            of[v].fill(determinants.values(), most_samples(problem), set_of(present.parents[v]));
+        }
+    }
+    return true;
+}
+
+// The least product for each set that may come first.
+class Orders {
+  public:
+    Orders(const std::vector<Families>& of, Set given)
+        : of_(of), given_(given), best_(std::size_t{1} << of.size(), never) {
+        best_[given] = 1.0;
+        for (std::size_t k = given + std::size_t{1}; k < best_.size(); ++k) {
+            const Set set = static_cast<Set>(k);
+            if ((set & given) != given)
+                continue;
+            double least = never;
+            for (Set rest = set & ~given; rest != 0; rest &= rest - 1)
+                least = std::min(least, with_last(set, std::countr_zero(rest)));
+            best_[set] = least;
+        }
+    }
+
+    double least() const { return best_.back(); }
+
+    OrderedDag dag(const OrderedDag& present) const {
+        const int n = count_of(of_);
+        OrderedDag dag{present.order, std::vector<std::vector<int>>(n)};
+        Set set = static_cast<Set>(best_.size() - 1);
+        for (int k = n - 1; k >= std::popcount(given_); --k) {
+            Set rest = set & ~given_;
+            while (with_last(set, std::countr_zero(rest)) > best_[set])
+                rest &= rest - 1;
+            const int v = std::countr_zero(rest);
+            set ^= only(v);
+            dag.order[k] = v;
+            dag.parents[v] = of_[v].parents_among(set);
+        }
+        return dag;
+    }
+
+  private:
+    double with_last(Set set, int v) const {
+        const Set others = set ^ only(v);
+        const bool may = (of_[v].limits().before & ~others) == 0;
+        return may ? best_[others] * of_[v].best_among(others) : never;
+    }
+
+    const std::vector<Families>& of_;
+    Set given_;
+    std::vector<double> best_;
 };
 
 } // namespace
 
-std::optional<BestDag> best_dag(const MomentSet& moments) {
-    const int n = moments.correlation.n;
-    std::vector<BestParents> of;
-    for (int v = 0; v < n; ++v) {
-        of.emplace_back(moments, v);
-        if (!of.back().is_certain)
-            return std::nullopt;
+std::optional<BestDag> best_dag(const BicProblem& problem, const OrderedDag& present) {
+    const Layout layout(problem);
+    assert(layout.n <= most_proved);
+    std::vector<Families> of;
+    Set given = 0;
+    for (int v = 0; v < layout.n; ++v) {
+        of.emplace_back(problem, layout, v);
+        given |= problem.is_given(v) ? only(v) : 0;
     }
-    const std::size_t sets = std::size_t{1} << n;
-    std::vector<double> best(sets, std::numeric_limits<double>::infinity());
-    std::vector<int> last(sets, 0);
-    best[0] = 0.0;
-    for (Set set = 1; set < sets; ++set) {
-        for (Set rest = set; rest != 0; rest &= rest - 1) {
-            const int v = std::countr_zero(rest);
-            const double cost = best[set ^ (Set{1} << v)] + of[v].costs[without(set, v)];
-            if (cost < best[set]) {
-                best[set] = cost;
-                last[set] = v;
-            }
-        }
+    if (!fill_all(of, problem, layout, present))
+        return std::nullopt;
+    const Orders orders(of, given);
+    if (!(orders.least() < never))
+        return std::nullopt;
+    double here = 1.0, cost = most_samples(problem) * std::log(orders.least());
+    for (int v = 0; v < layout.n; ++v) {
+        here *= problem.is_given(v) ? 1.0 : of[v].of_present();
+        cost += of[v].fixed_price();
     }
-    const std::size_t size = n;
-    BestDag found{{std::vector<int>(size), std::vector<std::vector<int>>(size)}, best.back()};
-    Set set = static_cast<Set>(sets - 1);
-    for (std::size_t k = size; k-- > 0;) {
-        const int v = last[set];
-        const BestParents& own = of[v];
-        for (Set rest = own.among(without(set, v)); rest != 0; rest &= rest - 1) {
-            const int u = std::countr_zero(rest);
-            found.dag.parents[v].push_back(u < v ? u : u + 1);
-        }
-        found.dag.order[k] = v;
-        set ^= Set{1} << v;
-    }
-    return found;
+    const bool stays = here <= orders.least() * (1.0 + 0.1 * tie_unit(problem));
+    return BestDag{stays ? present : orders.dag(present), cost};
 }
 
-bool take_best(ParentSets& sets) {
-    if (!can_be_proved(sets))
+bool take_best(ParentSets& sets, int most) {
+    if (sets.n() > std::min(most, most_proved) || sets.has_lists())
         return false;
-    const std::optional<BestDag> best = best_dag(sets.problem().sets.front());
-    const double noise = sets.problem().noise();
-    if (best && best->cost < sets.cost() - noise)
+    const OrderedDag present = sets.dag();
+    const std::optional<BestDag> best = best_dag(sets.problem(), present);
+    if (!best)
+        return false;
+    if (best->dag.parents != present.parents)
         sets.take(best->dag);
-    return best && sets.cost() <= best->cost + noise;
+    return sets.cost() <= best->cost + sets.problem().noise();
 }
 
 } // namespace qwo
