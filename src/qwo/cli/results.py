@@ -182,6 +182,7 @@ class Learnt:
             "n_edges": found.n_edges,
             "score": found.score,
             "status": "interrupted" if self.interrupted else found.status,
+            "proved": found.proved,
             "seconds": found.seconds,
             "edges": [list(edge) for edge in found.edges],
             "expected_false_edges": found.expected_false_edges,

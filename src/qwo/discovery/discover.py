@@ -171,6 +171,7 @@ def _result(
         params=_described(found, moments, counted=table is not None),
         versions=versions(),
         evidence=_evidence(found, moments, knowledge, strengths),
+        proved=outcome.proved,
     )
 
 

@@ -59,6 +59,10 @@ class Discovery:
     evidence : Evidence or None
         How strong the edges are, beside what chance alone gives at their price; None for exact
         moments and for engines other than the exact BIC.
+    proved : bool
+        Whether no graph has a better score: of all that the knowledge allows, with at most N / 3
+        parents a variable. The default search proves it for up to 16 variables, unless some of them
+        all but determine another.
     """
 
     cpdag: Adjacency
@@ -73,6 +77,7 @@ class Discovery:
     params: Mapping[str, Any]
     versions: Mapping[str, Any]
     evidence: Evidence | None = None
+    proved: bool = False
 
     def __post_init__(self) -> None:
         for array in (self.cpdag, self.dag, self.order):

@@ -411,10 +411,11 @@ class BicEngine(EngineBase):
         return self._sets.cpdag()
 
     def take_best(self) -> bool:
-        """Go over to the best of all DAGs if it is better; whether the present one is it then.
+        """Go over to the best of all DAGs; whether the present one is it then.
 
-        That takes no longer than restarts for up to 12 variables, each of them a column, on which
-        knowledge has nothing to say. Elsewhere nothing happens, and nobody can tell.
+        It is the best of those that knowledge allows, with at most `max_parents` parents a
+        variable. Where there are more than 16 variables or lists of candidates, or where others all
+        but determine a variable, nothing happens, and nobody can tell.
         """
         return self._sets.take_best()
 

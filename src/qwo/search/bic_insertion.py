@@ -101,11 +101,11 @@ def bic_insertion(
         At the order to start from; left at the order found.
     restarts : int
         How often a connected piece of the order found is shuffled and repaired by insertions, in
-        each of at most two rounds, unless the graph is known to be the best of all: see
-        `BicEngine.take_best`. They run in chains of twenty or more, at most eight, each from the
-        order found first; a chain whose first ten lead back to it, or not near it where no edge is
-        weak, ends there. The best chain wins.
-        Where none are wanted, nothing but the search from the given order is made.
+        each of at most two rounds. They run in chains of twenty or more, at most eight, each from
+        the order found first; a chain whose first ten lead back to it, or not near it where no edge
+        is weak, ends there. The best chain wins.
+        Where none are wanted, nothing but the search from the given order is made. Otherwise there
+        is no search at all where the best graph can be had: see `BicEngine.take_best`.
     starts : int, optional
         The most further orders to start from: breadth first through the maximum spanning tree of
         the correlations, from random roots. Better pieces of what they lead to are taken over. They
@@ -124,8 +124,7 @@ def bic_insertion(
     nearby : bool
         The order is the best of data much like these: no edge is turned, tucks that cost more than
         two edges are given up, and there are no sweeps and no further starts. Above 50 variables
-        only edges of what insertions change are tucked. Where the best graph of all can be had,
-        it is taken at once.
+        only edges of what insertions change are tucked.
     knowledge : ResolvedKnowledge, optional
         That of the engine if not given; orders that it forbids are never visited.
     control : Control, optional
@@ -145,9 +144,9 @@ def bic_insertion(
     _check_order(engine.order, knowledge)
     rng = np.random.default_rng(random_state)
     run = _Run(engine, control or Control(), rng, tucks=tucks)
+    if (nearby or restarts) and run.is_proved():
+        return run.outcome()
     if nearby or not restarts:
-        if nearby and run.is_proved():
-            return run.outcome()
         run.settle(hasty=nearby, nearby=nearby and n > ALL_TUCKED_UP_TO)
         if restarts:
             run.restart(_chain_lengths(restarts), n_jobs, cluster)
@@ -157,7 +156,7 @@ def bic_insertion(
         run.settle_from_better(orders())
     else:
         run.settle()
-    for _ in range(0 if run.is_proved() else ROUNDS):
+    for _ in range(ROUNDS):
         agreed = run.start_again(orders, most)
         improved = run.restart(_chain_lengths(restarts), n_jobs, cluster)
         each = _default_tries(n, thin=run.is_thin) if tries is None else tries
@@ -284,6 +283,7 @@ class _Run:
         self._rng = rng
         self._tucks = tucks
         self._status: Status = "converged"
+        self._proved = False
         self._round = 0
         self._trace = [(control.seconds, engine.cost)]
         self._moves = 0
@@ -334,9 +334,9 @@ class _Run:
 
     def is_proved(self) -> bool:
         """Go over to the best graph of all where there are few variables; whether that is it."""
-        proved = not self._asked_to_stop() and self._engine.take_best()
+        self._proved = not self._asked_to_stop() and self._engine.take_best()
         self._note_cost()
-        return proved
+        return self._proved
 
     def _settle(
         self,
@@ -478,6 +478,7 @@ class _Run:
             trace=tuple(self._trace),
             n_moves=self._moves,
             n_evaluations=self._scans * self._engine.n_variables,
+            proved=self._proved,
         )
 
     def _seed(self) -> int:

@@ -48,6 +48,8 @@ class SearchOutcome:
         How many moves were kept.
     n_evaluations : int
         How many orders were looked at; a scan counts each place.
+    proved : bool
+        Whether all graphs have been gone through, and none costs less.
     """
 
     order: Indices
@@ -56,6 +58,7 @@ class SearchOutcome:
     trace: tuple[tuple[float, float], ...]
     n_moves: int
     n_evaluations: int
+    proved: bool = False
 
     def __post_init__(self) -> None:
         self.order.setflags(write=False)
