@@ -233,8 +233,7 @@ class Families {
             return never;
         const MomentSet& moments = limits_.moments;
         const double r = problem_.blocks.empty() ? moments.correlation.row(u)[v_] : 0.0;
-        return std::exp(price_of(u) / moments.score.n_samples +
-                        tie_unit(problem_) * (2.0 - r * r));
+        return std::exp(price_of(u) / moments.score.n_samples + tie_unit(problem_) * (2.0 - r * r));
     }
 
     double price_of(int u) const {

@@ -22,7 +22,8 @@ class CandidateLists {
     // lists[v] has the candidates of v; everyone is one if there are no lists, and until narrow()
     // if all are at first. Given variables have none.
     CandidateLists(const BicProblem& problem, const Lists& lists, bool all_at_first)
-        : everyone_(std::make_shared<const Columns>(problem.n(), problem.blocks)) {
+        : any_(!lists.empty()),
+          everyone_(std::make_shared<const Columns>(problem.n(), problem.blocks)) {
         for (int v = 0; v < problem.n(); ++v) {
             const Shared listed = lists.empty() ? everyone_ : columns_of(problem, v, lists[v]);
             const Shared alone = problem.is_given(v) ? columns_of(problem, v, {}) : nullptr;
@@ -37,10 +38,7 @@ class CandidateLists {
     // The same, but the list where it has not come in yet.
     const Columns& listed(int v) const { return *(waits() ? later_ : present_)[v]; }
     bool waits() const { return !later_.empty(); }
-    bool any() const {
-        return waits() || std::any_of(present_.begin(), present_.end(),
-                                      [&](const Shared& own) { return own != everyone_; });
-    }
+    bool any() const { return any_; } // but for those of given variables
     int longest() const {
         int most = 0;
         for (const Shared& own : present_)
@@ -59,6 +57,7 @@ class CandidateLists {
     void end_waiting() { later_.clear(); }
 
   private:
+    bool any_;
     static Shared columns_of(const BicProblem& problem, int v,
                              std::vector<std::int32_t> variables) {
         variables.push_back(v);
