@@ -46,4 +46,5 @@ NB_MODULE(_core, m) {
     qwo::bindings::bind_order_factor(m);
     qwo::bindings::bind_parent_sets(m);
     qwo::bindings::bind_posterior(m);
+    qwo::bindings::bind_regimes(m);
 }

@@ -1,0 +1,410 @@
+#include "qwo/family_search.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace qwo {
+
+namespace {
+
+// Two costs that differ by less are equal.
+constexpr double kNoise = 1e-7;
+
+// A shaken neighbourhood has at most so many variables.
+constexpr int kShaken = 6;
+
+FamilySearch::Parents with(const FamilySearch::Parents& parents, int u) {
+    FamilySearch::Parents more = parents;
+    more.insert(std::lower_bound(more.begin(), more.end(), u), u);
+    return more;
+}
+
+FamilySearch::Parents without(const FamilySearch::Parents& parents, int u) {
+    FamilySearch::Parents fewer = parents;
+    fewer.erase(std::lower_bound(fewer.begin(), fewer.end(), u));
+    return fewer;
+}
+
+bool has(const FamilySearch::Parents& parents, int u) {
+    return std::binary_search(parents.begin(), parents.end(), u);
+}
+
+} // namespace
+
+std::size_t FamilySearch::Hash::operator()(const Parents& parents) const {
+    std::uint64_t h = 0x9E3779B97F4A7C15ull;
+    for (const int p : parents)
+        h = (h ^ static_cast<std::uint64_t>(p + 1)) * 0x100000001B3ull + (h >> 29);
+    return static_cast<std::size_t>(h);
+}
+
+FamilySearch::FamilySearch(FamilyCost& cost, std::vector<int> order, FamilyLimits limits,
+                           int restarts, std::uint64_t seed)
+    : cost_(cost), limits_(std::move(limits)), random_(seed), restarts_(restarts),
+      order_(std::move(order)), place_(order_.size()), parents_(order_.size()),
+      costs_(order_.size(), 0.0), memo_(order_.size()), available_(order_.size(), 0) {
+    if (limits_.required.empty())
+        limits_.required.resize(order_.size());
+    for (int k = 0; k < n(); ++k) {
+        const int v = order_[k];
+        place_[v] = k;
+        if (!is_given(v)) {
+            parents_[v] = limits_.required[v];
+            costs_[v] = refine(v, parents_[v], family(v, parents_[v]));
+        }
+        available_[v] = 1;
+    }
+    refill_queue();
+}
+
+double FamilySearch::cost() const {
+    return std::accumulate(costs_.begin(), costs_.end(), 0.0);
+}
+
+std::size_t FamilySearch::families() const {
+    std::size_t count = 0;
+    for (const auto& own : memo_)
+        count += own.size();
+    return count;
+}
+
+bool FamilySearch::allowed(int u, int v) const {
+    return u != v && (limits_.may_cause.empty() || limits_.may_cause[u * n() + v]);
+}
+
+double FamilySearch::family(int variable, const Parents& parents) {
+    auto& known = memo_[variable];
+    const auto found = known.find(parents);
+    if (found != known.end())
+        return found->second;
+    const double value = cost_.cost(variable, parents);
+    known.emplace(parents, value);
+    return value;
+}
+
+double FamilySearch::refine(int variable, Parents& parents, double now) {
+    const Parents& required = limits_.required[variable];
+    for (bool changed = true; changed;) {
+        changed = false;
+        while (static_cast<int>(parents.size()) < limits_.most_parents) {
+            double best = now - kNoise;
+            int added = -1;
+            for (int u = 0; u < n(); ++u) {
+                if (!available_[u] || !allowed(u, variable) || has(parents, u))
+                    continue;
+                const double own = family(variable, with(parents, u));
+                if (own < best) {
+                    best = own;
+                    added = u;
+                }
+            }
+            if (added < 0)
+                break;
+            parents = with(parents, added);
+            now = best;
+            changed = true;
+        }
+        for (;;) {
+            double best = now - kNoise;
+            int removed = -1;
+            for (const int u : parents) {
+                if (has(required, u))
+                    continue;
+                const double own = family(variable, without(parents, u));
+                if (own < best) {
+                    best = own;
+                    removed = u;
+                }
+            }
+            if (removed < 0)
+                break;
+            parents = without(parents, removed);
+            now = best;
+            changed = true;
+        }
+    }
+    return now;
+}
+
+// Walks a variable to one end, place by place; what that changes at the best place on the way.
+// With `apply` below it walks to a place and keeps what it finds.
+double FamilySearch::try_path(int variable, int step, int& best_place) {
+    const int v = variable;
+    Parents own = parents_[v];
+    double own_cost = costs_[v], others = 0.0, best = 0.0;
+    best_place = place_[v];
+    std::fill(available_.begin(), available_.end(), char{0});
+    for (int k = 0; k < place_[v]; ++k)
+        available_[order_[k]] = 1;
+    for (int k = place_[v] + step; k >= 0 && k < n(); k += step) {
+        const int u = order_[k];
+        if (is_given(u))
+            break;
+        const bool bound = !limits_.precedes.empty() && (step < 0 ? limits_.precedes[u * n() + v]
+                                                                  : limits_.precedes[v * n() + u]);
+        if (bound)
+            break;
+        if (step < 0) {
+            // u comes after v now: v loses it, and it gains v. All but these two see the same.
+            available_[u] = 0;
+            if (has(own, u)) {
+                own = without(own, u);
+                own_cost = refine(v, own, family(v, own));
+            }
+            if (allowed(v, u)) {
+                const double more = family(u, with(parents_[u], v));
+                if (more < costs_[u] - kNoise) {
+                    Parents theirs = with(parents_[u], v);
+                    available_[v] = 1;
+                    others += refine(u, theirs, more) - costs_[u];
+                    available_[v] = 0;
+                }
+            }
+        } else {
+            if (has(parents_[u], v)) {
+                Parents theirs = without(parents_[u], v);
+                others += refine(u, theirs, family(u, theirs)) - costs_[u];
+            }
+            available_[u] = 1;
+            if (allowed(u, v)) {
+                const double more = family(v, with(own, u));
+                if (more < own_cost - kNoise) {
+                    own = with(own, u);
+                    own_cost = refine(v, own, more);
+                }
+            }
+        }
+        const double change = own_cost - costs_[v] + others;
+        if (change < best - kNoise) {
+            best = change;
+            best_place = k;
+        }
+    }
+    return best;
+}
+
+void FamilySearch::apply_path(int variable, int place) {
+    std::vector<int> order = order_;
+    order.erase(order.begin() + place_[variable]);
+    order.insert(order.begin() + place, variable);
+    const auto [first, last] = std::minmax(place_[variable], place);
+    rearrange(order, first, last);
+}
+
+// Goes over to an order that differs at the places first .. last; sets change from what they were.
+void FamilySearch::rearrange(const std::vector<int>& order, int first, int last) {
+    std::fill(available_.begin(), available_.end(), char{0});
+    for (int k = 0; k < first; ++k)
+        available_[order[k]] = 1;
+    for (int k = first; k <= last; ++k) {
+        const int v = order[k];
+        // Only those that a variable has lost, or may have gained, can change its parents.
+        Parents own;
+        for (const int u : parents_[v]) {
+            if (available_[u])
+                own.push_back(u);
+        }
+        bool changed = own.size() != parents_[v].size();
+        double now = changed ? family(v, own) : costs_[v];
+        for (int j = first; j < k && !changed; ++j) {
+            const int u = order[j];
+            changed =
+                place_[u] > place_[v] && allowed(u, v) && family(v, with(own, u)) < now - kNoise;
+        }
+        if (changed) {
+            now = refine(v, own, now);
+            parents_[v] = std::move(own);
+            costs_[v] = now;
+        }
+        available_[v] = 1;
+    }
+    order_ = order;
+    for (int k = first; k <= last; ++k)
+        place_[order_[k]] = k;
+}
+
+bool FamilySearch::insert(int variable) {
+    if (is_given(variable))
+        return false;
+    int left = 0, right = 0;
+    const double gain_left = try_path(variable, -1, left);
+    const double gain_right = try_path(variable, +1, right);
+    const double gain = std::min(gain_left, gain_right);
+    if (gain > -kNoise)
+        return false;
+    const State before = state();
+    const double cost_before = cost();
+    apply_path(variable, gain_left <= gain_right ? left : right);
+    if (cost() < cost_before - kNoise)
+        return true;
+    restore(before);
+    return false;
+}
+
+bool FamilySearch::tuck(int parent, int child) {
+    const int from = place_[parent], to = place_[child];
+    std::vector<char> moved(order_.size(), 0);
+    moved[child] = 1;
+    for (int k = to; k > from; --k) {
+        const int v = order_[k];
+        if (!moved[v])
+            continue;
+        for (const int u : parents_[v])
+            moved[u] |= place_[u] > from;
+    }
+    std::vector<int> ahead, behind;
+    for (int k = from; k <= to; ++k)
+        (moved[order_[k]] ? ahead : behind).push_back(order_[k]);
+    if (!limits_.precedes.empty()) {
+        for (const int u : behind) {
+            for (const int v : ahead) {
+                if (place_[u] < place_[v] && limits_.precedes[u * n() + v])
+                    return false;
+            }
+        }
+    }
+    std::vector<int> order = order_;
+    std::copy(ahead.begin(), ahead.end(), order.begin() + from);
+    std::copy(behind.begin(), behind.end(), order.begin() + from + static_cast<int>(ahead.size()));
+    const State before = state();
+    const double cost_before = cost();
+    rearrange(order, from, to);
+    if (cost() < cost_before - kNoise)
+        return true;
+    restore(before);
+    return false;
+}
+
+void FamilySearch::restore(const State& state) {
+    order_ = state.order;
+    parents_ = state.parents;
+    costs_ = state.costs;
+    for (int k = 0; k < n(); ++k)
+        place_[order_[k]] = k;
+}
+
+void FamilySearch::settle(std::vector<int> queue) {
+    std::vector<char> waiting(order_.size(), 0);
+    for (const int v : queue)
+        waiting[v] = 1;
+    for (std::size_t k = 0; k < queue.size(); ++k) {
+        const int v = queue[k];
+        waiting[v] = 0;
+        const std::vector<Parents> before = parents_;
+        if (!insert(v))
+            continue;
+        for (int u = 0; u < n(); ++u) {
+            if ((u == v || before[u] != parents_[u]) && !waiting[u]) {
+                queue.push_back(u);
+                waiting[u] = 1;
+            }
+        }
+    }
+}
+
+// The order of a neighbourhood is shuffled among its places, and repaired where that changed it.
+void FamilySearch::shake() {
+    const int centre = random_.below(n());
+    std::vector<int> around{centre};
+    for (int u = 0; u < n(); ++u) {
+        if (has(parents_[centre], u) || has(parents_[u], centre))
+            around.push_back(u);
+    }
+    random_.shuffle(around);
+    std::erase_if(around, [this](int v) { return is_given(v); });
+    if (around.size() > kShaken)
+        around.resize(kShaken);
+    if (around.size() < 2)
+        return;
+    std::vector<int> places;
+    for (const int v : around)
+        places.push_back(place_[v]);
+    std::sort(places.begin(), places.end());
+    std::vector<int> order = order_;
+    for (std::size_t k = 0; k < around.size(); ++k)
+        order[places[k]] = around[k];
+    if (!limits_.precedes.empty()) {
+        for (int i = places.front(); i <= places.back(); ++i) {
+            for (int j = i + 1; j <= places.back(); ++j) {
+                if (limits_.precedes[order[j] * n() + order[i]])
+                    return;
+            }
+        }
+    }
+    const State before = state();
+    const double cost_before = cost();
+    rearrange(order, places.front(), places.back());
+    std::vector<int> queue;
+    for (int u = 0; u < n(); ++u) {
+        if (before.parents[u] != parents_[u])
+            queue.push_back(u);
+    }
+    settle(std::move(queue));
+    if (cost() > cost_before - kNoise)
+        restore(before);
+    else
+        improved_ = true;
+}
+
+void FamilySearch::refill_queue() {
+    queue_.clear();
+    if (phase_ == Phase::insertions) {
+        queue_.resize(order_.size());
+        std::iota(queue_.begin(), queue_.end(), 0);
+        random_.shuffle(queue_);
+    } else if (phase_ == Phase::tucks) {
+        for (int v = 0; v < n(); ++v) {
+            for (const int u : parents_[v])
+                queue_.push_back(u * n() + v);
+        }
+        random_.shuffle(queue_);
+    } else if (phase_ == Phase::restarts) {
+        queue_.assign(restarts_, 0);
+    }
+    next_ = 0;
+    improved_ = false;
+}
+
+// One move; whether the search goes on.
+bool FamilySearch::step() {
+    if (phase_ == Phase::done)
+        return false;
+    if (next_ < queue_.size()) {
+        const int item = queue_[next_++];
+        if (phase_ == Phase::insertions) {
+            improved_ |= insert(item);
+        } else if (phase_ == Phase::tucks) {
+            const int u = item / n(), v = item % n();
+            if (has(parents_[v], u) && !is_given(u))
+                improved_ |= tuck(u, v);
+        } else {
+            shake();
+        }
+        return true;
+    }
+    if (improved_)
+        phase_ = Phase::insertions;
+    else if (phase_ == Phase::insertions)
+        phase_ = Phase::tucks;
+    else if (phase_ == Phase::tucks && restarts_ > 0)
+        phase_ = Phase::restarts;
+    else
+        phase_ = Phase::done;
+    refill_queue();
+    return phase_ != Phase::done;
+}
+
+bool FamilySearch::run(double seconds) {
+    using Clock = std::chrono::steady_clock;
+    const auto start = Clock::now();
+    while (step()) {
+        if (std::chrono::duration<double>(Clock::now() - start).count() >= seconds)
+            return phase_ == Phase::done;
+    }
+    return true;
+}
+
+} // namespace qwo

@@ -1,0 +1,95 @@
+// An order search on any decomposable cost: grow–shrink parent sets, insertions, tucks, restarts.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "qwo/random.hpp"
+
+namespace qwo {
+
+// What a variable costs with some parents, ascending. Called once for each pair.
+class FamilyCost {
+  public:
+    virtual ~FamilyCost() = default;
+    virtual double cost(int variable, std::span<const int> parents) = 0;
+};
+
+// What a search may not do.
+struct FamilyLimits {
+    std::vector<char> may_cause; // [u * n + v]: u may be a parent of v; empty for all
+    std::vector<char> precedes;  // [u * n + v]: u stands before v; empty for none
+    std::vector<std::vector<int>> required;
+    std::vector<char> given; // stand in front, are never explained; empty for none
+    int most_parents = 1 << 20;
+};
+
+// The DAG of an order is what growing and shrinking make of each parent set as the order changes;
+// the search descends by insertions (a variable is put where it costs least) and tucks (the child
+// of an edge, with its ancestors between, goes before the parent), then shuffles neighbourhoods and
+// repairs them. Costs need not be score equivalent.
+class FamilySearch {
+  public:
+    using Parents = std::vector<int>;
+
+    FamilySearch(FamilyCost& cost, std::vector<int> order, FamilyLimits limits, int restarts,
+                 std::uint64_t seed);
+
+    // Goes on for about so many seconds; whether the search has ended.
+    bool run(double seconds);
+
+    double cost() const;
+    const std::vector<int>& order() const { return order_; }
+    const Parents& parents(int variable) const { return parents_[variable]; }
+    // How many different families have been scored.
+    std::size_t families() const;
+
+  private:
+    struct Hash {
+        std::size_t operator()(const Parents& parents) const;
+    };
+    struct State {
+        std::vector<int> order;
+        std::vector<Parents> parents;
+        std::vector<double> costs;
+    };
+    enum class Phase { insertions, tucks, restarts, done };
+
+    int n() const { return static_cast<int>(order_.size()); }
+    bool allowed(int u, int v) const;
+    bool is_given(int v) const { return !limits_.given.empty() && limits_.given[v]; }
+    double family(int variable, const Parents& parents);
+    // Grows and shrinks a parent set among those available until neither helps.
+    double refine(int variable, Parents& parents, double now);
+    // The change of the cost when a variable goes to its best place; goes there if it is negative.
+    bool insert(int variable);
+    double try_path(int variable, int step, int& best_place);
+    void apply_path(int variable, int place);
+    bool tuck(int parent, int child);
+    void rearrange(const std::vector<int>& order, int first, int last);
+    void settle(std::vector<int> queue);
+    bool step();
+    void shake();
+    void refill_queue();
+    State state() const { return {order_, parents_, costs_}; }
+    void restore(const State& state);
+
+    FamilyCost& cost_;
+    FamilyLimits limits_;
+    Random random_;
+    int restarts_;
+    std::vector<int> order_;
+    std::vector<int> place_;
+    std::vector<Parents> parents_;
+    std::vector<double> costs_;
+    std::vector<std::unordered_map<Parents, double, Hash>> memo_;
+    std::vector<char> available_;
+    Phase phase_ = Phase::insertions;
+    std::vector<int> queue_;
+    std::size_t next_ = 0;
+    bool improved_ = false;
+};
+
+} // namespace qwo

@@ -1,0 +1,103 @@
+"""The search over graphs whose equations may change from regime to regime."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from qwo import _core
+from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.regimes.sums import RegimeSums
+from qwo.search.control import Control, Progress, Status, Stopped
+from qwo.types import Adjacency, Indices, Mask
+
+SLICE = 0.02
+"""Seconds that the core runs before it is asked whether to go on."""
+
+SLOPES = 0.5
+"""Share of log N that each slope of a changed equation costs: 0, ¼, ½ and 1 find the same graphs
+where equations change in one way; drift of all regimes speaks for more, perfect settings for 1."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RegimeOutcome:
+    """The graph found, and which equations it takes to have changed: regimes by variables."""
+
+    dag: Adjacency
+    order: Indices
+    cost: float
+    changed: Mask
+    status: Status
+    trace: tuple[tuple[float, float], ...]
+
+
+def search_regimes(
+    sums: RegimeSums,
+    start: Indices,
+    *,
+    penalty_discount: float,
+    known: Mask,
+    dropped: Mask,
+    knowledge: ResolvedKnowledge | None,
+    restarts: int,
+    seed: int,
+    control: Control,
+) -> RegimeOutcome:
+    """The DAG of least Σ_g N_g log s_g² + penalties over all children and their groups of rows.
+
+    `known` targets are groups of their own without a penalty; `dropped` rows do not count for the
+    variable whose value was set. Sums are standardised.
+    """
+    n = sums.n_variables
+    unit = math.log(sums.rows.sum())
+    may_cause, precedes, required = _limits(knowledge, n)
+    search = _core.RegimeSearch(
+        np.ascontiguousarray(sums.products()),
+        list(sums.sizes),
+        known=known.astype(np.uint8),
+        dropped=dropped.astype(np.uint8),
+        edge=penalty_discount * unit,
+        target=unit,
+        slopes=SLOPES,
+        order=start.astype(np.int64),
+        may_cause=may_cause,
+        precedes=precedes,
+        required=required,
+        restarts=restarts,
+        seed=seed,
+    )
+    trace = [(control.seconds, search.cost)]
+    status: Status = "converged"
+    try:
+        while not search.run(min(SLICE, control.remaining)):
+            if search.cost < trace[-1][1]:
+                trace.append((control.seconds, search.cost))
+            if control.is_due():
+                best = trace[-1][1]
+                control.report(Progress("regimes", len(trace), best, best, control.seconds))
+    except Stopped as stopped:
+        status = stopped.status
+    return RegimeOutcome(
+        search.dag(),
+        search.order().astype(np.intp),
+        search.cost,
+        search.changed().astype(bool),
+        status,
+        tuple(trace),
+    )
+
+
+def _limits(
+    knowledge: ResolvedKnowledge | None, n: int
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8], list[list[int]]]:
+    """Who may cause whom, who precedes whom, and required parents, as the core takes them."""
+    if knowledge is None:
+        return np.ones((n, n), np.uint8), np.zeros((n, n), np.uint8), [[] for _ in range(n)]
+    return (
+        np.ascontiguousarray(knowledge.allowed_parents).astype(np.uint8),
+        np.ascontiguousarray(knowledge.before).astype(np.uint8),
+        [np.flatnonzero(column).tolist() for column in knowledge.required.T],
+    )

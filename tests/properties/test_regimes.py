@@ -1,0 +1,241 @@
+"""Rows from several regimes: the cost by its definition, equivalence, classes by brute force."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pytest
+
+from qwo import _core
+from qwo.regimes.classes import interventional_class, n_members, next_experiments, reasons_of
+from qwo.regimes.sums import RegimeSums
+from qwo.regimes.targets import changes_of
+
+Family = tuple[tuple[int, ...], ...]
+
+
+def all_dags(n: int) -> Iterator[np.ndarray]:
+    pairs = list(itertools.combinations(range(n), 2))
+    for states in itertools.product((0, 1, 2), repeat=len(pairs)):
+        dag = np.zeros((n, n), np.int8)
+        for (i, j), state in zip(pairs, states, strict=True):
+            if state:
+                dag[(i, j) if state == 1 else (j, i)] = 1
+        power = np.eye(n, dtype=int)
+        for _ in range(n):
+            power = power @ dag
+        if not power.any():
+            yield dag
+
+
+DAGS = list(all_dags(4))
+FAMILIES: tuple[Family, ...] = (((), (0,)), ((), (0, 1), (2,)), ((0,), (1, 3)), ((0, 1), (1, 2)))
+
+
+def mask(family: Family, n: int = 4) -> np.ndarray:
+    return np.array([[v in own for v in range(n)] for own in family])
+
+
+def key(dag: np.ndarray, family: Family) -> object:
+    """What tells classes apart: skeleton, v-structures, skeletons of mutilated graphs."""
+    linked = (dag + dag.T) > 0
+    colliders = frozenset(
+        (a, c, b)
+        for c in range(len(dag))
+        for a, b in itertools.combinations(np.flatnonzero(dag[:, c]).tolist(), 2)
+        if not linked[a, b]
+    )
+    cut = []
+    for own in family:
+        left = dag.copy()
+        left[:, list(own)] = 0
+        cut.append(((left + left.T) > 0).tobytes())
+    return linked.tobytes(), colliders, tuple(cut)
+
+
+def classes(family: Family) -> dict[object, list[np.ndarray]]:
+    found = defaultdict(list)
+    for dag in DAGS:
+        found[key(dag, family)].append(dag)
+    return found
+
+
+def parts(seed: int, n_regimes: int, n: int = 4, rows: int = 60) -> list[np.ndarray]:
+    rng = np.random.default_rng(seed)
+    weights = np.triu(rng.normal(size=(n, n)) * (rng.random((n, n)) < 0.6), 1)
+    found = []
+    for r in range(n_regimes):
+        noise = rng.normal(size=(rows + 10 * r, n)) * rng.uniform(0.5, 2, n)
+        noise[:, r % n] += 2 * (r > 0)
+        found.append(noise @ np.linalg.inv(np.eye(n) - weights))
+    return found
+
+
+def searched(
+    sums: RegimeSums,
+    *,
+    known: np.ndarray | None = None,
+    dropped: np.ndarray | None = None,
+    target: float | None = None,
+    slopes: float = 0.5,
+    required: Sequence[Sequence[int]] | None = None,
+    before: np.ndarray | None = None,
+    order: Sequence[int] | None = None,
+    seed: int = 0,
+) -> _core.RegimeSearch:
+    n, none = sums.n_variables, np.zeros((sums.n_regimes, sums.n_variables), np.uint8)
+    unit = float(np.log(sums.rows.sum()))
+    precedes = np.zeros((n, n), np.uint8) if before is None else before.astype(np.uint8)
+    return _core.RegimeSearch(
+        np.ascontiguousarray(sums.products()),
+        list(sums.sizes),
+        known=none if known is None else known.astype(np.uint8),
+        dropped=none if dropped is None else dropped.astype(np.uint8),
+        edge=2 * unit,
+        target=unit if target is None else target,
+        slopes=slopes,
+        order=np.arange(n) if order is None else np.array(order),
+        may_cause=np.ascontiguousarray(1 - precedes.T),
+        precedes=precedes,
+        required=[list(own) for own in required or [()] * n],
+        restarts=5,
+        seed=seed,
+    )
+
+
+def cost_of(search: _core.RegimeSearch, dag: np.ndarray) -> float:
+    return sum(search.family_cost(v, np.flatnonzero(dag[:, v]).tolist()) for v in range(len(dag)))
+
+
+def profile_by_definition(parts: list[np.ndarray], v: int, parents: list[int]) -> float:
+    """Σ N_g log s_g² + penalties, regressions by least squares, the greediest regime leaving."""
+    n_rows = sum(map(len, parts))
+    unit, k = np.log(n_rows), len(parents)
+
+    def fit(rows: np.ndarray) -> float:
+        design = np.column_stack([np.ones(len(rows)), rows[:, parents]])
+        residual = rows[:, v] - design @ np.linalg.lstsq(design, rows[:, v], rcond=None)[0]
+        return float(len(rows) * np.log(np.mean(residual**2)))
+
+    base, total = list(range(len(parts))), 2 * unit * k
+    leaving = unit * (2 + 0.5 * k)
+    now = fit(np.concatenate(parts))
+    while len(base) > 1:
+        gains = {}
+        for r in base:
+            rest = np.concatenate([parts[q] for q in base if q != r])
+            gains[r] = now - fit(rest) - fit(parts[r])
+        best = max(gains, key=gains.__getitem__)
+        if gains[best] <= leaving:
+            break
+        total += fit(parts[best]) + leaving
+        base.remove(best)
+        now = fit(np.concatenate([parts[q] for q in base]))
+    return total + now
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_cost_is_that_of_the_definition(seed: int) -> None:
+    rows = parts(seed, 4)
+    scales = np.concatenate(rows).std(axis=0)
+    search = searched(RegimeSums.of(rows).standardised())
+    for v, k in itertools.product(range(4), range(4)):
+        parents = [u for u in range(4) if u != v][:k]
+        expected = profile_by_definition([part / scales for part in rows], v, parents)
+        assert search.family_cost(v, parents) == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_members_of_a_class_cost_the_same(family: Family) -> None:
+    sums = RegimeSums.of(parts(1, len(family))).standardised()
+    # Nothing else may leave, and targets are free.
+    search = searched(sums, known=mask(family), target=1e12, slopes=0.0)
+    for members in classes(family).values():
+        costs = [cost_of(search, dag) for dag in members]
+        assert max(costs) - min(costs) < 1e-6
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_classes_are_those_of_brute_force(family: Family) -> None:
+    for members in classes(family).values():
+        union = (sum(dag.astype(int) for dag in members) > 0).astype(np.int8)
+        expected = np.where(union & union.T, 2, union)
+        assert np.array_equal(interventional_class(members[0], mask(family)), expected)
+        assert n_members(expected) == len(members)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_search_finds_the_best_graph_of_four_variables(seed: int) -> None:
+    search = searched(RegimeSums.of(parts(seed, 3)).standardised(), seed=seed)
+    while not search.run(0.01):
+        pass
+    assert cost_of(search, search.dag()) == pytest.approx(search.cost, abs=1e-6)
+    assert search.cost == pytest.approx(min(cost_of(search, dag) for dag in DAGS), abs=1e-6)
+
+
+def test_knowledge_is_kept() -> None:
+    before = np.zeros((4, 4), bool)
+    before[3, :3] = before[0, 2] = True
+    for seed in range(5):
+        sums = RegimeSums.of([part[:, [1, 2, 3, 0]] for part in parts(seed, 3)]).standardised()
+        search = searched(
+            sums, before=before, required=[[], [], [0], []], order=[3, 0, 1, 2], seed=seed
+        )
+        while not search.run(0.01):
+            pass
+        assert not search.dag()[:3, 3].any()
+        assert search.dag()[0, 2]
+
+
+def test_dropped_rows_tell_nothing_of_the_variable() -> None:
+    rows = parts(3, 3)
+    dropped = mask(((), (1,), ()))
+    noisy = [part.copy() for part in rows]
+    noisy[1][:, 1] = np.random.default_rng(0).normal(size=len(noisy[1]))
+    first, other = (RegimeSums.of(own) for own in (rows, noisy))
+    search, again = (searched(own, dropped=dropped) for own in (first, other))
+    assert search.family_cost(1, [0]) == pytest.approx(again.family_cost(1, [0]), rel=1e-9)
+    assert search.family_cost(2, [1]) != pytest.approx(again.family_cost(2, [1]), rel=1e-9)
+
+
+def test_a_variable_of_several_columns_is_one_system() -> None:
+    """A block's family cost does not depend on which basis its columns are in."""
+    rows = parts(5, 3)
+    turned = [np.column_stack([part[:, 0] + part[:, 1], part[:, 1], part[:, 2:]]) for part in rows]
+    costs = []
+    for own in (rows, turned):
+        sums = RegimeSums.of(own, sizes=(2, 1, 1))
+        costs.append([searched(sums).family_cost(v, p) for v, p in ((0, [1]), (1, [0]))])
+    assert costs[0] == pytest.approx(costs[1], rel=1e-9)
+
+
+def test_changes_show_where_they_are() -> None:
+    rng = np.random.default_rng(2)
+    rows = []
+    for r in range(8):
+        a = rng.normal(size=300)
+        b = a + rng.normal(size=300) * (3 if r == 5 else 1)
+        c = b + rng.normal(size=300) + (2 if r == 2 else 0)
+        rows.append(np.column_stack([a, b, c]))
+    dag = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], np.int8)
+    found = changes_of(RegimeSums.of(rows).standardised(), dag)
+    assert np.argwhere(found.targets).tolist() == [[2, 2], [5, 1]]
+    assert found.ratios[5, 1] == pytest.approx(9, rel=0.3)
+    assert found.shifts[2, 2] == pytest.approx(2, rel=0.2)
+    graph = interventional_class(dag, found.targets)
+    assert np.array_equal(graph, dag)
+    reasons = reasons_of(graph, dag, found.targets)
+    assert reasons == {(0, 1): ("regime", 5), (1, 2): ("regime", 2)}
+
+
+def test_the_next_experiment_directs_most() -> None:
+    """In a star the centre's setting directs every edge, a leaf's its own and what follows."""
+    star = np.zeros((5, 5), np.int8)
+    star[0, 1:] = star[1:, 0] = 2
+    expected = next_experiments(star)
+    assert next(iter(expected)) == 0
+    assert expected[0] == 4.0
+    assert all(1 <= expected[leaf] < 4 for leaf in range(1, 5))
