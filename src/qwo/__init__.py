@@ -8,7 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from qwo.agreement.check import Check, check
+    from qwo.agreement.check import check
+    from qwo.agreement.result import Check
     from qwo.bayes.posterior import posterior
     from qwo.bayes.result import Posterior
     from qwo.discovery.discover import discover

@@ -10,16 +10,18 @@ import pytest
 from scipy import stats
 
 import qwo
-from qwo.agreement.compatibility import _links, contradictions, draw_subsets
 from qwo.agreement.families import (
+    _links,
+    contradictions,
     deviance,
+    draw_subsets,
     failing,
     families,
     implied_independences,
     wanted_changes,
 )
 from qwo.agreement.residuals import family_fits, held_out, influential_rows, open_linearity
-from qwo.errors import ArgumentError, SampleSizeError
+from qwo.errors import ArgumentError, KnowledgeError, SampleSizeError
 from qwo.graph import ancestor_matrix, d_separated
 from qwo.order.reference import partial_correlation
 
@@ -321,3 +323,43 @@ def test_pieces_with_too_many_members_are_left_out(monkeypatch: pytest.MonkeyPat
 def test_check_rings_for_bends_in_a_class_without_an_arrow() -> None:
     found = quick(_chain(0.3, 1), OPEN_CHAIN)
     assert "linear equations" in [test.name for test in found.tests if test.alarm]
+
+
+def test_no_change_is_proposed_that_knowledge_forbids():
+    """Tiers and required edges were unknown to the check, which wanted edges against them."""
+    rng = np.random.default_rng(3)
+    a = rng.standard_normal(400)
+    b, c = a + rng.standard_normal(400), a + rng.standard_normal(400)
+    data = np.column_stack([a, b, c])
+    empty = np.zeros((3, 3), dtype=np.int8)
+    tiers = {"tiers": [["X2"], ["X1"], ["X0"]]}
+    free, bound = quick(data, empty), quick(data, empty, knowledge=tiers)
+    later = {"X2": 0, "X1": 1, "X0": 2}
+    assert any(later[f"X{c.cause}"] > later[f"X{c.effect}"] for c in free.changes)
+    assert bound.changes
+    assert all(later[f"X{c.cause}"] < later[f"X{c.effect}"] for c in bound.changes)
+
+
+def test_neither_required_edges_nor_those_against_tiers_are_touched(case):
+    data, dag, _ = case
+    i, j = (int(k) for k in np.argwhere(dag)[0])
+    graph = np.zeros_like(dag)
+    graph[i, j] = 1
+    noise = np.random.default_rng(0).standard_normal(data.shape)
+    assert [(c.kind, c.cause, c.effect) for c in quick(noise, graph).changes] == [("remove", i, j)]
+    assert quick(noise, graph, knowledge={"required": [(i, j)]}).changes == ()
+    with pytest.raises(KnowledgeError, match="in the graph, but forbidden"):
+        quick(noise, graph, knowledge={"forbidden": [(i, j)]})
+
+
+def test_a_change_through_a_variable_in_no_tier_is_not_proposed():
+    """c comes after a: c → a is not proposed, nor is c → b where b is a cause of a."""
+    correlation = np.array([[1, 0.5, 0.5], [0.5, 1, 0.5], [0.5, 0.5, 1.0]])
+    known = qwo.Knowledge(tiers=[["a"], ["c"]]).resolve(["a", "b", "c"])
+    dag = np.zeros((3, 3), dtype=np.int8)
+    dag[1, 0] = 1  # b → a
+    found = wanted_changes(correlation, 500, dag, 5.0, known)
+    assert {(c.kind, c.cause, c.effect) for c in found if c.kind == "add"} == {
+        ("add", 0, 2),
+        ("add", 1, 2),
+    }

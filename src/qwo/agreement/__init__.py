@@ -1,5 +1,6 @@
 """Checks of a graph: how far data and graph agree."""
 
-from qwo.agreement.check import Check, Test, check
+from qwo.agreement.check import check
+from qwo.agreement.result import Check, Test
 
 __all__ = ["Check", "Test", "check"]

@@ -4,184 +4,46 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Unpack
+from dataclasses import dataclass
+from typing import Any, Unpack
 
 import numpy as np
 
-from qwo.agreement.compatibility import (
-    Contradictions,
-    contradictions,
-    draw_subsets,
-    quick_dag,
-)
 from qwo.agreement.families import (
-    Change,
+    Contradictions,
     Independences,
+    contradictions,
     deviance,
+    draw_subsets,
     failing,
     implied_independences,
+    quick_dag,
     wanted_changes,
 )
 from qwo.agreement.residuals import (
-    FamilyFit,
-    HeldOut,
     family_fits,
     held_out,
     influential_rows,
     noise_dependence,
     open_linearity,
 )
-from qwo.agreement.words import in_words
+from qwo.agreement.result import Check, Test
 from qwo.arguments import ReadArguments
 from qwo.blas import blas_threads_for
 from qwo.checks import at_least, between, generator
 from qwo.discovery import Discovery
 from qwo.errors import ArgumentError, SampleSizeError
 from qwo.graph.coercion import as_graph
+from qwo.graph.knowledge import KnowledgeLike, as_knowledge
 from qwo.graph.pdag import to_dag
+from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
 from qwo.resample.draws import draw_scatter, square_root
 from qwo.resample.options import Rows
 from qwo.simulation.linear_model import implied_covariance
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 INFLUENTIAL = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Test:
-    """One kind of evidence against the graph.
-
-    Attributes
-    ----------
-    name : str
-        What was tested.
-    p_value : float
-        How often data from the graph itself would look as bad; NaN where that is not known.
-    alarm : bool
-        Whether it rings, at a level such that all kinds together ring for a right graph with the
-        probability asked for at most.
-    """
-
-    name: str
-    p_value: float
-    alarm: bool
-
-
-@dataclass(frozen=True, eq=False)
-class Check:
-    """How far data and a graph agree; `summary` says it in plain words.
-
-    Attributes
-    ----------
-    alarm : bool
-        Whether any kind of evidence rings.
-    tests : tuple of Test
-        The kinds of evidence: independences that the graph implies, its overall fit, its
-        compatibility with graphs of subsets, and, from rows, whether its equations are linear and
-        their noise is independent of the causes.
-    independences : Independences
-        All that the graph implies, one for each pair without an edge, with p-values.
-    failing : ndarray of bool
-        Which of them fail, at a false discovery rate of ``alpha``.
-    permuted, random : float
-        Share of graphs with permuted nodes, and of random graphs with as many edges, of which at
-        most as many implied independences fail.
-    changes : tuple of Change
-        Edges that the data want added, removed or turned, the largest gain first.
-    subsets : Contradictions or None
-        Between the graph and graphs of subsets of the variables.
-    families : tuple of FamilyFit
-        Tests of each equation; empty without rows.
-    influential : tuple of (int, float)
-        Rows that fit worst, and the sum of their squared residuals; empty without rows.
-    held_out : HeldOut or None
-        Cross-validated likelihood; None without rows, or with too few.
-    dag : ndarray of int8
-        The DAG that was checked: the graph, or a member of its class.
-    names : tuple of str
-        The variables.
-    n_samples : float
-        N.
-    learnt : bool
-        Whether the graph was taken to have been learnt from these data.
-    params : dict
-        The parameters.
-    """
-
-    alarm: bool
-    tests: tuple[Test, ...]
-    independences: Independences
-    failing: Mask
-    permuted: float
-    random: float
-    changes: tuple[Change, ...]
-    subsets: Contradictions | None
-    families: tuple[FamilyFit, ...]
-    influential: tuple[tuple[int, float], ...]
-    held_out: HeldOut | None
-    dag: Adjacency
-    names: tuple[str, ...]
-    n_samples: float
-    learnt: bool
-    params: dict[str, Any] = field(default_factory=dict)
-
-    def summary(self) -> str:
-        """What was found, in plain words first, figures below."""
-        return in_words(self)
-
-    def to_frame(self) -> pd.DataFrame:
-        """The implied independences as a data frame, the least likely first."""
-        import pandas as pd
-
-        found = self.independences
-        frame = pd.DataFrame(
-            {
-                "first": [self.names[u] for u in found.first],
-                "second": [self.names[v] for v in found.second],
-                "given": [
-                    ", ".join(self.names[p] for p in np.flatnonzero(self.dag[:, v]))
-                    for v in found.second
-                ],
-                "partial_correlation": found.partial,
-                "p_value": found.p_values,
-                "fails": self.failing,
-            }
-        )
-        return frame.sort_values("p_value", kind="stable", ignore_index=True)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The verdict, the tests, and what the data want changed, as numbers and texts."""
-        return {
-            "alarm": self.alarm,
-            "tests": [
-                {"name": test.name, "p_value": test.p_value, "alarm": test.alarm}
-                for test in self.tests
-            ],
-            "independences": len(self.independences),
-            "failing": int(self.failing.sum()),
-            "changes": [
-                {
-                    "change": change.kind,
-                    "cause": self.names[change.cause],
-                    "effect": self.names[change.effect],
-                    "gain": change.gain,
-                }
-                for change in self.changes
-            ],
-            "parameters": self.params,
-        }
-
-    def __str__(self) -> str:
-        return self.summary()
-
-    def __repr__(self) -> str:
-        state = "alarm" if self.alarm else "no alarm"
-        return f"<Check: {state}, {int(self.failing.sum())} of {len(self.independences)} fail>"
 
 
 def check(
@@ -191,6 +53,7 @@ def check(
     alpha: float = 0.05,
     penalty_discount: float | None = None,
     learnt: bool | None = None,
+    knowledge: KnowledgeLike | None = None,
     n_draws: int = 100,
     n_subsets: int = 5,
     random_state: int | None = None,
@@ -219,6 +82,9 @@ def check(
         not given, that of the `Discovery`, or 2.
     learnt : bool, optional
         Whether the graph was learnt from these data; if not given, whether it is a `Discovery`.
+    knowledge : Knowledge, mapping, str or path, optional
+        Background knowledge with which the graph was learnt: no change is proposed that it does
+        not allow, and the searches respect it.
     n_draws : int
         Data sets drawn from the graph, permuted graphs, and random graphs.
     n_subsets : int
@@ -245,6 +111,9 @@ def check(
         raise SampleSizeError("exact moments (N = ∞) leave nothing to test; wanted a sample")
     matrix = as_graph(graph, moments.names, kind="dag").matrix
     dag = to_dag(matrix, moments.names)
+    known = None if knowledge is None else as_knowledge(knowledge).resolve(moments.names)
+    if known is not None:
+        known.check_dag(dag)
     rng = generator(random_state)
     subsets = draw_subsets(len(dag), n_subsets, rng)
     learnt = isinstance(graph, Discovery) if learnt is None else learnt
@@ -256,7 +125,7 @@ def check(
     with blas_threads_for(0.0):
         # A search says nothing of arrows that its class leaves open: its DAG is one of many.
         said = graph.cpdag if isinstance(graph, Discovery) else matrix
-        work = _Work(moments, dag, said, alpha, penalty_discount, subsets, learnt)
+        work = _Work(moments, dag, said, alpha, penalty_discount, subsets, learnt, known)
         return work.check(_standardised(given.data, moments), n_draws, rng)
 
 
@@ -285,6 +154,7 @@ class _Work:
     penalty_discount: float
     subsets: list[Indices]
     learnt: bool
+    knowledge: ResolvedKnowledge | None
 
     @property
     def settled(self) -> Mask:
@@ -314,7 +184,9 @@ class _Work:
             failing=fails,
             permuted=self.share_as_good(int(fails.sum()), n_draws, rng, _permuted),
             random=self.share_as_good(int(fails.sum()), n_draws, rng, _random_dag),
-            changes=tuple(wanted_changes(moments.correlation, moments.n_samples, dag, price)),
+            changes=tuple(
+                wanted_changes(moments.correlation, moments.n_samples, dag, price, self.knowledge)
+            ),
             subsets=seen.subsets,
             families=fits,
             influential=() if rows is None else tuple(influential_rows(rows, dag, INFLUENTIAL)),
@@ -333,8 +205,9 @@ class _Work:
 
     def look(self, correlation: FloatArray, dag: Adjacency) -> _Seen:
         n_samples = self.moments.n_samples
+        how, known = (self.penalty_discount, self.subsets), self.knowledge
         compatible = (
-            contradictions(correlation, n_samples, dag, self.penalty_discount, self.subsets)
+            contradictions(correlation, n_samples, dag, *how, knowledge=known)
             if self.subsets
             else None
         )
@@ -349,7 +222,8 @@ class _Work:
         drawn = _draw(self._implied(), self.moments.n_samples, rng)
         if not self.learnt:
             return self.look(drawn, self.dag)
-        found = quick_dag(drawn, self.moments.n_samples, self.penalty_discount)
+        how = self.moments.n_samples, self.penalty_discount, self.knowledge
+        found = quick_dag(drawn, *how)
         return self.look(drawn, found)
 
     def _implied(self) -> FloatArray:

@@ -1,8 +1,15 @@
-"""Partial correlations around each family of a DAG, from a correlation matrix alone.
+"""What a graph implies, from a correlation matrix alone: independences, fit, better graphs nearby.
 
-Everything that is asked of a graph here is a partial correlation of a variable v and another u,
-given the parents of v: whether u, which is no parent and no descendant, is independent of v as the
-graph says; what an edge u → v would gain; what the loss of a parent costs.
+Everything that is asked of a family is a partial correlation of a variable v and another u, given
+the parents of v: whether u, which is no parent and no descendant, is independent of v as the graph
+says; what an edge u → v would gain; what the loss of a parent costs.
+
+Self-compatibility: if a DAG G is right, it also says what the graph of a subset S of its variables
+looks like: a and b in S are linked, whatever one conditions on within S, unless their ancestors in
+S separate them in G. And an arrow a → b that the search draws within S cannot stand where b is an
+ancestor of a in G. Contradictions need no ground truth to be counted (Faller, Vankadara,
+Mastakouri, Locatello and Janzing 2024). Links that S has beyond those of G are not counted: leaving
+out a common cause of two variables makes them, rightly.
 """
 
 from __future__ import annotations
@@ -14,7 +21,14 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import stdtr
 
+from qwo.graph.cpdag import to_cpdag
 from qwo.graph.dag import ancestor_matrix, topological_order
+from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.moments import Moments
+from qwo.names import default_names
+from qwo.order.bic import BicEngine
+from qwo.search.bic_insertion import bic_insertion
+from qwo.search.start import r2_order
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
 
@@ -22,14 +36,7 @@ from qwo.types import Adjacency, FloatArray, Indices, Mask
 class Family:
     """A variable, its parents, and its partial correlation with every other given them.
 
-    Attributes
-    ----------
-    variable : int
-        v.
-    parents : ndarray of int
-        Pa(v).
-    partial : ndarray of float, n
-        The correlation of v and u given Pa(v); for a parent u given the other parents; 0 for v.
+    That of a parent is given the other parents; that with itself is 0.
     """
 
     variable: int
@@ -75,17 +82,8 @@ class Independences:
     """What a DAG implies by its ordered local Markov property, and the p-value of each.
 
     In a topological order, every variable is independent of the earlier ones that are not its
-    parents, given its parents; all other independences follow from these, one for each pair
-    without an edge.
-
-    Attributes
-    ----------
-    first, second : ndarray of int
-        u and v of u ⟂ v | Pa(v).
-    partial : ndarray of float
-        Their partial correlations.
-    p_values : ndarray of float
-        Two-sided.
+    parents, given its parents: ``first`` ⟂ ``second`` | Pa(``second``). All other independences
+    follow from these, one for each pair without an edge. p-values are two-sided.
     """
 
     first: Indices
@@ -149,16 +147,9 @@ def _residual_variance(correlation: FloatArray, v: int, column: FloatArray) -> f
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of one edge that the data want, and what it would gain.
+    """A change of one edge that the data want, and by how much the score would rise.
 
-    Attributes
-    ----------
-    kind : {"add", "remove", "turn"}
-        What to do.
-    cause, effect : int
-        The edge as it would be (added, turned) or is (removed).
-    gain : float
-        By how much the score would rise.
+    ``kind`` is ``"add"``, ``"remove"`` or ``"turn"``; the edge is as it would be, or is if removed.
     """
 
     kind: str
@@ -168,26 +159,39 @@ class Change:
 
 
 def wanted_changes(
-    correlation: FloatArray, n_samples: float, dag: Adjacency, price: float
+    correlation: FloatArray,
+    n_samples: float,
+    dag: Adjacency,
+    price: float,
+    knowledge: ResolvedKnowledge | None = None,
 ) -> list[Change]:
     """Every addition, removal and reversal of one edge that raises the score, the best first.
 
     An edge is worth -N log(1 - r²) and costs ``price``. Of the two ways to link a pair only the
-    better is listed, and no change that would close a cycle.
+    better is listed, and no change that would close a cycle or that knowledge forbids.
     """
     n = len(dag)
     worth = np.zeros((n, n))
     for family in families(correlation, dag):
         squared = np.minimum(np.square(family.partial), 1.0 - 1e-15)
         worth[:, family.variable] = -n_samples * np.log1p(-squared)
-    above = ancestor_matrix(dag)
-    found = [*_additions(dag, worth - price, above), *_losses(dag, worth, price, above)]
+    onward, allowed = dag.astype(np.bool_), np.ones((n, n), dtype=np.bool_)
+    loose = dag
+    if knowledge is not None:
+        # What leads from a variable back before itself closes a cycle as well.
+        onward |= knowledge.before
+        allowed, loose = knowledge.allowed_parents, np.where(knowledge.required, 0, dag)
+    found = [
+        *_additions(dag, worth - price, onward, allowed),
+        *_losses(loose, worth, price, onward, allowed),
+    ]
     return sorted(found, key=lambda change: -change.gain)
 
 
-def _additions(dag: Adjacency, gains: FloatArray, above: Mask) -> Iterator[Change]:
-    """``above[i, j]`` says that i is an ancestor of j: then j → i would close a cycle."""
-    free = (dag == 0) & (dag.T == 0) & ~above.T & (gains > 0)
+def _additions(dag: Adjacency, gains: FloatArray, onward: Mask, allowed: Mask) -> Iterator[Change]:
+    """Additions of i → j, unless j comes before i already."""
+    above = ancestor_matrix(onward)
+    free = (dag == 0) & (dag.T == 0) & ~above.T & allowed & (gains > 0)
     np.fill_diagonal(free, val=False)
     for i, j in zip(*np.nonzero(free), strict=True):
         other = gains[j, i] if free[j, i] else -np.inf
@@ -195,13 +199,114 @@ def _additions(dag: Adjacency, gains: FloatArray, above: Mask) -> Iterator[Chang
             yield Change("add", int(i), int(j), float(gains[i, j]))
 
 
-def _losses(dag: Adjacency, worth: FloatArray, price: float, above: Mask) -> Iterator[Change]:
+def _losses(
+    dag: Adjacency, worth: FloatArray, price: float, onward: Mask, allowed: Mask
+) -> Iterator[Change]:
     """Removals, and reversals: what v loses with its parent u, and u wins with its parent v."""
+    above = ancestor_matrix(onward)
     for u, v in zip(*np.nonzero(dag), strict=True):
         removed = price - worth[u, v]
         if removed > 0:
             yield Change("remove", int(u), int(v), float(removed))
-        if not (dag[u].astype(bool) & above[:, v]).any():
+        if allowed[v, u] and not (onward[u] & above[:, v]).any():
             turned = worth[v, u] - worth[u, v]
             if turned > max(removed, 0.0) + 1e-6 * price:
                 yield Change("turn", int(v), int(u), float(turned))
+
+
+SHARE, MOST = 0.7, 20
+"""The share of variables in a subset, and how many at most: pairs are separated one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contradictions:
+    """How often graphs of subsets deny what the graph of all says, of how many chances."""
+
+    missing: int
+    turned: int
+    chances: int
+
+    @property
+    def rate(self) -> float:
+        """Contradictions per chance."""
+        return (self.missing + self.turned) / max(self.chances, 1)
+
+
+def contradictions(
+    correlation: FloatArray,
+    n_samples: float,
+    dag: Adjacency,
+    penalty_discount: float,
+    subsets: list[Indices],
+    *,
+    knowledge: ResolvedKnowledge | None = None,
+) -> Contradictions:
+    """Contradictions between a DAG and the graphs that the search finds in subsets."""
+    above = ancestor_matrix(dag)
+    missing = turned = chances = 0
+    for chosen in subsets:
+        part = np.ix_(chosen, chosen)
+        known = None if knowledge is None else knowledge.among(chosen)
+        found = to_cpdag(quick_dag(correlation[part], n_samples, penalty_discount, known))
+        linked = _links(dag, above, chosen)
+        seen = (found != 0) | (found.T != 0)
+        missing += int((linked & ~seen).sum()) // 2
+        turned += int(((found == 1) & above[part].T).sum())
+        chances += int(linked.sum()) // 2 + int((found == 1).sum())
+    return Contradictions(missing, turned, chances)
+
+
+def quick_dag(
+    correlation: FloatArray,
+    n_samples: float,
+    penalty_discount: float,
+    knowledge: ResolvedKnowledge | None = None,
+) -> Adjacency:
+    """The DAG of one search without restarts, and nothing besides: there are hundreds of them."""
+    n = len(correlation)
+    moments = Moments(default_names(n), n_samples, np.zeros(n), np.ones(n), correlation)
+    order = r2_order(correlation, n_samples)
+    if knowledge is not None:
+        order = knowledge.topological_start(order)
+    engine = BicEngine(moments, penalty_discount=penalty_discount, knowledge=knowledge, order=order)
+    bic_insertion(engine, restarts=0, knowledge=knowledge, random_state=0)
+    return engine.dag()
+
+
+def _links(dag: Adjacency, above: Mask, chosen: Indices) -> Mask:
+    """Which pairs of the chosen no subset of the chosen separates in the DAG.
+
+    If any does, their ancestors among the chosen do; that is, in the moral graph of all their
+    ancestors, no path between them keeps to those that were not chosen.
+    """
+    n = len(chosen)
+    linked = np.zeros((n, n), dtype=bool)
+    inside = np.zeros(len(dag), dtype=bool)
+    inside[chosen] = True
+    edges = dag.astype(bool)
+    for i, a in enumerate(chosen.tolist()):
+        for j, b in enumerate(chosen[:i].tolist()):
+            ancestors = above[:, a] | above[:, b]
+            ancestors[[a, b]] = True
+            met = np.array([a, b, *np.flatnonzero(ancestors & ~inside).tolist()])
+            below = edges[np.ix_(met, ancestors)].astype(np.intp)
+            moral = edges[np.ix_(met, met)] | (below @ below.T > 0)
+            linked[i, j] = _reaches(moral | moral.T)
+    return linked | linked.T
+
+
+def _reaches(joined: Mask) -> bool:
+    """Whether a path leads from the first vertex to the second."""
+    seen = joined[0].copy()
+    while not seen[1]:
+        further = seen | joined[seen].any(axis=0)
+        if (further == seen).all():
+            return False
+        seen = further
+    return True
+
+
+def draw_subsets(n: int, count: int, rng: np.random.Generator) -> list[Indices]:
+    """Random subsets of the variables, three at least in each."""
+    size = min(max(3, round(SHARE * n)), MOST)
+    return [np.sort(rng.permutation(n)[:size]) for _ in range(count)] if size < n else []

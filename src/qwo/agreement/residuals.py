@@ -33,25 +33,14 @@ MEMBERS = 100
 class FamilyFit:
     """Tests of one equation; p-values that are NaN could not be computed.
 
-    Attributes
-    ----------
-    variable : int
-        The effect.
-    linearity : float
-        p-value of adding the squares of the parents and of the fitted values (Ramsey's RESET).
-    equal_variance : float
-        p-value of a trend of the squared residuals over parents and fitted values (Breusch–Pagan,
-        in Koenker's form, which needs no normal noise).
-    normality : float
-        p-value of skewness and kurtosis of the residuals (Jarque–Bera, as D'Agostino and Pearson
-        have it).
-    outliers : int
-        Residuals beyond `FAR` standard deviations.
-    independence : float
-        p-value of noise that goes with a parent in squares or cubes, the smallest times the number
-        of tests. Noise is uncorrelated with the parents by construction; if it is not normal, it is
-        independent of them only where the equation is right (Darmois and Skitovich 1953): not with
-        a hidden common cause, feedback, or an effect for a cause. Normal noise does not show them.
+    ``linearity`` is of adding the squares of the parents and of the fitted values (Ramsey's RESET);
+    ``equal_variance`` of a trend of the squared residuals over both (Breusch–Pagan, in Koenker's
+    form, which needs no normal noise); ``normality`` of skewness and kurtosis of the residuals
+    (D'Agostino and Pearson); ``outliers`` counts residuals beyond `FAR` standard deviations.
+    ``independence`` is of noise that goes with a parent in squares or cubes, the smallest times the
+    number of tests: noise is uncorrelated with the parents by construction; if it is not normal, it
+    is independent of them only where the equation is right (Darmois and Skitovich 1953): not with a
+    hidden common cause, feedback, or an effect for a cause. Normal noise does not show them.
     """
 
     variable: int

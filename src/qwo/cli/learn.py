@@ -134,7 +134,7 @@ def learn(
                 draws = _posterior(*asked)
                 failed = failed or draws is None
             if check and goes_on:
-                checked, finished = _check(data, found, search)
+                checked, finished = _check(data, found, knowledge, search)
                 failed = failed or checked is None or checked.alarm
         learnt = Learnt(
             data=data,
@@ -290,7 +290,9 @@ def _posterior(
     return found
 
 
-def _check(data: DataRead, found: Discovery, options: SearchFlags) -> tuple[Check | None, bool]:
+def _check(
+    data: DataRead, found: Discovery, knowledge: Knowledge | None, options: SearchFlags
+) -> tuple[Check | None, bool]:
     """How far data and graph agree, if that can be said; and whether Ctrl-C let it be finished."""
     from qwo.agreement import check
 
@@ -298,7 +300,7 @@ def _check(data: DataRead, found: Discovery, options: SearchFlags) -> tuple[Chec
     try:
         seed = options.arguments()["random_state"]
         rows = data.moments if data.rows is None else data.rows
-        return check(rows, found, random_state=seed), True
+        return check(rows, found, knowledge=knowledge, random_state=seed), True
     except InputError as error:
         warn(f"no check: {worded(error)}")
         return None, True

@@ -62,6 +62,16 @@ class ResolvedKnowledge:
         np.fill_diagonal(allowed, False)
         return allowed
 
+    def among(self, chosen: Indices) -> ResolvedKnowledge:
+        """What holds of some of the variables alone: precedence, and edges that are required.
+
+        An edge that is forbidden between two of them may stand there for a path through others.
+        """
+        part = np.ix_(chosen, chosen)
+        before = self.before[part]
+        names = tuple(self.names[v] for v in chosen)
+        return ResolvedKnowledge(names, before.T.copy(), self.required[part], before)
+
     def allows_order(self, order: npt.ArrayLike) -> bool:
         """Whether the order puts i before j wherever the knowledge says so."""
         sequence = np.asarray(order)
