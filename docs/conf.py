@@ -23,6 +23,7 @@ extensions = [
     "sphinx_design",
     "extensions.commands",
     "extensions.docstrings",
+    "extensions.drawn",
     "extensions.names",
     "extensions.toctree",
 ]

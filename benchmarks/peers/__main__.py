@@ -42,7 +42,6 @@ def main() -> None:
         with Workers(pythons) as workers, results.store(renewed) as store:
             sources = Sources(workers, arguments.chamber)
             Study(profile, store, workers, sources, _say).complete()
-    results.export()
     tables = write_page(profile, results.table(), PAGE if arguments.profile == "standard" else None)
     print(tables)
 

@@ -6,7 +6,7 @@ import pytest
 
 from qwo.errors import ArgumentError
 from qwo.reproduction.items import curve_of, item_names, load_item
-from qwo.reproduction.methods import check_method, is_foreign
+from qwo.reproduction.methods import check_method, needs
 from qwo.reproduction.store import run_key
 
 PAPER_SIZES = {5, 10, 20, 30, 40, 50, 75, 100, 150}
@@ -93,7 +93,7 @@ def test_unknown_names_are_answered_with_the_known_ones():
 
 
 def test_who_is_foreign():
-    assert is_foreign("hc/cl-bic")
-    assert is_foreign("cl-grasp/cl-bic")
-    assert is_foreign("flop")
-    assert not is_foreign("grasp2/bic")
+    assert needs("hc/cl-bic") == needs("cl-grasp/cl-bic") == "causal-learn"
+    assert needs("flop") == "FLOP"
+    assert needs("authors/hc") == "the authors' code"
+    assert needs("grasp2/bic") is None

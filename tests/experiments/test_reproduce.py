@@ -17,6 +17,7 @@ from qwo.cli.options import with_option_groups
 from qwo.datasets import load_network
 from qwo.errors import ArgumentError
 from qwo.reproduction.command import reproduce as command
+from qwo.reproduction.items import COLUMNS
 from qwo.reproduction.paper import load_paper_figures, load_paper_table2
 from qwo.reproduction.reproduce import reproduce
 from qwo.reproduction.store import ResultStore
@@ -26,7 +27,7 @@ SMALL = {"only_methods": OWN, "profile": "quick", "graphs": 2}
 
 
 def numbers(folder):
-    rows = ResultStore(folder / "runs.jsonl").rows()
+    rows = ResultStore(folder / "runs.csv", COLUMNS).rows()
     cost = ("wall", "cpu", "memory", "prepared")
     return {
         key: {name: value for name, value in row.outcome.items() if name not in cost}
@@ -83,7 +84,7 @@ def done(tmp_path_factory):
 
 def test_every_row_tells_where_it_comes_from(done):
     folder, _ = done
-    for row in ResultStore(folder / "runs.jsonl").rows().values():
+    for row in ResultStore(folder / "runs.csv", COLUMNS).rows().values():
         assert {"seed", "method", "n_variables", "n_samples", "noise"} <= row.run.keys()
         assert {"skf1", "pshd", "wall", "cpu", "memory", "status"} <= row.outcome.keys()
         assert {"qwo", "python", "numpy", "scipy", "core"} <= row.record.keys()
@@ -94,7 +95,7 @@ def test_the_page_shows_means_beside_the_paper_s_numbers(done):
     folder, document = done
     page = (folder / "index.md").read_text(encoding="utf-8")
     assert document["page"] == str(folder / "index.md")
-    runs = ResultStore(folder / "runs.jsonl").rows().values()
+    runs = ResultStore(folder / "runs.csv", COLUMNS).rows().values()
     mine = [
         r.outcome["skf1"]
         for r in runs
@@ -115,16 +116,18 @@ def test_compact_results_have_a_line_for_each_point(done):
     with (folder / "results-searches.csv").open(encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
     assert {line["graphs"] for line in lines} == {"2"}
-    points = [r.run | {"seed": 0} for r in ResultStore(folder / "runs.jsonl").rows().values()]
+    points = [
+        r.run | {"seed": 0} for r in ResultStore(folder / "runs.csv", COLUMNS).rows().values()
+    ]
     assert len(lines) == len({json.dumps(point, sort_keys=True) for point in points})
 
 
 def test_a_point_that_was_cut_off_is_shown_as_such(done, tmp_path):
     folder, _ = done
-    rows = list(ResultStore(folder / "runs.jsonl").rows().values())
+    rows = list(ResultStore(folder / "runs.csv", COLUMNS).rows().values())
     slow = next(r for r in rows if r.run["method"] == "hc/bic" and r.run["graph"] == "asia")
     cut = {"status": "cut off", "budget": 5.0, "cpu": 5.0}
-    with ResultStore(tmp_path / "runs.jsonl") as store:
+    with ResultStore(tmp_path / "runs.csv", COLUMNS) as store:
         for row in rows:
             same = row.run | {"seed": 0} == slow.run | {"seed": 0}
             store.append(row._replace(outcome=cut) if same else row)
@@ -150,13 +153,15 @@ def test_without_runs_there_is_no_page(tmp_path):
 
 
 def test_wrong_arguments_are_refused(tmp_path):
-    with pytest.raises(ArgumentError, match="profile is 'slow'"):
+    with pytest.raises(ArgumentError, match="--profile is 'slow'"):
         reproduce(profile="slow", folder=tmp_path)
     with pytest.raises(ArgumentError, match="no item 'er9'"):
         reproduce(["er9"], folder=tmp_path)
-    with pytest.raises(ArgumentError, match="compare_python is"):
+    with pytest.raises(ArgumentError, match="--compare-python is"):
         reproduce(["er2"], folder=tmp_path, compare_python=tmp_path / "python")
-    with pytest.raises(ArgumentError, match="no method fits"):
+    with pytest.raises(ArgumentError, match="which has no QWO"):
+        reproduce(["er2"], folder=tmp_path, authors_code=tmp_path)
+    with pytest.raises(ArgumentError, match="no method fits --only-methods"):
         reproduce(["er2"], folder=tmp_path, only_methods=["nonsense"])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from qwo.reproduction.items import load_item
+from qwo.reproduction.items import COLUMNS, load_item
 from qwo.reproduction.runner import Forecast, make_runs
 from qwo.reproduction.store import ResultStore, Row
 from qwo.reproduction.tasks import CUT_OFF, DONE, FAILED, Executor
@@ -42,7 +42,7 @@ def some_runs(*methods):
 
 @pytest.fixture
 def store(tmp_path):
-    return ResultStore(tmp_path / "runs.jsonl")
+    return ResultStore(tmp_path / "runs.csv", COLUMNS)
 
 
 def test_a_method_is_cut_off_where_it_exceeds_its_budget(store):
@@ -99,7 +99,7 @@ def test_a_failed_run_is_told_and_made_again(store):
 
 def test_without_causal_learn_its_runs_are_left_out(store):
     tally = make_runs(some_runs("hc/cl-bic", "fast"), store, pretender(99))
-    assert (tally.done, tally.left_out) == (6, 6)
+    assert (tally.done, tally.left_out, tally.lacking) == (6, 6, ("causal-learn",))
     tally = make_runs(some_runs("hc/cl-bic"), store, pretender(99, python="python"))
     assert (tally.done, tally.left_out) == (6, 0)
 
@@ -114,7 +114,7 @@ def test_results_do_not_depend_on_the_number_of_workers(tmp_path):
     ]
     found = []
     for n_jobs in (1, 2):
-        store = ResultStore(tmp_path / f"{n_jobs}.jsonl")
+        store = ResultStore(tmp_path / f"{n_jobs}.csv", COLUMNS)
         assert make_runs(runs, store, Executor(60.0), n_jobs=n_jobs).done == len(runs)
         rows = store.rows()
         found.append({k: (rows[k].outcome["skf1"], rows[k].outcome["pshd"]) for k in sorted(rows)})

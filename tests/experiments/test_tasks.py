@@ -89,7 +89,7 @@ def test_a_process_that_never_ends_is_killed(monkeypatch):
 def test_after_a_failure_the_others_get_a_new_process(monkeypatch):
     asked = []
 
-    def fail_first(runs, budget, _python):
+    def fail_first(runs, budget, _python, _authors):
         asked.append(len(runs))
         return [Row(runs[0], {"status": FAILED, "reason": "no", "budget": budget}, {})]
 
@@ -100,7 +100,7 @@ def test_after_a_failure_the_others_get_a_new_process(monkeypatch):
 
 
 def test_after_a_cut_off_only_other_curves_go_on(monkeypatch):
-    def cut_first(runs, budget, _python):
+    def cut_first(runs, budget, _python, _authors):
         return [Row(runs[0], {"status": CUT_OFF, "budget": budget}, {})]
 
     monkeypatch.setattr(tasks, "run_in_process", cut_first)

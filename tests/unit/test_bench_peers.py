@@ -57,9 +57,7 @@ def test_renewed_methods_are_run_again_and_the_others_are_kept(
 ) -> None:
     results = Results(tmp_path, "test")
     complete(results)
-    results.export()
     before = results.table()
-    (tmp_path / "peers-test.jsonl").unlink()
     with results.store(["qwo"]) as store:
         left = {row.run["method"] for row in store.rows().values()}
     assert left == {DATA_SET, "qwo, 0 restarts", "FLOP, 0 restarts"}
@@ -87,20 +85,6 @@ def test_a_study_judges_our_runs_reports_absent_peers_and_resumes(
     )
     assert "qwo" in ours["build"]
     assert complete(results) == []
-
-
-def test_a_table_that_is_kept_begins_the_next_store(tmp_path: Path, complete: Complete) -> None:
-    results = Results(tmp_path, "test")
-    complete(results)
-    before = results.table()
-    results.export()
-    kept = (tmp_path / "peers-test.csv.gz").read_bytes()
-    for path in tmp_path.glob("*.jsonl*"):
-        path.unlink()
-    pd.testing.assert_frame_equal(results.table(), before, check_dtype=False)
-    assert complete(results) == []
-    results.export()
-    assert (tmp_path / "peers-test.csv.gz").read_bytes() == kept
 
 
 def test_a_kind_of_data_that_is_missing_is_said_to_be_skipped(

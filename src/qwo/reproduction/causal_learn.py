@@ -35,6 +35,12 @@ def _module(name: str = "score.LocalScoreFunction") -> Any:
     return optional_module(f"causallearn.{name}", "this comparison needs", "causal-learn")
 
 
+def import_causal_learn() -> None:
+    """Import its scores and its GRaSP."""
+    _module()
+    _module("search.PermutationBased.GRaSP")
+
+
 def bic(data: FloatArray) -> LocalScore:
     """causal-learn's BIC from the covariance matrix, with our penalty in its unit."""
     given = np.cov(data.T, ddof=0), len(data)

@@ -12,6 +12,8 @@ import typer
 from qwo.cli.console import Console, warn
 from qwo.cli.failures import ExitCode
 
+THE_AUTHORS = "the authors' code"
+
 if TYPE_CHECKING:
     from qwo.reproduction.reproduce import Reproduction
     from qwo.reproduction.runner import Tally
@@ -49,6 +51,14 @@ Compare = Annotated[
     Path | None,
     typer.Option("--compare-python", metavar="FILE", help="Python that has causal-learn."),
 ]
+Authors = Annotated[
+    Path | None,
+    typer.Option(
+        "--authors-code",
+        metavar="FOLDER",
+        help="A checkout of github.com/ban-epfl/QWO; by default what QWO_AUTHORS_CODE names.",
+    ),
+]
 Page = Annotated[
     bool, typer.Option("--page", metavar="", help="Only write the page, from the runs there.")
 ]
@@ -66,6 +76,7 @@ def reproduce(
     graphs: Graphs = None,
     only_methods: Methods = None,
     compare_python: Compare = None,
+    authors_code: Authors = None,
     page: Page = False,
 ) -> None:
     """Run the paper's experiments and set the results beside its numbers.
@@ -78,7 +89,8 @@ def reproduce(
     Every run is on disk as soon as it has ended; started again after an
     interruption of any kind, the command continues where it stopped. A method
     that exceeds the budget is cut off there, as in the paper. Methods of
-    causal-learn need the extra "compare"; without it they are left out.
+    causal-learn and FLOP need the extra "compare", the authors' own code a
+    checkout; without them these rows are left out.
     """
     from qwo.reproduction.reproduce import reproduce as run
 
@@ -93,6 +105,7 @@ def reproduce(
             graphs=graphs,
             only_methods=only_methods or (),
             compare_python=compare_python,
+            authors_code=authors_code,
             page_only=page,
             progress=console.shows_progress,
         )
@@ -125,11 +138,16 @@ def _in_words(tally: Tally) -> str:
 
 
 def _mention_left_out(made: Reproduction) -> None:
-    if any(tally.left_out for tally in made.tallies.values()):
+    lacking = {name for tally in made.tallies.values() for name in tally.lacking}
+    packages = sorted(lacking - {THE_AUTHORS})
+    if packages:
+        be, their = ("is", "its") if len(packages) == 1 else ("are", "their")
         warn(
-            "causal-learn is not installed, so its rows are left out; make .venv-compare in the "
-            "source tree, and start the command again"
+            f"{' and '.join(packages)} {be} not installed, so {their} rows are left out; make "
+            ".venv-compare in the source tree, or name a Python that has them by --compare-python"
         )
+    if THE_AUTHORS in lacking:
+        warn("without --authors-code the rows of the authors' own code are those stored, if any")
 
 
 def _document(made: Reproduction) -> dict[str, object]:

@@ -18,10 +18,22 @@ from typing import Any
 from qwo.datasets import load_network
 from qwo.errors import ArgumentError
 from qwo.reproduction.methods import check_method
-from qwo.reproduction.store import run_key
+from qwo.reproduction.store import Columns, run_key
 
 Run = dict[str, Any]
 """The parameters of a run, of which its result is a function; what JSON can hold."""
+
+COLUMNS = Columns(
+    (
+        *("kind", "method", "graph", "degree", "density", "n_variables", "n_samples", "noise"),
+        *("covariance", "weights", "phase", "vary", "scale", "block", "seed"),
+    ),
+    (
+        *("status", "skf1", "pshd", "pshd_reversed", "edges", "true_edges", "cpu", "prepared"),
+        *("wall", "memory", "repeats", "scores", "budget", "reason"),
+    ),
+)
+"""The parameters of runs, and what comes of them: the columns of the file that keeps them."""
 
 PROFILES = ("quick", "full")
 PAPER = {"graph": "er", "n_samples": 10_000, "noise": "gaussian", "covariance": "sample"}

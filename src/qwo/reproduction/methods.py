@@ -27,7 +27,9 @@ module             what it is
 ``as-published``   the same with the published edge test and the stale basis
 =================  =================================================================================
 
-``default`` is `qwo.discover` without options, ``flop`` FLOP with 20 restarts.
+``default`` is `qwo.discover` without options, ``flop`` FLOP with 20 restarts. ``authors/grasp`` and
+``authors/hc`` are the authors' own code, in a checkout that the variable `AUTHORS_CODE` of the
+environment names.
 
 Every method is timed from the sample on: who needs its covariance matrix computes it. Where the
 covariance is exact, nobody does.
@@ -35,11 +37,19 @@ covariance is exact, nobody does.
 
 from __future__ import annotations
 
+import io
+import os
+import random
+import sys
 import time
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from typing import NamedTuple
+
+import numpy as np
 
 from qwo.discovery import discover
 from qwo.errors import ArgumentError
@@ -49,7 +59,12 @@ from qwo.order.bic import BicEngine
 from qwo.order.local_score import LocalScoreEngine
 from qwo.order.protocol import OrderEngine
 from qwo.order.qwo import QwoEngine
-from qwo.reproduction.causal_learn import PENALTY_DISCOUNT, SCORES, own_grasp
+from qwo.reproduction.causal_learn import (
+    PENALTY_DISCOUNT,
+    SCORES,
+    import_causal_learn,
+    own_grasp,
+)
 from qwo.reproduction.models import Problem
 from qwo.reproduction.published import Habits, published_search
 from qwo.search import Control, SearchOutcome, grasp, hill_climbing, start_order
@@ -86,6 +101,10 @@ HABITS = {
 }
 OWN_MODULES = ("qwo", "qwo-likelihood", "bic")
 DEFAULT, FLOP = "default", "flop"
+AUTHORS = {"authors/grasp": ("grasp", 3), "authors/hc": ("HC", 5)}
+"""The authors' own code: its name for a search, and the paper's depth or distance."""
+
+AUTHORS_CODE, THE_AUTHORS = "QWO_AUTHORS_CODE", "the authors' code"
 FLOP_RESTARTS = 20
 
 
@@ -93,7 +112,7 @@ def check_method(method: str) -> str:
     """A method that exists, as given."""
     search, _, module = method.partition("/")
     known = (
-        method in (DEFAULT, FLOP, "cl-grasp/cl-bic")
+        method in (DEFAULT, FLOP, "cl-grasp/cl-bic", *AUTHORS)
         or (search in SEARCHES and module in (*OWN_MODULES, *SCORES))
         or (search in ("code-grasp", "code-hc") and module in HABITS)
     )
@@ -106,9 +125,25 @@ def check_method(method: str) -> str:
     return method
 
 
-def is_foreign(method: str) -> bool:
-    """Whether a method runs other people's code, which no time limit reaches from within."""
-    return "cl-" in method or method == FLOP
+def needs(method: str) -> str | None:
+    """Whose code a method runs but ours: no time limit reaches it from within."""
+    if method in AUTHORS:
+        return THE_AUTHORS
+    if method == FLOP:
+        return "FLOP"
+    return "causal-learn" if "cl-" in method else None
+
+
+def import_code(method: str) -> None:
+    """Import other people's code, which is not to count as the time of a run."""
+    need = needs(method)
+    if need == THE_AUTHORS:
+        sys.path.insert(0, os.environ[AUTHORS_CODE])
+        import_module("QWO")
+    elif need == "FLOP":
+        optional_module("flopsearch", "this comparison needs")
+    elif need:
+        import_causal_learn()
 
 
 def run_method(method: str, problem: Problem, seed: int, budget: float) -> Found:
@@ -118,6 +153,8 @@ def run_method(method: str, problem: Problem, seed: int, budget: float) -> Found
         return Found(own_grasp(sample_of(problem), seed), finished=True)
     if method == FLOP:
         return Found(_flop(sample_of(problem)), finished=True)
+    if method in AUTHORS:
+        return Found(_authors(method, sample_of(problem), seed), finished=True)
     began = time.process_time()
     if problem.data is not None:
         problem = replace(problem, moments=Moments.from_data(problem.data))
@@ -170,6 +207,15 @@ def _flop(data: FloatArray) -> Adjacency:
     module = optional_module("flopsearch", "this comparison needs")
     found: Adjacency = module.flop(data, PENALTY_DISCOUNT, restarts=FLOP_RESTARTS)
     return found.astype("int8")
+
+
+def _authors(method: str, data: FloatArray, seed: int) -> Adjacency:
+    """The DAG of the authors' code, which shuffles by the global seed; its rows are the effects."""
+    search, parameter = AUTHORS[method]
+    random.seed(seed)
+    with redirect_stdout(io.StringIO()):
+        found = import_module("QWO").QWO(data, search_method=search, param=parameter)
+    return np.asarray(found).T.astype(np.int8)
 
 
 def _as_published(search: str, habits: Habits, problem: Problem, seed: int, budget: float) -> Found:

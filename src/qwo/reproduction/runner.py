@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from qwo.parallel import count_workers, run_many
 from qwo.reproduction.items import Run, curve_of
-from qwo.reproduction.methods import is_foreign
+from qwo.reproduction.methods import needs
 from qwo.reproduction.store import ResultStore, Row, run_key
 from qwo.reproduction.tasks import CUT_OFF, DONE, FAILED, Executor
 
@@ -29,7 +29,7 @@ class Tally(NamedTuple):
     """What came of the runs that were asked for.
 
     Skipped are those whose method was cut off at a smaller size or on another graph, left out those
-    that need what is not installed; reasons are what failed runs said, each once.
+    that need code that is lacking; reasons are what failed runs said, each once.
     """
 
     done: int
@@ -38,6 +38,7 @@ class Tally(NamedTuple):
     skipped: int
     left_out: int
     reasons: tuple[str, ...]
+    lacking: tuple[str, ...] = ()
 
 
 def make_runs(
@@ -55,7 +56,7 @@ def make_runs(
     that method on that kind of data is skipped. A run that failed, or was cut off by a smaller
     budget, is made again.
     """
-    possible = [r for r in runs if executor.python or not is_foreign(r["method"])]
+    possible = [r for r in runs if not executor.lacks(r["method"])]
     with store:
         known = store.rows()
         waiting = _Waiting(possible, known, executor.budget)
@@ -69,7 +70,8 @@ def make_runs(
                 forecast.ended(waiting.chunks[k], rows)
                 bar.update(len(waiting.chunks[k]))
                 bar.set_postfix_str(forecast.text())
-    return _tally(runs, possible, known)
+    lacking = {lack for r in runs if (lack := executor.lacks(r["method"]))}
+    return _tally(runs, possible, known)._replace(lacking=tuple(sorted(lacking)))
 
 
 class _Waiting(Sequence[Sequence[Run]]):
@@ -123,7 +125,7 @@ def _chunks(runs: Sequence[Run], per_process: int) -> list[list[Run]]:
     last: dict[str, list[Run]] = {}
     for run in runs:
         method = run["method"]
-        if is_foreign(method) and len(last.get(method, ())) % per_process:
+        if needs(method) and len(last.get(method, ())) % per_process:
             last[method].append(run)
         else:
             last[method] = [run]

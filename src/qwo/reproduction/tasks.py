@@ -30,7 +30,14 @@ from qwo.graph import pshd, skeleton_f1
 from qwo.order.build import versions
 from qwo.reproduction.growth import measure_growth
 from qwo.reproduction.items import Run, curve_of
-from qwo.reproduction.methods import Found, is_foreign, run_method
+from qwo.reproduction.methods import (
+    AUTHORS_CODE,
+    THE_AUTHORS,
+    Found,
+    import_code,
+    needs,
+    run_method,
+)
 from qwo.reproduction.models import Problem, make_problem
 from qwo.reproduction.store import Row
 from qwo.types import Adjacency
@@ -57,24 +64,29 @@ ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
 class Executor:
     """How runs are made, for `qwo.parallel.run_many` to send around.
 
-    Attributes
-    ----------
-    budget : float
-        Seconds of processor time for each run.
-    python : str or None
-        The interpreter of the environment with causal-learn.
+    ``budget`` is in seconds of processor time for each run, ``python`` the interpreter of the
+    environment with causal-learn and FLOP, ``authors`` a checkout of the authors' code.
     """
 
     budget: float
     python: str | None = None
+    authors: str | None = None
+
+    def lacks(self, method: str) -> str | None:
+        """Whose code a method needs that is not there."""
+        need = needs(method)
+        there = self.authors if need == THE_AUTHORS else self.python
+        return None if need is None or there else need
 
     def __call__(self, runs: Sequence[Run]) -> list[Row]:
         """The rows of a few runs; none of a curve after its first that was cut off."""
         if not runs:
             return []
-        if not is_foreign(runs[0]["method"]):
+        need = needs(runs[0]["method"])
+        if need is None:
             return list(run_here(runs, self.budget))
-        rows = run_in_process(runs, self.budget, self.python or sys.executable)
+        authors = self.authors if need == THE_AUTHORS else None
+        rows = run_in_process(runs, self.budget, self.python or sys.executable, authors)
         # A run that was cut off or failed has ended the process: those left get a new one.
         left, last = runs[len(rows) :], rows[-1]
         if last.outcome["status"] == CUT_OFF:
@@ -107,6 +119,7 @@ def run_one(run: Run, budget: float) -> dict[str, Any]:
 
 
 def _search(run: Run, problem: Problem, budget: float) -> dict[str, Any]:
+    import_code(run["method"])
     with measured() as cost:
         found = run_method(run["method"], problem, run["seed"], budget)
     if not found.finished or (cost["cpu"] or 0.0) > budget:
@@ -166,14 +179,16 @@ def _cut(cost: Mapping[str, float | None]) -> dict[str, Any]:
     return {"status": CUT_OFF, **cost}
 
 
-def run_in_process(runs: Sequence[Run], budget: float, python: str) -> list[Row]:
+def run_in_process(
+    runs: Sequence[Run], budget: float, python: str, authors: str | None = None
+) -> list[Row]:
     """The rows of runs made in a process of their own, which is killed when its time is up."""
     request = json.dumps({"runs": list(runs), "budget": budget})
     longest = START_UP + LARGEST_DELAY * (budget + GRACE) * len(runs)
     killed = False
     with subprocess.Popen(
         [python, "-m", "qwo.reproduction.tasks"],
-        env=os.environ | ONE_THREAD,
+        env=os.environ | ONE_THREAD | ({AUTHORS_CODE: authors} if authors else {}),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -196,7 +211,12 @@ def run_in_process(runs: Sequence[Run], budget: float, python: str) -> list[Row]
 
 
 def _row(run: Run, outcome: dict[str, Any], budget: float) -> Row:
-    return Row(dict(run), outcome | {"budget": budget}, _record())
+    """The row of a run, with as many digits as its figures mean."""
+    rounded = {
+        name: float(f"{value:.5g}") if isinstance(value, float) else value
+        for name, value in outcome.items()
+    }
+    return Row(dict(run), rounded | {"budget": budget}, _record())
 
 
 @cache
@@ -208,6 +228,8 @@ def _record() -> dict[str, Any]:
             found["causal-learn"] = version("causal-learn")
         except PackageNotFoundError:
             found["causal-learn"] = "unknown"
+    if AUTHORS_CODE in os.environ:
+        found["authors"] = _commit(Path(os.environ[AUTHORS_CODE]))
     return found
 
 
