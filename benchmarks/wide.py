@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_limits
 import qwo
 from benchmarks.micro import make_engine, make_moments, time_many_scans, time_scan
 from benchmarks.timing import growth_exponent, print_table, readable
-from qwo.discovery import choices
+from qwo.discovery import resolve
 from qwo.graph.dag import adjacency_lists, topological_order
 from qwo.moments import Moments
 from qwo.order.qwo import QwoEngine
@@ -90,7 +90,7 @@ def memory(field: str) -> int:
 def search_once(n: int, full: bool, threads: int) -> dict[str, float]:
     """One search in this process, timed and weighed."""
     if full:
-        choices.ALL_CANDIDATES_UP_TO = n
+        resolve.ALL_CANDIDATES_UP_TO = n
     small, _ = moments_of_sample(10, 100, 0)
     moments, dag = moments_of_sample(n, SAMPLES_PER_VARIABLE * n, n)
     with threadpool_limits(limits=threads):
@@ -136,7 +136,7 @@ def searches(largest: int, largest_full: int, threads: int) -> None:
     header = ["n", "candidates", "CPU", "of it the inverse", "matrices", "memory"]
     rows, times, bytes_used = [], [], []
     for n in sizes:
-        kinds = [True] if n <= choices.ALL_CANDIDATES_UP_TO else [False, True]
+        kinds = [True] if n <= resolve.ALL_CANDIDATES_UP_TO else [False, True]
         for full in kinds:
             if full and n > largest_full:
                 continue
@@ -178,7 +178,7 @@ def quality() -> None:
             moments, dag = moments_of_sample(n, n_samples, seed, graph, degree)
             found, seconds = [], []
             for all_up_to in (n, n - 1):
-                choices.ALL_CANDIDATES_UP_TO = all_up_to
+                resolve.ALL_CANDIDATES_UP_TO = all_up_to
                 start = time.process_time()
                 found.append(
                     qwo.discover(moments, penalty_discount=2.0, random_state=0, gamma=gamma)

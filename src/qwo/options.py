@@ -5,6 +5,8 @@ checkers the same. Signatures, docstrings, checks, flags, fingerprints and the r
 follow from them. The module is quick to import, for the command line's sake.
 """
 
+# Long because it is the one list of all options.
+
 from __future__ import annotations
 
 import operator
@@ -365,18 +367,6 @@ class SearchOptions:
             from qwo.graph.knowledge import as_knowledge
 
             object.__setattr__(self, "knowledge", as_knowledge(self.knowledge))
-
-    def settled(self, **values: Any) -> SearchOptions:
-        """The options with what was left open, in values that need no check any more."""
-        twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__, **values)
-        return twin
-
-    @property
-    def discount(self) -> float:
-        """The penalty as a number, which it is once it has been chosen."""
-        assert not isinstance(self.penalty_discount, str)
-        return self.penalty_discount
 
     def resolved_knowledge(self, names: Sequence[str]) -> ResolvedKnowledge | None:
         """The knowledge about variables of these names, if there is any."""

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import qwo
-from qwo.discovery.choices import dense_algebra
+from qwo.discovery.resolve import dense_algebra, resolve
 from qwo.errors import ArgumentError
 from qwo.graph.knowledge import Knowledge
 from qwo.moments import Moments
@@ -272,9 +272,10 @@ def test_long_tables_of_categories_have_lists(
     moments = qwo.Moments.from_data(table)
     assert moments.has_blocks
     options = SearchOptions(engine="bic")
-    assert dense_algebra(options, moments).candidates is None
-    monkeypatch.setattr("qwo.discovery.choices.ALL_CANDIDATES_UP_TO", 5)
-    dense = dense_algebra(options, moments, seconds=math.inf if limit is None else limit)
+    assert dense_algebra(resolve(options, moments), moments).candidates is None
+    monkeypatch.setattr("qwo.discovery.resolve.ALL_CANDIDATES_UP_TO", 5)
+    plan = resolve(options, moments)
+    dense = dense_algebra(plan, moments, math.inf if limit is None else limit)
     assert dense.hurried == (limit is not None)
     assert dense.candidates is not None
     assert len(dense.candidates) == 12

@@ -13,7 +13,7 @@ import pytest
 import qwo
 from benchmarks.gpu import NumpyAsCupy
 from qwo.device import array_module, computing_with, present_module
-from qwo.discovery import choices
+from qwo.discovery import resolve
 from qwo.errors import ArgumentError, EngineError, MissingPackageError
 from qwo.order.candidates import are_crowded, candidate_parents
 from qwo.order.linalg import inverse_cholesky, precision_matrix
@@ -69,7 +69,7 @@ def test_candidates_are_those_of_the_host_to_the_last(cupy: NumpyAsCupy) -> None
 def test_the_graph_does_not_depend_on_the_device(
     cupy: NumpyAsCupy, monkeypatch: pytest.MonkeyPatch, options: dict[str, str]
 ) -> None:
-    monkeypatch.setattr(choices, "ALL_CANDIDATES_UP_TO", 20)
+    monkeypatch.setattr(resolve, "ALL_CANDIDATES_UP_TO", 20)
     data = qwo.simulate("er", n_variables=60, n_samples=600, degree=4, random_state=1).data
     host, elsewhere = (
         qwo.discover(data, device=device, random_state=0, **options) for device in ("cpu", "gpu")

@@ -327,12 +327,12 @@ def test_ctrl_c_in_a_real_process_returns_the_best_graph_so_far(options: str) ->
 def test_ctrl_c_after_the_last_look_at_it_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     """A caller that runs many short searches must hear of it, or it would run on."""
 
-    def search(engine: BicEngine, *_: object) -> SearchOutcome:
+    def search(_plan: object, engine: BicEngine, *_: object) -> SearchOutcome:
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.01)
         return SearchOutcome(engine.order, engine.cost, "converged", (), 0, 0)
 
-    monkeypatch.setattr(discover_module, "make_search", lambda *_: search)
+    monkeypatch.setattr(discover_module, "run_search", search)
     assert qwo.discover(drawn()[0], random_state=0).status == "interrupted"
 
 

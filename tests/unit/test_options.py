@@ -16,7 +16,7 @@ import qwo
 from qwo import arguments, device, options
 from qwo.arguments import SearchArguments
 from qwo.cli.options import OptionFlags
-from qwo.discovery import choices
+from qwo.discovery import resolve
 from qwo.errors import ArgumentError
 from qwo.graph.knowledge import KnowledgeLike
 from qwo.options import OPTIONS, READING, ReadOptions, SearchOptions
@@ -182,14 +182,14 @@ def test_a_new_option_is_a_field_and_its_type() -> None:
 def test_the_time_limit_covers_the_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without time for the inverse of the correlations there is a graph all the same, in time."""
     data, _, _ = qwo.simulate("er", n_variables=40, n_samples=300, random_state=1)
-    monkeypatch.setattr(choices, "ALL_CANDIDATES_UP_TO", 20)
+    monkeypatch.setattr(resolve, "ALL_CANDIDATES_UP_TO", 20)
 
     def refuse(*_: Any, **__: Any) -> Any:
         raise AssertionError("there is no time for that")
 
     with monkeypatch.context() as hurried:
-        hurried.setattr(choices, "OPERATIONS_A_SECOND", 1.0)
-        hurried.setattr(choices, "precision_matrix", refuse)
+        hurried.setattr(resolve, "OPERATIONS_A_SECOND", 1.0)
+        hurried.setattr(resolve, "precision_matrix", refuse)
         found = qwo.discover(data, time_limit=0.5, random_state=0)
         known = qwo.discover(
             data, time_limit=0.5, random_state=0, knowledge={"tiers": [["X39"], ["X0"]]}

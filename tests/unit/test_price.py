@@ -298,7 +298,7 @@ def test_few_samples_keep_the_habit_and_say_so() -> None:
     data, _, _ = simulate("er", n_variables=4, n_samples=15, degree=2, random_state=0)
     with pytest.warns(DataWarning) as seen:
         found = qwo.discover(data, penalty_discount="auto", random_state=0)
-    assert any("15 samples are too few to choose the price" in str(one.message) for one in seen)
+    assert any("15 samples are too few to choose the penalty" in str(one.message) for one in seen)
     assert found.params["penalty_discount"] == 2
     assert not found.params["penalty_chosen"]
 

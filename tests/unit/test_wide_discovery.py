@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qwo.discovery import choices, discover
+from qwo.discovery import discover, resolve
 from qwo.graph.cpdag import to_cpdag
 from qwo.graph.knowledge import Knowledge
 from qwo.moments import Moments
@@ -21,7 +21,7 @@ from qwo.types import FloatArray, Indices
 @pytest.fixture
 def wide(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sixty variables are many here, and lists short."""
-    monkeypatch.setattr(choices, "ALL_CANDIDATES_UP_TO", 50)
+    monkeypatch.setattr(resolve, "ALL_CANDIDATES_UP_TO", 50)
     monkeypatch.setitem(candidates.candidate_parents.__kwdefaults__, "partial", 6)
     monkeypatch.setitem(candidates.candidate_parents.__kwdefaults__, "marginal", 8)
 
@@ -44,7 +44,7 @@ def test_lists_of_candidates_lose_nothing(
         sizes.append(max(len(own) for own in lists))
         return lists
 
-    monkeypatch.setattr(choices, "candidate_parents", find)
+    monkeypatch.setattr(resolve, "candidate_parents", find)
     request.getfixturevalue("wide")
     listed = [
         discover(sample(seed), penalty_discount=2.0, random_state=1).score for seed in range(4)
@@ -60,7 +60,7 @@ def test_lists_come_in_late_in_crowds_that_memory_suffices_for(
     monkeypatch: pytest.MonkeyPatch, limit: int, late: bool
 ) -> None:
     monkeypatch.setattr(candidates, "CROWDED", 20)
-    monkeypatch.setattr(choices, "ALL_AT_FIRST_UP_TO", limit)
+    monkeypatch.setattr(resolve, "ALL_AT_FIRST_UP_TO", limit)
     given: list[bool] = []
 
     class Recorder(BicEngine):
@@ -68,7 +68,7 @@ def test_lists_come_in_late_in_crowds_that_memory_suffices_for(
             given.append(all_at_first)
             super().__init__(*args, all_at_first=all_at_first, **kwargs)
 
-    monkeypatch.setattr(choices, "BicEngine", Recorder)
+    monkeypatch.setattr(resolve, "BicEngine", Recorder)
     discover(sample(0), penalty_discount=2.0, random_state=0)
     discover(sample(0, degree=10), penalty_discount=2.0, random_state=0)
     assert given == [False, late]

@@ -27,14 +27,13 @@ from qwo.bayes.chains import AGREED, ChainRecord, Chains, disagreement, edge_con
 from qwo.bayes.result import Posterior, PosteriorStatus
 from qwo.bayes.scores import FamilyScore, ScoreName, bge_score, bic_score, choose_t
 from qwo.checks import whole_number
-from qwo.discovery.choices import choose, dense_algebra, make_engine
 from qwo.discovery.discover import discover_as
+from qwo.discovery.resolve import bic_engine, dense_algebra, resolve
 from qwo.errors import ArgumentError, Cure, DataWarning, SampleSizeError
 from qwo.graph.knowledge import Knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
 from qwo.options import SearchOptions
-from qwo.order.bic import BicEngine
 from qwo.order.build import versions
 from qwo.parallel import count_workers
 from qwo.search import Control
@@ -340,10 +339,8 @@ def _start_dags(
     )
     if how_many == 1:
         return [found.dag]
-    knowledge = options.resolved_knowledge(moments.names)
-    low = choose(replace(options, penalty_discount=DENSER), moments)
-    engine = make_engine(low, moments, knowledge, found.order, dense_algebra(low, moments))
-    assert isinstance(engine, BicEngine)
+    low = resolve(replace(options, penalty_discount=DENSER), moments)
+    engine = bic_engine(low, moments, found.order, dense_algebra(low, moments))
     bic_insertion(
         engine, restarts=0, tucks=False, control=control, random_state=options.random_state
     )

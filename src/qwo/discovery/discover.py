@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Unpack
+from dataclasses import replace
+from functools import partial
+from typing import Any, Unpack
 
 import numpy as np
 
 from qwo.arguments import ReadArguments, SearchArguments, options_given, takes_options
 from qwo.blas import blas_threads_for
 from qwo.device import array_module, computing_with
-from qwo.discovery.choices import (
-    choose,
-    choose_price,
-    default_start,
+from qwo.discovery.counts import counted_rows
+from qwo.discovery.price import edge_evidence, explained_in
+from qwo.discovery.resolve import (
+    DenseAlgebra,
+    Resolved,
+    bic_engine,
     dense_algebra,
     make_engine,
-    make_search,
+    resolve,
+    run_search,
     start_at_better,
 )
-from qwo.discovery.counts import counted_rows, counting_engine
-from qwo.discovery.price import Evidence, edge_evidence, explained_in
 from qwo.discovery.result import Discovery
 from qwo.graph.cpdag import to_cpdag, to_mpdag
-from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
 from qwo.moments.arrays import Table
 from qwo.options import SearchOptions
@@ -33,7 +35,6 @@ from qwo.order.build import versions
 from qwo.order.linalg import Explained
 from qwo.order.protocol import OrderEngine
 from qwo.order.score import BIC
-from qwo.parallel import count_workers
 from qwo.search import Callback, Control, SearchOutcome, start_order
 from qwo.search.bic_insertion import bic_insertion
 from qwo.search.control import Status, keyboard_heard, progress_bar
@@ -87,109 +88,37 @@ def discover_as(
     callback: Callback | None = None,
     progress: bool = False,
 ) -> Discovery:
-    """`discover` with its options as records: data, choices, search, result."""
+    """`discover` with its options as records: data, plan, start, penalty, search, result."""
     with progress_bar(callback, shown=progress) as watch:
         control = Control(time_limit=options.time_limit, callback=watch)
         with computing_with(array_module(options.device)):
             moments, table = _read(data, options, reading or {})
-        knowledge = options.resolved_knowledge(moments.names)
-        chosen = choose(options, moments)
-        if table is not None:
-            engine = counting_engine(options.score, table, moments, knowledge)
-            chosen = chosen.settled(engine=engine)
-        if chosen.random_state is None:
-            seed = int(np.random.SeedSequence().generate_state(1)[0])
-            chosen = chosen.settled(random_state=seed)
+        plan = resolve(options, moments, table)
+        rng = np.random.default_rng(plan.seed)
         # Threads of BLAS have only the factorisations to work on, a third to a half of n³ each.
         with keyboard_heard(control), blas_threads_for(moments.n_variables**3 / 2):
-            found = _searched(chosen, moments, knowledge, control)
-    return _result(found, moments, table, knowledge, control)
-
-
-class _Found(NamedTuple):
-    """What a search has come to: options with nothing left open, engine, outcome, weak edges."""
-
-    options: SearchOptions
-    engine: OrderEngine
-    outcome: SearchOutcome
-    weaker: FloatArray
-    price_chosen: bool
-
-
-def _searched(
-    chosen: SearchOptions,
-    moments: Moments,
-    knowledge: ResolvedKnowledge | None,
-    control: Control,
-) -> _Found:
-    """Start order, price and search."""
-    rng = np.random.default_rng(chosen.random_state)
-    by_rule, by_data = chosen.start is None, chosen.penalty_discount == "auto"
-    if by_rule:
-        chosen = chosen.settled(start=default_start(chosen))
-    xp = array_module(chosen.device)
-    dense = dense_algebra(chosen, moments, xp, seconds=control.remaining)
-    if dense.hurried:
-        # Not even the start order is to be had in time, nor another one to compare with.
-        chosen = chosen.settled(start=range(moments.n_variables), restarts=0)
-    given = moments, knowledge, rng, dense.precision
-    problem = moments, knowledge, _start(chosen.start, *given), dense
-    chosen, weaker, cut_short = choose_price(chosen, *problem, control=control)
-    if cut_short is not None:
-        return _Found(chosen, *cut_short, weaker, by_data)
-    engine = make_engine(chosen, *problem)
-    if by_rule and chosen.search != "insertion" and not dense.hurried:
-        chosen = start_at_better(chosen, engine, _start("spanning-tree", *given))
-    del dense, given, problem
-    threads = count_workers(chosen.n_jobs)
-    outcome = make_search(chosen, knowledge, threads)(engine, control, rng)
-    return _Found(chosen, engine, outcome, weaker, by_data)
-
-
-def _result(
-    found: _Found,
-    moments: Moments,
-    table: Table | None,
-    knowledge: ResolvedKnowledge | None,
-    control: Control,
-) -> Discovery:
-    """The graph that belongs to the order found, its class and its score."""
-    engine, outcome, price = found.engine, found.outcome, found.options.discount
-    dag = _final_dag(engine, moments, knowledge, price)
-    strengths = explained_in(moments, dag)
-    return Discovery(
-        cpdag=_class_of(engine, dag, knowledge),
-        dag=dag,
-        order=outcome.order,
-        names=moments.names,
-        score=_score(moments, dag, price, strengths) if table is None else -engine.cost,
-        n_edges=int(dag.sum()),
-        trace=tuple((seconds, -cost) for seconds, cost in outcome.trace),
-        # Ctrl-C may come after the last look at the control, and must not be lost on the caller.
-        status="interrupted" if control.interrupted else outcome.status,
-        seconds=control.seconds,
-        params=_described(found, moments, counted=table is not None),
-        versions=versions(),
-        evidence=_evidence(found, moments, knowledge, strengths),
-        proved=outcome.proved,
-    )
-
-
-def _described(found: _Found, moments: Moments, *, counted: bool) -> dict[str, Any]:
-    """What a result tells of how it was found."""
-    params = {
-        **found.options.described(),
-        "penalty_chosen": found.price_chosen,
-        "n_samples": moments.n_samples,
-        "covariance_estimator": moments.estimator,
-    }
-    if counted:
-        params |= {"penalty_discount": None, "engine": "counts"}
-    if moments.has_blocks:
-        params["columns"] = moments.whitened()[1].tolist()
-    if moments.coding is not None:
-        params["variables"] = moments.coding.described(moments.names)
-    return params
+            dense = dense_algebra(plan, moments, control.remaining)
+            if dense.hurried:
+                # Not even the start order is to be had in time, nor another one to compare with.
+                plan = replace(plan, start=range(moments.n_variables), restarts=0)
+            order = _start(plan.start, plan, moments, rng, dense)
+            engine: Any = make_engine(plan, moments, order, dense)
+            weaker, outcome = np.empty(0), None
+            if plan.highest is not None:
+                outcome = first_descent(plan, engine, control)
+                if outcome.status == "converged":
+                    plan, weaker = _priced(plan, engine, moments)
+                    score = BIC(plan.penalty, plan.gamma)
+                    engine.reprice(score, order, dense.candidates, all_at_first=dense.late)
+                    outcome = None
+            if outcome is None and plan.search != "insertion" and plan.start_is_open:
+                plan = start_at_better(
+                    plan, engine, _start("spanning-tree", plan, moments, rng, dense)
+                )
+            del dense
+            if outcome is None:
+                outcome = run_search(plan, engine, control, rng)
+    return _result(plan, moments, engine, outcome, control=control, weaker=weaker)
 
 
 def _read(
@@ -202,45 +131,12 @@ def _read(
     return moments, table
 
 
-def learn_nearby(
-    moments: Moments, options: SearchOptions, order: Indices
-) -> tuple[Adjacency, Status]:
-    """The class of the graph that the search finds from an order near the best, and how it ended.
-
-    That is all: no start order, no price and no evidence.
-
-    Parameters
-    ----------
-    moments : Moments
-        Of data much like those that the order is the best of.
-    options : SearchOptions
-        Those that such a search was made with, on the exact BIC, nothing being left open.
-    order : ndarray of int
-        The order that it found.
-    """
-    control = Control(time_limit=options.time_limit)
-    resolved = options.resolved_knowledge(moments.names)
-    with keyboard_heard(control), blas_threads_for(moments.n_variables**3 / 2):
-        dense = dense_algebra(options, moments, seconds=control.remaining)
-        engine = make_engine(options, moments, resolved, order, dense)
-        assert isinstance(engine, BicEngine)
-        outcome = bic_insertion(
-            engine,
-            restarts=options.restarts or 0,
-            nearby=True,
-            control=control,
-            random_state=options.random_state,
-        )
-    cpdag = engine.cpdag() if resolved is None else to_mpdag(engine.dag(), resolved)
-    return cpdag, "interrupted" if control.interrupted else outcome.status
-
-
 def _start(
     start: Any,
+    plan: Resolved,
     moments: Moments,
-    knowledge: ResolvedKnowledge | None,
     rng: np.random.Generator,
-    precision: FloatArray | None,
+    dense: DenseAlgebra,
 ) -> Indices:
     correlation, sizes = moments.whitened()
     return start_order(
@@ -248,62 +144,109 @@ def _start(
         correlation,
         moments.n_samples,
         names=moments.names,
-        knowledge=knowledge,
+        knowledge=plan.knowledge,
         random_state=rng,
-        precision=precision,
+        precision=dense.precision,
         sizes=sizes if moments.has_blocks else None,
     )
 
 
-def _final_dag(
-    engine: OrderEngine,
+def first_descent(plan: Resolved, engine: Any, control: Control) -> SearchOutcome:
+    """The insertion search to the first order that no insertion improves, and no further.
+
+    It shows how strong edges are, and costs a fraction of a search. It draws from a source of its
+    own, so that the search at the penalty found is the one for which that penalty is given.
+    """
+    return bic_insertion(
+        engine,
+        restarts=0,
+        tucks=False,
+        knowledge=plan.knowledge,
+        control=control,
+        random_state=plan.seed,
+    )
+
+
+def _priced(plan: Resolved, engine: Any, moments: Moments) -> tuple[Resolved, FloatArray]:
+    """The plan with the penalty of least loss, and lower prices that edges found could bear."""
+    assert plan.highest is not None
+    low, extension = engine.edge_price
+    strengths = explained_in(moments, engine.dag())
+    evidence = edge_evidence(
+        moments, strengths, engine.order, low, plan.knowledge, extension=extension
+    )
+    price = evidence.best_price(plan.highest)
+    penalty = round((price - extension) / math.log(moments.n_samples), 2)
+    return replace(plan, penalty=penalty), evidence.worths[evidence.worths < price]
+
+
+def _result(
+    plan: Resolved,
     moments: Moments,
-    knowledge: ResolvedKnowledge | None,
-    penalty_discount: float,
-) -> Adjacency:
+    engine: OrderEngine,
+    outcome: SearchOutcome,
+    *,
+    control: Control,
+    weaker: FloatArray,
+) -> Discovery:
+    """The graph that belongs to the order found, its class, its score and its evidence."""
+    params = plan.described()
+    counted = params["engine"] == "counts"
+    dag = _final_dag(plan, engine, moments)
+    strengths = explained_in(moments, dag)
+    price = getattr(engine, "edge_price", None)
+    evidence = None
+    if price is not None and not moments.is_oracle:
+        evidence = edge_evidence(
+            moments,
+            strengths,
+            engine.order,
+            price[0],
+            plan.knowledge,
+            extension=price[1],
+            weaker=weaker,
+        )
+    if plan.knowledge is not None:
+        cpdag = to_mpdag(dag, plan.knowledge)
+    else:
+        # An engine may know the class of its DAG from inside.
+        cpdag = getattr(engine, "cpdag", partial(to_cpdag, dag))()
+    params |= {"n_samples": moments.n_samples, "covariance_estimator": moments.estimator}
+    if moments.has_blocks:
+        params["columns"] = moments.whitened()[1].tolist()
+    if moments.coding is not None:
+        params["variables"] = moments.coding.described(moments.names)
+    return Discovery(
+        cpdag=cpdag,
+        dag=dag,
+        order=outcome.order,
+        names=moments.names,
+        score=-engine.cost if counted else _score(moments, dag, plan.penalty, strengths),
+        n_edges=int(dag.sum()),
+        trace=tuple((seconds, -cost) for seconds, cost in outcome.trace),
+        # Ctrl-C may come after the last look at the control, and must not be lost on the caller.
+        status="interrupted" if control.interrupted else outcome.status,
+        seconds=control.seconds,
+        params=params,
+        versions=versions(),
+        evidence=evidence,
+    )
+
+
+def _final_dag(plan: Resolved, engine: OrderEngine, moments: Moments) -> Adjacency:
     """The engine's DAG; where it breaks knowledge about edges, that of the BIC in the same order.
 
     Engines that condition on all predecessors respect the order that knowledge asks for, but draw
     G^π as it is: an edge that is forbidden or required outright takes parent sets of its own.
     """
-    dag = engine.dag()
+    dag, knowledge = engine.dag(), plan.knowledge
     if knowledge is None:
         return dag
     if (dag & knowledge.forbidden).any() or (knowledge.required & (dag == 0)).any():
-        repaired = BicEngine(
-            moments, penalty_discount=penalty_discount, knowledge=knowledge, order=engine.order
-        )
-        dag = repaired.dag()
+        score = BIC(plan.penalty)
+        dag = BicEngine(moments, score=score, knowledge=knowledge, order=engine.order).dag()
     knowledge.check_dag(dag)
     return dag
-
-
-def _class_of(
-    engine: OrderEngine, dag: Adjacency, knowledge: ResolvedKnowledge | None
-) -> Adjacency:
-    """The class of a DAG that an engine has come to, or what knowledge leaves of it."""
-    if knowledge is not None:
-        return to_mpdag(dag, knowledge)
-    return engine.cpdag() if isinstance(engine, BicEngine) else to_cpdag(dag)
-
-
-def _evidence(
-    found: _Found, moments: Moments, knowledge: ResolvedKnowledge | None, strengths: Explained
-) -> Evidence | None:
-    """How strong the edges are, if they had to bear a price and there is something like chance."""
-    engine = found.engine
-    if moments.is_oracle or not isinstance(engine, BicEngine):
-        return None
-    gamma = engine.score.gamma if isinstance(engine.score, BIC) else 0.0
-    return edge_evidence(
-        moments,
-        strengths,
-        engine.order,
-        engine.penalty,
-        knowledge,
-        extension=2 * gamma * math.log(moments.n_variables),
-        weaker=found.weaker,
-    )
 
 
 def _score(
@@ -320,3 +263,30 @@ def _score(
         return 0.0 + blocks.fit_of(dag) - price
     fit = -moments.n_samples * float(np.log(strengths.variances).sum())
     return 0.0 + fit - penalty_discount * int(dag.sum()) * unit
+
+
+def learn_nearby(
+    moments: Moments, options: SearchOptions, order: Indices
+) -> tuple[Adjacency, Status]:
+    """The class of the graph that the search finds from an order near the best, and how it ended.
+
+    That is all: no start order, no price and no evidence.
+
+    The data are much like those that the order is the best of, and the options those that it was
+    found with, on the exact BIC.
+    """
+    control = Control(time_limit=options.time_limit)
+    plan = resolve(options, moments)
+    with keyboard_heard(control), blas_threads_for(moments.n_variables**3 / 2):
+        dense = dense_algebra(plan, moments, control.remaining)
+        engine = bic_engine(plan, moments, order, dense)
+        outcome = bic_insertion(
+            engine,
+            restarts=plan.restarts,
+            nearby=True,
+            control=control,
+            random_state=plan.seed,
+        )
+    known = plan.knowledge
+    cpdag = engine.cpdag() if known is None else to_mpdag(engine.dag(), known)
+    return cpdag, "interrupted" if control.interrupted else outcome.status

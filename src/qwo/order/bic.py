@@ -25,7 +25,7 @@ from qwo.moments import Moments
 from qwo.order.blocks import association, check_block_sizes
 from qwo.order.build import check_kernels
 from qwo.order.protocol import Changes, EngineBase, as_integers, check_block, check_order
-from qwo.order.score import Score, price_of, score_from
+from qwo.order.score import BIC, Score, price_of, score_from
 from qwo.types import Adjacency, FloatArray, Indices
 
 CompiledSearch = _core.InsertionSearch
@@ -131,24 +131,45 @@ class BicEngine(EngineBase):
             moments, block_sizes = moments.as_whitened()
         self._sources = _as_sources(moments)
         self.moments = self._sources[0]
-        self.score = score_from(score, penalty_discount, gamma)
         self.block_sizes = _block_sizes(block_sizes, self._sources)
         n = self.moments.n_variables if self.block_sizes is None else len(self.block_sizes)
         self._which = _which(moments_of, n, len(self._sources))
-        self._problem = [_moment_set(own, self.score, n, max_parents) for own in self._sources]
-        _, self.n_samples, self.penalty, self.max_parents = self._problem[0]
-        self._blocks = _blocks(self.block_sizes, self.score, n, self.n_samples)
         self._n = n
+        self._most_parents = max_parents
         self.given = _given(given, n)
         self.knowledge = knowledge
         self.threads = threads
         self._kernels = check_kernels(kernels)
-        self._has_lists = candidates is not None
-        self._sets = self._make_sets(candidates, all_at_first and self._has_lists)
         if order is None:
             first = np.arange(n)
             order = first if knowledge is None else knowledge.topological_start(first)
-        self.reset(order)
+        score = score_from(score, penalty_discount, gamma)
+        self.reprice(score, order, candidates, all_at_first=all_at_first)
+
+    def reprice(
+        self,
+        score: Score,
+        order: Sequence[int] | Indices,
+        candidates: Sequence[Indices] | None = None,
+        *,
+        all_at_first: bool = False,
+    ) -> float:
+        """Start anew from an order with another score, and candidates as they are given here."""
+        self.score, n = score, self._n
+        self._problem = [_moment_set(own, score, n, self._most_parents) for own in self._sources]
+        _, self.n_samples, self.penalty, self.max_parents = self._problem[0]
+        self._blocks = _blocks(self.block_sizes, score, n, self.n_samples)
+        self._has_lists = candidates is not None
+        # There need not be memory for those of before beside these.
+        vars(self).pop("_sets", None)
+        self._sets = self._make_sets(candidates, all_at_first and self._has_lists)
+        return self.reset(order)
+
+    @property
+    def edge_price(self) -> tuple[float, float]:
+        """What an edge between single columns costs, and the extended BIC's share of that."""
+        gamma = self.score.gamma if isinstance(self.score, BIC) else 0.0
+        return self.penalty, 2 * gamma * math.log(self._n)
 
     def _make_sets(
         self, candidates: Sequence[Indices] | None, all_at_first: bool

@@ -11,8 +11,8 @@ import numpy as np
 
 from qwo.arguments import ResampleArguments, named_engine, options_given, takes_options
 from qwo.discovery import Discovery
-from qwo.discovery.choices import expanded
 from qwo.discovery.discover import discover_as
+from qwo.discovery.resolve import expanded
 from qwo.errors import ArgumentError, SampleSizeError
 from qwo.options import SearchOptions
 from qwo.resample.draws import Prepared, fingerprint_of, prepare

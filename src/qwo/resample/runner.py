@@ -7,7 +7,7 @@ import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
 from typing import Any, cast
@@ -109,7 +109,7 @@ class Replication:
         """
         try:
             moments = self.source.draw(self.seed, number)
-            options = self.options.settled(random_state=search_seed(self.seed, number))
+            options = replace(self.options, random_state=search_seed(self.seed, number))
             cpdag, status = self._search(moments, options)
         except InputError as error:
             # The options have passed on all data: it is the resample that does not suit them.

@@ -1,0 +1,399 @@
+"""What a call of `discover` means: options and data become one record with nothing left open.
+
+The policy of the search that depends on the size of the data stands here and, for what happens
+within a search, in the core (`cpp/qwo`); no other module has a threshold of it.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from qwo.device import array_module, to_host
+from qwo.discovery.counts import counting_engine
+from qwo.discovery.price import FEWEST_SAMPLES, LEAST, price_range
+from qwo.errors import ArgumentError, Cure, DataWarning
+from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.moments import Moments
+from qwo.moments.arrays import Table
+from qwo.options import DEFAULTS, SearchOptions
+from qwo.order.bic import BicEngine
+from qwo.order.candidates import are_crowded, block_candidates, candidate_parents
+from qwo.order.edge_test import paper_level
+from qwo.order.linalg import precision_matrix
+from qwo.order.protocol import OrderEngine
+from qwo.order.qwo import QwoEngine
+from qwo.order.reference_engine import ReferenceEngine
+from qwo.order.score import BIC
+from qwo.parallel import count_workers
+from qwo.search import (
+    Control,
+    SearchOutcome,
+    grasp,
+    hill_climbing,
+    insertion,
+    insertion_search_of,
+)
+from qwo.types import FloatArray, Indices
+
+# The policy: what is chosen by the size of the data where nothing is asked for.
+
+RESTARTS = 20
+"""Restarts of an insertion search. `benchmarks.quality`: more change few graphs, and the search
+makes more by itself where they do."""
+
+WIDE_GAMMA = 0.5
+"""Gamma of the extended BIC for N ≤ n, as Chen and Chen (2008) advise: `benchmarks.wide`."""
+
+ALL_CANDIDATES_UP_TO = 1000
+"""Up to so many variables each may become a parent of every other; beyond, there are lists of
+candidates (see `qwo.order.candidates`), without which memory would not suffice for 10,000:
+`benchmarks.wide`."""
+
+ALL_AT_FIRST_UP_TO = 5000
+"""Up to so many variables lists wait for the end of the first descent if correlations are crowded:
+till then memory holds 18 to 26 matrices of n² numbers. `benchmarks.wide`."""
+
+OPERATIONS_A_SECOND = 8e9
+"""What a slow processor core does on dense matrices; an inverse takes n³ of them."""
+
+REACH, DEPTH, VERSION = 5, 3, 2
+"""Places that hill climbing exchanges over, and tucks in a row and kind of tuck of GRaSP: the first
+two are the paper's."""
+
+_PAPER = {"engine": "qwo", "objective": "edges", "start": "markov-boundary", "restarts": 0}
+
+METHODS: dict[str, dict[str, Any]] = {
+    "qwo-grasp": {**_PAPER, "search": "grasp", "version": 0, "depth": 3},
+    "qwo-hc": {**_PAPER, "search": "hill-climbing", "reach": 5},
+}
+"""The methods of the paper by their options; the level of the edge test depends on n."""
+
+_PROTOCOL = [name for name in vars(OrderEngine) if not name.startswith("_")]
+
+
+@dataclass(frozen=True, eq=False)
+class Resolved:
+    """A search with nothing left open.
+
+    Attributes
+    ----------
+    asked : SearchOptions
+        What it was asked for by, a method of the paper written out.
+    search, engine, start, gamma, restarts
+        As the options of these names, filled in.
+    penalty : float
+        The penalty discount; that of the first descent where the data are to choose it.
+    highest : float or None
+        The highest price of an edge that the data may choose; None if they are not asked.
+    seed, threads : int
+        Where randomness comes from, and among how many threads the work is shared.
+    knowledge : ResolvedKnowledge or None
+        What is known of the variables.
+    listed : bool
+        Whether variables have lists of candidates.
+    """
+
+    asked: SearchOptions
+    search: str
+    engine: str | OrderEngine
+    start: Any
+    gamma: float
+    restarts: int
+    penalty: float
+    highest: float | None
+    seed: int
+    threads: int
+    knowledge: ResolvedKnowledge | None
+    listed: bool
+
+    @property
+    def start_is_open(self) -> bool:
+        """Whether another order may be started from: none was given, and there is time."""
+        return self.asked.start is None and isinstance(self.start, str)
+
+    def described(self) -> dict[str, Any]:
+        """The options as a result tells them."""
+        named = self.asked.described()
+        if self.asked.engine == "auto" or isinstance(self.engine, str):
+            named["engine"] = self.engine if isinstance(self.engine, str) else "counts"
+        return named | {
+            "search": self.search,
+            "start": self.start if isinstance(self.start, str) else "given",
+            "gamma": self.gamma,
+            "restarts": self.restarts,
+            "penalty_discount": None if named["engine"] == "counts" else self.penalty,
+            "random_state": self.seed,
+            "penalty_chosen": self.highest is not None,
+        }
+
+
+def resolve(options: SearchOptions, moments: Moments, table: Table | None = None) -> Resolved:
+    """Fill in what is left open, and refuse what does not go together.
+
+    The paper's searches take the paper's engine, which needs N > n samples; everything else takes
+    the exact BIC. The rows are there for scores that count them.
+    """
+    options = expanded(options, moments.n_variables)
+    search = "insertion" if options.search == "auto" else options.search
+    engine: Any = options.engine
+    if engine == "auto":
+        enough = moments.n_samples > moments.n_variables + 2
+        paper = search != "insertion" and enough and not moments.has_blocks
+        dense = options.alpha is not None or (paper and options.score == "bic")
+        engine = "qwo" if dense else "bic"
+    _refuse_foreign(options, search, engine)
+    knowledge = options.resolved_knowledge(moments.names)
+    if table is not None:
+        engine = counting_engine(options.score, table, moments, knowledge)
+    penalty, highest, gamma = _penalty(options, engine, moments, knowledge)
+    seed, restarts = options.random_state, options.restarts
+    if restarts is None:
+        restarts = RESTARTS if search == "insertion" else 0
+    start = "r2" if search == "insertion" else "markov-boundary"
+    return Resolved(
+        options,
+        search,
+        engine,
+        start if options.start is None else options.start,
+        gamma,
+        restarts,
+        penalty,
+        highest,
+        int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed,
+        count_workers(options.n_jobs),
+        knowledge,
+        engine == "bic" and moments.n_variables > ALL_CANDIDATES_UP_TO,
+    )
+
+
+def expanded(options: SearchOptions, n_variables: int) -> SearchOptions:
+    """The options that a method of the paper stands for; those given if there is none."""
+    if options.method is None:
+        return options
+    fixed = METHODS[options.method] | {"alpha": paper_level(n_variables)}
+    for name, value in fixed.items():
+        given = getattr(options, name)
+        if given is not None and given not in (DEFAULTS[name], value):
+            raise ArgumentError(
+                f"{name} is {given!r}, but the method {options.method!r} takes {value!r}; leave "
+                "one of them out",
+                option=name,
+            )
+    return replace(options, **fixed)
+
+
+def _refuse_foreign(options: SearchOptions, search: str, engine: str | OrderEngine) -> None:
+    """Raise if an option is given that the search, the engine or the score does not know."""
+    missing = [m for m in _PROTOCOL if not isinstance(engine, str) and not hasattr(engine, m)]
+    if missing:
+        raise ArgumentError(
+            f"engine is a {type(engine).__name__}, which does not follow the protocol of "
+            f"qwo.order.protocol.OrderEngine: it has no {', '.join(missing)}",
+            option="engine",
+        )
+    if options.alpha is not None and engine == "bic":
+        raise ArgumentError(
+            f"alpha is {options.alpha}, the level of an edge test, which the exact BIC has not",
+            cures=(Cure("engine", "qwo", "has one"),),
+            option="alpha",
+        )
+    for name in ("engine", "penalty_discount", "alpha", "gamma"):
+        given = getattr(options, name)
+        if options.score != "bic" and given != DEFAULTS[name]:
+            raise ArgumentError(
+                f"{name} is {given!r}, but score {options.described()['score']!r} has an engine of "
+                "its own and no penalty of an edge",
+                cures=(Cure("score", "bic", "has it"),),
+                option=name,
+            )
+    for name, option, value, now in (
+        ("version", "search", "grasp", search),
+        ("depth", "search", "grasp", search),
+        ("reach", "search", "hill-climbing", search),
+        ("objective", "engine", "qwo", "qwo" if engine == "reference" else engine),
+    ):
+        given = getattr(options, name)
+        if given is not None and now != value:
+            raise ArgumentError(
+                f"{name} is {given!r}, which {option} {now!r} does not have",
+                cures=(Cure(option, value, "has it"),),
+                option=name,
+            )
+
+
+def _penalty(
+    options: SearchOptions,
+    engine: str | OrderEngine,
+    moments: Moments,
+    knowledge: ResolvedKnowledge | None,
+) -> tuple[float, float | None, float]:
+    """The penalty, the highest price that the data may choose in its place, and gamma.
+
+    The data choose for the exact BIC alone; exact moments need no choice. Gamma is 0 while N > n,
+    where the plain BIC is what everybody means, and where the data choose, which know how many
+    candidates there are.
+    """
+    asked, gamma, size, n = (
+        options.penalty_discount,
+        options.gamma,
+        moments.n_samples,
+        moments.n_variables,
+    )
+    chosen = asked == "auto" and engine == "bic" and not moments.is_oracle
+    if chosen and size < FEWEST_SAMPLES:
+        chosen = False
+        warning = DataWarning(
+            f"{size:g} samples are too few to choose the penalty of an edge, so that it is "
+            f"{LEAST:g} log N",
+            cures=(Cure("penalty_discount", LEAST, "asks for just that"),),
+        )
+        warnings.warn(warning, stacklevel=5)
+    if gamma is None:
+        gamma = WIDE_GAMMA if engine == "bic" and size <= n and not chosen else 0.0
+        if gamma:
+            warning = DataWarning(
+                f"{n} variables, but only {size:g} samples: among so many candidates the plain BIC "
+                f"draws many false edges, so the extended BIC with gamma = {WIDE_GAMMA} is used",
+                cures=(Cure("gamma", 0, "takes the plain BIC"),),
+            )
+            warnings.warn(warning, stacklevel=5)
+    if not chosen:
+        return (LEAST if isinstance(asked, str) else asked), None, gamma
+    extension = 2 * gamma * math.log(n)
+    low, high = price_range(moments.whitened()[1], size, extension, knowledge)
+    return (low - extension) / math.log(size), high, gamma
+
+
+class DenseAlgebra(NamedTuple):
+    """What start orders and the lists of candidates share: see `dense_algebra`."""
+
+    precision: FloatArray | None = None
+    candidates: list[Indices] | None = None
+    late: bool = False
+    hurried: bool = False
+
+
+def dense_algebra(plan: Resolved, moments: Moments, seconds: float = math.inf) -> DenseAlgebra:
+    """The inverse of the correlation matrix, and lists of candidates where there are to be some.
+
+    On the host the inverse is left to those who want it, unless it is for lists. Where it would
+    take longer than there is time, candidates are those with the largest correlations.
+    """
+    xp = array_module(plan.asked.device)
+    if not plan.listed and xp is np:
+        return DenseAlgebra()
+    size = moments.n_samples
+    matrix, sizes = moments.whitened()
+    hurried = plan.listed and xp is np and seconds < len(matrix) ** 3 / OPERATIONS_A_SECOND
+    correlation = xp.asarray(matrix)
+    precision = correlation if hurried else precision_matrix(correlation, size, xp)
+    if not plan.listed:
+        return DenseAlgebra(to_host(precision))
+    if moments.has_blocks:
+        lists, crowded = block_candidates(matrix, to_host(precision), sizes, size, score=BIC())
+    else:
+        lists = candidate_parents(correlation, precision, size, xp=xp)
+        crowded = not hurried and are_crowded(correlation, size, xp)
+    if hurried:
+        return DenseAlgebra(candidates=lists, hurried=True)
+    late = moments.n_variables <= ALL_AT_FIRST_UP_TO and crowded
+    return DenseAlgebra(to_host(precision), lists, late)
+
+
+def bic_engine(plan: Resolved, moments: Moments, order: Indices, dense: DenseAlgebra) -> BicEngine:
+    """The exact BIC at the order to start from."""
+    return BicEngine(
+        moments,
+        score=BIC(plan.penalty, plan.gamma),
+        knowledge=plan.knowledge,
+        order=order,
+        candidates=dense.candidates,
+        all_at_first=dense.late,
+        threads=plan.threads,
+    )
+
+
+def make_engine(
+    plan: Resolved, moments: Moments, order: Indices, dense: DenseAlgebra
+) -> OrderEngine:
+    """The engine at the order to start from."""
+    if plan.engine == "bic":
+        return bic_engine(plan, moments, order, dense)
+    if not isinstance(plan.engine, str):
+        if plan.engine.n_variables != moments.n_variables:
+            raise ArgumentError(
+                f"the engine has {plan.engine.n_variables} variables, the data "
+                f"{moments.n_variables}"
+            )
+        plan.engine.reset(order)
+        return plan.engine
+    asked = plan.asked
+    test: dict[str, Any] = {"alpha": asked.alpha}
+    if asked.alpha is None:
+        test = {"penalty_discount": None if moments.is_oracle else plan.penalty}
+    moments.require_columns(f"the engine {plan.engine!r}")
+    # At N far above n the edge count guides GRaSP better, the capped likelihood everything else.
+    objective = asked.objective or ("edges" if plan.search == "grasp" else "likelihood")
+    if plan.engine == "reference":
+        return ReferenceEngine(moments, order=order, objective=objective, **test)
+    return QwoEngine(
+        moments,
+        order=order,
+        objective=objective,
+        threads=plan.threads,
+        device=asked.device,
+        **test,
+    )
+
+
+def run_search(
+    plan: Resolved, engine: OrderEngine, control: Control, rng: np.random.Generator
+) -> SearchOutcome:
+    """The search on an engine, which is left at the best order."""
+    shared: dict[str, Any] = {"knowledge": plan.knowledge, "control": control, "random_state": rng}
+    if plan.search == "insertion":
+        own = insertion_search_of(engine)
+        if own is insertion:
+            return insertion(engine, perturbations=plan.restarts, **shared)
+        return own(engine, restarts=plan.restarts, n_jobs=plan.threads, **shared)
+    asked = plan.asked
+    once: Callable[..., SearchOutcome] = partial(hill_climbing, distance=asked.reach or REACH)
+    if plan.search == "grasp":
+        version = VERSION if asked.version is None else asked.version
+        depth = DEPTH if asked.depth is None else asked.depth
+        once = partial(grasp, version=version, depth=None if depth == math.inf else int(depth))
+    best = once(engine, **shared)
+    for _ in range(plan.restarts):
+        if best.status != "converged":
+            break
+        order = rng.permutation(engine.n_variables)
+        known = plan.knowledge
+        engine.reset(order if known is None else known.topological_start(order))
+        again = once(engine, **shared)
+        if again.cost < best.cost:
+            best = again
+        elif again.status != "converged":
+            best = replace(best, order=best.order.copy(), status=again.status)
+    if not np.array_equal(engine.order, best.order):
+        engine.reset(best.order)
+    return best
+
+
+def start_at_better(plan: Resolved, engine: OrderEngine, tree: Indices) -> Resolved:
+    """The search for an engine that has gone over to the spanning tree's order if that costs less.
+
+    GRaSP and hill climbing move single variables, and so do not mend pieces of a long and thin
+    graph that are laid down in opposite directions. On other graphs that order costs more.
+    """
+    order, cost = engine.order, engine.cost
+    if engine.reset(tree) < cost:
+        return replace(plan, start="spanning-tree")
+    engine.reset(order)
+    return plan
