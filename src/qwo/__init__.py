@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         write_graph,
     )
     from qwo.moments import Moments
-    from qwo.moments.moments import audit
+    from qwo.moments.reading import audit
     from qwo.order.order_dag import OrderDag, order_dag
     from qwo.resample.bootstrap import bootstrap
     from qwo.resample.result import Bootstrap
@@ -90,7 +90,7 @@ _NAMES = {
         "write_graph",
     ),
     "moments": ("Moments",),
-    "moments.moments": ("audit",),
+    "moments.reading": ("audit",),
     "order.order_dag": ("OrderDag", "order_dag"),
     "resample": ("Bootstrap", "bootstrap"),
     "sem": ("LinearSem", "fit_sem", "ida", "score_graph", "total_effect"),

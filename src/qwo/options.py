@@ -512,7 +512,7 @@ class ReadOptions:
     progress: Callable[[Any], object] | None = option(
         None,
         "callable, optional",
-        "Gets a `qwo.moments.summation.StreamProgress` after each batch.",
+        "Gets a `qwo.moments.sums.StreamProgress` after each batch.",
     )
 
     def __post_init__(self) -> None:

@@ -253,7 +253,7 @@ def test_bootstrap_takes_the_graph_and_the_rows_that_are_there(
 
         monkeypatch.setattr(module, name, count)
 
-    counted("qwo.moments.estimation", "open_source")
+    counted("qwo.moments.reading", "open_source")
     counted("qwo.discovery.discover", "discover_as")
     counted("qwo.resample.bootstrap", "discover_as")
     counted("qwo.resample.runner", "discover_as")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from qwo.graph import check_dag, to_cpdag
 from qwo.graph.dag import skeleton
 from qwo.moments import Moments
-from qwo.moments.partial import sample_moments
+from qwo.moments.sums import sample_moments
 from qwo.resample import merge
 from qwo.resample.draws import (
     Prepared,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
 from qwo.moments.em import EmFit, fit_em
-from qwo.moments.partial import sample_moments
+from qwo.moments.sums import sample_moments
 
 SEEDS = st.integers(0, 2**32 - 1)
 MODEST = settings(max_examples=25, deadline=None)
@@ -31,7 +31,7 @@ def incomplete(seed: int, share: float) -> np.ndarray:
 
 
 def covariance(fit: EmFit) -> np.ndarray:
-    return fit.sample.correlation * np.outer(fit.sample.scales, fit.sample.scales)
+    return fit.moments.correlation * np.outer(fit.moments.scales, fit.moments.scales)
 
 
 def loglik(data: np.ndarray, means: np.ndarray, covariances: np.ndarray) -> float:
@@ -57,7 +57,7 @@ def test_the_likelihood_is_that_of_the_definition(seed, share):
     fit = fit_em(data)
     # The last value was taken on the scale of standardised columns, within the last step.
     units = np.log(np.nanstd(data, axis=0)) @ np.isfinite(data).sum(axis=0)
-    expected = loglik(data, fit.sample.means, covariance(fit))
+    expected = loglik(data, fit.moments.means, covariance(fit))
     assert fit.loglik[-1] - units == pytest.approx(expected, rel=1e-7)
 
 
@@ -77,7 +77,7 @@ def test_the_likelihood_is_stationary(seed):
         matrix[lower] = parameters[n:]
         return loglik(data, parameters[:n], matrix @ matrix.T) / len(data)
 
-    best = np.concatenate([fit.sample.means, factor[lower]])
+    best = np.concatenate([fit.moments.means, factor[lower]])
     # Central differences: the curvature of a nearly singular estimate is no slope.
     steps = 1e-6 * np.eye(len(best))
     slope = [(at(best + step) - at(best - step)) / 2e-6 for step in steps]
@@ -90,10 +90,10 @@ def test_complete_data_give_the_closed_form(seed):
     data = incomplete(seed, 0.0)
     fit = fit_em(data)
     plain = sample_moments(data)
-    np.testing.assert_allclose(fit.sample.correlation, plain.correlation, atol=1e-12)
-    np.testing.assert_allclose(fit.sample.means, plain.means, rtol=1e-10)
-    np.testing.assert_allclose(fit.sample.scales, plain.scales, rtol=1e-12)
-    assert fit.sample.n_samples == pytest.approx(len(data))
+    np.testing.assert_allclose(fit.moments.correlation, plain.correlation, atol=1e-12)
+    np.testing.assert_allclose(fit.moments.means, plain.means, rtol=1e-10)
+    np.testing.assert_allclose(fit.moments.scales, plain.scales, rtol=1e-12)
+    assert fit.moments.n_samples == pytest.approx(len(data))
 
 
 @MODEST
@@ -114,7 +114,7 @@ def test_a_monotone_pattern_gives_the_closed_form(seed):
     )
     centre = np.concatenate([means, y.mean(axis=0) + (means - x[:80].mean(axis=0)) @ slopes])
     np.testing.assert_allclose(covariance(fit), expected, atol=1e-5 * np.diag(expected).max())
-    np.testing.assert_allclose(fit.sample.means, centre, atol=1e-5)
+    np.testing.assert_allclose(fit.moments.means, centre, atol=1e-5)
 
 
 @MODEST
@@ -127,12 +127,12 @@ def test_units_and_order_change_nothing_else(seed):
     columns = rng.permutation(data.shape[1])
     plain, other = fit_em(data), fit_em((data * factors)[rows][:, columns])
     np.testing.assert_allclose(
-        other.sample.correlation, plain.sample.correlation[np.ix_(columns, columns)], atol=1e-6
+        other.moments.correlation, plain.moments.correlation[np.ix_(columns, columns)], atol=1e-6
     )
     np.testing.assert_allclose(
-        other.sample.scales, (plain.sample.scales * factors)[columns], rtol=1e-6
+        other.moments.scales, (plain.moments.scales * factors)[columns], rtol=1e-6
     )
-    assert other.sample.n_samples == pytest.approx(plain.sample.n_samples, rel=1e-5)
+    assert other.moments.n_samples == pytest.approx(plain.moments.n_samples, rel=1e-5)
 
 
 @MODEST
@@ -140,7 +140,7 @@ def test_units_and_order_change_nothing_else(seed):
 def test_the_effective_size_lies_between_complete_rows_and_all_rows(seed, share):
     data = incomplete(seed, share)
     complete = int(np.isfinite(data).all(axis=1).sum())
-    size = fit_em(data).sample.n_samples
+    size = fit_em(data).moments.n_samples
     assert complete - 1e-6 <= size <= len(data) + 1e-6
 
 
@@ -155,10 +155,10 @@ def test_false_edges_are_as_rare_as_the_effective_size_says():
             data[:, k] += 0.8 * data[:, k - 1]
         data[rng.random(data.shape) < 0.2] = np.nan
         fit = fit_em(data[~np.isnan(data).all(axis=1)])
-        precision = np.linalg.inv(fit.sample.correlation)
+        precision = np.linalg.inv(fit.moments.correlation)
         partial = precision / np.sqrt(np.outer(np.diag(precision), np.diag(precision)))
         squares.append((partial[np.triu_indices(6, 2)] ** 2).mean())
-        sizes.append(fit.sample.n_samples)
+        sizes.append(fit.moments.n_samples)
     implied = 1 / np.mean(squares)
     assert np.mean(sizes) == pytest.approx(implied, rel=0.25)
     assert np.mean(sizes) < 300  # 400 · 0.8 = 320 values in each column
@@ -176,7 +176,7 @@ def test_a_step_that_is_too_long_is_taken_back(monkeypatch):
     slow = fit_em(data)
     assert len(slow.loglik) > len(right.loglik)
     assert np.diff(slow.loglik).min() >= -1e-9 * np.abs(slow.loglik).max()
-    np.testing.assert_allclose(slow.sample.correlation, right.sample.correlation, atol=1e-5)
+    np.testing.assert_allclose(slow.moments.correlation, right.moments.correlation, atol=1e-5)
 
 
 def test_many_rows_with_few_patterns_agree_with_one_chunk_for_each(monkeypatch):
@@ -188,5 +188,5 @@ def test_many_rows_with_few_patterns_agree_with_one_chunk_for_each(monkeypatch):
     monkeypatch.setattr("qwo.moments.em.CHUNK_ENTRIES", 8)
     monkeypatch.setattr("qwo.moments.em.CHUNK_ENTRIES", 8)
     cut = fit_em(data)
-    np.testing.assert_allclose(cut.sample.correlation, whole.sample.correlation, atol=1e-12)
-    assert math.isclose(cut.sample.n_samples, whole.sample.n_samples, rel_tol=1e-9)
+    np.testing.assert_allclose(cut.moments.correlation, whole.moments.correlation, atol=1e-12)
+    assert math.isclose(cut.moments.n_samples, whole.moments.n_samples, rel_tol=1e-9)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
 from qwo.moments import Moments
-from qwo.moments.partial import PartialSums, sample_moments, sums_over
+from qwo.moments.sums import PartialSums, sample_moments, sums_over
 
 SEEDS = st.integers(0, 2**32 - 1)
 MODEST = settings(max_examples=40, deadline=None)
@@ -44,9 +44,9 @@ def same(first, second) -> None:
 def small_blocks():
     """Blocks of 256 rows at most, so that small tables have several pieces."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("qwo.moments.partial.BLOCK_ENTRIES", 1 << 9)
-        patch.setattr("qwo.moments.partial.MIN_BLOCK_ROWS", 16)
-        patch.setattr("qwo.moments.partial.PIECE_BLOCKS", 3)
+        patch.setattr("qwo.moments.sums.BLOCK_ENTRIES", 1 << 9)
+        patch.setattr("qwo.moments.sums.MIN_BLOCK_ROWS", 16)
+        patch.setattr("qwo.moments.sums.PIECE_BLOCKS", 3)
         yield
 
 
@@ -118,7 +118,7 @@ def test_the_number_of_threads_does_not_change_a_bit(shape, monkeypatch):
 def test_a_sample_can_be_taken_for_its_rows(seed):
     data = sample(seed)
     half = len(data) // 2
-    total = PartialSums.of_sample(sample_moments(data[:half])).merge(sums_over(data[half:]))
+    total = PartialSums.of(sample_moments(data[:half])).merge(sums_over(data[half:]))
     agree(total.moments(), sample_moments(data))
 
 

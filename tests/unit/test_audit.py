@@ -24,7 +24,7 @@ from qwo.errors import (
     list_names,
 )
 from qwo.moments import Moments, audit_data
-from qwo.moments.dependence import PivotedCholesky, copy_groups
+from qwo.moments.matrix_checks import PivotedCholesky, copy_groups
 
 NAMES = list("abcde")
 

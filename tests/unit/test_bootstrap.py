@@ -24,7 +24,7 @@ from qwo.errors import (
     MissingFileError,
     SampleSizeError,
 )
-from qwo.moments.arrays import table_from_array
+from qwo.moments.tables import table_of
 from qwo.options import SearchOptions
 from qwo.resample import Bootstrap, BootstrapProgress, bootstrap, merge
 from qwo.resample.support import Outcome, coin_tosses
@@ -427,7 +427,7 @@ def test_missing_values() -> None:
 
 
 def test_a_table_of_the_package_itself(whole: Bootstrap) -> None:
-    table = table_from_array(sample())
+    table = table_of(sample())
     assert_same(bootstrap(table, n_resamples=N_RESAMPLES, random_state=1), whole)
 
 

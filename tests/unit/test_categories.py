@@ -28,7 +28,8 @@ from qwo.errors import (
     NonNumericError,
 )
 from qwo.moments import Moments, read_table
-from qwo.moments.kinds import Coding, Variable, Words
+from qwo.moments.columns import Coding, Variable
+from qwo.moments.levels import Words
 from qwo.order.blocks import BlockScore
 from qwo.order.local_score import LocalScoreEngine
 from qwo.sem import adjusted_effect, direct_effect, total_effects
@@ -241,7 +242,7 @@ class TestMoments:
 
     def test_expanding_codes(self):
         coding = Coding((Variable("nominal", ("a", "b", "c")), Variable()))
-        rows = coding.expand(np.array([[0, 5.0], [2, 6.0], [np.nan, 7.0]]))
+        rows = coding.columns(np.array([[0, 5.0], [2, 6.0], [np.nan, 7.0]]))
         expected = [[0, 0, 5], [0, 1, 6], [np.nan, np.nan, 7]]
         assert np.array_equal(rows, expected, equal_nan=True)
 

@@ -179,7 +179,7 @@ def test_quasi_newton_steps_lead_where_em_leads(seed: int, monkeypatch: Any) -> 
     assert slow.status == quick.status == "converged"
     assert len(slow.loglik) > 2 * len(quick.loglik)
     assert quick.loglik[-1] == pytest.approx(slow.loglik[-1], abs=1e-4)
-    np.testing.assert_allclose(quick.sample.correlation, slow.sample.correlation, atol=1e-3)
+    np.testing.assert_allclose(quick.moments.correlation, slow.moments.correlation, atol=1e-3)
 
 
 def test_the_slope_of_the_likelihood_is_its_slope() -> None:

@@ -14,7 +14,6 @@ import qwo
 from qwo.cli.application import app
 from qwo.errors import SampleSizeError
 from qwo.moments import Moments
-from qwo.moments.covariance import Sample
 from qwo.moments.latent import Pieces, latent_moments, normal_cdf, polychoric
 
 CUTS = ([0.3], [-0.8, 0.1, 1.2], [-0.4, 0.5])
@@ -133,7 +132,8 @@ def test_a_matrix_that_no_variables_have_is_made_positive():
     data = (z > rng.normal(0, 0.5, 8)).astype(float)
     pieces = [Pieces.of(column) for column in data.T]
     assert np.linalg.eigvalsh(polychoric(pieces))[0] < 0
-    plain = Sample(len(data), data.mean(axis=0), data.std(axis=0), np.corrcoef(data.T))
+    names = tuple("abcdefgh")
+    plain = Moments(names, len(data), data.mean(axis=0), data.std(axis=0), np.corrcoef(data.T))
     found = latent_moments(data, plain, np.full(8, fill_value=True))
     assert np.linalg.eigvalsh(found.correlation)[0] > 0.01
     assert np.diagonal(found.correlation) == pytest.approx(np.ones(8), abs=0)

@@ -210,7 +210,7 @@ def test_unknown_estimators_are_refused(data, estimator):
 
 
 def test_unknown_missing_policy_is_refused(data):
-    with pytest.raises(ArgumentError, match="'raise' or 'drop'"):
+    with pytest.raises(ArgumentError, match="'raise', 'drop', 'em'"):
         Moments.from_data(data, missing="impute")
 
 

@@ -17,7 +17,7 @@ from qwo.errors import (
     ShapeError,
 )
 from qwo.moments import Moments, as_moments
-from qwo.moments.distributed import is_dask
+from qwo.moments.reading import is_dask
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")

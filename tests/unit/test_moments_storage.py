@@ -83,7 +83,7 @@ class TestFiles:
                 Moments.load(tmp_path / f"{name}.npz")
 
     def test_a_later_format_is_refused(self, data, tmp_path, monkeypatch):
-        monkeypatch.setattr("qwo.moments.storage.VERSION", 7)
+        monkeypatch.setattr("qwo.moments.matrices.VERSION", 7)
         Moments.from_data(data).save(tmp_path / "m.npz")
         monkeypatch.undo()
         with pytest.raises(FileFormatError, match="format 7"):

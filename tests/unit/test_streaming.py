@@ -25,7 +25,7 @@ from qwo.errors import (
     SampleSizeError,
 )
 from qwo.moments import Moments, audit_file, read_moments
-from qwo.moments.plan import BATCH_BYTES, BATCH_ROWS, Plan, parse_bytes
+from qwo.moments.sums import BATCH_BYTES, BATCH_ROWS, Plan, parse_bytes
 
 NAMES = list("abcd")
 
@@ -44,10 +44,10 @@ def frame(data) -> pd.DataFrame:
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch) -> None:
     """About 260 rows in a batch and 512 in a piece, so that even small tables come in many."""
-    monkeypatch.setattr("qwo.moments.plan.BATCH_BYTES", 1 << 10)
-    monkeypatch.setattr("qwo.moments.plan.BATCH_ROWS", 1)
-    monkeypatch.setattr("qwo.moments.partial.BLOCK_ENTRIES", 1)
-    monkeypatch.setattr("qwo.moments.partial.PIECE_BLOCKS", 2)
+    monkeypatch.setattr("qwo.moments.sums.BATCH_BYTES", 1 << 10)
+    monkeypatch.setattr("qwo.moments.sums.BATCH_ROWS", 1)
+    monkeypatch.setattr("qwo.moments.sums.BLOCK_ENTRIES", 1)
+    monkeypatch.setattr("qwo.moments.sums.PIECE_BLOCKS", 2)
 
 
 def save(frame: pd.DataFrame, path: Path) -> Path:
@@ -211,7 +211,7 @@ class TestResults:
         file = save(frame, tmp_path / "t.parquet")
         found = []
         for rows in (1, 10**9):
-            monkeypatch.setattr("qwo.moments.parquet.THREADED_ROWS", rows)
+            monkeypatch.setattr("qwo.moments.tables.THREADED_ROWS", rows)
             found.append(Moments.from_dataset(file).correlation)
         np.testing.assert_array_equal(*found)
 

@@ -25,7 +25,6 @@ from qwo.errors import (
 )
 from qwo.moments import Moments, read_moments
 from qwo.moments import read_table as as_table
-from qwo.moments.arrays import table_from_frame
 
 ROWS = [[1.0, 2.5], [3.0, 4.5], [0.5, -1.0]]
 
@@ -159,13 +158,13 @@ class TestFrames:
 
     def test_columns_are_chosen_by_name_or_position(self, library):
         frame = FRAMES[library]({"a": [1.0], "b": [2.0], "c": ["x"]})
-        assert table_from_frame(frame, columns=["b", 0]).names == ("b", "a")
-        assert table_from_frame(frame, drop=["c"]).names == ("a", "b")
-        assert table_from_frame(frame, drop=[0, 2]).names == ("b",)
+        assert as_table(frame, columns=["b", 0]).names == ("b", "a")
+        assert as_table(frame, drop=["c"]).names == ("a", "b")
+        assert as_table(frame, drop=[0, 2]).names == ("b",)
         with pytest.raises(ColumnNameError, match="no such columns: 'z'; the table has 'a', 'b'"):
-            table_from_frame(frame, drop=["z"])
+            as_table(frame, drop=["z"])
         with pytest.raises(ColumnNameError, match="wanted a list"):
-            table_from_frame(frame, drop="c")
+            as_table(frame, drop="c")
 
 
 def test_types_of_pandas():

@@ -105,7 +105,7 @@ def posterior(
         Show a progress bar on standard error.
     **reading
         Columns to take or drop, transformations, missing values and how a text file is written, as
-        for `qwo.moments.source.ReadOptions`.
+        for `qwo.options.ReadOptions`.
 
     Returns
     -------

@@ -66,8 +66,7 @@ def effect(
 
 def _change(moments: Moments, cause: str) -> str:
     """What is done to a cause: one more of a number, another level of a category."""
-    variables = () if moments.coding is None else moments.coding.variables
-    for name, variable in zip(moments.names, variables, strict=False):
+    for name, variable in zip(moments.names, moments.coding.variables, strict=True):
         labels = variable.labels(name)
         # Behind a binary column that is taken for pieces there is a number.
         if cause in labels and cause != name and moments.estimator != "latent":

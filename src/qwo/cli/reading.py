@@ -104,7 +104,7 @@ def read_data(
 def _read(file: Path, reading: Reading, *, with_rows: bool) -> tuple[Moments, Audit, Rows | None]:
     """The file, read once: moments, what is doubtful about them, and the rows if wanted."""
     from qwo.moments import read_moments, read_table
-    from qwo.moments.matrix_files import is_matrix_file
+    from qwo.moments.reading import is_matrix_file
     from qwo.resample.draws import audited_moments
     from qwo.resample.options import Rows
 
@@ -151,8 +151,7 @@ def source_name(path: Path) -> str:
 
 def _what_was_read(found: DataRead) -> str:
     moments = found.moments
-    coding = moments.coding
-    nominal = [] if coding is None else [v for v in coding.variables if v.kind == "nominal"]
+    nominal = [v for v in moments.coding.variables if v.kind == "nominal"]
     whole = moments.is_oracle or float(moments.n_samples).is_integer()
     size = (
         f"{moments.n_samples:.0f} samples"

@@ -10,7 +10,7 @@ from qwo.arguments import ReadArguments
 from qwo.errors import ArgumentError, Cure, InputError, list_names
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, read_table
-from qwo.moments.arrays import Table
+from qwo.moments.tables import Table
 from qwo.options import Missing
 from qwo.order.bdeu import BDeu
 from qwo.order.local_score import LocalScoreEngine

@@ -27,7 +27,7 @@ from qwo.discovery.resolve import (
 from qwo.discovery.result import Discovery
 from qwo.graph.cpdag import to_cpdag, to_mpdag
 from qwo.moments import Moments, as_moments
-from qwo.moments.arrays import Table
+from qwo.moments.tables import Table
 from qwo.options import SearchOptions
 from qwo.order.bic import BicEngine
 from qwo.order.blocks import BlockScore, n_coefficients
@@ -214,7 +214,7 @@ def _result(
     params |= {"n_samples": moments.n_samples, "covariance_estimator": moments.estimator}
     if moments.has_blocks:
         params["columns"] = moments.whitened()[1].tolist()
-    if moments.coding is not None:
+    if not moments.coding.is_plain:
         params["variables"] = moments.coding.described(moments.names)
     return Discovery(
         cpdag=cpdag,

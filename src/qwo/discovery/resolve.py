@@ -21,7 +21,7 @@ from qwo.discovery.price import FEWEST_SAMPLES, LEAST, price_range
 from qwo.errors import ArgumentError, Cure, DataWarning
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
-from qwo.moments.arrays import Table
+from qwo.moments.tables import Table
 from qwo.options import DEFAULTS, SearchOptions
 from qwo.order.bic import BicEngine
 from qwo.order.candidates import are_crowded, block_candidates, candidate_parents

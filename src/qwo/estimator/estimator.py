@@ -17,8 +17,8 @@ from qwo.errors import ArgumentError, InputError
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.formats.objects import to_networkx
 from qwo.moments import Moments, read_table
-from qwo.moments.arrays import Table, is_frame
-from qwo.moments.covariance import MIN_SAMPLES
+from qwo.moments.audit import MIN_SAMPLES
+from qwo.moments.tables import Table, is_frame
 from qwo.options import OPTIONS, SearchOptions
 from qwo.resample.draws import table_moments
 from qwo.sem import fit_sem
@@ -142,7 +142,7 @@ class QWO(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
             Per row, with natural logarithms and in the units of the data.
         """
         check_is_fitted(self)
-        coded = self.sem_.variables.coding is not None and is_frame(X)
+        coded = not self.sem_.variables.coding.is_plain and is_frame(X)
         rows = self._validated(X, reset=False, skip_check_array=coded)
         return float(self.sem_.log_likelihood(rows).mean())
 

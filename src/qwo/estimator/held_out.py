@@ -10,8 +10,7 @@ import numpy as np
 
 from qwo.errors import ArgumentError
 from qwo.estimator.path_search import PathSettings, search_path
-from qwo.moments.arrays import Table
-from qwo.moments.encoding import recoded
+from qwo.moments.tables import Table
 from qwo.parallel import run_many
 from qwo.resample.draws import resampled_moments
 from qwo.sem import fit_sem
@@ -66,8 +65,8 @@ def _likelihoods(
     training = resampled_moments(table, others, settings.covariance_estimator, settings.missing)
     found = search_path(training, penalties, settings)
     test = table.values[fold]
-    if training.coding is not None:
+    if not training.coding.is_plain:
         # Of a level that no other row has, nothing can be predicted.
-        test = recoded(test, table.coding, training.coding)
+        test = training.coding.recoded(test, table.coding)
         test = test[~np.isnan(test).any(axis=1)]
     return [float(fit_sem(training, one).log_likelihood(test).sum()) for one in found]

@@ -24,7 +24,7 @@ from qwo.estimator.path_search import (
 from qwo.estimator.penalty_choice import Method, PenaltyChoice
 from qwo.estimator.stability import smallest_stable
 from qwo.moments import Moments
-from qwo.moments.arrays import Table
+from qwo.moments.tables import Table
 from qwo.resample.draws import kept_rows, table_moments
 from qwo.resample.options import Rows
 from qwo.text import records_frame

@@ -27,7 +27,7 @@ from qwo.discovery import Discovery
 from qwo.errors import ArgumentError, DataWarning
 from qwo.estimator.path_search import PathSettings, search_once
 from qwo.moments import Moments
-from qwo.moments.arrays import Table
+from qwo.moments.tables import Table
 from qwo.parallel import run_many
 from qwo.resample.draws import resampled_moments
 from qwo.types import FloatArray

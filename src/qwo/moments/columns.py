@@ -1,23 +1,39 @@
-"""Columns of a table: their names, which of them to take, and transformations of each by itself.
+"""Columns with roles: the recipe by which each variable becomes columns of numbers.
+
+A variable is computed from one column of a table: the column itself, its logarithm or ranks, one
+indicator for each level but the first of a nominal one (the degenerate Gaussian score of Andrews,
+Ramsey and Cooper, 2019), the indicator of one regime, or a copy of an earlier row. A table has
+numbers, and the codes 0 … k of levels; `Coding.columns` makes of its rows what is summed up. A
+variable is searched, or given: it stands in front of all others and has no parents.
 
 Missing values stay missing, and infinite ones infinite. Standardising changes neither the search
 nor its graph, which see correlations alone; it does change the units of coefficients.
 """
 
+# Long because all recipes, and what is done with them, stand in one place.
+
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy.special import ndtri
 
 from qwo.errors import ArgumentError, ColumnNameError, Cure, list_names
-from qwo.options import Columns, ReadOptions, Transform, TransformName
-from qwo.types import FloatArray
+from qwo.options import Columns, Kind, ReadOptions, Transform, TransformName
+from qwo.types import FloatArray, Indices
+
+Role = Literal["searched", "given"]
 
 LOWEST: dict[str, float] = {"log": 0.0, "log1p": -1.0}
 """Transformations with a domain, and the value above which it lies."""
+
+SINGULAR = 1e-10
+"""Eigenvalue of the correlations of a block below which a direction of it does not exist."""
 
 
 def column_names(names: Iterable[object], *, cured: bool = False) -> tuple[str, ...]:
@@ -34,8 +50,8 @@ def column_names(names: Iterable[object], *, cured: bool = False) -> tuple[str, 
             "name them, or leave them out if they only number the rows",
             cures=[cure] if cured and len(labels) - len(empty) >= 2 else [],
         )
-    repeated = [label for label, count in Counter(labels).items() if count > 1]
-    if repeated:
+    if len(set(labels)) < len(labels):
+        repeated = [label for label, count in Counter(labels).items() if count > 1]
         again = [k for k, label in enumerate(labels) if label in labels[:k]]
         cure = Cure("drop", again, "leaves out all but the first of each name")
         raise ColumnNameError(
@@ -93,88 +109,356 @@ def chosen_columns(names: Sequence[str], options: ReadOptions) -> tuple[list[int
     return [k for k in chosen if k != place], place
 
 
-def chosen_transforms(
-    transform: Transform, names: Sequence[str], others: Sequence[str] = ()
-) -> dict[int, TransformName]:
-    """The transformation of each column, by position.
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """The recipe of a variable: which columns it is made of.
 
-    Parameters
+    Attributes
     ----------
-    transform : str, mapping or None
-        What the user asked for.
-    names : sequence of str
-        The numeric columns.
-    others : sequence of str
-        Columns that are not numeric: they may be named, since the audit has more to say of them.
+    kind : {"continuous", "ordinal", "nominal", "binary"}
+        What its values are.
+    levels : tuple of str
+        The levels behind its codes 0, 1, …, of which the first is the reference; empty where it is
+        numbers as they are.
+    said : bool
+        Whether the user has said so.
+    transform : str, optional
+        What is done to its numbers before anything else.
+    role : {"searched", "given"}
+        Whether it may have causes.
+    source : int, optional
+        The column of the table that it is computed from; the one at its own place if not given.
+    lag : int
+        How many rows earlier its values stand.
+    level : int, optional
+        The one level of which it is the indicator, as of a regime.
+    """
+
+    kind: Kind = "continuous"
+    levels: tuple[str, ...] = ()
+    said: bool = field(default=False, compare=False)
+    transform: TransformName | None = field(default=None, compare=False)
+    role: Role = "searched"
+    source: int | None = None
+    lag: int = 0
+    level: int | None = None
+
+    @property
+    def size(self) -> int:
+        """How many columns it has."""
+        if self.kind != "nominal" or self.level is not None:
+            return 1
+        return max(len(self.levels) - 1, 1)
+
+    def labels(self, name: str) -> tuple[str, ...]:
+        """What its columns are called: ``race=black`` is 1 where the race is black."""
+        if self.level is None and self.kind in ("nominal", "binary") and len(self.levels) > 1:
+            return tuple(f"{name}={level}" for level in self.levels[1:])
+        return (name,)
+
+
+@dataclass(frozen=True)
+class Coding:
+    """The recipes of all variables: how a table's rows become columns, variable by variable."""
+
+    variables: tuple[Variable, ...] = ()
+
+    @classmethod
+    def plain(cls, n_variables: int) -> Coding:
+        """Each variable is the column at its place."""
+        return cls((Variable(),) * n_variables)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether nothing is known of any variable but that it is numbers."""
+        numbers = Variable()
+        return all(v is numbers or (v == numbers and not v.said) for v in self.variables)
+
+    @cached_property
+    def sizes(self) -> Indices:
+        """How many columns each variable has."""
+        return np.array([variable.size for variable in self.variables], dtype=np.intp)
+
+    @cached_property
+    def starts(self) -> Indices:
+        """The first column of each variable."""
+        return np.asarray(np.cumsum(self.sizes) - self.sizes)
+
+    @cached_property
+    def n_columns(self) -> int:
+        """How many columns there are."""
+        return int(self.sizes.sum())
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether a variable has several columns."""
+        return self.n_columns > len(self.variables)
+
+    @cached_property
+    def owners(self) -> Indices:
+        """The variable of each column."""
+        return np.repeat(np.arange(len(self.variables)), self.sizes)
+
+    @cached_property
+    def rows_before(self) -> int:
+        """How many earlier rows a row's columns are made from, besides itself."""
+        return max((variable.lag for variable in self.variables), default=0)
+
+    @cached_property
+    def _is_identity(self) -> bool:
+        """Whether the columns are those of the table, in order."""
+        places = all(v.source in (None, k) for k, v in enumerate(self.variables))
+        plain = not self.rows_before and all(v.level is None for v in self.variables)
+        return not self.has_blocks and places and plain
+
+    def columns_of(self, variables: Sequence[int] | Indices) -> Indices:
+        """The columns of some variables, one after the other."""
+        starts, sizes = self.starts, self.sizes
+        parts = [np.arange(starts[v], starts[v] + sizes[v]) for v in variables]
+        return np.concatenate(parts) if parts else np.empty(0, np.intp)
+
+    def labels(self, names: Sequence[str]) -> tuple[str, ...]:
+        """What the columns are called."""
+        pairs = zip(self.variables, names, strict=True)
+        return tuple(label for variable, name in pairs for label in variable.labels(name))
+
+    def select(self, chosen: Sequence[int]) -> Coding:
+        """The recipes of some of the variables."""
+        return Coding(tuple(self.variables[k] for k in chosen))
+
+    def columns(self, values: FloatArray) -> FloatArray:
+        """The columns of rows of codes and numbers; NaN where a code is missing.
+
+        The first `rows_before` rows are looked back at only, and have no columns of their own:
+        whoever has the rows in pieces puts the last rows of one in front of the next.
+        """
+        if self._is_identity:
+            return values
+        above = self.rows_before
+        n_rows = max(len(values) - above, 0)
+        columns = np.empty((n_rows, self.n_columns), order="F")
+        for k, (variable, start) in enumerate(zip(self.variables, self.starts, strict=True)):
+            source = k if variable.source is None else variable.source
+            first = above - variable.lag
+            codes = values[first : first + n_rows, source]
+            if variable.size == 1 and variable.level is None:
+                columns[:, start] = codes
+                continue
+            levels = range(1, len(variable.levels)) if variable.level is None else [variable.level]
+            missing = np.isnan(codes)
+            for place, level in enumerate(levels, start):
+                columns[:, place] = np.where(missing, np.nan, codes == level)
+        return columns
+
+    def recoded(self, values: FloatArray, old: Coding) -> FloatArray:
+        """The columns of rows of codes whose levels are some of those of another coding."""
+        result = values
+        for k, (before, after) in enumerate(zip(old.variables, self.variables, strict=True)):
+            if before.levels != after.levels:
+                result = np.array(values) if result is values else result
+                places = {level: float(place) for place, level in enumerate(after.levels)}
+                table = np.array([*(places.get(level, np.nan) for level in before.levels), np.nan])
+                codes = np.where(np.isnan(values[:, k]), -1, values[:, k]).astype(int)
+                result[:, k] = table[codes]
+        return self.columns(result)
+
+    def observed(
+        self, low: FloatArray, high: FloatArray, shares: FloatArray
+    ) -> tuple[Indices, Coding]:
+        """The columns that vary, by their bounds, and the coding with the levels that there are.
+
+        `shares` are their means: the share of rows with each level.
+        """
+        if not self.has_blocks:
+            return np.flatnonzero(low < high), self
+        kept, variables = [], []
+        for variable, start in zip(self.variables, self.starts.tolist(), strict=True):
+            own = [c for c in range(start, start + variable.size) if low[c] < high[c]]
+            levels = variable.levels
+            if variable.size > 1 and own:
+                levels = tuple(variable.levels[c - start + 1] for c in own)
+                if shares[own].sum() < 1 - 1e-9:
+                    levels = (variable.levels[0], *levels)
+                elif len(own) > 1:
+                    # Nobody has the reference: the first of the others takes its place.
+                    own = own[1:]
+            kept += own
+            variables.append(replace(variable, levels=levels))
+        return np.array(kept, dtype=np.intp), Coding(tuple(variables))
+
+    def bounds(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bounds of the variables from those of their columns; 0 and 1 for a block that varies."""
+        if not self.has_blocks:
+            return low, high
+        starts, single = self.starts, self.sizes == 1
+        varies = np.logical_or.reduceat(low < high, starts)
+        return np.where(single, low[starts], 0.0), np.where(single, high[starts], varies * 1.0)
+
+    def described(self, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """The type of each variable, and its levels if it has some, the reference first."""
+        return {
+            name: {"type": variable.kind} | ({"levels": list(levels)} if levels else {})
+            for name, variable in zip(names, self.variables, strict=True)
+            for levels in [variable.levels]
+        }
+
+    def to_plain(self) -> list[Any]:
+        """Lists and strings, from which `from_plain` makes it again."""
+        return [[variable.kind, list(variable.levels)] for variable in self.variables]
+
+    @classmethod
+    def from_plain(cls, plain: Sequence[Any]) -> Coding:
+        """The coding that `to_plain` has written down."""
+        kinds = get_args(Kind)
+        if not all(kind in kinds for kind, _ in plain):
+            raise ValueError("unknown types of columns")
+        return cls(tuple(Variable(kind, tuple(map(str, levels))) for kind, levels in plain))
+
+
+PLAIN = Coding()
+"""In the record of a table or of moments: each variable is one column of numbers."""
+
+
+def lagged(names: Sequence[str], coding: Coding, n_lags: int) -> tuple[tuple[str, ...], Coding]:
+    """The variables, and behind them as given ones their copies 1 to `n_lags` rows earlier."""
+    own = [replace(v, source=k) for k, v in enumerate(coding.variables)]
+    labels, variables = list(names), list(own)
+    for lag in range(1, n_lags + 1):
+        labels += [f"{name}[t-{lag}]" for name in names]
+        variables += [replace(variable, lag=lag, role="given") for variable in own]
+    return column_names(labels), Coding(tuple(variables))
+
+
+def regimes(name: str, levels: Sequence[str], source: int) -> dict[str, Variable]:
+    """One given variable for each regime but the first: an indicator by itself, and no block."""
+    return {
+        f"{name}={level}": Variable("nominal", tuple(levels), role="given", source=source, level=k)
+        for k, level in enumerate(levels)
+        if k > 0
+    }
+
+
+def change_of_levels(old: Coding, new: Coding) -> tuple[FloatArray, FloatArray]:
+    """A and b with which columns x of a coding are xA + b in another order of its levels."""
+    matrix = np.zeros((old.n_columns, new.n_columns))
+    offset = np.zeros(new.n_columns)
+    pairs = zip(old.variables, new.variables, old.starts, new.starts, strict=True)
+    for before, after, first, place in pairs:
+        if before.levels == after.levels or before.kind != "nominal":
+            matrix[first : first + before.size, place : place + before.size] = np.eye(before.size)
+            continue
+        for k, level in enumerate(after.levels[1:], place):
+            if level == before.levels[0]:
+                matrix[first : first + before.size, k], offset[k] = -1.0, 1.0
+            else:
+                matrix[first + before.levels.index(level) - 1, k] = 1.0
+    return matrix, offset
+
+
+def whitened(correlation: FloatArray, coding: Coding) -> tuple[FloatArray, Indices]:
+    """The correlations of columns uncorrelated within each block, and the ranks of the blocks."""
+    if not coding.has_blocks:
+        return correlation, coding.sizes
+    width, parts, sizes = coding.n_columns, [], []
+    for start, size in zip(coding.starts.tolist(), coding.sizes.tolist(), strict=True):
+        own = slice(start, start + size)
+        values, vectors = np.linalg.eigh(correlation[own, own])
+        there = values > SINGULAR * size
+        part = np.zeros((width, int(there.sum())))
+        # The symmetric root hardly turns the columns; of a singular block there is none.
+        root = vectors[:, there] / np.sqrt(values[there])
+        part[own] = root @ vectors.T if there.all() else root
+        parts.append(part)
+        sizes.append(part.shape[1])
+    basis = np.concatenate(parts, axis=1)
+    matrix = basis.T @ correlation @ basis
+    matrix = (matrix + matrix.T) / 2
+    for stop, size in zip(np.cumsum(sizes).tolist(), sizes, strict=True):
+        matrix[stop - size : stop, stop - size : stop] = np.eye(size)
+    return matrix, np.array(sizes, dtype=np.intp)
+
+
+def block_squares(matrix: FloatArray, sizes: Indices) -> FloatArray:
+    """The sum of squares of each block of a whitened matrix: of the canonical correlations."""
+    starts = np.cumsum(sizes) - sizes
+    squares = np.add.reduceat(np.square(matrix), starts, axis=0)
+    return np.asarray(np.add.reduceat(squares, starts, axis=1))
+
+
+def with_transforms(
+    coding: Coding, transform: Transform, names: Sequence[str], others: Sequence[str] = ()
+) -> Coding:
+    """The recipes with the transformations that the user asks for.
+
+    Columns that are not numeric, the `others`, may be named too: the audit has more to say of them.
     """
     if transform is None:
-        return {}
-    if isinstance(transform, str):
-        _check_name(transform)
-        return dict.fromkeys(range(len(names)), transform)
-    if not isinstance(transform, Mapping):
+        return coding
+    if not isinstance(transform, str | Mapping):
         raise ArgumentError(
             f"transform is a {type(transform).__name__}; wanted the name of a transformation for "
             "all columns, or a mapping such as {'income': 'log'}",
             option="transform",
         )
-    for name in transform.values():
-        _check_name(name)
-    unknown = [str(column) for column in transform if column not in names and column not in others]
+    alike = isinstance(transform, str)
+    chosen = dict.fromkeys(names, transform) if isinstance(transform, str) else transform
+    for name in chosen.values() if not alike else [transform]:
+        if name not in TRANSFORMS:
+            raise ArgumentError(
+                f"transform is {name!r}; wanted one of {', '.join(map(repr, TRANSFORMS))}",
+                option="transform",
+            )
+    unknown = [str(column) for column in chosen if column not in names and column not in others]
     if unknown:
         raise ColumnNameError(
             f"no such columns to transform: {list_names(unknown)}; the table has "
             f"{list_names(names)}",
             unknown,
         )
-    return {k: transform[name] for k, name in enumerate(names) if name in transform}
+    levels = [bool(variable.levels) for variable in coding.variables]
+    coded = [n for n, own in zip(names, levels, strict=True) if own and n in chosen]
+    if coded and not alike:
+        raise ArgumentError(
+            f"transform names {list_names(coded)}, but categories have nothing to transform",
+            coded,
+            option="transform",
+        )
+    pairs = zip(names, coding.variables, strict=True)
+    return Coding(
+        tuple(v if v.levels else replace(v, transform=chosen.get(name)) for name, v in pairs)
+    )
 
 
-def apply_transforms(
-    names: Sequence[str], values: FloatArray, chosen: Mapping[int, TransformName]
-) -> FloatArray:
-    """The values with transformed columns.
-
-    Raises
-    ------
-    ArgumentError
-        If values lie outside the domain of a transformation, with the columns and how many.
-    """
+def transformed(names: Sequence[str], values: FloatArray, coding: Coding) -> FloatArray:
+    """The values with transformed columns; values outside a domain raise an `ArgumentError`."""
+    chosen = {k: v.transform for k, v in enumerate(coding.variables) if v.transform is not None}
     if not chosen:
         return values
-    _check_domain(names, values, chosen)
-    result = np.array(values, order="F")
-    for place, name in chosen.items():
-        result[:, place] = TRANSFORMS[name](result[:, place])
-    return result
-
-
-def _check_domain(
-    names: Sequence[str], values: FloatArray, chosen: Mapping[int, TransformName]
-) -> None:
-    """See that logarithms exist."""
     wrong = {
         place: int((values[:, place] <= LOWEST[name]).sum())
         for place, name in chosen.items()
         if name in LOWEST
     }
     wrong = {place: count for place, count in wrong.items() if count}
-    if not wrong:
-        return
-    shown = [
-        f"{names[place]!r} ({count} of {len(values)} values, the smallest "
-        f"{np.nanmin(values[:, place]):g})"
-        for place, count in list(wrong.items())[:5]
-    ]
-    more = f" and {len(wrong) - 5} more columns" if len(wrong) > 5 else ""
-    first = chosen[next(iter(wrong))]
-    other = "log1p, the logarithm of 1 + value," if first == "log" else "rank-normal"
-    raise ArgumentError(
-        f"{first} needs values above {LOWEST[first]:g}, but there are others in "
-        f"{', '.join(shown)}{more}; use {other} where it fits, add a constant to these columns, or "
-        "leave them as they are",
-        [names[place] for place in wrong],
-    )
+    if wrong:
+        shown = [
+            f"{names[place]!r} ({count} of {len(values)} values, the smallest "
+            f"{np.nanmin(values[:, place]):g})"
+            for place, count in list(wrong.items())[:5]
+        ]
+        more = f" and {len(wrong) - 5} more columns" if len(wrong) > 5 else ""
+        first = chosen[next(iter(wrong))]
+        other = "log1p, the logarithm of 1 + value," if first == "log" else "rank-normal"
+        raise ArgumentError(
+            f"{first} needs values above {LOWEST[first]:g}, but there are others in "
+            f"{', '.join(shown)}{more}; use {other} where it fits, add a constant to these "
+            "columns, or leave them as they are",
+            [names[place] for place in wrong],
+        )
+    result = np.array(values, order="F")
+    for place, name in chosen.items():
+        result[:, place] = TRANSFORMS[name](result[:, place])
+    return result
 
 
 def rank_normal(values: FloatArray) -> FloatArray:
@@ -198,20 +482,10 @@ def standardised(values: FloatArray) -> FloatArray:
     return np.asarray((values / unit - scaled.mean()) / scaled.std())
 
 
-ELEMENTWISE: dict[str, Callable[[FloatArray], FloatArray]] = {"log": np.log, "log1p": np.log1p}
-"""Transformations of each value by itself."""
-
 TRANSFORMS: dict[str, Callable[[FloatArray], FloatArray]] = {
-    **ELEMENTWISE,
+    "log": np.log,
+    "log1p": np.log1p,
     "rank-normal": rank_normal,
     "standardise": standardised,
     "standardize": standardised,
 }
-
-
-def _check_name(name: object) -> None:
-    if name not in TRANSFORMS:
-        raise ArgumentError(
-            f"transform is {name!r}; wanted one of {', '.join(map(repr, TRANSFORMS))}",
-            option="transform",
-        )

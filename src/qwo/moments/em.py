@@ -25,16 +25,12 @@ from scipy.optimize import minimize
 
 from qwo.blas import one_blas_thread
 from qwo.errors import Cure, list_names
-from qwo.moments.audit import MissingCounts, inspect_size, inspect_spread
-from qwo.moments.covariance import (
-    Sample,
-    finite_extremes,
-    inverse,
-    mirror_lower,
-    split_covariance,
-)
-from qwo.moments.findings import Finding, drop_cure
-from qwo.moments.matrix_audit import determined_columns, inspect_correlation
+from qwo.moments.audit import Finding, MissingCounts, drop_cure, inspect_size, inspect_spread, shown
+from qwo.moments.columns import Coding, default_names
+from qwo.moments.estimators import inverse
+from qwo.moments.matrix_checks import determined_columns, inspect_matrix
+from qwo.moments.moments import Moments
+from qwo.moments.sums import finite_extremes, mirror_lower, split_covariance
 from qwo.types import FloatArray, Indices, Mask
 
 Status = Literal["converged", "iterations", "singular"]
@@ -60,7 +56,6 @@ LIKELIHOOD_TOLERANCE = 1e-10
 SINGULAR = 1e-8
 """Conditional variance of a standardised column that the likelihood no longer tells from 0."""
 
-
 FARTHEST = 40.0
 """Logarithms of standard deviations to which a longer step may lead; none comes near."""
 
@@ -72,16 +67,8 @@ CHUNK_ENTRIES = 1 << 20
 class PatternGroup:
     """Patterns with the same number m of missing values, and the rows that have them.
 
-    Attributes
-    ----------
-    columns : ndarray of shape (P, m)
-        The missing columns of each pattern.
-    counts : ndarray of shape (P,)
-        How many rows have it.
-    rows : ndarray of shape (R,)
-        Those rows, pattern after pattern.
-    owners : ndarray of shape (R,)
-        The pattern of each row.
+    Each of P patterns has its missing `columns` and a count of rows; the rows stand pattern after
+    pattern, each with its owner.
     """
 
     columns: Indices
@@ -130,21 +117,13 @@ def _cut(columns: Indices, rows: Indices, owners: Indices) -> Iterator[PatternGr
 class EmFit:
     """A maximum of the likelihood of incomplete data.
 
-    Attributes
-    ----------
-    sample : Sample
-        The moments, with the effective sample size.
-    n_rows : int
-        Rows with at least one value.
-    loglik : ndarray
-        Log-likelihood after each pass over the data that has not been taken back, on the scale of
-        standardised columns.
-    status : {"converged", "iterations", "singular"}
-        Whether it settled, ran out of passes, or came upon a singular covariance matrix; then the
-        moments are the last regular ones.
+    The moments have the effective sample size. `n_rows` counts the rows with at least one value;
+    `loglik` has the log-likelihood after each pass over the data that has not been taken back, on
+    the scale of standardised columns. Where the status is "singular", a covariance matrix came to
+    be so, and the moments are the last regular ones.
     """
 
-    sample: Sample
+    moments: Moments
     n_rows: int
     loglik: FloatArray
     status: Status
@@ -263,26 +242,26 @@ def _shares(group: PatternGroup, precision: FloatArray) -> FloatArray:
     return shares
 
 
-def fit_em(values: FloatArray) -> EmFit:
+def fit_em(values: FloatArray, names: tuple[str, ...] = (), coding: Coding | None = None) -> EmFit:
     """Maximum-likelihood moments of columns with missing (or infinite) values.
 
-    Parameters
-    ----------
-    values : ndarray of shape (N, n)
-        No column may be constant or empty, and no row empty.
+    No column may be constant or empty, and no row empty.
     """
-    units, scores = _scores(values)
+    (means, scales), scores = _scores(values)
     data = _IncompleteData(scores)
     with one_blas_thread():
         parameters, loglik, status = _maximise(data)
         information = data.information(parameters)
-    sample = Sample(
-        n_samples=effective_size(information),
-        means=units.means + units.scales * parameters.means,
-        scales=units.scales * np.sqrt(np.diagonal(parameters.covariance)),
-        correlation=split_covariance(parameters.covariance.copy())[1],
+    moments = Moments(
+        names or default_names(data.n_columns),
+        effective_size(information),
+        means + scales * parameters.means,
+        scales * np.sqrt(np.diagonal(parameters.covariance)),
+        split_covariance(parameters.covariance.copy())[1],
+        "em",
+        coding=coding or Coding(),
     )
-    return EmFit(sample, data.n_rows, np.array(loglik), status)
+    return EmFit(moments, data.n_rows, np.array(loglik), status)
 
 
 def effective_size(information: FloatArray) -> float:
@@ -298,7 +277,7 @@ def effective_size(information: FloatArray) -> float:
     return float(len(known) / np.sum(1 / known)) if len(known) else 0.0
 
 
-def _scores(values: FloatArray) -> tuple[Sample, FloatArray]:
+def _scores(values: FloatArray) -> tuple[tuple[FloatArray, FloatArray], FloatArray]:
     """Columns standardised by their available values, and the moments that do it."""
     values = np.ascontiguousarray(values)  # whose layout must not matter
     finite = np.isfinite(values)
@@ -307,7 +286,7 @@ def _scores(values: FloatArray) -> tuple[Sample, FloatArray]:
     means, scales = np.nanmean(scores, axis=0), np.nanstd(scores, axis=0)
     scores -= means
     scores /= scales
-    return Sample(len(values), means * unit, scales * unit, np.empty((0, 0))), scores
+    return (means * unit, scales * unit), scores
 
 
 def _maximise(data: _IncompleteData) -> tuple[_Parameters, list[float], Status]:
@@ -419,50 +398,37 @@ def _gradient(n_rows: int, at: _Parameters, step: _Step, factor: FloatArray) -> 
     return np.vstack([n_rows * precision @ offset, slopes])
 
 
-def survey_incomplete(
-    values: FloatArray, counts: MissingCounts
-) -> tuple[list[Finding], Sample | None]:
-    """Findings and maximum-likelihood moments of a table with missing values.
+def estimate_incomplete(
+    names: tuple[str, ...], coding: Coding, values: FloatArray
+) -> tuple[list[Finding], Moments | None]:
+    """Findings and maximum-likelihood moments of columns with missing values.
 
     Infinite values count as missing, and rows without any value are left out. The moments are None
     if errors stood in the way.
     """
-    names = counts.names
-    values = np.where(np.isfinite(values), values, np.nan)
-    values = values[~np.isnan(values).all(axis=1)]
-    findings = [*_inspect_columns(counts), *inspect_size(len(values), counts.n_rows - len(values))]
-    findings += inspect_spread(names, *finite_extremes(values))
-    findings += _inspect_width(names, len(values))
+    absent, finite = np.isnan(values), np.isfinite(values)
+    infinite = (~finite).sum(axis=0) - absent.sum(axis=0)
+    first, rows = coding.starts, int((~finite.all(axis=1)).sum())
+    counts = MissingCounts(names, absent.sum(axis=0)[first], infinite[first], rows, len(values))
+    values = np.where(finite, values, np.nan)[finite.any(axis=1)]
+    findings = []
+    if counts.empty:
+        text = f"columns without any value: {list_names(counts.empty)}"
+        cures = drop_cure(names, counts.empty)
+        findings.append(Finding("missing-values", "error", counts.empty, text, cures))
+    findings += inspect_size(len(values), counts.n_rows - len(values))
+    findings += inspect_spread(names, *coding.bounds(*finite_extremes(values)))
+    if len(values) <= coding.n_columns:
+        text = (
+            f"there are {coding.n_columns} variables but only {len(values)} rows with values, and "
+            "EM needs more rows than variables; leave variables out, or fill in values"
+        )
+        findings.append(Finding("wide", "error", (), text))
     if len(names) < 2 or any(finding.severity == "error" for finding in findings):
         return findings, None
-    fit = fit_em(values)
-    findings = [_estimated(counts, fit), *findings, *_inspect_pairs(names, values)]
-    findings += _inspect_fit(names, fit)
-    return findings, fit.sample
-
-
-def _inspect_columns(counts: MissingCounts) -> Iterator[Finding]:
-    """Columns of which nothing is known."""
-    if counts.empty:
-        yield Finding(
-            "missing-values",
-            "error",
-            counts.empty,
-            f"columns without any value: {list_names(counts.empty)}",
-            drop_cure(counts.names, counts.empty),
-        )
-
-
-def _inspect_width(names: Sequence[str], n_rows: int) -> Iterator[Finding]:
-    """Tables with too few rows for a maximum of the likelihood to exist."""
-    if n_rows <= len(names):
-        yield Finding(
-            "wide",
-            "error",
-            (),
-            f"there are {len(names)} variables but only {n_rows} rows with values, and EM needs "
-            "more rows than variables; leave variables out, or fill in values",
-        )
+    fit = fit_em(values, names, coding)
+    findings = [_estimated(counts, fit), *findings, *_inspect_pairs(names, values[:, first])]
+    return [*findings, *_inspect_fit(fit)], fit.moments
 
 
 def _estimated(counts: MissingCounts, fit: EmFit) -> Finding:
@@ -475,7 +441,7 @@ def _estimated(counts: MissingCounts, fit: EmFit) -> Finding:
         "warning",
         counts.affected,
         f"{counts}incomplete{infinite}{left_out}. EM uses what they have: effective sample size "
-        f"{fit.sample.n_samples:.0f} of {counts.n_rows} rows, right if values are missing at "
+        f"{fit.moments.n_samples:.0f} of {counts.n_rows} rows, right if values are missing at "
         "random",
     )
 
@@ -487,19 +453,19 @@ def _inspect_pairs(names: Sequence[str], values: FloatArray) -> Iterator[Finding
     if len(first):
         ends = zip(first.tolist(), second.tolist(), strict=True)
         pairs = [f"{names[i]!r} and {names[j]!r}" for i, j in ends]
-        more = f" and {len(pairs) - 5} more pairs" if len(pairs) > 5 else ""
         yield Finding(
             "unpaired",
             "warning",
             tuple(names[k] for k in sorted({*first.tolist(), *second.tolist()})),
-            f"no row has values of both {', of both '.join(pairs[:5])}{more}: nothing shows "
+            f"no row has values of both {shown(pairs, 'pairs', ', of both ')}: nothing shows "
             "whether they depend on each other given the rest, and an edge between them, or its "
             "absence, means nothing; leave one of each pair out",
         )
 
 
-def _inspect_fit(names: Sequence[str], fit: EmFit) -> Iterator[Finding]:
+def _inspect_fit(fit: EmFit) -> Iterator[Finding]:
     """How EM ended, and the correlation matrix that it found."""
+    moments = fit.moments
     if fit.status == "iterations":
         yield Finding(
             "no-convergence",
@@ -508,9 +474,9 @@ def _inspect_fit(names: Sequence[str], fit: EmFit) -> Iterator[Finding]:
             f"EM did not settle within {len(fit.loglik)} passes over the data: some moments are "
             "hardly determined; leave out columns with many missing values",
         )
-    complete = dataclasses.replace(fit.sample, n_samples=float(fit.n_rows))
     if fit.status == "singular":
-        columns = determined_columns(names, fit.sample.correlation)
+        owners = [moments.names[k] for k in moments.coding.owners]
+        columns = tuple(dict.fromkeys(determined_columns(owners, moments.correlation)))
         yield Finding(
             "linear-dependence",
             "error",
@@ -521,4 +487,4 @@ def _inspect_fit(names: Sequence[str], fit: EmFit) -> Iterator[Finding]:
             (Cure("missing", "drop", "leaves incomplete rows out"),),
         )
     else:
-        yield from inspect_correlation(names, complete)
+        yield from inspect_matrix(dataclasses.replace(moments, n_samples=float(fit.n_rows)))

@@ -24,17 +24,19 @@ and the effective sample size is the harmonic mean over pairs of its inverse, as
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from qwo.errors import Cure, list_names
-from qwo.moments.covariance import MIN_SAMPLES, Sample, mirror_lower, standardized
+from qwo.moments.audit import MIN_SAMPLES, Code, Finding
 from qwo.moments.em import effective_size
-from qwo.moments.findings import Code, Finding
-from qwo.moments.kinds import Coding
+from qwo.moments.estimators import standardized
+from qwo.moments.moments import LATENT, Moments
+from qwo.moments.sums import mirror_lower
 from qwo.options import Kind
 from qwo.types import FloatArray, Indices, Mask
 
@@ -67,16 +69,8 @@ PORTION = 1 << 22
 class Pieces(NamedTuple):
     """A column as the pieces of a normal variable.
 
-    Attributes
-    ----------
-    codes : ndarray of int
-        The piece of each row.
-    thresholds : ndarray
-        Where the pieces begin and end, from -FAR to FAR.
-    scores : ndarray
-        The mean of the normal variable in each.
-    information : float
-        The variance of the scores.
+    Each row has the code of its piece; the pieces lie between thresholds from -FAR to FAR; the
+    score of one is the mean of the normal variable in it, and the information their variance.
     """
 
     codes: Indices
@@ -95,30 +89,18 @@ class Pieces(NamedTuple):
         return cls(codes, thresholds, scores, float(shares @ np.square(scores)))
 
 
-def latent_sample(
-    names: Sequence[str],
-    values: FloatArray,
-    sample: Sample,
-    coding: Coding | None,
-    kinds: Mapping[str, Kind],
-) -> tuple[Sample, Finding]:
-    """Latent moments of variables whose types are known, and what is worth knowing of them.
+def latent_correlations(
+    moments: Moments, values: FloatArray, kinds: Mapping[str, Kind]
+) -> tuple[Moments, Finding]:
+    """Latent moments of variables, and what is worth knowing of them.
 
-    Parameters
-    ----------
-    names : sequence of str
-        The variables.
-    values, sample
-        Their columns, and the plain moments of these.
-    coding : Coding or None
-        Which columns each variable has.
-    kinds : mapping
-        What the values of each are.
+    Known are the plain moments of their columns, the values of these, and the kinds of variables.
     """
+    names = moments.names
     ordered = [k for k, name in enumerate(names) if kinds[name] in ("ordinal", "binary")]
     cut = np.zeros(values.shape[1], dtype=bool)
-    cut[ordered if coding is None else coding.starts[ordered]] = True
-    latent = latent_moments(values, sample, cut)
+    cut[moments.coding.starts[ordered]] = True
+    latent = latent_moments(values, moments, cut)
     labels, size = tuple(names[k] for k in ordered), latent.n_samples
     few = size < FEW
     return latent, Finding(
@@ -133,19 +115,11 @@ def latent_sample(
     )
 
 
-def latent_moments(values: FloatArray, sample: Sample, cut: Mask) -> Sample:
-    """The moments in which ordinal columns stand for the normal variables behind them.
+def latent_moments(values: FloatArray, sample: Moments, cut: Mask) -> Moments:
+    """The moments in which columns that are `cut` stand for the normal variables behind them.
 
-    These have mean 0 and standard deviation 1. The sample size is the effective one.
-
-    Parameters
-    ----------
-    values : ndarray of shape (N, n)
-        The columns, without missing values.
-    sample : Sample
-        Their plain moments.
-    cut : ndarray of bool, of length n
-        Which of them are ordinal or binary.
+    These have mean 0 and standard deviation 1. The sample size is the effective one. The columns,
+    whose plain moments are known, have no missing values.
     """
     scores = standardized(values, sample)
     information = np.ones(values.shape[1])
@@ -168,7 +142,14 @@ def latent_moments(values: FloatArray, sample: Sample, cut: Mask) -> Sample:
     correlation = mirror_lower(_made_positive(np.clip(correlation, -1.0, 1.0), least))
     size = effective_size(n_rows * _worth(correlation, information))
     means, scales = np.where(cut, 0.0, sample.means), np.where(cut, 1.0, sample.scales)
-    return Sample(size, means, scales, correlation)
+    return replace(
+        sample,
+        n_samples=size,
+        means=means,
+        scales=scales,
+        correlation=correlation,
+        estimator=LATENT,
+    )
 
 
 def _worth(correlation: FloatArray, information: FloatArray) -> FloatArray:

@@ -1,4 +1,8 @@
-"""Sample moments: all that the search for a linear Gaussian graph needs to know of the data."""
+"""Sample moments: all that the search for a linear Gaussian graph needs to know of the data.
+
+The record is the lowest thing of this room. What makes one of data is imported when it is asked
+for: whoever searches from given moments does without the readers.
+"""
 
 from __future__ import annotations
 
@@ -7,45 +11,31 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from qwo.arguments import ReadArguments
-from qwo.blas import one_blas_thread
-from qwo.errors import (
-    ArgumentError,
-    Cure,
-    EngineError,
-    InputError,
-    MergeError,
-    ShapeError,
-    list_names,
+from qwo.errors import ArgumentError, Cure, EngineError, MergeError, ShapeError, list_names
+from qwo.moments.audit import Audit
+from qwo.moments.columns import (
+    PLAIN,
+    Coding,
+    change_of_levels,
+    column_names,
+    select_columns,
+    whitened,
 )
-from qwo.moments.arrays import is_frame
-from qwo.moments.audit import Estimate, survey
-from qwo.moments.columns import column_names, select_columns
-from qwo.moments.covariance import (
-    LATENT,
-    Sample,
-    sample_from_covariance,
-    sample_from_precision,
-    split_covariance,
-)
-from qwo.moments.distributed import is_dask
-from qwo.moments.estimation import estimate, estimate_matrix, new_rows
-from qwo.moments.findings import Audit
-from qwo.moments.kinds import Coding, Variable, change_of_levels, whitened
-from qwo.moments.matrix_audit import inspect_coded, inspect_correlation
-from qwo.moments.matrix_files import is_matrix_file
-from qwo.moments.partial import PartialSums
-from qwo.moments.source import RowPolicy
-from qwo.moments.storage import is_archive, stored_moments, write_moments
-from qwo.moments.summation import Watch
-from qwo.moments.text_files import existing_file
-from qwo.options import Columns, ReadOptions, estimator_name
+from qwo.options import Columns, ReadOptions
 from qwo.types import FloatArray, Indices
+
+if TYPE_CHECKING:
+    from qwo.arguments import ReadArguments
+    from qwo.moments.reading import RowPolicy
+    from qwo.moments.sums import Watch
+
+LATENT = "latent"
+"""The estimator that takes ordinal columns for pieces of normal ones: `qwo.moments.latent`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -71,8 +61,8 @@ class Moments:
         the class name of another estimator, ``"em"``, or ``"given"``.
     found : Audit or None
         What the audit found when the data were read; `audit` gives it.
-    coding : Coding or None
-        The types and levels of the variables, and so their columns; None if all are numbers.
+    coding : Coding
+        The recipe of each variable's columns: its type and levels.
     """
 
     names: tuple[str, ...]
@@ -82,10 +72,12 @@ class Moments:
     correlation: FloatArray
     estimator: str = "plain"
     found: Audit | None = None
-    coding: Coding | None = None
+    coding: Coding = PLAIN
 
     def __post_init__(self) -> None:
-        n = len(self.names) if self.coding is None else self.coding.n_columns
+        if not self.coding.variables:
+            object.__setattr__(self, "coding", Coding.plain(len(self.names)))
+        n = self.coding.n_columns
         for field, shape in (("means", (n,)), ("scales", (n,)), ("correlation", (n, n))):
             array = np.ascontiguousarray(getattr(self, field), dtype=np.float64).view()
             if array.shape != shape:
@@ -106,28 +98,25 @@ class Moments:
     @property
     def column_names(self) -> tuple[str, ...]:
         """Names of the columns: those of the variables, or such as ``race=black``."""
-        return self.names if self.coding is None else self.coding.labels(self.names)
+        return self.coding.labels(self.names)
 
     @property
     def has_blocks(self) -> bool:
         """Whether a variable has several columns."""
-        return self.coding is not None and self.coding.has_blocks
+        return self.coding.has_blocks
 
     def whitened(self) -> tuple[FloatArray, Indices]:
         """The correlations of columns that are uncorrelated in each block, and the blocks' sizes.
 
         What is said of variables as a whole depends on no other basis of their columns.
         """
-        if self.coding is None or not self.coding.has_blocks:
-            return self.correlation, np.ones(self.n_variables, dtype=np.intp)
-        matrix, sizes, _ = whitened(self.correlation, self.coding)
-        return matrix, sizes
+        return whitened(self.correlation, self.coding)
 
     def as_columns(self) -> Moments:
         """The moments of the columns as variables by themselves."""
         if not self.has_blocks:
             return self
-        return dataclasses.replace(self, names=self.column_names, coding=None, found=None)
+        return dataclasses.replace(self, names=self.column_names, coding=PLAIN, found=None)
 
     def as_whitened(self) -> tuple[Moments, Indices]:
         """The whitened columns as variables by themselves, and how many each variable has."""
@@ -167,7 +156,7 @@ class Moments:
         EngineError
             With the variables and what would help.
         """
-        if self.coding is None or not self.coding.has_blocks:
+        if not self.has_blocks:
             return
         blocks = [
             name
@@ -191,27 +180,6 @@ class Moments:
     def is_oracle(self) -> bool:
         """Whether these are the exact moments of a distribution: N = ∞."""
         return math.isinf(self.n_samples)
-
-    @classmethod
-    def of_sample(
-        cls,
-        names: tuple[str, ...],
-        sample: Sample,
-        estimator: str,
-        coding: Coding | None = None,
-        found: Audit | None = None,
-    ) -> Self:
-        """Moments with names for the columns of a `Sample`, which is trusted to be sound."""
-        return cls(
-            names,
-            sample.n_samples,
-            sample.means,
-            sample.scales,
-            sample.correlation,
-            estimator,
-            found,
-            coding,
-        )
 
     @classmethod
     def from_data(
@@ -242,7 +210,7 @@ class Moments:
             missing at random.
         **reading
             Columns to take or drop, transformations, and how a text file is written: see
-            `qwo.moments.source.ReadOptions`.
+            `qwo.options.ReadOptions`.
 
         Raises
         ------
@@ -254,7 +222,9 @@ class Moments:
         DataWarning
             If the data can be used but are doubtful.
         """
-        return cls._of(_estimated(data, ReadOptions(names, **reading)))
+        from qwo.moments.reading import estimate
+
+        return cls._of(estimate(data, ReadOptions(names, **reading)))
 
     @classmethod
     def from_frame(cls, frame: Any, **reading: Unpack[ReadArguments]) -> Self:
@@ -266,14 +236,9 @@ class Moments:
             Samples in rows and variables in columns.
         **reading
             Columns to take or drop, transformations, missing values, the covariance estimator: see
-            `qwo.moments.source.ReadOptions`.
+            `qwo.options.ReadOptions`.
         """
-        if not (is_dask(frame) or is_frame(frame)):
-            raise InputError(
-                f"the data are a {type(frame).__name__}; wanted a pandas, polars or pyarrow data "
-                "frame"
-            )
-        return cls._of(estimate(frame, ReadOptions(**reading)))
+        return cls._table(frame, "frame", reading)
 
     @classmethod
     def from_csv(cls, path: str | PathLike[str], **reading: Unpack[ReadArguments]) -> Self:
@@ -295,12 +260,12 @@ class Moments:
         **reading
             What else `from_frame` takes.
         """
-        return cls._of(estimate(existing_file(path), ReadOptions(**reading), "csv"))
+        return cls._table(path, "csv", reading)
 
     @classmethod
     def from_parquet(cls, path: str | PathLike[str], **reading: Unpack[ReadArguments]) -> Self:
         """Moments of a Parquet file, or of a folder of them; parameters as for `from_frame`."""
-        return cls._of(estimate(existing_file(path), ReadOptions(**reading), "parquet"))
+        return cls._table(path, "parquet", reading)
 
     @classmethod
     def from_dataset(
@@ -321,7 +286,7 @@ class Moments:
         n_jobs : int
             Threads; -1 for one per processor. Their number does not change the result.
         progress : callable, optional
-            Gets a `qwo.moments.summation.StreamProgress` after each batch of rows.
+            Gets a `qwo.moments.sums.StreamProgress` after each batch of rows.
         weights : name, position or array, optional
             The column, or one number per row, that says how many rows each row counts for: N is
             their sum. (To weigh rows by importance, scale the weights w so that they add up to
@@ -333,8 +298,7 @@ class Moments:
             What else `from_frame` and `from_csv` take. EM, estimators other than ``"plain"`` and
             transformations by rank need all rows at once, and have them in memory.
         """
-        options = ReadOptions(**reading, n_jobs=n_jobs, progress=progress)
-        return cls._of(estimate(source, options))
+        return cls._table(source, "table", {**reading, "n_jobs": n_jobs, "progress": progress})
 
     @classmethod
     def from_covariance(
@@ -357,7 +321,9 @@ class Moments:
         means : array-like of shape (n,), optional
             Only `merge` and intercepts need them.
         """
-        return cls._given(*sample_from_covariance(matrix, n_samples, names, means))
+        from qwo.moments.matrices import from_covariance
+
+        return cls._of(from_covariance(matrix, n_samples, names, means))
 
     @classmethod
     def from_covariance_file(
@@ -383,15 +349,18 @@ class Moments:
         columns, drop : sequence of names or positions, optional
             The variables to take, and those to leave out.
         """
-        options = ReadOptions(columns=columns, drop=drop)
-        return cls._of(estimate_matrix(path, n_samples, options))
+        from qwo.moments.matrices import read_matrix
+
+        return cls._of(read_matrix(path, n_samples, columns=columns, drop=drop))
 
     @classmethod
     def from_precision(
         cls, matrix: Any, n_samples: float | None = None, names: Sequence[object] | None = None
     ) -> Self:
         """Moments with a given inverse covariance matrix, by default an exact one (N = ∞)."""
-        return cls._given(*sample_from_precision(matrix, n_samples, names))
+        from qwo.moments.matrices import from_precision
+
+        return cls._of(from_precision(matrix, n_samples, names))
 
     def update(self, data: Any, *, missing: RowPolicy = "raise") -> Self:
         """Moments of the rows so far and of new ones, were it a single one.
@@ -413,30 +382,27 @@ class Moments:
             raise ArgumentError(
                 f"missing is {missing!r}; wanted 'raise' or 'drop'", option="missing"
             )
-        rows = new_rows(self.names, data, missing, self.coding)
-        with one_blas_thread():
-            new = PartialSums(rows.values.shape[1]).add(rows.values)
-            sums = PartialSums.of_sample(self._sample()).merge(new)
-        found = survey(self.names, sums, missing=missing, look=False, coding=self.coding)
-        return self._of(Estimate(self.names, found.sample, "plain", found.audit, found.coding))
+        from qwo.moments.reading import new_rows, survey
+        from qwo.moments.sums import PartialSums, sums_over
+
+        new = sums_over(new_rows(self.names, data, missing, self.coding))
+        sums = PartialSums.of(self).merge(new)
+        return self._of(survey(self.names, sums, self.coding, missing=missing, look=False))
 
     @classmethod
-    def _of(cls, found: Estimate) -> Self:
+    def _table(cls, source: Any, kind: Any, reading: Any) -> Self:
+        """Moments of rows, and nothing else, of a source whose kind is known."""
+        from qwo.moments.reading import estimate_rows
+
+        return cls._of(estimate_rows(source, ReadOptions(**reading), kind))
+
+    @classmethod
+    def _of(cls, found: Moments | Audit) -> Self:
         """Audited moments, if the audit found no error; what is doubtful is warned of."""
-        found.audit.enforce()
-        return cls.of_estimate(found)
-
-    @classmethod
-    def of_estimate(cls, found: Estimate) -> Self:
-        """The moments of an estimate whose audit found no error."""
-        assert found.sample is not None, "an audit without errors leaves moments"
-        return cls.of_sample(found.names, found.sample, found.estimator, found.coding, found.audit)
-
-    @classmethod
-    def _given(cls, names: tuple[str, ...], sample: Sample) -> Self:
-        moments = cls.of_sample(names, sample, "given")
-        moments.audit().enforce()
-        return moments
+        audit = found if isinstance(found, Audit) else found.audit()
+        audit.enforce()
+        assert isinstance(found, cls), "an audit without errors leaves moments"
+        return found
 
     def merge(self, other: Moments) -> Self:
         """Moments of the union of two disjoint samples, as if computed from all rows together.
@@ -458,15 +424,19 @@ class Moments:
             moments._check_mergeable(side)
         self._check_levels(other)
         estimator = "plain" if self.estimator == other.estimator == "plain" else "given"
-        sums = PartialSums.of_sample(self._sample())
-        sums.merge(PartialSums.of_sample(other._in_order_of(self.coding)._sample()))
-        sample = sums.moments(overwrite=True)
-        return self.of_sample(self.names, sample, estimator, self.coding)
+        from qwo.moments.sums import PartialSums
 
-    def _in_order_of(self, coding: Coding | None) -> Moments:
+        sums = PartialSums.of(self).merge(PartialSums.of(other._in_order_of(self.coding)))
+        merged = sums.moments(self.names, self.coding, overwrite=True)
+        assert isinstance(merged, type(self))
+        return dataclasses.replace(merged, estimator=estimator)
+
+    def _in_order_of(self, coding: Coding) -> Moments:
         """The moments with the levels of categories in another order, and another reference."""
-        if self.coding is None or coding is None or self.coding == coding:
+        if self.coding == coding:
             return self
+        from qwo.moments.sums import split_covariance
+
         matrix, offset = change_of_levels(self.coding, coding)
         spans, correlation = split_covariance(matrix.T @ self.covariance @ matrix)
         means = self.means @ matrix + offset
@@ -476,11 +446,7 @@ class Moments:
 
     def _check_levels(self, other: Moments) -> None:
         """See that the columns of two sides stand for the same."""
-        sides = [
-            (Variable(),) * self.n_variables if own.coding is None else own.coding.variables
-            for own in (self, other)
-        ]
-        levels = [[variable.levels for variable in side] for side in sides]
+        levels = [[own.levels for own in side.coding.variables] for side in (self, other)]
         wrong = [
             name for name, a, b in zip(self.names, *levels, strict=True) if sorted(a) != sorted(b)
         ]
@@ -500,20 +466,22 @@ class Moments:
             return self
         if len(chosen) < 2:
             raise ShapeError(f"{len(chosen)} of {self.n_variables} variables are left; wanted 2")
-        columns = chosen if self.coding is None else self.coding.columns_of(chosen).tolist()
+        own = self.coding.columns_of(chosen)
         return dataclasses.replace(
             self,
             names=column_names(self.names[k] for k in chosen),
-            means=self.means[columns],
-            scales=self.scales[columns],
-            correlation=self.correlation[np.ix_(columns, columns)],
+            means=self.means[own],
+            scales=self.scales[own],
+            correlation=self.correlation[np.ix_(own, own)],
             found=None,
-            coding=None if self.coding is None else self.coding.select(chosen),
+            coding=self.coding.select(chosen),
         )
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the moments to a file, to be read by `load`; its name should end in .npz."""
-        write_moments(path, self.names, self._sample(), self.estimator, self.coding)
+        from qwo.moments.matrices import write_moments
+
+        write_moments(path, self)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
@@ -526,14 +494,9 @@ class Moments:
         InputError
             If no data can have such moments.
         """
-        moments = cls._read(path)
-        moments.audit().enforce()
-        return moments
+        from qwo.moments.matrices import stored_moments
 
-    @classmethod
-    def _read(cls, path: str | PathLike[str]) -> Self:
-        """The moments in a file, whose matrix is a correlation matrix by its looks."""
-        return cls.of_sample(*stored_moments(path))
+        return cls._of(stored_moments(path))
 
     def audit(self) -> Audit:
         """What is wrong or doubtful about these moments, without raising or warning.
@@ -543,14 +506,10 @@ class Moments:
         """
         if self.found is not None:
             return self.found
+        from qwo.moments.matrix_checks import inspect_matrix
+
         given, shrunk = self.estimator == "given", self.estimator not in ("given", "plain")
-        if self.has_blocks:
-            return Audit(
-                tuple(inspect_coded(self.names, self._sample(), self.coding, shrunk=shrunk))
-            )
-        findings = inspect_correlation(
-            self.names, self._sample(), given=given, shrunk=shrunk, rows=not given
-        )
+        findings = inspect_matrix(self, given=given, shrunk=shrunk, rows=not given)
         return Audit(tuple(findings))
 
     def __repr__(self) -> str:
@@ -559,9 +518,6 @@ class Moments:
             f"<Moments of {self.n_variables} variables ({list_names(self.names)}), "
             f"N = {n_samples}, {self.estimator} covariance>"
         )
-
-    def _sample(self) -> Sample:
-        return Sample(self.n_samples, self.means, self.scales, self.correlation)
 
     def _check_mergeable(self, side: str) -> None:
         if self.is_oracle:
@@ -573,149 +529,3 @@ class Moments:
         else:
             return
         raise MergeError(f"cannot merge: the {side} side {reason}")
-
-
-def as_moments(data: Any, **reading: Unpack[ReadArguments]) -> Moments:
-    """The moments of whatever the user calls data.
-
-    Parameters
-    ----------
-    data : Moments, array-like, data frame, str or path
-        Moments are returned as they are, or with the columns that are wanted; a path ends in .csv,
-        .tsv, .txt, .parquet or .npz.
-    **reading
-        Columns to take or drop, transformations, missing values, the covariance estimator, and how
-        a text file is written: see `qwo.moments.source.ReadOptions`.
-    """
-    if not isinstance(data, Moments):
-        return Moments.from_data(data, **reading)
-    options = ReadOptions(**reading)
-    _refuse_options("Moments", options, data.estimator)
-    return data.select(options.columns, options.drop)
-
-
-def read_moments(
-    source: Any,
-    *,
-    n_samples: float | None = None,
-    covariance: bool | None = None,
-    n_jobs: int | None = -1,
-    progress: Watch | None = None,
-    **reading: Unpack[ReadArguments],
-) -> tuple[Moments, Audit]:
-    """Moments of a table or covariance matrix, and what is doubtful about them.
-
-    Parameters
-    ----------
-    source : str, path, array-like, data frame or Moments
-        A table ends in .csv, .tsv, .tab, .txt, .dat or .parquet; a covariance matrix has .cov,
-        .corr or .cor in its name, such as ``lead.cov.txt``; saved moments end in .npz. A folder, a
-        pattern such as ``"part-*.parquet"`` and a list of files are read one after the other.
-    n_samples : float, optional
-        N of a covariance matrix, if its file does not say it or says it wrongly.
-    covariance : bool, optional
-        Whether the file holds a covariance matrix; if not given, its name and `n_samples` tell.
-    n_jobs, progress
-        As for `Moments.from_dataset`.
-    **reading
-        See `qwo.moments.source.ReadOptions`.
-
-    Returns
-    -------
-    moments : Moments
-    audit : Audit
-        Its findings are warnings and notes; no `DataWarning` is issued.
-
-    Raises
-    ------
-    InputError
-        If the input cannot be used, with the columns and a cure.
-    """
-    options = ReadOptions(**reading, n_jobs=n_jobs, progress=progress)
-    if isinstance(source, Moments):
-        moments = as_moments(source, **reading)
-        moments.audit().raise_errors()
-        return moments, moments.audit()
-    found = _estimated(source, options, n_samples, covariance)
-    found.audit.raise_errors()
-    return Moments.of_estimate(found), found.audit
-
-
-def audit(
-    data: Any,
-    names: Sequence[object] | None = None,
-    *,
-    n_samples: float | None = None,
-    covariance: bool | None = None,
-    **reading: Unpack[ReadArguments],
-) -> Audit:
-    """All that is wrong or doubtful about a data set, without raising or warning.
-
-    Parameters
-    ----------
-    data : array-like, data frame, str or path, or Moments
-        Whatever `qwo.discover` takes.
-    names : sequence, optional
-        One name per column of an array.
-    n_samples, covariance
-        As for `qwo.moments.read_moments`.
-    **reading
-        Columns to take or drop, transformations, missing values and how a text file is written: see
-        `qwo.moments.source.ReadOptions`.
-
-    Raises
-    ------
-    InputError
-        If there is nothing to look at: no such file, lines of unequal length, no such columns.
-
-    Examples
-    --------
-    >>> print(audit([[1, 5, 2], [2, 5, 7], [4, 5, 1]]))
-    error: 1 of 3 columns is constant: 'X1'. Cure: drop=['X1'] leaves it out
-    warning: there are only 3 samples of 2 variables: below 10 hardly any correlation differs from
-    chance
-    """
-    return _estimated(data, ReadOptions(names, **reading), n_samples, covariance).audit
-
-
-def _estimated(
-    source: Any,
-    options: ReadOptions,
-    n_samples: float | None = None,
-    covariance: bool | None = None,
-) -> Estimate:
-    """Audited moments of whatever there is; errors stand in the audit."""
-    if isinstance(source, Moments) or is_archive(source):
-        moments = source if isinstance(source, Moments) else Moments._read(source)
-        _refuse_options("Moments", options, moments.estimator)
-        chosen = moments.select(options.columns, options.drop)
-        return Estimate(
-            chosen.names, chosen._sample(), chosen.estimator, chosen.audit(), chosen.coding
-        )
-    matrix = n_samples is not None or is_matrix_file(source) if covariance is None else covariance
-    if matrix:
-        _refuse_options("covariance matrix", options, "given")
-        return estimate_matrix(source, n_samples, options)
-    return estimate(source, options)
-
-
-def _refuse_options(what: str, options: ReadOptions, made_by: str) -> None:
-    """Transformations, types and estimators take the samples."""
-    if options.types:
-        raise ArgumentError(
-            f"types are given, but the {what} given have theirs; give them when making them",
-            option="types",
-        )
-    if options.transform is not None:
-        raise ArgumentError(
-            f"transform is {options.transform!r}, but the {what} given cannot be treated so after "
-            "the fact; apply it to the data",
-            option="transform",
-        )
-    wanted = estimator_name(options.covariance_estimator)
-    if wanted not in ("plain", made_by):
-        raise ArgumentError(
-            f"covariance_estimator is {wanted!r}, but the {what} given were estimated by "
-            f"{made_by!r}; choose the estimator when making them: apply it to the data",
-            option="covariance_estimator",
-        )

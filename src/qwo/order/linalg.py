@@ -20,7 +20,7 @@ from scipy.linalg import cython_lapack
 from qwo import _core
 from qwo.device import to_host
 from qwo.graph.dag import entries_of
-from qwo.moments.covariance import mirror_lower
+from qwo.moments.sums import mirror_lower
 from qwo.types import Adjacency, FloatArray, Indices
 
 RIDGE = 0.01

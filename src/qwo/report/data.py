@@ -17,7 +17,7 @@ from qwo.errors import ArgumentError
 from qwo.graph.compare import compare
 from qwo.graph.dag import adjacency_lists
 from qwo.graph.marks import ARROW, LINE
-from qwo.moments.findings import Audit, Finding
+from qwo.moments.audit import Audit, Finding
 from qwo.resample.support import (
     PairSupport,
     Shares,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from qwo import text
 from qwo.discovery import Discovery
 from qwo.files import write_whole
-from qwo.moments.findings import Audit
+from qwo.moments.audit import Audit
 from qwo.report import pictures, remarks, tables
 from qwo.report.data import Contents, contents_data, draw_contents
 from qwo.resample.support import Supports

@@ -27,15 +27,13 @@ from scipy.linalg.blas import dsyrk
 from qwo.errors import HOW_MANY, ConstantColumnError, Cure, DataWarning, SampleSizeError, list_names
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments, read_table
-from qwo.moments.arrays import Table
-from qwo.moments.covariance import Sample, mirror_lower, split_covariance, standardized
-from qwo.moments.dependence import is_well_conditioned
-from qwo.moments.encoding import recoded
-from qwo.moments.estimation import estimate_table
-from qwo.moments.findings import Audit
-from qwo.moments.kinds import Coding
-from qwo.moments.matrix_audit import inspect_coded
-from qwo.moments.partial import BLOCK_ENTRIES, MIN_BLOCK_ROWS
+from qwo.moments.audit import Audit
+from qwo.moments.columns import PLAIN, Coding, default_names
+from qwo.moments.estimators import standardized
+from qwo.moments.matrix_checks import inspect_matrix, is_well_conditioned
+from qwo.moments.reading import estimate_table
+from qwo.moments.sums import BLOCK_ENTRIES, MIN_BLOCK_ROWS, mirror_lower, split_covariance
+from qwo.moments.tables import Table
 from qwo.options import Missing, estimator_name
 from qwo.resample.options import Resampling, check_size
 from qwo.types import FloatArray, Indices, Mask
@@ -139,8 +137,8 @@ class WeightedRows:
         Of all rows.
     scheme : Scheme
         How rows are drawn.
-    coding : Coding, optional
-        The columns of each variable; one if not given.
+    coding : Coding
+        The columns of each variable.
     """
 
     names: tuple[str, ...]
@@ -149,30 +147,30 @@ class WeightedRows:
     scales: FloatArray
     correlation: FloatArray
     scheme: Scheme
-    coding: Coding | None = None
+    coding: Coding
     _last: dict[tuple[int, int], _Cut] = field(default_factory=dict, init=False, repr=False)
 
     def draw(self, seed: int, number: int) -> Moments:
         """The plain moments of one resample."""
         sample = self._half(seed, number) if self.scheme.resampling == "halves" else None
         if sample is not None:
-            return self._checked(sample, self.scheme.size, slice(None), self.coding)
+            return self._checked(sample, self.scheme.size, slice(None))
         weights = self.scheme.weights(seed, number)
         columns, coding = self._present(weights)
         scores = self.scores[:, columns] if len(columns) < len(self.means) else self.scores
-        sample = weighted_moments(scores, weights)
+        sample = weighted_moments(scores, weights, self.names, coding)
         if sample is None:
             raise _constant(self.names, np.ptp(self.scores[weights > 0], axis=0) == 0)
-        return self._checked(sample, int(np.count_nonzero(weights)), columns, coding)
+        return self._checked(sample, int(np.count_nonzero(weights)), columns)
 
-    def _half(self, seed: int, number: int) -> Sample | None:
+    def _half(self, seed: int, number: int) -> Moments | None:
         """The moments of a half, the second being all rows less the first: a mere subtraction.
 
         It is so whoever asks; who asks for both in turn has the sums over the first still. None
         where a column hardly varies in the half, of which rounding would leave too few digits, and
         where it takes the rows to see which levels there are.
         """
-        if self.coding is not None and self.coding.has_blocks:
+        if self.coding.has_blocks:
             return None
         last = self._last.get((seed, number // 2))
         if last is None:
@@ -190,22 +188,19 @@ class WeightedRows:
         if np.diagonal(covariance).min() < CLEAR:
             return None
         scales, correlation = split_covariance(covariance)
-        return Sample(size, means, scales, correlation)
+        return Moments(self.names, size, means, scales, correlation, coding=self.coding)
 
-    def _checked(
-        self, sample: Sample, distinct: int, columns: Indices | slice, coding: Coding | None
-    ) -> Moments:
+    def _checked(self, sample: Moments, distinct: int, columns: Indices | slice) -> Moments:
         """The moments in units of the data, unless the audit finds an error."""
-        _check(self.names, sample, distinct, coding)
+        _check(sample, distinct)
         means = self.means[columns] + self.scales[columns] * sample.means
         scales = self.scales[columns] * sample.scales
-        size = float(self.scheme.size)
-        return Moments(self.names, size, means, scales, sample.correlation, coding=coding)
+        return replace(sample, n_samples=float(self.scheme.size), means=means, scales=scales)
 
-    def _present(self, weights: Weights) -> tuple[Indices, Coding | None]:
+    def _present(self, weights: Weights) -> tuple[Indices, Coding]:
         """The columns of the levels that a resample has, and their coding."""
         columns = np.arange(len(self.means))
-        if self.coding is None or not self.coding.has_blocks:
+        if not self.coding.has_blocks:
             return columns, self.coding
         present = self.scores[weights > 0]
         low, high = present.min(axis=0), present.max(axis=0)
@@ -273,9 +268,10 @@ class NormalModel:
         spans, correlation = split_covariance(scatter)
         scales = spans / math.sqrt(self.size) * self.moments.scales
         names, coding = self.moments.names, self.moments.coding
-        sample = Sample(self.size, self.moments.means, scales, correlation)
-        _check(names, sample, self.size, coding)
-        return Moments(names, self.size, sample.means, scales, correlation, coding=coding)
+        means = self.moments.means
+        sample = Moments(names, self.size, means, scales, correlation, coding=coding)
+        _check(sample, self.size)
+        return sample
 
     def _scatter(self, rng: np.random.Generator, half: int) -> FloatArray:
         freedom, total = self.size - 1, self.moments.n_samples
@@ -295,9 +291,7 @@ class NormalModel:
         return scatter
 
 
-def _check(
-    names: Sequence[str], sample: Sample, distinct: float, coding: Coding | None = None
-) -> None:
+def _check(sample: Moments, distinct: float) -> None:
     """Raise if columns are copies or combinations of others, unless for want of distinct rows.
 
     A resample with replacement of N rows has the rank of its distinct rows, about 0.63 N: beyond so
@@ -305,7 +299,7 @@ def _check(
     """
     if distinct > len(sample.means) and is_well_conditioned(sample.correlation):
         return
-    seen = inspect_coded(names, replace(sample, n_samples=float(distinct)), coding)
+    seen = inspect_matrix(replace(sample, n_samples=float(distinct)))
     errors = tuple(finding for finding in seen if finding.severity == "error")
     Audit(errors).raise_errors()
 
@@ -355,7 +349,8 @@ def prepare(
     n_rows = len(table.values)
     scheme = Scheme(resampling, n_rows, int(check_size(n_rows, resampling, sample_fraction)))
     source = _source(table, moments, scheme, estimator, missing)
-    texts = table.names if table.coding is None else (*table.names, repr(table.coding.to_plain()))
+    coding = table.coding
+    texts = table.names if coding.is_plain else (*table.names, repr(coding.to_plain()))
     return Prepared(moments, source, "rows", scheme.size, digest_of(texts, table.values))
 
 
@@ -380,11 +375,9 @@ def _source(
         _warn_of_slow_em(table)
     if estimator_name(estimator) != "plain" or not complete:
         return RefittedRows(table, scheme, estimator, "raise" if complete else missing)
-    sample = Sample(moments.n_samples, moments.means, moments.scales, moments.correlation)
-    coding, values = moments.coding, table.values
-    if coding is not None:
-        values = recoded(values, table.coding, coding)
-    scores = np.ascontiguousarray(standardized(values, sample))
+    coding = moments.coding
+    values = coding.recoded(table.values, table.coding)
+    scores = np.ascontiguousarray(standardized(values, moments))
     own = moments.means, moments.scales, moments.correlation
     return WeightedRows(table.names, scores, *own, scheme, coding)
 
@@ -400,9 +393,11 @@ def audited_moments(
     table: Table, estimator: str | Any, missing: Missing = "raise"
 ) -> tuple[Moments, Audit]:
     """The moments of all rows, and the audit, in which no error is left; nobody is warned."""
-    estimate = estimate_table(table, estimator, missing)
-    estimate.audit.raise_errors()
-    return Moments.of_estimate(estimate), estimate.audit
+    found = estimate_table(table, estimator, missing)
+    audit = found if isinstance(found, Audit) else found.audit()
+    audit.raise_errors()
+    assert isinstance(found, Moments), "an audit without errors leaves moments"
+    return found, audit
 
 
 def resampled_moments(
@@ -413,9 +408,11 @@ def resampled_moments(
     Errors are raised, as where a column is constant in these rows. Warnings are not given: a part
     is smaller than the whole by intention, and all else was said of the whole.
     """
-    estimate = estimate_table(table.rows(rows), estimator, missing, look=False)
-    estimate.audit.raise_errors()
-    return Moments.of_estimate(estimate)
+    found = estimate_table(table.rows(rows), estimator, missing, look=False)
+    if isinstance(found, Audit):
+        found.raise_errors()
+    assert isinstance(found, Moments), "an audit without errors leaves moments"
+    return found
 
 
 def kept_rows(table: Table, missing: Missing) -> Table:
@@ -426,7 +423,9 @@ def kept_rows(table: Table, missing: Missing) -> Table:
     return table if complete.all() else table.rows(complete)
 
 
-def weighted_moments(values: FloatArray, weights: Weights) -> Sample | None:
+def weighted_moments(
+    values: FloatArray, weights: Weights, names: tuple[str, ...] = (), coding: Coding = PLAIN
+) -> Moments | None:
     """Maximum-likelihood moments of rows that count several times, once or not at all.
 
     The scatter matrix Σ wᵣ (xᵣ - m)(xᵣ - m)ᵀ is a sum of products of blocks whose rows are scaled
@@ -442,7 +441,7 @@ def weighted_moments(values: FloatArray, weights: Weights) -> Sample | None:
 
     Returns
     -------
-    Sample or None
+    Moments or None
         With ``n_samples`` the sum of the weights; None if a column is constant.
     """
     rows = np.flatnonzero(weights)
@@ -465,7 +464,8 @@ def weighted_moments(values: FloatArray, weights: Weights) -> Sample | None:
     if (np.sqrt(np.diagonal(scatter) / total) <= CONSTANT * np.abs(means)).any():
         return None
     spans, correlation = split_covariance(mirror_lower(scatter))
-    return Sample(total, means, spans / np.sqrt(total), correlation)
+    labels, scales = names or default_names(n_columns), spans / np.sqrt(total)
+    return Moments(labels, total, means, scales, correlation, coding=coding)
 
 
 def sums_over(values: FloatArray, rows: Indices) -> tuple[FloatArray, FloatArray]:

@@ -13,7 +13,7 @@ from qwo.checks import is_number, whole_number
 from qwo.discovery import Discovery
 from qwo.errors import ArgumentError, Cure
 from qwo.moments import Moments, as_moments, read_table
-from qwo.moments.arrays import Table
+from qwo.moments.tables import Table
 from qwo.options import Missing, SearchOptions
 from qwo.types import Indices
 

@@ -281,11 +281,11 @@ def adjusted_effect(
         Variables to hold fixed.
     **reading
         Columns to take or drop, transformations, missing values and how a text file is written, as
-        for `qwo.moments.source.ReadOptions`.
+        for `qwo.options.ReadOptions`.
     """
     moments = as_moments(data, **reading)
     coding = moments.coding
-    if moments.has_blocks and coding is not None:
+    if moments.has_blocks:
         ends = (
             contrast(moments.names, coding, cause, "cause"),
             contrast(moments.names, coding, effect, "effect"),

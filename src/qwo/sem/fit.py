@@ -39,7 +39,7 @@ def fit_sem(data: Any, dag: Any, **reading: Unpack[ReadArguments]) -> LinearSem:
         has its ``dag``.
     **reading
         Columns to take or drop, transformations, missing values and how a text file is written, as
-        for `qwo.moments.source.ReadOptions`.
+        for `qwo.options.ReadOptions`.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def fit_sem(data: Any, dag: Any, **reading: Unpack[ReadArguments]) -> LinearSem:
     matrix = check_dag(as_graph(dag, moments.names, kind="dag").matrix, moments.names).copy()
     matrix.setflags(write=False)
     known = as_graph(dag, moments.names).matrix if hasattr(dag, "cpdag") else None
-    if moments.coding is None or not moments.has_blocks:
+    if not moments.has_blocks:
         return LinearSem(moments, matrix, fit_equations(moments, matrix), known)
     columns, owners = moments.as_columns(), moments.coding.owners
     expanded = matrix[np.ix_(owners, owners)]
@@ -128,7 +128,7 @@ def score_graph(
         c; 1 is the textbook's BIC.
     **reading
         Columns to take or drop, transformations, missing values and how a text file is written, as
-        for `qwo.moments.source.ReadOptions`.
+        for `qwo.options.ReadOptions`.
 
     Examples
     --------

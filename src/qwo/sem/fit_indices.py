@@ -20,9 +20,9 @@ from qwo.errors import (
     list_names,
 )
 from qwo.moments import Moments, read_table
-from qwo.moments.arrays import Table, is_frame
-from qwo.moments.dependence import PivotedCholesky
-from qwo.moments.kinds import Coding
+from qwo.moments.columns import Coding
+from qwo.moments.matrix_checks import PivotedCholesky
+from qwo.moments.tables import Table, is_frame
 from qwo.sem.regression import Regression
 from qwo.types import FloatArray
 
@@ -213,8 +213,8 @@ def rows_in_order(data: Any, names: Sequence[str]) -> FloatArray:
         raise InputError("the likelihood of rows needs the rows; got their Moments")
     named = is_frame(data) or isinstance(data, str | PathLike)
     table = read_table(data)
-    coding = table.coding.variables if table.coding is not None else ()
-    coded = [name for name, own in zip(table.names, coding, strict=False) if own.levels]
+    pairs = zip(table.names, table.coding.variables, strict=True)
+    coded = [name for name, own in pairs if own.levels]
     refused = [
         name
         for name in (*coded, *(column.name for column in table.refused))

@@ -129,7 +129,7 @@ def ida(
         Variables by name or column number.
     **reading
         Columns to take or drop, transformations, missing values and how a text file is written, as
-        for `qwo.moments.source.ReadOptions`.
+        for `qwo.options.ReadOptions`.
     """
     moments = as_moments(data, **reading)
     matrix = as_graph(cpdag, moments.names).matrix
@@ -161,13 +161,10 @@ def _possible_effects(
 ) -> list[PossibleEffects]:
     """The effects of a column on others, of the same variables or of contrasts of them."""
     coding = moments.coding
-    owners = np.arange(moments.n_variables) if coding is None else coding.owners
+    owners = coding.owners
     variable, ends, beside = int(owners[cause]), owners[targets], siblings(coding, cause)
     sets = parent_sets(graph, variable, moments.names)
-    adjust = [
-        [*(parents if coding is None else coding.columns_of(parents).tolist()), *beside]
-        for parents in sets
-    ]
+    adjust = [[*coding.columns_of(parents).tolist(), *beside] for parents in sets]
     columns = moments.as_columns()
     found = [partial_slopes(columns, cause, fixed, targets) for fixed in adjust]
     estimates = np.array([each.slopes for each in found])

@@ -11,8 +11,8 @@ import numpy as np
 from qwo.graph.causal_graph import EDGE_HEADER
 from qwo.graph.display import as_html
 from qwo.moments import Moments
-from qwo.moments.estimation import new_rows
-from qwo.moments.kinds import Coding
+from qwo.moments.columns import Coding
+from qwo.moments.reading import new_rows
 from qwo.sem.fit_indices import ModelFit, model_fit, row_log_likelihood, rows_in_order
 from qwo.sem.regression import JointTest, Regression, edge_tests, regress, t_test
 from qwo.sem.summary import summary
@@ -288,9 +288,9 @@ class LinearSem:
     def _rows(self, data: Any) -> FloatArray:
         """The columns of rows."""
         coding = self.coding or self.moments.coding
-        if coding is None or (isinstance(data, np.ndarray) and data.shape[1] == coding.n_columns):
+        if coding.is_plain or (isinstance(data, np.ndarray) and data.shape[1] == coding.n_columns):
             return rows_in_order(data, self.names)
-        return new_rows(self.variables.names, data, "raise", coding).values
+        return new_rows(self.variables.names, data, "raise", coding)
 
     def edges_table(self) -> pd.DataFrame:
         """`edges` as a pandas data frame."""

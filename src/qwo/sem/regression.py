@@ -31,8 +31,8 @@ from qwo.errors import (
     list_names,
 )
 from qwo.moments import Moments
-from qwo.moments.dependence import TOLERANCE
-from qwo.moments.kinds import Coding
+from qwo.moments.columns import Coding
+from qwo.moments.matrix_checks import TOLERANCE
 from qwo.names import Variable, as_column
 from qwo.order.blocks import BlockScore
 from qwo.types import Adjacency, FloatArray, Indices
@@ -210,10 +210,8 @@ def edge_tests(moments: Moments, dag: Adjacency) -> tuple[JointTest, ...]:
     return tuple(found)
 
 
-def contrast(names: Sequence[str], coding: Coding | None, variable: Variable, role: str) -> int:
+def contrast(names: Sequence[str], coding: Coding, variable: Variable, role: str) -> int:
     """The column that a variable, or a contrast such as ``race=black``, stands for."""
-    if coding is None:
-        return as_column(names, variable, role)
     labels = coding.labels(names)
     if isinstance(variable, str) and variable not in names and variable in labels:
         return labels.index(variable)

@@ -16,7 +16,7 @@ from qwo.text import shown
 from qwo.types import Adjacency
 
 TYPES = ("continuous", "ordinal", "nominal", "binary")
-"""What variables can be, as `qwo.moments.kinds` has it."""
+"""What variables can be, as `qwo.moments.columns` has it."""
 
 # The matrix of so many variables takes 2.5 GB.
 MOST_VARIABLES = 50_000

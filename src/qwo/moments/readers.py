@@ -1,75 +1,209 @@
-"""Text files with one line per row: CSV and its relatives, read in blocks of lines by pyarrow.
+"""Whatever the user calls data as batches of rows; and text files, read in blocks of lines.
 
-A block is parsed where it is needed, so that several can be parsed at once. Besides what the
-options say, two habits of other programs are known: an unnamed first column that numbers the rows,
-as pandas and R write it, and a line of names that is one field shorter than the rows, as R's
-``write.table`` writes it. In both cases the first column is an index, and not data.
+A new kind of file is one more reader in `open_source`. A block of a text file is parsed by pyarrow
+where it is needed, so that several can be parsed at once. Besides what the options say, two habits
+of other programs are known: an unnamed first column that numbers the rows, as pandas and R write
+it, and a line of names that is one field shorter than the rows, as R's ``write.table`` writes it.
+In both cases the first column is an index, and not data.
 """
+
+# Long because text files, the default, have more ways of being written than all others together.
 
 from __future__ import annotations
 
 import csv
+import glob
 import io
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 
-from qwo.errors import ArgumentError, ColumnNameError, Cure, FileFormatError, MissingFileError
-from qwo.errors import list_names as listed
-from qwo.moments.arrays import Batch, Rows, is_number, rows_of_arrow, short
+from qwo.errors import (
+    ArgumentError,
+    Cure,
+    FileFormatError,
+    MissingFileError,
+    MissingPackageError,
+)
+from qwo.moments.audit import Finding
 from qwo.moments.columns import default_names
-from qwo.moments.findings import Finding
+from qwo.moments.levels import Rows, is_number, short
+from qwo.moments.sums import Batch
+from qwo.moments.tables import (
+    ArrowDataset,
+    ParquetFiles,
+    fractions,
+    is_dataset,
+    open_memory,
+    places_in,
+    rows_of,
+)
+from qwo.optional import optional_module
+from qwo.options import ReadOptions
+
+Format = Literal["csv", "parquet", "pandas"]
 
 SEPARATORS = (",", ";", "\t", "|")
 DECIMAL_COMMA = r"^\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*$"
 HEAD_BYTES = 1 << 16
 """How much of a file is looked at to tell how it is written."""
 
+TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".dat")
+PARQUET_SUFFIXES = (".parquet", ".pq")
+PANDAS_SUFFIXES = {
+    ".xlsx": ("read_excel", "openpyxl"),
+    ".xls": ("read_excel", "xlrd"),
+    ".ods": ("read_excel", "odfpy"),
+    ".dta": ("read_stata", ""),
+    ".sav": ("read_spss", "pyreadstat"),
+}
+"""Formats that pandas reads: its function, and the package that this takes."""
 
-@dataclass(frozen=True, slots=True)
-class CsvFormat:
-    """How a text file is to be read.
+COMPRESSIONS = (".gz", ".bz2", ".zst", ".lz4")
+GLOB_MARKS = "*?["
 
-    Attributes
-    ----------
-    separator : str or None
-        One character, ``" "`` for any run of blanks, or None to tell from the first line.
-    decimal : str
-        The decimal mark.
-    header : bool
-        Whether the first line holds the names.
-    null_values : sequence of str
-        What marks a missing value, besides the empty field, NA, NaN, null and their like.
+
+class Reader(Protocol):
+    """Data that come in batches of rows.
+
+    The names are those of all columns; the notes say what is worth knowing of how data are read;
+    the rows are infinitely many where they are not counted before they are read.
     """
 
-    separator: str | None = None
-    decimal: str = "."
-    header: bool = True
-    null_values: Sequence[str] = ()
+    names: Sequence[str]
+    notes: tuple[Finding, ...]
+    n_rows: float
 
-    def __post_init__(self) -> None:
-        for option in ("separator", "decimal"):
-            mark = getattr(self, option)
-            if mark is None and option == "separator":
-                continue
-            plain = isinstance(mark, str) and len(mark) == 1 and mark.isascii()
-            if not plain or mark in '\r\n"' or not (mark.isprintable() or mark == "\t"):
-                raise ArgumentError(f"{option} is {mark!r}; wanted one character", option=option)
-        if self.decimal.isalnum() or self.decimal == self.separator:
-            raise ArgumentError(
-                f"decimal is {self.decimal!r}; wanted a mark such as '.' or ',' that is not the "
-                "separator",
-                option="decimal",
+    def batches(self, columns: Sequence[int], n_rows: int) -> Iterator[Batch]:
+        """Batches of about so many rows, with these columns in this order."""
+        ...
+
+
+def open_source(source: Any, options: ReadOptions, kind: Format | None = None) -> Reader:
+    """The reader of an array, a frame, a file, a folder, a pattern, a list, or a dataset.
+
+    Files are told by their suffixes, unless their kind is given, and must all be of one kind. A
+    folder is searched to the bottom, and ``name=value`` folders in it give columns, as Hive writes
+    them.
+    """
+    if not is_path(source):
+        return ArrowDataset(source) if is_dataset(source) else open_memory(source, options.names)
+    files, root = _find_files(source, kind)
+    kinds = {kind or known_format(file) for file in files}
+    if None in kinds:
+        unknown = next(file for file in files if known_format(file) is None)
+        raise FileFormatError(
+            f"{str(unknown)!r} does not tell its format; wanted a name that ends in one of "
+            f"{', '.join((*TEXT_SUFFIXES, *PARQUET_SUFFIXES, *PANDAS_SUFFIXES))}, or use "
+            "Moments.from_csv or Moments.from_parquet"
+        )
+    if len(kinds) > 1:
+        raise FileFormatError(
+            f"{source} holds text and Parquet files ({files[0].name!r}, …); wanted one kind"
+        )
+    if kinds == {"parquet"}:
+        return ParquetFiles(files, root)
+    if kinds == {"csv"}:
+        return CsvFiles(files, options)
+    if len(files) > 1:
+        raise FileFormatError(f"{source} holds several {files[0].suffix} files; wanted one")
+    return open_memory(_read_with_pandas(files[0]), options.names)
+
+
+def is_path(source: Any) -> bool:
+    """Whether the source is a path, or a list of them."""
+    if isinstance(source, str | PathLike):
+        return True
+    paths = isinstance(source, Sequence) and len(source) > 0
+    return paths and all(isinstance(item, str | PathLike) for item in source)
+
+
+def _read_with_pandas(file: Path) -> Any:
+    """The frame in a file of a statistics program or a spreadsheet."""
+    suffix = file.suffix.lower()
+    function, package = PANDAS_SUFFIXES[suffix]
+    pandas = optional_module("pandas", f"{suffix} files need", "pandas")
+    try:
+        return getattr(pandas, function)(file)
+    except ImportError as error:
+        raise MissingPackageError(
+            f"{file} is a {suffix} file, for which pandas needs {package or 'another package'}: "
+            f"pip install {package}, or save the table as CSV",
+            name=package,
+        ) from error
+    except Exception as error:  # each format's reader has errors of its own
+        raise FileFormatError(f"{file} is not a readable {suffix} file: {error}") from error
+
+
+def _find_files(source: Any, kind: Format | None) -> tuple[list[Path], Path | None]:
+    """The files in order of their names, and the folder under which name=value folders count."""
+    if not isinstance(source, str | PathLike):
+        return [existing_file(item) for item in source], None
+    pattern = any(mark in str(source) for mark in GLOB_MARKS)
+    if pattern and not Path(source).exists():
+        # Path.glob takes a pattern below a folder only, while this one may be absolute.
+        found = [Path(name) for name in sorted(glob.glob(str(source), recursive=True))]  # noqa: PTH207
+        if not found:
+            raise MissingFileError(
+                f"no file matches {str(source)!r} (looked from {Path.cwd()}); check the pattern"
             )
+        return found, None
+    path = existing_file(source)
+    if not path.is_dir():
+        return [path], None
+    found = sorted(
+        file
+        for file in path.rglob("*")
+        if known_format(file) in ((kind,) if kind else ("csv", "parquet"))
+        and file.is_file()
+        and not file.name.startswith((".", "_"))
+    )
+    if not found:
+        wanted = {"csv": TEXT_SUFFIXES, "parquet": PARQUET_SUFFIXES}
+        suffixes = wanted.get(kind or "", TEXT_SUFFIXES + PARQUET_SUFFIXES)
+        raise MissingFileError(
+            f"the folder {str(path)!r} holds no files that end in one of {', '.join(suffixes)}"
+        )
+    return found, path
+
+
+def known_format(file: Path) -> Format | None:
+    """The format that a file's name tells, if it tells one."""
+    suffixes = [suffix.lower() for suffix in file.suffixes]
+    if suffixes and suffixes[-1] in COMPRESSIONS:
+        suffixes.pop()
+    last = suffixes[-1] if suffixes else ""
+    if last in PARQUET_SUFFIXES:
+        return "parquet"
+    if last in PANDAS_SUFFIXES:
+        return "pandas"
+    return "csv" if last in TEXT_SUFFIXES else None
+
+
+def check_marks(options: ReadOptions) -> None:
+    """See that separator and decimal mark are one character each, and not the same."""
+    for option in ("separator", "decimal"):
+        mark = getattr(options, option)
+        if mark is None and option == "separator":
+            continue
+        plain = isinstance(mark, str) and len(mark) == 1 and mark.isascii()
+        if not plain or mark in '\r\n"' or not (mark.isprintable() or mark == "\t"):
+            raise ArgumentError(f"{option} is {mark!r}; wanted one character", option=option)
+    if options.decimal.isalnum() or options.decimal == options.separator:
+        raise ArgumentError(
+            f"decimal is {options.decimal!r}; wanted a mark such as '.' or ',' that is not the "
+            "separator",
+            option="decimal",
+        )
 
 
 def existing_file(path: str | PathLike[str]) -> Path:
@@ -86,29 +220,20 @@ def existing_file(path: str | PathLike[str]) -> Path:
     return file
 
 
-@dataclass(frozen=True)
 class CsvFiles:
     """Text files with the same columns."""
 
-    files: tuple[Path, ...]
-    form: CsvFormat
+    n_rows = math.inf
 
-    @cached_property
-    def _first(self) -> TextFile:
-        return open_text(self.files[0], self.form)
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The names in the first line of the first file."""
-        return self._first.names
-
-    @property
-    def notes(self) -> tuple[Finding, ...]:
-        """What is worth knowing of how the first file was read."""
-        if not self._first.index:
-            return ()
-        text = "the first column has no name and numbers or names the rows: it is taken for an "
-        return (Finding("index", "note", (), f"{text}index, and not for data"),)
+    def __init__(self, files: Sequence[Path], form: ReadOptions) -> None:
+        check_marks(form)
+        self.files, self.form = files, form
+        self._first = open_text(files[0], form)
+        self.names: Sequence[str] = self._first.names
+        self.notes: tuple[Finding, ...] = ()
+        if self._first.index:
+            text = "the first column has no name and numbers or names the rows: it is taken for an "
+            self.notes = (Finding("index", "note", (), f"{text}index, and not for data"),)
 
     def batches(self, columns: Sequence[int], n_rows: int) -> Iterator[Batch]:
         """Blocks of lines, to be parsed by whoever loads them."""
@@ -122,53 +247,24 @@ class CsvFiles:
             for block in text.blocks(8 * n_rows * max(len(columns), 1)):
                 done += len(block.content)
                 share = min(done / max(size, 1), 1.0)
-                load = _loader(block, [k + text.index for k in places], wanted)
+                load = _loaded([k + text.index for k in places], wanted, block)
                 yield Batch(load, start + share * (stop - start))
 
 
-def _loader(block: TextBlock, places: list[int], names: list[str]) -> Callable[[], Rows]:
-    return lambda: rows_of_arrow(block.columns(places), names, block.rows_above)
+def _loaded(places: list[int], names: list[str], block: TextBlock) -> Callable[[], Rows]:
+    def load() -> Rows:
+        table = block.columns(places)
+        return rows_of(table.columns, names, len(table), block.rows_above)
 
-
-def fractions(files: Sequence[Path]) -> list[tuple[float, float]]:
-    """Where each file begins and ends in the whole, by its size."""
-    sizes = [max(file.stat().st_size, 1) for file in files]
-    ends = [sum(sizes[: k + 1]) / sum(sizes) for k in range(len(sizes))]
-    return list(zip([0.0, *ends[:-1]], ends, strict=True))
-
-
-def places_in(file: Path, names: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Where the wanted columns stand in a file."""
-    lacking = [name for name in wanted if name not in names]
-    if lacking:
-        raise ColumnNameError(
-            f"{file} lacks columns that the first file has: {listed(lacking)}; it has "
-            f"{listed(names)}",
-            lacking,
-        )
-    return [names.index(name) for name in wanted]
+    return load
 
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
     """A text file whose first lines have been looked at.
 
-    Attributes
-    ----------
-    file : Path
-        The file.
-    names : tuple of str
-        The names of the columns of data.
-    index : bool
-        Whether a column that numbers or names the rows stands before them.
-    separator : str
-        What stands between fields; a blank for any run of them.
-    skipped : int
-        Lines before the first row.
-    old_mac : bool
-        Whether lines end in CR alone.
-    form : CsvFormat
-        How the file is written.
+    An `index` stands before the columns of data; `skipped` lines before the first row; lines of an
+    `old_mac` end in CR alone.
     """
 
     file: Path
@@ -177,7 +273,7 @@ class TextFile:
     separator: str
     skipped: int
     old_mac: bool
-    form: CsvFormat
+    form: ReadOptions
 
     def blocks(self, size: int) -> Iterator[TextBlock]:
         """The file in pieces of about so many bytes, each made up of whole lines."""
@@ -207,24 +303,31 @@ def read_chunks(file: Path, size: int) -> Iterator[bytes]:
         ) from error
 
 
-def open_text(file: Path, form: CsvFormat) -> TextFile:
+def open_text(file: Path, form: ReadOptions) -> TextFile:
     """A text file, with the names in its first line and what else its first lines tell."""
     lines, old_mac = _head(file)
     place = next(k for k, line in enumerate(lines) if line.strip())
     first = lines[place]
     separator = form.separator or guess_separator(file, first)
-    fields = _fields(file, first, separator)
-    if form.header and _looks_like_data(fields):
+    fields = [field.strip() for field in split_line(first, separator)]
+    if not form.header:
+        names = default_names(len(fields))
+        return TextFile(file, names, False, separator, place, old_mac, form)
+    # pandas names columns 0, 1, 2, …
+    counted = len(fields) > 2 and fields == [str(k) for k in range(len(fields))]
+    if not counted and all(map(is_number, fields)):
         raise FileFormatError(
             f"{file}: line {place + 1} holds numbers ({short(first)}) where names were expected; "
             "add a line of names",
             cures=[Cure("header", False, "names the columns X0, X1, …")],
         )
-    rows = [_fields(file, line, separator) for line in lines[place + 1 :] if line.strip()]
-    longer = form.header and bool(rows) and all(len(row) == len(fields) + 1 for row in rows)
-    named = form.header and not longer and _has_index(fields, rows)
-    names = tuple(fields[named:]) if form.header else default_names(len(fields))
-    return TextFile(file, names, longer or named, separator, place + form.header, old_mac, form)
+    rows = [line for line in lines[place + 1 :] if line.strip()]
+    width = len(fields) + 1
+    longer = bool(rows) and all(len(split_line(row, separator)) == width for row in rows)
+    named = not longer and fields[0] in ("", "Unnamed: 0") and _has_index(fields, rows, separator)
+    return TextFile(
+        file, tuple(fields[named:]), longer or named, separator, place + 1, old_mac, form
+    )
 
 
 def _head(file: Path) -> tuple[list[str], bool]:
@@ -256,18 +359,11 @@ def _head(file: Path) -> tuple[list[str], bool]:
     return lines, old_mac
 
 
-def _fields(file: Path, line: str, separator: str) -> list[str]:
-    try:
-        return [field.strip() for field in split_line(line, separator)]
-    except csv.Error as error:
-        raise FileFormatError(f"{file}: the line {short(line)} has no fields: {error}") from error
-
-
-def _has_index(names: list[str], rows: list[list[str]]) -> bool:
-    """Whether the first column has no name of its own, and numbers or names the rows."""
-    if len(names) < 2 or names[0] not in ("", "Unnamed: 0") or not rows:
+def _has_index(names: list[str], rows: list[str], separator: str) -> bool:
+    """Whether the first column, which has no name of its own, numbers or names the rows."""
+    if len(names) < 2 or not rows:
         return False
-    labels = [row[0] for row in rows if row]
+    labels = [fields[0].strip() for row in rows if (fields := split_line(row, separator))]
     if all(re.fullmatch(r"\d+", label) for label in labels):
         # pandas counts; R keeps the numbers that rows had before some were left out or sorted.
         numbers = [int(label) for label in labels]
@@ -288,35 +384,24 @@ def guess_separator(file: Path, line: str) -> str:
     return " " if " " in unquoted.strip() else ","
 
 
-def _looks_like_data(fields: list[str]) -> bool:
-    """Whether the first line holds numbers, other than 0, 1, 2, … as pandas names columns."""
-    counted = len(fields) > 2 and fields == [str(k) for k in range(len(fields))]
-    return not counted and all(is_number(field) for field in fields)
-
-
 def split_line(line: str, separator: str) -> list[str]:
     """The fields of one line."""
     if '"' not in line:
         return line.split() if separator == " " else line.split(separator)
     blank = separator == " "
     text = line.strip() if blank else line
-    return next(csv.reader([text], delimiter=separator, skipinitialspace=blank), [])
+    try:
+        return next(csv.reader([text], delimiter=separator, skipinitialspace=blank), [])
+    except csv.Error as error:
+        raise FileFormatError(f"the line {short(line)} has no fields: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
 class TextBlock:
     """Some lines of a text file; columns go by number, as names may repeat.
 
-    Attributes
-    ----------
-    text : TextFile
-        The file.
-    content : bytes
-        The lines.
-    above : int
-        How many lines of the file stand before the content.
-    skipped : int
-        How many of the lines stand before the first row.
+    `above` counts the lines of the file before the content, `skipped` those of the content before
+    the first row.
     """
 
     text: TextFile
@@ -362,7 +447,7 @@ class TextBlock:
             convert_options=pcsv.ConvertOptions(
                 column_types=dict.fromkeys(numbers, kind),
                 include_columns=[numbers[k] for k in places],
-                null_values=[*pcsv.ConvertOptions().null_values, *form.null_values],
+                null_values=[*pcsv.ConvertOptions().null_values, *form.marks],
                 strings_can_be_null=True,
                 decimal_point=form.decimal,
             ),

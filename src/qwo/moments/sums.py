@@ -9,10 +9,17 @@ depends on the number of columns alone. Every product is the work of one BLAS th
 stripes of a wide table, are shared among threads.
 """
 
+# Long because reading in threads, blocks, pieces and merging share one arithmetic, bit by bit.
+
 from __future__ import annotations
 
 import math
-from concurrent.futures import Executor
+import os
+import re
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,15 +29,10 @@ from scipy.linalg.blas import dsyrk
 
 from qwo.blas import one_blas_thread
 from qwo.device import present_module, to_host
-from qwo.errors import ArgumentError
-from qwo.moments.covariance import (
-    SAFE,
-    Sample,
-    extremes,
-    finite_extremes,
-    power_of_two,
-    split_covariance,
-)
+from qwo.errors import ArgumentError, ShapeError
+from qwo.moments.columns import PLAIN, Coding, default_names
+from qwo.moments.levels import RefusedColumn, Rows
+from qwo.moments.moments import Moments
 from qwo.types import FloatArray, Indices
 
 Counts = npt.NDArray[np.int64]
@@ -55,6 +57,28 @@ COARSE = 64
 """Units are powers of 2⁶⁴, so that they hardly ever change from one block to the next."""
 
 
+DEFAULT_MEMORY = 1 << 29
+"""Half a gigabyte; more for thousands of variables, whose products alone take that."""
+
+BATCH_BYTES = 1 << 23
+"""Eight megabytes of numbers in a batch: enough for a thread to be busy, few enough to wait for."""
+
+BATCH_ROWS = 1 << 12
+"""Rows in a batch at least, if memory allows: each column of a batch costs some microseconds."""
+
+COPIES = 5
+"""Copies of a batch alive while it is worked on: as read, as decoded, as numbers, as products."""
+
+MATRICES = 3
+"""Matrices of n × n numbers that are alive at a time, at least, on the way to a graph."""
+
+WIDE_ROW = 4096
+"""Entries from which on the length of a row costs nothing."""
+
+SAFE = 1e100
+"""Sums of squares of values between 1/SAFE and SAFE neither overflow nor vanish."""
+
+
 def block_rows(n_columns: int) -> int:
     """The rows of a block."""
     if n_columns > WIDE:
@@ -62,32 +86,86 @@ def block_rows(n_columns: int) -> int:
     return max(BLOCK_ENTRIES // max(n_columns, 1), MIN_BLOCK_ROWS)
 
 
-def piece_rows(n_columns: int) -> int:
-    """The rows of a piece."""
-    return PIECE_BLOCKS * block_rows(n_columns)
-
-
 def kept_rows(n_columns: int) -> int:
     """How many of the first rows are kept for the audit."""
     return max(KEPT_ENTRIES // max(n_columns, 1), KEPT_ROWS)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How many rows are read at a time, and how many batches and pieces are worked on at once.
+
+    Threads share more than that in a wide table: the products of one batch.
+    """
+
+    n_rows: int
+    workers: int
+    threads: int
+
+    @classmethod
+    def of(cls, n_variables: int, memory_limit: int | str | None, threads: int) -> Plan:
+        """The plan that keeps within a memory limit; if none is given, within a reasonable one."""
+        square = 8 * n_variables**2
+        fixed = 3 * square + 16 * n_variables * block_rows(n_variables)
+        limit = (
+            max(DEFAULT_MEMORY, 2 * fixed) if memory_limit is None else parse_bytes(memory_limit)
+        )
+        wanted = max(BATCH_BYTES, 8 * n_variables * BATCH_ROWS)
+        n_rows = max(min(wanted, limit // 32) // (8 * n_variables), 256)
+        batch = COPIES * 8 * n_variables * n_rows
+        piece = (
+            0
+            if n_variables > WIDE
+            else 16 * n_variables * PIECE_BLOCKS * block_rows(n_variables) + square
+        )
+        if fixed + batch > limit:
+            raise ArgumentError(
+                f"memory_limit is {limit / 1e6:.0f} MB, but the moments of {n_variables} variables "
+                f"take {(fixed + batch) / 1e6:.0f} MB at least; allow more, or leave variables out"
+            )
+        spare = limit - fixed
+        if n_variables > WIDE:
+            stripe = 8 * n_variables * STRIPE
+            threads = max(min((spare - batch) // stripe, threads), 1)
+            spare -= threads * stripe
+        workers = max(min(spare // (batch + piece), threads), 1)
+        return cls(n_rows, workers, threads if n_variables > WIDE else workers)
+
+
+def parse_bytes(amount: int | str) -> int:
+    """A number of bytes, as such or like ``"500 MB"`` or ``"2 GiB"``."""
+    units = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", str(amount).lower())
+    if not match:
+        raise ArgumentError(
+            f"memory_limit is {amount!r}; wanted a number of bytes, or a string such as '2 GB'"
+        )
+    number, unit, binary = match.groups()
+    factor = 1024 ** " kmgt".index(unit) if binary and unit else units[unit]
+    return int(float(number) * factor)
+
+
+def check_width(n_variables: int) -> None:
+    """Refuse more variables than the machine has memory for, before any is asked for."""
+    square = 8.0 * n_variables**2
+    try:
+        memory = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, OSError, ValueError):
+        return
+    if MATRICES * square > memory:
+        raise ShapeError(
+            f"there are {n_variables} variables: each matrix of their correlations takes "
+            f"{square / 1e9:.3g} GB, {MATRICES} of them are needed, and the machine has "
+            f"{memory / 1e9:.3g} GB; choose fewer columns"
+        )
 
 
 @dataclass(slots=True, eq=False)
 class Seen:
     """What was seen of the values of some rows.
 
-    Attributes
-    ----------
-    n_rows, n_incomplete : int
-        Rows, and those of them with missing or infinite values.
-    low, high : ndarray of shape (n,)
-        Smallest and largest values in complete rows.
-    lowest, highest : ndarray of shape (n,)
-        Smallest and largest finite values in any row.
-    absent, infinite : ndarray of int
-        Missing and infinite values of each column.
-    first : ndarray
-        The first rows, as they were given.
+    `low` and `high` are the bounds of complete rows, `lowest` and `highest` those of finite values
+    in any row; `absent` and `infinite` count those values; `first` are the first rows.
     """
 
     n_rows: int
@@ -286,6 +364,30 @@ def _look(block: FloatArray) -> Seen:
     return Seen(n_rows, n_incomplete, low, high, low, high, absent, infinite, first)
 
 
+def extremes(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The smallest and the largest value of each column; NaN where a column has one."""
+    n_rows, n_columns = values.shape
+    low, high = np.full((2, n_columns), np.inf) * [[1.0], [-1.0]]
+    if not values.size:
+        return low, high
+    # NumPy is slow at reducing short rows, so that several are put side by side at first.
+    beside = max(WIDE_ROW // n_columns, 1)
+    even = n_rows // beside * beside if values.flags.c_contiguous else 0
+    for part in (values[:even].reshape(-1, beside * n_columns), values[even:]):
+        if len(part):
+            lowest = part.min(axis=0).reshape(-1, n_columns).min(axis=0)
+            highest = part.max(axis=0).reshape(-1, n_columns).max(axis=0)
+            low, high = np.minimum(low, lowest), np.maximum(high, highest)
+    return low, high
+
+
+def finite_extremes(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The smallest and the largest finite value of each column; ∞ and -∞ where there is none."""
+    finite = np.where(np.isfinite(values), values, np.nan)
+    low = np.fmin.reduce(finite, axis=0, initial=np.inf)
+    return low, np.fmax.reduce(finite, axis=0, initial=-np.inf)
+
+
 def _units(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Powers of two that keep the squares of values, and of deviations, within float64."""
     largest = np.maximum(np.abs(low), np.abs(high))
@@ -361,21 +463,10 @@ def _rescaled(scatter: FloatArray, factor: FloatArray) -> FloatArray:
 
 
 class PartialSums:
-    """Weight, means and centred products of complete rows, and what was seen of all.
+    """Weight, means and centred products of complete rows, and what was `seen` of all.
 
-    Parameters
-    ----------
-    n_columns : int
-        n.
-    keep : bool
-        Whether first rows are kept for the audit.
-    pool : Executor, optional
-        Threads that share the products of a wide table, until the sums are closed.
-
-    Attributes
-    ----------
-    seen : Seen
-        Counts, bounds and first rows.
+    With `keep` first rows are kept for the audit. Threads of the `pool` share the products of a
+    wide table, until the sums are closed.
     """
 
     def __init__(self, n_columns: int, *, keep: bool = False, pool: Executor | None = None) -> None:
@@ -400,16 +491,8 @@ class PartialSums:
         return self._sums.means
 
     def add(self, rows: FloatArray, weights: FloatArray | None = None) -> PartialSums:
-        """Add rows.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (N, n)
-            In any memory order, missing values as NaN.
-        weights : ndarray of shape (N,), optional
-            How many rows each row counts for.
-        """
-        size = piece_rows(self.n_columns)
+        """Add rows, in any memory order, with missing values as NaN; each counts for its weight."""
+        size = PIECE_BLOCKS * block_rows(self.n_columns)
         start = 0
         while start < len(rows):
             if self._piece is None:
@@ -459,8 +542,15 @@ class PartialSums:
             self._sums = self._sums.merged(other._sums)
         return self
 
-    def moments(self, columns: Indices | None = None, *, overwrite: bool = False) -> Sample:
-        """The moments of columns, all or some, none of which is constant.
+    def moments(
+        self,
+        names: tuple[str, ...] = (),
+        coding: Coding = PLAIN,
+        columns: Indices | None = None,
+        *,
+        overwrite: bool = False,
+    ) -> Moments:
+        """The moments of variables, of which no column, of all or some, is constant.
 
         With `overwrite` the memory of the sums is used, and nothing can be added any more.
         """
@@ -476,22 +566,155 @@ class PartialSums:
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
             spans, correlation = split_covariance(scatter)
             scales = spans / math.sqrt(sums.weight) * unit
-        return Sample(sums.weight, means, scales, correlation)
+        labels = names or default_names(len(means))
+        return Moments(labels, sums.weight, means, scales, correlation, coding=coding)
 
     @classmethod
-    def of_sample(cls, sample: Sample) -> PartialSums:
+    def of(cls, moments: Moments) -> PartialSums:
         """The sums that a sample's moments stand for."""
-        n = len(sample.means)
-        unit = power_of_two(sample.scales)
-        spread = sample.scales / unit
-        scatter = sample.n_samples * sample.correlation * np.outer(spread, spread)
+        n = len(moments.means)
+        unit = power_of_two(moments.scales)
+        spread = moments.scales / unit
+        scatter = moments.n_samples * moments.correlation * np.outer(spread, spread)
         total = cls(n)
-        total._sums = _Sums(sample.n_samples, sample.means, unit, scatter)
+        total._sums = _Sums(moments.n_samples, moments.means, unit, scatter)
         # The bounds are unknown, but no column is constant.
-        total.seen.n_rows = round(sample.n_samples)
+        total.seen.n_rows = round(moments.n_samples)
         total.seen.low = total.seen.lowest = np.full(n, -np.inf)
         total.seen.high = total.seen.highest = np.full(n, np.inf)
         return total
+
+
+@dataclass(frozen=True, slots=True)
+class StreamProgress:
+    """How far reading has come: rows so far, and the fraction of all data."""
+
+    n_rows: int
+    fraction: float
+
+
+Watch = Callable[[StreamProgress], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows that are still to be loaded, and how much of all data has been read once they are."""
+
+    load: Callable[[], Rows]
+    fraction: float = 1.0
+
+
+class Summation:
+    """The sums over batches of rows, loaded and multiplied by several threads, added in order.
+
+    Neither the number of batches and pieces that are worked on at once nor that of the threads
+    changes a bit of the result. `weights` has one for each row of all batches together.
+    """
+
+    def __init__(
+        self,
+        coding: Coding,
+        plan: Plan,
+        weights: FloatArray | None = None,
+        progress: Watch | None = None,
+    ) -> None:
+        self.refused: tuple[RefusedColumn, ...] = ()
+        self._coding = coding
+        self._plan = plan
+        self._weights = weights
+        self._progress = progress
+        self._n_rows = 0
+        self._above = np.empty((0, 0))
+        self._filling: list[tuple[FloatArray, FloatArray | None]] = []
+        self._filled = 0
+        self._pieces: deque[Future[Piece]] = deque()
+
+    def run(self, batches: Iterator[Batch]) -> PartialSums:
+        """The sums over all batches, or up to the first with columns that are not numbers."""
+        with ExitStack() as stack:
+            stack.enter_context(one_blas_thread())
+            pool = None
+            if self._plan.threads > 1:
+                pool = stack.enter_context(ThreadPoolExecutor(self._plan.threads, "qwo-moments"))
+                stack.callback(pool.shutdown, wait=True, cancel_futures=True)
+            self.total = PartialSums(self._coding.n_columns, keep=True, pool=pool)
+            for rows, fraction in self._loaded(batches, pool):
+                self._n_rows += len(rows.values)
+                self.refused = rows.refused
+                if self.refused:
+                    break
+                self._add(rows, pool)
+                if self._progress is not None:
+                    self._progress(StreamProgress(self._n_rows, fraction))
+            if pool is not None and self._filling:
+                self._send(pool)
+            while self._pieces:
+                self.total.take(self._pieces.popleft().result())
+            self.total.close()
+        given = self._weights
+        if given is not None and not self.refused and self._n_rows != len(given):
+            raise ArgumentError(
+                f"there are {len(given)} weights but {self._n_rows} rows; wanted one weight per row"
+            )
+        return self.total
+
+    def _loaded(
+        self, batches: Iterator[Batch], pool: Executor | None
+    ) -> Iterator[tuple[Rows, float]]:
+        """The batches in order, loaded by the threads."""
+        waiting: deque[tuple[Future[Rows], float]] = deque()
+        for batch in batches:
+            if pool is None:
+                yield batch.load(), batch.fraction
+                continue
+            waiting.append((pool.submit(batch.load), batch.fraction))
+            if len(waiting) > self._plan.workers:
+                future, fraction = waiting.popleft()
+                yield future.result(), fraction
+        while waiting:
+            future, fraction = waiting.popleft()
+            yield future.result(), fraction
+
+    def _add(self, rows: Rows, pool: Executor | None) -> None:
+        values, weights = rows.values, rows.weights
+        if self._weights is not None:
+            weights = self._weights[self._n_rows - len(values) : self._n_rows]
+            if len(weights) < len(values):
+                raise ArgumentError(
+                    f"there are {len(self._weights)} weights but more rows; wanted one weight per "
+                    "row"
+                )
+        if self._coding.rows_before:
+            # Rows look back at rows of the batch before, which only here come in order.
+            values = np.concatenate([self._above, values]) if len(self._above) else values
+            self._above = values[-self._coding.rows_before :].copy()
+            values = self._coding.columns(values)
+            weights = None if weights is None else weights[len(weights) - len(values) :]
+        if pool is None or self.total.n_columns > WIDE:
+            self.total.add(values, weights)
+            return
+        size, start = PIECE_BLOCKS * block_rows(self.total.n_columns), 0
+        while start < len(values):
+            part = slice(start, start + size - self._filled)
+            own = values[part]
+            self._filling.append((own, None if weights is None else weights[part]))
+            self._filled += len(own)
+            start += len(own)
+            if self._filled == size:
+                self._send(pool)
+
+    def _send(self, pool: Executor) -> None:
+        """Have the piece that is full summed up."""
+        self._pieces.append(pool.submit(_filled, self.total.new_piece(), self._filling))
+        self._filling, self._filled = [], 0
+        while len(self._pieces) > self._plan.workers:
+            self.total.take(self._pieces.popleft().result())
+
+
+def _filled(piece: Piece, parts: list[tuple[FloatArray, FloatArray | None]]) -> Piece:
+    for values, weights in parts:
+        piece.add(values, weights)
+    return piece.close()
 
 
 def sums_over(rows: FloatArray, weights: FloatArray | None = None) -> PartialSums:
@@ -500,7 +723,7 @@ def sums_over(rows: FloatArray, weights: FloatArray | None = None) -> PartialSum
         return PartialSums(rows.shape[1]).add(rows, weights).close()
 
 
-def sample_moments(values: FloatArray) -> Sample:
+def sample_moments(values: FloatArray) -> Moments:
     """Maximum-likelihood moments (divisor N) of finite columns, none of them constant."""
     return sums_over(values).moments(overwrite=True)
 
@@ -515,3 +738,33 @@ def check_weights(weights: FloatArray, name: str = "weights") -> FloatArray:
             "counts for"
         )
     return weights
+
+
+def split_covariance(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Standard deviations and correlation matrix of a covariance matrix, whose memory is reused.
+
+    Its lower triangle counts.
+    """
+    scales = np.sqrt(np.diagonal(covariance))
+    covariance /= scales[:, None]
+    covariance /= scales
+    np.fill_diagonal(covariance, 1.0)
+    return scales, mirror_lower(covariance)
+
+
+def mirror_lower(matrix: FloatArray) -> FloatArray:
+    """The exactly symmetric matrix with the lower triangle of `matrix`, in place."""
+    size = len(matrix)
+    rows = max(BLOCK_ENTRIES // max(size, 1), 1)
+    for start in range(0, size, rows):
+        stop = min(start + rows, size)
+        corner = matrix[start:stop, start:stop]
+        corner[...] = np.where(np.tri(stop - start, dtype=np.bool_), corner, corner.T)
+        matrix[start:stop, stop:] = matrix[stop:, start:stop].T
+    return matrix if matrix.flags.c_contiguous else matrix.T
+
+
+def power_of_two(size: FloatArray) -> FloatArray:
+    """The largest power of two not above each size (1 for size 0): division by it is exact."""
+    exponent = np.frexp(size)[1] - 1
+    return np.where(size > 0, np.ldexp(1.0, exponent), 1.0)

@@ -1,0 +1,376 @@
+"""Rows that were read, and the levels of columns that are not numbers.
+
+What the user says of a column counts; of the others, text and categories with few levels are
+nominal, and numbers are numbers. Whatever is in doubt is refused with a cure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from qwo.errors import ArgumentError, ColumnNameError, Cure, list_names
+from qwo.moments.columns import Coding, Variable
+from qwo.options import Kind, Types
+from qwo.types import FloatArray
+
+MANY_STRAYS = 3
+"""More different words than this among the numbers of a column are no marks of missing values."""
+
+MOST_LEVELS = 20
+"""Text with more different values is no category, unless the user says so."""
+
+LEVEL_REPEATS = 3
+"""How often each level of a text column appears on average, at least."""
+
+MOST_DECLARED = 200
+"""Levels of a variable that the user calls nominal, at most."""
+
+MOST_COUNTED = 10_000
+"""Different values of a column that are told apart at all."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Words:
+    """Values of a column as places in a list of levels, -1 where they are missing.
+
+    The data may call the column a `category`, say which levels there are and in which order
+    (`listed`), and that this order has a meaning (`ordered`).
+    """
+
+    codes: npt.NDArray[np.int64]
+    levels: tuple[str, ...]
+    category: bool = False
+    listed: bool = False
+    ordered: bool = False
+
+    @classmethod
+    def of_numbers(cls, values: FloatArray) -> Words:
+        """The different numbers of a column as levels."""
+        finite = np.isfinite(values)
+        different, places = np.unique(values[finite], return_inverse=True)
+        codes = np.full(len(values), -1, dtype=np.int64)
+        codes[finite] = places
+        return cls(codes, tuple(map(_number_text, different.tolist())))
+
+    @classmethod
+    def of_texts(cls, texts: Sequence[str | None]) -> Words:
+        """Strings as levels, in the order in which they appear."""
+        places: dict[str, int] = {}
+        codes = [-1 if t is None else places.setdefault(t, len(places)) for t in texts]
+        return cls(np.array(codes, dtype=np.int64), tuple(places))
+
+    def without(self, marks: Sequence[str]) -> Words:
+        """The words in which these levels are missing."""
+        if not set(marks) & set(self.levels):
+            return self
+        places = np.array([-1 if level in marks else k for k, level in enumerate(self.levels)])
+        return replace(self, codes=np.where(self.codes < 0, -1, places[self.codes]))
+
+    def counts(self) -> list[int]:
+        """How many rows have each level."""
+        given = self.codes[self.codes >= 0]
+        counted: list[int] = np.bincount(given, minlength=len(self.levels)).tolist()
+        return counted
+
+    def coded(self, name: str, levels: Sequence[str]) -> FloatArray:
+        """The place of each value in another list of levels; NaN where it is missing."""
+        places = {level: float(k) for k, level in enumerate(levels)}
+        present = [level for level, n in zip(self.levels, self.counts(), strict=True) if n]
+        unknown = [level for level in present if level not in places]
+        if unknown:
+            raise ArgumentError(
+                f"column {name!r} has {list_names(unknown)}, which is none of its levels "
+                f"{list_names(levels)}",
+                [name],
+            )
+        table = np.array([*(places.get(level, np.nan) for level in self.levels), np.nan])
+        return np.asarray(table[self.codes])
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedColumn:
+    """A column without numbers: what it holds, its words, and what would make it usable.
+
+    `strays` are the few words that stand among numbers, as marks of missing values do.
+    """
+
+    name: str
+    reason: str
+    strays: tuple[str, ...] = ()
+    words: Words | None = field(default=None, repr=False, compare=False)
+    cures: tuple[Cure, ...] = ()
+
+    @classmethod
+    def of_text(cls, name: str, words: Words, above: int = 0) -> RefusedColumn:
+        """A column of text, of which `above` rows were read before."""
+        counts = words.counts()
+        odd = [k for k, level in enumerate(words.levels) if not is_number(level)]
+        n_given, n_odd = sum(counts), sum(counts[k] for k in odd)
+        if not odd:
+            shown = short(words.levels[0])
+            return cls(name, f"text that spells numbers, for example {shown}", words=words)
+        first = int(np.argmax(np.isin(words.codes, odd)))
+        shown = short(words.levels[int(words.codes[first])])
+        if n_odd == n_given:
+            return cls(name, f"text, for example {shown}", words=words)
+        few = len(odd) <= MANY_STRAYS and 2 * n_odd <= n_given
+        return cls(
+            name,
+            f"text, since {n_odd} of {n_given} values are not numbers; the first is "
+            f"{shown} in data row {above + first + 1}",
+            tuple(words.levels[k] for k in odd) if few else (),
+            words,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """A batch of rows: numbers, NaN where there are none; the columns that are not; weights."""
+
+    values: FloatArray
+    refused: tuple[RefusedColumn, ...] = ()
+    weights: FloatArray | None = None
+
+    def words(self, names: Sequence[str], name: str) -> Words | None:
+        """The values of a column as levels; None where it is neither numbers nor text."""
+        for column in self.refused:
+            if column.name == name:
+                return column.words
+        return Words.of_numbers(self.values[:, list(names).index(name)])
+
+    def encoded(self, names: Sequence[str], variables: Mapping[str, Variable]) -> Rows:
+        """The rows in which categories are codes: the places of their levels."""
+        coded = {name: v.levels for name, v in variables.items() if v.levels and name in names}
+        if not coded:
+            return self
+        values = np.array(self.values, order="F")
+        for name, levels in coded.items():
+            words = self.words(names, name)
+            assert words is not None, "levels were found in it"
+            values[:, list(names).index(name)] = words.coded(name, levels)
+        refused = tuple(column for column in self.refused if column.name not in coded)
+        return replace(self, values=values, refused=refused)
+
+
+def is_number(text: str) -> bool:
+    """Whether a string spells a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def short(value: object, width: int = 40) -> str:
+    """A value as it may stand in a message."""
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _number_text(value: float) -> str:
+    """A number as the name of a level."""
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+
+
+@dataclass(slots=True)
+class LevelCounts:
+    """The levels of a column over all that has been read, and how many rows have each."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    category: bool = False
+    listed: bool = False
+    ordered: bool = False
+
+    def add(self, words: Words) -> None:
+        """Count the rows of some more words."""
+        self.category |= words.category
+        self.listed |= words.listed
+        self.ordered |= words.ordered
+        for level, count in zip(words.levels, words.counts(), strict=True):
+            known = level in self.counts or len(self.counts) < MOST_COUNTED
+            if known and (count or words.listed):
+                self.counts[level] = self.counts.get(level, 0) + count
+
+    @property
+    def seen(self) -> tuple[str, ...]:
+        """The levels that some row has: in the order of the data's categories, or sorted.
+
+        Of three sorted ones or more the most frequent comes first, to be what the others are
+        compared with.
+        """
+        there = [level for level, count in self.counts.items() if count]
+        if self.listed:
+            return tuple(there)
+        # By number where levels are numbers, else by letter.
+        there.sort(key=lambda t: (float(t), "", t) if is_number(t) else (np.inf, t.casefold(), t))
+        if len(there) > 2:
+            there.sort(key=lambda level: self.counts[level] < max(self.counts.values()))
+        return tuple(there)
+
+    @property
+    def repeats(self) -> bool:
+        """Whether levels appear again and again, as categories do and identifiers do not."""
+        return LEVEL_REPEATS * len(self.seen) <= sum(self.counts.values())
+
+    @property
+    def are_categories(self) -> bool:
+        """Whether levels are so few that text can mean nothing else."""
+        return len(self.seen) <= MOST_LEVELS and self.repeats
+
+    def as_category(self, name: str) -> tuple[Cure, ...]:
+        """The cure of saying that the column is a category, where it may be one."""
+        possible = self.repeats and len(self.seen) <= MOST_DECLARED
+        cure = Cure("types", {name: "nominal"}, "takes it for a category")
+        return (cure,) if possible else ()
+
+
+def check_types(types: Types, names: Sequence[str]) -> dict[str, Kind | tuple[str, ...]]:
+    """What the user says of columns: a type, or levels in their order."""
+    if types is None:
+        return {}
+    if not isinstance(types, Mapping):
+        raise ArgumentError(
+            f"types is a {type(types).__name__}; wanted a mapping such as {{'race': 'nominal'}}",
+            option="types",
+        )
+    unknown = [str(name) for name in types if name not in names]
+    if unknown:
+        raise ColumnNameError(
+            f"no such columns to give a type: {list_names(unknown)}; the table has "
+            f"{list_names(names)}",
+            unknown,
+        )
+    return {name: _check_type(name, said) for name, said in types.items()}
+
+
+def _check_type(name: str, said: object) -> Kind | tuple[str, ...]:
+    kinds = get_args(Kind)
+    if isinstance(said, str) and said in kinds:
+        kind: Kind = said  # type: ignore[assignment]
+        return kind
+    if isinstance(said, Sequence) and not isinstance(said, str) and len(set(said)) == len(said) > 1:
+        return tuple(
+            _number_text(float(level)) if isinstance(level, int | float) else str(level)
+            for level in said
+        )
+    raise ArgumentError(
+        f"types has {said!r} for {name!r}; wanted {', '.join(map(repr, kinds))}, or a list of two "
+        "levels or more, the lowest first",
+        [name],
+        option="types",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Why a column cannot have the type that it has been given, or any; and what would help."""
+
+    reason: str
+    cures: tuple[Cure, ...] = ()
+
+
+class ColumnTypes:
+    """The types of columns: what the user says (`check_types`), and what is found in the data.
+
+    `variables` are those that are not plain numbers, `refused` the columns that cannot be used.
+    """
+
+    def __init__(self, declared: Mapping[str, Kind | tuple[str, ...]]) -> None:
+        self.declared = declared
+        self.variables: dict[str, Variable] = {}
+        self.refused: dict[str, RefusedColumn] = {}
+        self.needed: list[str] = []
+        """The columns whose levels must be known before any row can be used."""
+        for name, said in declared.items():
+            if isinstance(said, tuple) or said in ("nominal", "binary"):
+                self.needed.append(name)
+            if not isinstance(said, tuple):
+                self.variables[name] = Variable(said, said=True)
+
+    def coding(self, names: Sequence[str]) -> Coding:
+        """The recipes of variables."""
+        return Coding(tuple(self.variables.get(name, _NUMBERS) for name in names))
+
+    def find(self, wanted: Sequence[str], parts: Iterable[Rows], names: Sequence[str]) -> None:
+        """Find the levels of columns, or why they cannot be used, in all rows of these names."""
+        counts = {name: LevelCounts() for name in wanted}
+        odd: dict[str, RefusedColumn] = {}
+        hopeless: set[str] = set()
+        for part in parts:
+            for column in part.refused:
+                # Of text, numbers among the words are what matters most.
+                if column.name not in odd or (column.strays and not odd[column.name].strays):
+                    odd[column.name] = column
+            for name, count in counts.items():
+                words = part.words(names, name)
+                if words is None:
+                    hopeless.add(name)
+                else:
+                    count.add(words)
+        for name, count in counts.items():
+            seen = odd.get(name, RefusedColumn(name, "numbers"))
+            if name in hopeless:
+                self.refused[name] = seen
+                continue
+            found = self._decided(name, count, numbers=name not in odd)
+            if isinstance(found, Variable):
+                self.variables[name] = found
+            else:
+                reason = found.reason or seen.reason
+                self.refused[name] = RefusedColumn(name, reason, seen.strays, cures=found.cures)
+
+    def _decided(self, name: str, found: LevelCounts, *, numbers: bool) -> Variable | Doubt:
+        said = self.declared.get(name)
+        if said is not None:
+            return _declared(name, said, found, numbers=numbers)
+        if found.category or not any(map(is_number, found.counts)):
+            return _inferred(name, found)
+        return Doubt("", found.as_category(name) if found.are_categories else ())
+
+
+_NUMBERS = Variable()
+
+
+def _declared(
+    name: str, said: Kind | tuple[str, ...], found: LevelCounts, *, numbers: bool
+) -> Variable | Doubt:
+    """A variable whose type the user has given; `numbers` says whether it is a number anyway."""
+    levels = found.seen
+    doubt, kind, cures = "", said, list[Cure]()
+    if isinstance(said, tuple):
+        others = [level for level in levels if level not in said]
+        doubt = f"{list_names(others)} among its values, but not among its levels" if others else ""
+        kind, levels = "ordinal", said
+    elif said == "nominal":
+        many = len(levels) > MOST_DECLARED
+        doubt = f"{len(levels)} different values, too many for a category" if many else ""
+        kind = "binary" if len(levels) == 2 else "nominal"
+    elif said == "binary" and len(levels) > 2:
+        doubt = f"{len(levels)} different values, but is said to be binary"
+    elif numbers:
+        levels = ()
+    elif said == "continuous":
+        doubt = "text, but is said to be continuous"
+    elif said == "ordinal" and not found.ordered:
+        doubt = "text, of which only you can know the order"
+        cures = [Cure("types", {name: list(levels)}, "gives the levels, the lowest first")]
+    if doubt:
+        return Doubt(doubt, tuple(cures))
+    return Variable(kind, levels, said=True)  # type: ignore[arg-type]
+
+
+def _inferred(name: str, found: LevelCounts) -> Variable | Doubt:
+    """The variable behind a column of text or categories that the user has said nothing of."""
+    levels = found.seen
+    if len(levels) < 2 or (found.category and len(levels) <= MOST_DECLARED):
+        kind: Kind = "ordinal" if found.ordered else "nominal"
+        return Variable("binary" if len(levels) == 2 else kind, levels)
+    if found.are_categories:
+        return Variable("binary" if len(levels) == 2 else "nominal", levels)
+    reason = f"text with {len(levels)} different values, for example {levels[0]!r}"
+    return Doubt(reason, found.as_category(name))

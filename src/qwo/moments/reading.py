@@ -1,0 +1,638 @@
+"""The road from whatever the user calls data to audited moments.
+
+A reader gives batches of rows, recipes make columns of them, these are summed up, and the sums are
+audited and become moments. Only what needs all rows at once (EM, other covariance estimators,
+ranks) has them gathered in memory. What comes out is `Moments`, or the `Audit` that says why not.
+"""
+
+# Long because it is the road itself: each step is one call of another module.
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from qwo.arguments import ReadArguments
+from qwo.errors import HOW_MANY, ArgumentError, FileFormatError, InputError, ShapeError, list_names
+from qwo.moments.audit import (
+    Audit,
+    Finding,
+    MissingCounts,
+    inspect_size,
+    inspect_spread,
+    inspect_types,
+)
+from qwo.moments.columns import (
+    Coding,
+    chosen_columns,
+    column_names,
+    select_columns,
+    transformed,
+    with_transforms,
+)
+from qwo.moments.em import estimate_incomplete
+from qwo.moments.estimators import regularized
+from qwo.moments.latent import SETTLED_BY_LATENT, latent_correlations
+from qwo.moments.levels import ColumnTypes, RefusedColumn, Rows, check_types, is_number
+from qwo.moments.matrices import from_covariance, read_matrix, stored_moments
+from qwo.moments.matrix_checks import (
+    SMALL_SAMPLE,
+    inspect_levels,
+    inspect_matrix,
+    inspect_range,
+    small_sample,
+)
+from qwo.moments.moments import LATENT, Moments
+from qwo.moments.readers import CsvFiles, Reader, existing_file, is_path, open_source
+from qwo.moments.row_checks import View, column_kinds, inspect_rows
+from qwo.moments.sums import (
+    Batch,
+    PartialSums,
+    Plan,
+    Seen,
+    Summation,
+    Watch,
+    check_weights,
+    check_width,
+    kept_rows,
+)
+from qwo.moments.tables import Table, is_frame, table_of
+from qwo.options import Kind, Missing, ReadOptions, estimator_name
+from qwo.parallel import count_workers
+from qwo.types import FloatArray, Mask
+
+RowPolicy = Literal["raise", "drop"]
+
+NO_COLUMNS = np.empty(0, dtype=np.bool_)
+
+WHOLE_ROWS = 1 << 16
+"""Rows that are read at a time where all of them are kept."""
+
+MATRIX_SUFFIXES, ARCHIVE = (".cov", ".corr", ".cor"), ".npz"
+"""Parts of a file's name that tell a matrix, and saved moments, from a table."""
+
+
+def as_moments(data: Any, **reading: Unpack[ReadArguments]) -> Moments:
+    """The moments of whatever the user calls data.
+
+    Parameters
+    ----------
+    data : Moments, array-like, data frame, str or path
+        Moments are returned as they are, or with the columns that are wanted; a path ends in .csv,
+        .tsv, .txt, .parquet or .npz.
+    **reading
+        Columns to take or drop, transformations, missing values, the covariance estimator, and how
+        a text file is written: see `qwo.options.ReadOptions`.
+    """
+    found = estimate(data, ReadOptions(**reading))
+    if isinstance(data, Moments) and isinstance(found, Moments):
+        return found
+    return Moments._of(found)
+
+
+def read_moments(
+    source: Any,
+    *,
+    n_samples: float | None = None,
+    covariance: bool | None = None,
+    n_jobs: int | None = -1,
+    progress: Watch | None = None,
+    **reading: Unpack[ReadArguments],
+) -> tuple[Moments, Audit]:
+    """Moments of a table or covariance matrix, and what is doubtful about them.
+
+    Parameters
+    ----------
+    source : str, path, array-like, data frame or Moments
+        A table ends in .csv, .tsv, .tab, .txt, .dat or .parquet; a covariance matrix has .cov,
+        .corr or .cor in its name, such as ``lead.cov.txt``; saved moments end in .npz. A folder, a
+        pattern such as ``"part-*.parquet"`` and a list of files are read one after the other.
+    n_samples : float, optional
+        N of a covariance matrix, if its file does not say it or says it wrongly.
+    covariance : bool, optional
+        Whether the file holds a covariance matrix; if not given, its name and `n_samples` tell.
+    n_jobs, progress
+        As for `Moments.from_dataset`.
+    **reading
+        See `qwo.options.ReadOptions`.
+
+    Returns
+    -------
+    moments : Moments
+    audit : Audit
+        Its findings are warnings and notes; no `DataWarning` is issued.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be used, with the columns and a cure.
+    """
+    options = ReadOptions(**reading, n_jobs=n_jobs, progress=progress)
+    found = estimate(source, options, n_samples=n_samples, covariance=covariance)
+    seen = found if isinstance(found, Audit) else found.audit()
+    seen.raise_errors()
+    assert isinstance(found, Moments), "an audit without errors leaves moments"
+    return found, seen
+
+
+def audit(
+    data: Any,
+    names: Sequence[object] | None = None,
+    *,
+    n_samples: float | None = None,
+    covariance: bool | None = None,
+    **reading: Unpack[ReadArguments],
+) -> Audit:
+    """All that is wrong or doubtful about a data set, without raising or warning.
+
+    Parameters
+    ----------
+    data : array-like, data frame, str or path, or Moments
+        Whatever `qwo.discover` takes.
+    names : sequence, optional
+        One name per column of an array.
+    n_samples, covariance
+        As for `qwo.moments.read_moments`.
+    **reading
+        Columns to take or drop, transformations, missing values and how a text file is written: see
+        `qwo.options.ReadOptions`.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to look at: no such file, lines of unequal length, no such columns.
+
+    Examples
+    --------
+    >>> print(audit([[1, 5, 2], [2, 5, 7], [4, 5, 1]]))
+    error: 1 of 3 columns is constant: 'X1'. Cure: drop=['X1'] leaves it out
+    warning: there are only 3 samples of 2 variables: below 10 hardly any correlation differs from
+    chance
+    """
+    options = ReadOptions(names, **reading)
+    found = estimate(data, options, n_samples=n_samples, covariance=covariance)
+    return found if isinstance(found, Audit) else found.audit()
+
+
+def read_table(
+    source: Any, names: Sequence[object] | None = None, **reading: Unpack[ReadArguments]
+) -> Table:
+    """The columns of a file, array or frame, selected and transformed; missing values as NaN.
+
+    Parameters
+    ----------
+    source : str, path, array-like, data frame or Table
+        Whatever `Moments.from_data` takes that has rows.
+    names : sequence, optional
+        One name per column of an array or frame.
+    **reading
+        Columns to take or drop, transformations, and how a text file is written: see
+        `qwo.options.ReadOptions`.
+
+    Returns
+    -------
+    Table
+        With `names`, `values` and the columns `refused`, which are not numbers.
+    """
+    if isinstance(source, Table) and not reading:
+        return source
+    options = ReadOptions(names, **reading)
+    return TableReading(open_source(source, options), options).table()
+
+
+def estimate(
+    source: Any,
+    options: ReadOptions,
+    *,
+    n_samples: float | None = None,
+    covariance: bool | None = None,
+) -> Moments | Audit:
+    """Audited moments of whatever there is."""
+    file = isinstance(source, str | PathLike)
+    suffixes = [suffix.lower() for suffix in Path(source).suffixes] if file else []
+    if isinstance(source, Moments) or suffixes[-1:] == [ARCHIVE]:
+        moments = source if isinstance(source, Moments) else stored_moments(source)
+        _refuse_options("Moments", options, moments.estimator)
+        return moments.select(options.columns, options.drop)
+    if covariance is None:
+        covariance = n_samples is not None or not set(suffixes).isdisjoint(MATRIX_SUFFIXES)
+    if not covariance:
+        return estimate_rows(source, options)
+    _refuse_options("covariance matrix", options, "given")
+    columns, drop = options.columns, options.drop
+    if file:
+        return read_matrix(source, n_samples, options, columns=columns, drop=drop)
+    moments = from_covariance(source, n_samples, options.names)
+    return moments.select(select_columns(moments.names, columns, drop))
+
+
+def is_matrix_file(source: Any) -> bool:
+    """Whether the name of a file says that it holds a covariance matrix, as in ``lead.cov.txt``."""
+    if not isinstance(source, str | PathLike):
+        return False
+    return any(suffix.lower() in MATRIX_SUFFIXES for suffix in Path(source).suffixes)
+
+
+def _refuse_options(what: str, options: ReadOptions, made_by: str) -> None:
+    """Transformations, types and estimators take the samples."""
+    if options.types:
+        raise ArgumentError(
+            f"types are given, but the {what} given have theirs; give them when making them",
+            option="types",
+        )
+    if options.transform is not None:
+        raise ArgumentError(
+            f"transform is {options.transform!r}, but the {what} given cannot be treated so after "
+            "the fact; apply it to the data",
+            option="transform",
+        )
+    wanted = estimator_name(options.covariance_estimator)
+    if wanted not in ("plain", made_by):
+        raise ArgumentError(
+            f"covariance_estimator is {wanted!r}, but the {what} given were estimated by "
+            f"{made_by!r}; choose the estimator when making them: apply it to the data",
+            option="covariance_estimator",
+        )
+
+
+def estimate_rows(source: Any, options: ReadOptions, kind: Any = None) -> Moments | Audit:
+    """Audited moments of rows, of a source whose kind may be known: a frame, CSV or Parquet.
+
+    Raises
+    ------
+    InputError
+        If there is no table to look at: no such file, lines of unequal length, no such columns.
+    """
+    if isinstance(source, Table) and not source.coding.is_plain:
+        # Its types are known, and its codes are no numbers.
+        return estimate_table(source, options.covariance_estimator, options.missing)
+    if is_dask(source):
+        from qwo.moments.dask import DaskReading
+
+        return DaskReading(source, options).moments()
+    if kind == "frame" and not is_frame(source):
+        raise InputError(
+            f"the data are a {type(source).__name__}; wanted a pandas, polars or pyarrow data frame"
+        )
+    text = kind if kind in ("csv", "parquet") else None
+    source = existing_file(source) if text else source
+    return TableReading(open_source(source, options, text), options).moments()
+
+
+def is_dask(data: Any) -> bool:
+    """Whether this is a Dask collection; Dask is not imported to tell."""
+    package = type(data).__module__.partition(".")[0]
+    return package.startswith("dask") and hasattr(data, "__dask_graph__")
+
+
+class TableReading:
+    """One reading of a source: which columns are taken, and what is done with their rows."""
+
+    def __init__(self, reader: Reader, options: ReadOptions) -> None:
+        self.reader, self.options = reader, options
+        self.chosen, self.weight = chosen_columns(reader.names, options)
+        labels = (reader.names[k] for k in self.chosen)
+        self.names = column_names(labels, cured=isinstance(reader, CsvFiles))
+        self.nulls = [float(mark) for mark in options.marks if is_number(mark)]
+        self.types = ColumnTypes(check_types(options.types, self.names))
+        check_width(len(self.names))
+
+    def moments(self) -> Moments | Audit:
+        """Audited moments, by one pass; columns that are not numbers cost another for levels."""
+        options, refused = self.options, self.types.refused
+        if len(self.names) < 2:
+            return Audit((*self.reader.notes, *inspect_types(self.names, ())))
+        if not options.streams:
+            return estimate_table(self.table(), options.covariance_estimator, options.missing)
+        odd = self.types.needed
+        while True:
+            if odd:
+                self.types.find(odd, self.parts(odd), odd)
+            names = tuple(name for name in self.names if name not in refused)
+            if len(names) < 2:
+                found = inspect_types(names, tuple(refused.values()))
+                return Audit((*self.reader.notes, *found))
+            coding = with_transforms(
+                self.types.coding(names), options.transform, names, list(refused)
+            )
+            sums, wrong = self.sums(names, coding)
+            if not wrong:
+                break
+            odd = [column.name for column in wrong]
+        if not coding.has_blocks:
+            _refuse_symmetric(names, sums.seen.first, sums.seen.n_rows)
+        return survey(
+            names,
+            sums,
+            coding,
+            notes=self.reader.notes,
+            refused=tuple(refused.values()),
+            missing=options.missing,
+        )
+
+    def parts(self, names: Sequence[str]) -> Iterable[Rows]:
+        """Some columns of all rows, batch by batch."""
+        places = [self.chosen[self.names.index(name)] for name in names]
+        batches = self.reader.batches(places, max(WHOLE_ROWS // len(places), 256))
+        return (self._prepared(batch.load()) for batch in batches)
+
+    def sums(
+        self, names: tuple[str, ...], coding: Coding
+    ) -> tuple[PartialSums, tuple[RefusedColumn, ...]]:
+        """The sums over all rows, or columns that are not numbers after all."""
+        options = self.options
+        plan = self._plan(coding.n_columns)
+        given = None
+        if options.weights is not None and self.weight is None:
+            given = check_weights(_vector(options.weights))
+        taken = self.types.refused
+        wanted = [k for k, n in zip(self.chosen, self.names, strict=True) if n not in taken]
+
+        def loader(batch: Batch) -> Callable[[], Rows]:
+            def load() -> Rows:
+                rows = self._prepared(batch.load(), weighted=True)
+                rows = rows.encoded(names, self.types.variables)
+                if rows.refused:
+                    return rows
+                values = transformed(names, rows.values, coding)
+                if not coding.rows_before:
+                    values = coding.columns(values)
+                return replace(rows, values=values)
+
+            return load
+
+        places = wanted if self.weight is None else [*wanted, self.weight]
+        batches = self.reader.batches(places, plan.n_rows)
+        summation = Summation(coding, plan, given, options.progress)
+        sums = summation.run(Batch(loader(batch), batch.fraction) for batch in batches)
+        return sums, summation.refused
+
+    def table(self) -> Table:
+        """All rows in memory."""
+        parts = [
+            self._prepared(batch.load()) for batch in self.reader.batches(self.chosen, WHOLE_ROWS)
+        ]
+        odd = {column.name: column for part in reversed(parts) for column in part.refused}
+        self.types.find([*self.types.needed, *odd], parts, self.names)
+        refused = self.types.refused
+        parts = [part.encoded(self.names, self.types.variables) for part in parts]
+        values = [part.values for part in parts] or [np.empty((0, len(self.names)))]
+        whole = values[0] if len(values) == 1 else np.concatenate(values)
+        good = [k for k, name in enumerate(self.names) if name not in refused]
+        names = tuple(self.names[k] for k in good)
+        _refuse_symmetric(names, whole)
+        whole = whole[:, good] if refused else whole
+        coding = self.types.coding(names)
+        coding = with_transforms(coding, self.options.transform, names, list(refused))
+        whole, notes = transformed(names, whole, coding), self.reader.notes
+        return Table(names, whole, tuple(refused.values()), coding, notes=notes)
+
+    def columns(self, coding: Coding) -> FloatArray:
+        """The columns of all rows, under a coding that is known."""
+        variables = dict(zip(self.names, coding.variables, strict=True))
+        batches = self.reader.batches(self.chosen, WHOLE_ROWS)
+        parts = [self._prepared(b.load()).encoded(self.names, variables) for b in batches]
+        refused = {column.name: column for part in reversed(parts) for column in part.refused}
+        if refused:
+            left = [name for name in self.names if name not in refused]
+            Audit(tuple(inspect_types(left, tuple(refused.values())))).raise_errors()
+        return coding.columns(np.concatenate([part.values for part in parts]))
+
+    def _plan(self, width: int) -> Plan:
+        small = _is_small(self.reader.n_rows, width)
+        threads = 1 if small else count_workers(self.options.n_jobs)
+        return Plan.of(width, self.options.memory_limit, threads)
+
+    def _prepared(self, rows: Rows, weighted: bool = False) -> Rows:
+        """Rows with marks of missing values as such; the last column may be that of the weights."""
+        if weighted and self.weight is not None:
+            rows = with_weights(rows, str(self.reader.names[self.weight]))
+        if self.nulls:
+            values = np.where(np.isin(rows.values, self.nulls), np.nan, rows.values)
+            rows = replace(rows, values=values)
+        if self.options.marks and rows.refused:
+            marks = self.options.marks
+            words = ((c, c.words and c.words.without(marks)) for c in rows.refused)
+            rows = replace(rows, refused=tuple(replace(c, words=own) for c, own in words))
+        return rows
+
+
+def with_weights(rows: Rows, name: str) -> Rows:
+    """Rows whose last column is that of the weights."""
+    for column in rows.refused:
+        if column.name == name:
+            raise ArgumentError(f"the weights in {name!r} are {column.reason}")
+    weights = check_weights(rows.values[:, -1], f"column {name!r}")
+    return replace(rows, values=rows.values[:, :-1], weights=weights)
+
+
+def survey(
+    names: tuple[str, ...],
+    sums: PartialSums,
+    coding: Coding,
+    *,
+    notes: Sequence[Finding] = (),
+    refused: Sequence[RefusedColumn] = (),
+    missing: Missing = "raise",
+    shrunk: bool = False,
+    look: bool = True,
+) -> Moments | Audit:
+    """Inspect what was seen of the rows and summed up over them, as far as its errors allow.
+
+    The memory of the sums is used for the moments. Where the covariance will be `shrunk`,
+    singularity is a warning, not an error; with `look`, rows are looked at.
+    """
+    seen = sums.close().seen
+    kinds, whole = _column_types(names, seen, refused, coding) if look else ({}, NO_COLUMNS)
+    findings = [*notes, *inspect_types(names, refused)]
+    if seen.n_incomplete and missing != "raise":
+        findings.append(_missing_counts(names, seen, coding).dropped())
+    elif seen.n_incomplete:
+        # What the finite values show of each column by itself is worth knowing all the same.
+        findings.append(_missing_counts(names, seen, coding).refused())
+        findings += inspect_spread(names, *coding.bounds(seen.lowest, seen.highest))
+        if look:
+            view = _view(names, seen.first, coding, kinds, whole)
+            findings += inspect_rows(view, codes_only=True)
+        return Audit(tuple(findings), kinds)
+    sized = list(inspect_size(sums.weight, seen.n_incomplete))
+    findings += sized
+    if len(names) < 2 or sized:
+        return Audit(tuple(findings), kinds)
+    low, high = coding.bounds(seen.low, seen.high)
+    findings += inspect_spread(names, low, high)
+    varying = np.flatnonzero(low < high).tolist()
+    if len(varying) < 2:
+        if sums.weight < SMALL_SAMPLE:
+            findings.append(small_sample(names, sums.weight, [], "warning"))
+        return Audit(tuple(findings), kinds)
+    columns, coding = coding.observed(seen.low, seen.high, sums.means)
+    if len(varying) < len(names):
+        names, coding = tuple(names[k] for k in varying), coding.select(varying)
+    moments = sums.moments(names, coding, columns, overwrite=True)
+    broken = list(inspect_range(moments))
+    findings += broken or inspect_matrix(moments, shrunk=shrunk)
+    if look and not any(finding.severity == "error" for finding in findings):
+        if coding.has_blocks:
+            findings += inspect_levels(moments)
+        rows = seen.first if len(columns) == seen.first.shape[1] else seen.first[:, columns]
+        findings += inspect_rows(
+            _view(names, rows, coding, kinds, whole, correlation=moments.correlation)
+        )
+    audit = Audit(tuple(findings), kinds)
+    return audit if audit.errors else replace(moments, found=audit)
+
+
+def _missing_counts(names: tuple[str, ...], seen: Seen, coding: Coding) -> MissingCounts:
+    """What is missing of each variable."""
+    absent, infinite = seen.absent[coding.starts], seen.infinite[coding.starts]
+    return MissingCounts(names, absent, infinite, seen.n_incomplete, seen.n_rows)
+
+
+def _column_types(
+    names: Sequence[str], seen: Seen, refused: Sequence[RefusedColumn], coding: Coding
+) -> tuple[dict[str, Kind], Mask]:
+    """What the values of each column are, or seem to be; and which are whole numbers."""
+    kinds, whole = column_kinds(names, seen.first[:, coding.starts])
+    for name, variable in zip(names, coding.variables, strict=True):
+        if variable.levels or variable.said:
+            kinds[name] = variable.kind
+    return {**kinds, **{column.name: "nominal" for column in refused}}, whole
+
+
+def _view(
+    names: Sequence[str],
+    rows: FloatArray,
+    coding: Coding,
+    kinds: Mapping[str, Kind],
+    whole: Mask,
+    *,
+    correlation: FloatArray | None = None,
+) -> View:
+    """The variables that are numbers, in rows of all columns."""
+    numbers = [k for k, variable in enumerate(coding.variables) if not variable.levels]
+    if len(numbers) == len(names):
+        said = [n for n, v in zip(names, coding.variables, strict=True) if v.said]
+        return View(names, rows, kinds, whole, correlation, said)
+    columns = coding.starts[numbers]
+    labels = [names[k] for k in numbers]
+    said = [names[k] for k in numbers if coding.variables[k].said]
+    between = None if correlation is None else correlation[np.ix_(columns, columns)]
+    return View(labels, rows[:, columns], kinds, whole[numbers], between, said)
+
+
+def _is_small(n_rows: float, n_columns: int) -> bool:
+    """Whether the sums over a table in memory take less time than threads to start."""
+    return n_rows * n_columns * max(n_columns, 128) < 1 << 27
+
+
+def estimate_table(
+    table: Table,
+    covariance_estimator: str | Any = "plain",
+    missing: Missing = "raise",
+    *,
+    look: bool = True,
+) -> Moments | Audit:
+    """Audited moments of a table in memory, under an estimator.
+
+    The first rows are looked at, as is right unless they were looked at before.
+    """
+    name, names, coding = estimator_name(covariance_estimator), table.names, table.coding
+    if len(names) < 2:
+        return Audit((*table.notes, *inspect_types(names, table.refused)))
+    columns = table.columns()
+    threads = 1 if _is_small(*columns.shape) else count_workers(-1)
+    plan = Plan(len(columns), threads, threads)
+    sums = Summation(coding, plan).run(iter([Batch(lambda: Rows(columns))]))
+    seen = sums.seen
+    if missing == "em" and seen.n_incomplete:
+        return _estimate_incomplete(table, sums, look)
+    found = survey(
+        names,
+        sums,
+        coding,
+        notes=table.notes,
+        refused=table.refused,
+        missing=missing,
+        shrunk=name != "plain",
+        look=look,
+    )
+    if isinstance(found, Audit) or name == "plain":
+        return found
+    values, audit, notes = table.values, found.audit(), list[Finding]()
+    if seen.n_incomplete:
+        values = values[np.isfinite(values).all(axis=1)]
+    values = found.coding.recoded(values, coding)
+    if name == LATENT:
+        kinds, _ = _column_types(names, seen, table.refused, coding)
+        found, note = latent_correlations(found, values, kinds)
+        audit, notes = audit.without(SETTLED_BY_LATENT), [note]
+    else:
+        found = regularized(values, found, covariance_estimator)
+    # The size of the sample was judged above; what remains is the matrix, whatever its origin.
+    matrix = replace(found.as_columns(), n_samples=math.inf)
+    audit = audit.beside(after=[*notes, *inspect_matrix(matrix, given=True)])
+    return audit if audit.errors else replace(found, found=audit)
+
+
+def _estimate_incomplete(table: Table, sums: PartialSums, look: bool) -> Moments | Audit:
+    """Moments by EM."""
+    names, coding, seen = table.names, table.coding, sums.seen
+    kinds, whole = _column_types(names, seen, table.refused, coding)
+    if coding.has_blocks:
+        means = np.nanmean(table.columns(), axis=0)
+        _, coding = coding.observed(seen.lowest, seen.highest, means)
+    values = coding.recoded(table.values, table.coding)
+    found, moments = estimate_incomplete(names, coding, values)
+    findings = [*table.notes, *inspect_types(names, table.refused), *found]
+    if look:
+        first = np.ix_(coding.starts, coding.starts)
+        correlation = None if moments is None else moments.correlation[first]
+        rows = seen.first[:, table.coding.starts]
+        numbers = Coding(tuple(replace(v, kind="continuous") for v in coding.variables))
+        findings += inspect_rows(_view(names, rows, numbers, kinds, whole, correlation=correlation))
+    audit = Audit(tuple(findings), kinds)
+    return audit if moments is None or audit.errors else replace(moments, found=audit)
+
+
+def _refuse_symmetric(names: Sequence[str], rows: FloatArray, n_rows: int | None = None) -> None:
+    """Refuse a covariance matrix that is given as data."""
+    n, count = len(names), len(rows) if n_rows is None else n_rows
+    if not count == n > 2 or rows.shape[1] != n:
+        return
+    corner = rows[:, : len(rows)]
+    if len(corner) >= min(n, kept_rows(n)) and np.array_equal(corner, corner.T):
+        raise FileFormatError(
+            f"the table of {list_names(names)} is square and symmetric, like a covariance "
+            "matrix and unlike data; it is read as one by read_moments, Moments.from_covariance "
+            "and from_covariance_file if the number of samples behind it is given",
+            cures=[HOW_MANY],
+        )
+
+
+def _vector(weights: Any) -> FloatArray:
+    try:
+        vector = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError("weights are no numbers; wanted one weight per row") from error
+    if vector.ndim != 1:
+        raise ArgumentError(f"weights has {vector.ndim} dimensions; wanted one weight per row")
+    return vector
+
+
+def new_rows(names: tuple[str, ...], data: Any, missing: RowPolicy, coding: Coding) -> FloatArray:
+    """Rows to be added to moments that are known: columns by name, those of an array by place."""
+    options = ReadOptions(columns=names, missing=missing)
+    if not (is_path(data) or is_frame(data)):
+        table = table_of(data)
+        width = len(table.names) + len(table.refused)
+        if width != len(names):
+            raise ShapeError(f"the new rows have {width} columns; wanted {len(names)}, as before")
+        options = ReadOptions(names=names, missing=missing)
+    return TableReading(open_source(data, options), options).columns(coding)
