@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
+import qwo.cli.folder as folder_module
 from qwo.cli.folder import RECORD, check_folder, whole_folder
 from qwo.errors import ArgumentError
 from tests.cli.running import run
@@ -178,3 +180,61 @@ def test_a_report_that_fails_costs_neither_the_folder_nor_the_graph(
     assert (FOLDER / "cpdag.json").is_file()
     assert not (FOLDER / "report.html").exists()
     assert not leftovers()
+
+
+def test_force_follows_no_link_that_a_record_names() -> None:
+    """A hostile record must not make qwo remove what lies behind a link."""
+    outside = Path("outside")
+    outside.mkdir()
+    (outside / "victim").write_text("theirs")
+    FOLDER.mkdir()
+    (FOLDER / "link").symlink_to(outside.absolute())
+    (FOLDER / RECORD).write_text(json.dumps({"files": ["link/victim", RECORD]}))
+    make({"a": "1"}, force=True)
+    assert (outside / "victim").read_text() == "theirs"
+    assert (FOLDER / "link").is_symlink()
+    assert (FOLDER / "a").read_text() == "1"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the exchange of folders is Linux's")
+def test_an_old_result_and_a_new_one_change_places_in_one_step(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Killed at any time, there is the old result or the new one, and never a mixture."""
+    make({"a": "old", "gone": "old", "figures/x": "old"})
+    (FOLDER / "mine").write_text("mine")
+    before = (FOLDER / "mine").stat().st_ino
+    seen: list[dict[str, str]] = []
+    exchange = folder_module._exchange
+
+    def watched(first: Path, second: Path) -> bool:
+        seen.append(contents())
+        return exchange(first, second)
+
+    monkeypatch.setattr(folder_module, "_exchange", watched)
+    monkeypatch.setattr(folder_module, "_move", None)
+    monkeypatch.setattr(folder_module, "_remove", None)
+    make({"a": "new", "more/b": "new"}, force=True)
+    assert seen == [{"a": "old", "gone": "old", "figures/x": "old", "mine": "mine"}]
+    assert contents() == {"a": "new", "more/b": "new", "mine": "mine"}
+    assert (FOLDER / "mine").stat().st_ino == before
+    assert not leftovers()
+
+
+def test_what_a_killed_process_left_is_taken_away() -> None:
+    stray = Path(".result.qwo-new")
+    stray.mkdir()
+    (stray / "half").write_text("")
+    make({"a": "1"})
+    assert contents() == {"a": "1"}
+    assert not leftovers()
+
+
+def test_where_folders_cannot_change_places_files_are_moved_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    make({"a": "1", "old": "1"})
+    (FOLDER / "mine.txt").write_text("mine")
+    monkeypatch.setattr(folder_module, "_exchange", lambda *_: False)
+    make({"a": "2"}, force=True)
+    assert contents() == {"a": "2", "mine.txt": "mine"}

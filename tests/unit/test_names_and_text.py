@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import qwo
-from qwo.cli.results import write_csv
+from qwo.cli.folder import write_csv
 from qwo.errors import ColumnNameError, KnowledgeError
 from qwo.names import as_column, as_pair, check_names, default_names
 from qwo.text import count, csv_line, listed, no_formula, number, p_value, plain, short, two_digits

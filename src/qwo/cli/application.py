@@ -10,15 +10,13 @@ import typer
 
 from qwo.cli.bench import bench, info
 from qwo.cli.bootstrap import bootstrap, merge
-from qwo.cli.check import check
-from qwo.cli.effect import effect
 from qwo.cli.failures import Command, Commands
 from qwo.cli.graphs import compare, convert, fit
 from qwo.cli.learn import learn
 from qwo.cli.options import with_option_groups
-from qwo.cli.posterior import posterior
 from qwo.cli.reading import audit
 from qwo.cli.simulate import simulate
+from qwo.cli.trust import check, effect, posterior
 from qwo.reproduction.command import reproduce
 
 HELP = """

@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from qwo.cli.console import Console, to_json, warn
+from qwo.cli.console import Console, warn
 from qwo.cli.failures import ExitCode, command_line
 from qwo.cli.folder import (
     COUNTS,
-    RECORD,
     only_writer,
     open_checkpoint,
     whole_folder,
     write_csv,
-    written_files,
+    write_record,
 )
 from qwo.cli.graphs import write_graphs
 from qwo.cli.options import (
@@ -37,7 +36,6 @@ from qwo.cli.options import (
 )
 from qwo.cli.reading import DataRead, read_data
 from qwo.errors import ArgumentError, DataWarning
-from qwo.files import write_whole
 
 if TYPE_CHECKING:
     from qwo.graph import Knowledge
@@ -104,27 +102,17 @@ class BootstrapFolder:
 
     def write(self, found: Bootstrap, output: BootstrapOutput) -> None:
         """Write everything, the record of it last; the checkpoint has done its service then."""
+        from qwo.resample import PairSupport
+
         assert output.output is not None
         with whole_folder(output.output, force=self.replaces) as made:
             found.save(made / COUNTS)
-            _write_supports(made / SUPPORTS, found)
+            write_csv(made / SUPPORTS, PairSupport._fields, found.to_records())
             _write_graphs(made, found, output)
-            record = {
-                "kind": "bootstrap",
-                "command": command_line(),
-                "threshold": output.threshold,
-                **found.to_dict(),
-                "files": [*written_files(made), RECORD],
-            }
-            write_whole(made / RECORD, to_json(record) + "\n")
+            record = {"kind": "bootstrap", "command": command_line(), "threshold": output.threshold}
+            write_record(made, {**record, **found.to_dict()})
         if self.checkpoint is not None:
             self.checkpoint.unlink(missing_ok=True)
-
-
-def _write_supports(path: Path, found: Bootstrap) -> None:
-    from qwo.resample import PairSupport
-
-    write_csv(path, PairSupport._fields, found.to_records())
 
 
 def _write_graphs(folder: Path, found: Bootstrap, output: BootstrapOutput) -> None:
@@ -196,9 +184,10 @@ def merge(
     """
     from qwo.resample import merge as merge_parts
 
-    folder = BootstrapFolder.open(output)
-    found = merge_parts([BootstrapFolder.counts_file(part) for part in parts])
-    _show(found, output, folder, console)
+    with only_writer(output.output):
+        folder = BootstrapFolder.open(output)
+        found = merge_parts([BootstrapFolder.counts_file(part) for part in parts])
+        _show(found, output, folder, console)
     if found.status == "incomplete":
         missing = found.n_resamples - found.n_done
         warn(f"{missing} of {found.n_resamples} replicates are in none of the parts")

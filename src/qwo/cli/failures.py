@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import IntEnum
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from qwo.cli.console import Console, fail, logger, shown_warnings, system_message, worded
+from qwo.cli.console import Console, fail, logger, shown_warnings, system_message, warn, worded
 from qwo.errors import InputError
 
 if TYPE_CHECKING:
@@ -64,6 +64,51 @@ def remember_command(arguments: Sequence[str]) -> None:
 def command_line() -> str:
     """The command that runs, to be pasted into a shell."""
     return _command.get()
+
+
+Result = TypeVar("Result")
+
+
+class Attempts:
+    """What comes after a result that is there: none of it may cost the result, whatever happens.
+
+    A failure is a warning, and ``failed`` says that there was one. After Ctrl-C, ``stopped`` names
+    what it cut short, and nothing more is attempted.
+    """
+
+    def __init__(self) -> None:
+        self.failed = False
+        self.stopped = ""
+
+    def __call__(
+        self, what: str, call: Callable[[], Result], *, asked: bool = True
+    ) -> Result | None:
+        """What the call gives, or None; data that refuse what nobody asked for are no failure."""
+        if self.stopped:
+            return None
+        logger.info("the %s begins", what)
+        try:
+            result = call()
+        except KeyboardInterrupt:
+            self.stopped = what
+            return None
+        except InputError as error:
+            warn(f"no {what}: {worded(error)}")
+            self.failed = self.failed or asked
+            return None
+        except OSError as error:
+            text = system_message(error)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it must not cost the result
+            logger.debug("no %s", what, exc_info=True)
+            text = f"{type(error).__name__}: {error}. This is a fault of qwo; the rest is fine"
+        else:
+            logger.info("%s: %r", what, result)
+            if getattr(result, "status", "") == "interrupted":
+                self.stopped = what
+            return result
+        warn(f"no {what}: {text}")
+        self.failed = True
+        return None
 
 
 SIGNALS = ("SIGINT", "SIGTERM")

@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
 from qwo.cli.bench import check_outputs, write_outputs
-from qwo.cli.console import Console, is_terminal, logger, shown_warnings, warn, worded
-from qwo.cli.failures import ExitCode
+from qwo.cli.console import Console, is_terminal, logger, shown_warnings, warn
+from qwo.cli.failures import Attempts, ExitCode, watched_search
 from qwo.cli.folder import check_folder, only_writer, open_checkpoint
 from qwo.cli.options import (
     REPORT,
@@ -24,7 +25,7 @@ from qwo.cli.options import (
     graph_formats,
 )
 from qwo.cli.reading import DataRead, read_data
-from qwo.errors import ArgumentError, InputError
+from qwo.errors import ArgumentError
 
 if TYPE_CHECKING:
     from qwo.agreement import Check
@@ -101,16 +102,17 @@ def learn(
     [b]qwo learn cells.csv -o result -t log -b 200[/b]       report, bootstrap
     [b]qwo learn cells.csv -o result --posterior[/b]         report, probabilities
     [b]qwo learn cells.csv -o result --check[/b]             report, does it fit?
-    [b]qwo learn cells.csv --drop id,notes --missing em[/b]  cure the data
+    [b]qwo learn cells.csv --drop id,notes --missing em[/b]  fix the data
     [b]qwo learn cells.csv --tiers 'age,sex > dose > outcome'[/b]
     [b]qwo learn lead.csv --samples 250[/b]                  a covariance matrix
     [b]qwo learn cells.csv --json | jq .edges[/b]
 
     A --> B is a direction that all graphs of the equivalence class share; A --- B could be either.
     Ctrl-C ends the search: the best graph so far is the result, and the exit code 130. Exit code 3
-    says that something asked for could not be had, or that the check rings.
+    says that something asked for could not be had, or that the check raises an alarm.
     """
     from qwo.cli.results import Learnt
+    from qwo.report.data import Contents
 
     started = time.perf_counter()
     _check_request(bootstrap, output)
@@ -120,41 +122,29 @@ def learn(
         needed = bool(bootstrap) or check or search.counts_rows
         data = read_data(file, reading, console, with_rows=needed)
         logger.info("data read after %.2f s", time.perf_counter() - started)
+        asked = _Asked(data, knowledge, search, console)
+        attempt = Attempts()
         with shown_warnings([f.worded() for f in data.audit.warnings]) as warnings:
-            found = _search(data, knowledge, search, console)
+            found = asked.search()
             if output.benchpress is not None:
                 write_outputs(output.benchpress, found, time.perf_counter() - started)
-            model, finished = _model(data, found)
-            resamples = Resamples(bootstrap if finished else 0, resampling, checkpoint)
-            asked = data, knowledge, search, console
-            supports, failed = _supports(*asked, found=found, resamples=resamples)
-            resampled_in_vain, draws, checked = failed, None, None
-            goes_on = finished and found.status != "interrupted"
-            if posterior and goes_on:
-                draws = _posterior(*asked)
-                failed = failed or draws is None
-            if check and goes_on:
-                checked, finished = _check(data, found, knowledge, search)
-                failed = failed or checked is None or checked.alarm
-        learnt = Learnt(
-            data=data,
-            knowledge=knowledge,
-            found=found,
-            model=model,
-            n_resamples=0 if resampled_in_vain else resamples.number,
-            bootstrap=supports,
-            posterior=draws,
-            check=checked,
-            warnings=warnings,
-            cut_short=not finished,
-        )
+            model = attempt("coefficients", partial(asked.model, found), asked=False)
+            if found.status == "interrupted":
+                attempt.stopped = "search"
+            supports = draws = checked = None
+            if bootstrap:
+                resample = partial(asked.supports, found, bootstrap, resampling, checkpoint)
+                supports = attempt("bootstrap", resample)
+            if posterior:
+                draws = attempt("posterior", asked.posterior)
+            if check:
+                checked = attempt("check", partial(asked.check, found))
+        contents = Contents(found, data.audit, model, supports, draws, check=checked)
+        learnt = Learnt(data, knowledge, contents, warnings, attempt.stopped)
         code = _end(learnt, output, console, checkpoint, replaces=output.force or resume)
-    _leave(ExitCode.INTERRUPTED if learnt.interrupted else code, failed=failed)
-
-
-def _leave(code: ExitCode, *, failed: bool) -> None:
-    """End with an exit code, unless all is fine."""
-    if failed and code == ExitCode.FINE:
+    if attempt.stopped:
+        code = ExitCode.INTERRUPTED
+    elif code == ExitCode.FINE and (attempt.failed or (checked is not None and checked.alarm)):
         code = ExitCode.ATTENTION
     if code != ExitCode.FINE:
         raise typer.Exit(code)
@@ -170,14 +160,6 @@ def _check_request(bootstrap: int, output: OutputOptions) -> None:
         check_outputs(output.benchpress)
     for name in graph_formats(output.formats):
         find_format(name)
-
-
-class Resamples(NamedTuple):
-    """How many resamples are asked for, what they are, and where they are kept meanwhile."""
-
-    number: int
-    resampling: str
-    checkpoint: Path | None
 
 
 def _open(output: OutputOptions, *, resume: bool, resampled: bool) -> Path | None:
@@ -216,109 +198,78 @@ def _end(
     return code
 
 
-def _search(
-    data: DataRead,
-    knowledge: Knowledge | None,
-    options: SearchFlags,
-    console: Console,
-) -> Discovery:
-    """The search, which Ctrl-C ends but does not break."""
-    from qwo.cli.failures import watched_search
-    from qwo.discovery import discover
+class _Asked(NamedTuple):
+    """What is asked of the data, and how each part of the answer is found."""
 
-    with watched_search(console) as watch:
-        logger.info("the search begins")
-        source: dict[str, Any] = {"data": data.moments}
-        if options.counts_rows and data.rows is not None:
-            source = {"data": data.rows.data, "missing": data.rows.missing}
-        asked = {k: v for k, v in options.arguments().items() if k != "cluster"}
-        found = discover(**source, knowledge=knowledge, callback=watch, **asked)
-    logger.info("search: %s after %.2f s", found.status, found.seconds)
-    return replace(found, status="interrupted") if found.status == "stopped" else found
+    data: DataRead
+    knowledge: Knowledge | None
+    options: SearchFlags
+    console: Console
 
+    def search(self) -> Discovery:
+        """The graph; Ctrl-C ends the search but does not break it."""
+        from qwo.discovery import discover
 
-def _supports(
-    data: DataRead,
-    knowledge: Knowledge | None,
-    options: SearchFlags,
-    console: Console,
-    *,
-    found: Discovery,
-    resamples: Resamples,
-) -> tuple[Bootstrap | None, bool]:
-    """How sure each edge is, if that is asked for; and whether it could not be found out."""
-    if not resamples.number or found.status == "interrupted":
-        return None, False
-    from qwo.cli.results import find_supports
+        data = self.data
+        with watched_search(self.console) as watch:
+            logger.info("the search begins")
+            source: dict[str, Any] = {"data": data.moments}
+            if self.options.counts_rows and data.rows is not None:
+                source = {"data": data.rows.data, "missing": data.rows.missing}
+            asked = {k: v for k, v in self.options.arguments().items() if k != "cluster"}
+            found = discover(**source, knowledge=self.knowledge, callback=watch, **asked)
+        logger.info("search: %s after %.2f s", found.status, found.seconds)
+        return replace(found, status="interrupted") if found.status == "stopped" else found
 
-    try:
-        supports = find_supports(
-            data,
-            knowledge=knowledge,
-            options=options,
-            resamples=resamples,
+    def model(self, found: Discovery) -> LinearSem:
+        """The linear model on the graph found."""
+        from qwo.sem import fit_sem
+
+        return fit_sem(self.data.moments, found.dag)
+
+    def supports(
+        self, found: Discovery, number: int, resampling: Any, checkpoint: Path | None
+    ) -> Bootstrap:
+        """How sure each edge is."""
+        from qwo.resample import bootstrap
+
+        arguments = self.options.arguments()
+        arguments["replicate_time_limit"] = arguments.pop("time_limit")
+        result = bootstrap(
+            self.data.rows,
+            n_resamples=number,
+            resampling=resampling,
+            checkpoint=checkpoint,
             reference=found,
-            console=console,
+            knowledge=self.knowledge,
+            progress=self.console.shows_progress,
+            **arguments,
         )
-    except InputError as error:
-        # The graph is there; that it could not be resampled is no reason to lose it.
-        warn(f"no bootstrap: {worded(error)}")
-        return None, True
-    return supports, False
+        if result.n_degenerate:
+            count = f"{result.n_degenerate} of {result.n_done} resamples"
+            warn(f"{count} have no graph and do not count")
+        return result
 
+    def posterior(self) -> Posterior:
+        """How probable each edge is."""
+        from qwo.bayes.posterior import posterior
 
-def _posterior(
-    data: DataRead, knowledge: Knowledge | None, options: SearchFlags, console: Console
-) -> Posterior | None:
-    """How probable each edge is; None where that cannot be said."""
-    from qwo.bayes.posterior import posterior
-
-    arguments = options.arguments()
-    try:
-        logger.info("the draws begin")
-        found = posterior(
-            data.moments,
-            knowledge=knowledge,
+        arguments = self.options.arguments()
+        return posterior(
+            self.data.moments,
+            knowledge=self.knowledge,
             time_limit=arguments["time_limit"],
             random_state=arguments["random_state"],
-            progress=console.shows_progress,
+            progress=self.console.shows_progress,
         )
-    except InputError as error:
-        warn(f"no posterior: {worded(error)}")
-        return None
-    logger.info("posterior: %r", found)
-    return found
 
+    def check(self, found: Discovery) -> Check:
+        """How far data and graph agree."""
+        from qwo.agreement import check
 
-def _check(
-    data: DataRead, found: Discovery, knowledge: Knowledge | None, options: SearchFlags
-) -> tuple[Check | None, bool]:
-    """How far data and graph agree, if that can be said; and whether Ctrl-C let it be finished."""
-    from qwo.agreement import check
-
-    logger.info("the check begins")
-    try:
-        seed = options.arguments()["random_state"]
-        rows = data.moments if data.rows is None else data.rows
-        return check(rows, found, knowledge=knowledge, random_state=seed), True
-    except InputError as error:
-        warn(f"no check: {worded(error)}")
-        return None, True
-    except KeyboardInterrupt:
-        return None, False
-
-
-def _model(data: DataRead, found: Discovery) -> tuple[LinearSem | None, bool]:
-    """The linear model on the graph found, and whether Ctrl-C let it be finished."""
-    from qwo.sem import fit_sem
-
-    try:
-        return fit_sem(data.moments, found.dag), True
-    except InputError as error:
-        warn(f"no coefficients: {worded(error)}")
-        return None, True
-    except KeyboardInterrupt:
-        return None, False
+        rows = self.data.moments if self.data.rows is None else self.data.rows
+        seed = self.options.arguments()["random_state"]
+        return check(rows, found, knowledge=self.knowledge, random_state=seed)
 
 
 def _show(learnt: Learnt, options: OutputOptions, console: Console, *, written: bool) -> None:
@@ -327,7 +278,7 @@ def _show(learnt: Learnt, options: OutputOptions, console: Console, *, written: 
         # Whoever watches wants the gist of a large graph; all of it is in the folder.
         watched = options.output is not None and is_terminal(sys.stdout)
         console.result(learnt.edge_list(MOST_SHOWN if watched else None), learnt.document())
-    for note in learnt.notes():
+    for note in learnt.notes:
         console.note(note)
     if written and options.output is not None:
         report = f"; look at {options.output / REPORT}" if options.report else ""

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from qwo.cli.console import Console, to_json
-from qwo.cli.folder import RECORD, check_folder, whole_folder, written_files
+from qwo.cli.console import Console
+from qwo.cli.folder import check_folder, only_writer, whole_folder, write_csv, write_record
+from qwo.cli.graphs import graph_from
 from qwo.cli.options import folder_option, force_option
-from qwo.files import write_whole
 from qwo.text import count
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 GRAPH, DATA = "Graph", "Data"
 
@@ -76,8 +80,6 @@ def simulate(
     The folder holds data.csv (or .parquet), dag.csv and dag.json (1 where row causes column),
     coefficients.csv, and result.json with all parameters.
     """
-    from qwo.cli.simulation_files import Drawn, print_sample, write_sample
-
     if output is not None:
         check_folder(output, force=force)
     parameters = {
@@ -93,15 +95,85 @@ def simulate(
         if console.json:
             console.result("", sample.document())
         else:
-            print_sample(sample, sys.stdout.buffer)
+            import pyarrow as pa
+            from pyarrow import csv
+
+            csv.write_csv(sample.table(), pa.PythonFile(sys.stdout.buffer, mode="w"))
         return
     summary = sample.summary()
-    with whole_folder(output, force=force) as made:
-        write_sample(sample, made, form)
-        summary["files"] = [*written_files(made), RECORD]
-        write_whole(made / RECORD, to_json(summary) + "\n")
+    with only_writer(output), whole_folder(output, force=force) as made:
+        sample.write(made, form)
+        summary["files"] = write_record(made, summary)
     size = f"{samples} rows, {count(summary['n_variables'], 'variable')}"
     console.say(f"wrote {output}: {size}, {count(summary['n_edges'], 'edge')}, seed {sample.seed}")
     console.say(f"next: qwo learn {output / ('data.' + form)} -o found")
     if console.json:
         console.result("", summary)
+
+
+class Drawn:
+    """A simulation with the names of its variables and the seed that gives it again."""
+
+    def __init__(self, parameters: Mapping[str, Any], seed: int | None) -> None:
+        import numpy as np
+
+        from qwo.graph import CausalGraph
+        from qwo.simulation import simulate as draw
+
+        self.seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
+        self.parameters = dict(parameters)
+        kind = self.parameters["graph"]
+        arguments: dict[str, Any] = dict(self.parameters)
+        names = None
+        if Path(kind).exists():
+            given = graph_from(Path(kind)).to_dag()
+            names = given.names
+            arguments |= {"graph": given.matrix, "n_variables": None}
+            self.parameters["n_variables"] = given.n_variables
+        self.drawn = draw(random_state=self.seed, **arguments)
+        self.graph = CausalGraph.from_matrix(self.drawn.dag, names, kind="dag")
+
+    def table(self) -> pa.Table:
+        """The data, one column for each variable."""
+        import pyarrow as pa
+
+        return pa.table(list(self.drawn.data.T), names=list(self.graph.names))
+
+    def summary(self) -> dict[str, Any]:
+        """All that it takes to draw the same again."""
+        from qwo.order.build import versions
+
+        return {
+            "kind": "simulation",
+            "n_variables": self.graph.n_variables,
+            "n_edges": self.graph.n_edges,
+            "parameters": {**self.parameters, "seed": self.seed},
+            "versions": versions(),
+        }
+
+    def document(self) -> dict[str, Any]:
+        """All of it, for programs; in the matrices the row causes the column."""
+        return {
+            **self.summary(),
+            "names": self.graph.names,
+            "dag": self.drawn.dag,
+            "coefficients": self.drawn.coefficients,
+            "data": self.drawn.data,
+        }
+
+    def write(self, folder: Path, form: str) -> None:
+        """Write data, graph and coefficients into an empty folder."""
+        from pyarrow import csv, parquet
+
+        from qwo.graph import write_graph
+
+        if form == "parquet":
+            parquet.write_table(self.table(), folder / "data.parquet")
+        else:
+            csv.write_csv(self.table(), folder / "data.csv")
+        for suffix in ("csv", "json"):
+            write_graph(self.graph, folder / f"dag.{suffix}")
+        names, size = self.graph.names, self.drawn.coefficients
+        ends = zip(*self.graph.ends(), strict=True)
+        rows = [(names[i], names[j], float(size[i, j])) for i, j in ends]
+        write_csv(folder / "coefficients.csv", ("cause", "effect", "coefficient"), rows)

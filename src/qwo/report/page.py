@@ -149,7 +149,7 @@ def _render(contents: Contents, *, figures: bool, interactive: bool) -> str:
 
 def _notes(contents: Contents, data: dict[str, Any]) -> list[remarks.Remark]:
     """What is said on top of the page."""
-    notes = [*remarks.audit_remarks(contents), *remarks.remarks(contents)]
+    notes = [*remarks.page_remarks(contents), *remarks.remarks(contents)]
     if data["layout"] is None:
         size = f"{data['summary']['n_variables']:,} variables are too many to be drawn"
         what = "the tables hold the strongest edges and the variables with most of them"

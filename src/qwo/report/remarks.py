@@ -65,15 +65,18 @@ def remarks(contents: Contents) -> list[Remark]:
     ]
 
 
-def audit_remarks(contents: Contents) -> list[Remark]:
-    """How many findings the audit has, for those who have not read them yet."""
+def page_remarks(contents: Contents) -> list[Remark]:
+    """What the command line has said already: the findings of the audit, chains that disagree."""
     findings = () if contents.audit is None else contents.audit.findings
     levels = [finding.severity for finding in findings]
-    return [
+    said = [
         Remark(level, f"the data audit has {count(levels.count(level), noun)}", "audit")
         for level, noun in (("error", "problem"), ("warning", "warning"))
         if level in levels
     ]
+    found = contents.posterior
+    mixing = "" if found is None else _mixing(float(found.to_dict()["rhat_99"]))
+    return [*said, Remark("warning", mixing, "posterior")] if mixing else said
 
 
 def _search_remarks(contents: Contents) -> Iterator[Remark]:
@@ -130,9 +133,6 @@ def _posterior_remarks(contents: Contents) -> Iterator[Remark]:
     weak = _weak_links(contents.edge_probabilities)
     if weak:
         yield Remark("warning", f"links that are less probable than not: {weak}", "posterior")
-    mixing = _mixing(float(found.to_dict()["rhat_99"]))
-    if mixing:
-        yield Remark("warning", mixing, "posterior")
     absent = (cpdag == 0) & (cpdag.T == 0) & (found.link_probabilities > WEAK)
     missing = int(absent.sum()) // 2
     if missing:

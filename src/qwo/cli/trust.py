@@ -1,0 +1,367 @@
+"""``qwo posterior``, ``qwo check``, ``qwo effect``: how far a graph holds, and what it implies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import typer
+
+from qwo.cli.console import Console, shown_warnings
+from qwo.cli.failures import ExitCode, command_line
+from qwo.cli.folder import check_folder, only_writer, whole_folder, write_csv, write_record
+from qwo.cli.graphs import graph_from
+from qwo.cli.options import (
+    DataFile,
+    GraphFile,
+    GraphFormat,
+    KnowledgeOptions,
+    Reading,
+    SearchFlags,
+    folder_option,
+    force_option,
+    names_in,
+)
+from qwo.cli.reading import read_data
+from qwo.errors import ArgumentError
+from qwo.files import write_whole
+from qwo.text import aligned, count
+
+if TYPE_CHECKING:
+    from qwo.bayes import EffectPosterior, Posterior
+    from qwo.moments import Moments
+    from qwo.sem import Effect
+
+FORMS = {"json": "json", "adjacency": "csv", "dot": "dot", "graphml": "graphml"}
+"""The formats of the graphs in the folder, and the endings of their files."""
+
+
+class DrawFlags(SearchFlags):
+    """How long, by how many threads and from which seed."""
+
+    panel = "Posterior"
+    says: ClassVar = {
+        "time_limit": "Stop then, with the draws so far.",
+        "random_state": "The same seed gives the same draws, for any number of threads.",
+        "n_jobs": "Threads; -1 for one per processor.",
+    }
+
+
+@dataclass(frozen=True)
+class PriorOptions:
+    """What graphs are probable beforehand, how many to draw, and which effects to tell."""
+
+    panel: ClassVar[str] = "Posterior"
+
+    score: Annotated[
+        Literal["bge", "bic"],
+        typer.Option("--score", help="Marginal likelihood (bge), or the BIC in its place."),
+    ] = "bge"
+    t: Annotated[
+        float | None,
+        typer.Option(
+            "--prior-scale",
+            metavar="NUMBER",
+            help="t of BGe's prior matrix tI; chosen from the data if not given.",
+        ),
+    ] = None
+    penalty: Annotated[
+        float,
+        typer.Option("--penalty", metavar="C", help="For the BIC: a parent costs C/2 · log N."),
+    ] = 1.0
+    edge_prior: Annotated[
+        float | None,
+        typer.Option(
+            "--edge-prior",
+            metavar="ODDS",
+            help="Prior odds of an edge; 1/(2(n - 1)) if not given. 1: all DAGs alike.",
+        ),
+    ] = None
+    draws: Annotated[int, typer.Option("--draws", "-n", metavar="NUMBER", help="DAGs to draw.")] = (
+        2000
+    )
+    effects: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--effect",
+            "-e",
+            metavar="CAUSE,EFFECT",
+            help="Also the effect of one variable on another. Repeatable.",
+        ),
+    ] = None
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Cause and effect of each effect that is asked for."""
+        pairs = []
+        for text in self.effects or []:
+            names = names_in([text]) or []
+            if len(names) != 2:
+                raise ArgumentError(
+                    f"--effect is {text!r}; wanted a cause and an effect, as in --effect "
+                    "dose,outcome"
+                )
+            pairs.append((names[0], names[1]))
+        return pairs
+
+    def arguments(self) -> dict[str, Any]:
+        """The keyword arguments of `qwo.posterior`."""
+        return {
+            "score": self.score,
+            "t": self.t,
+            "penalty_discount": self.penalty,
+            "edge_prior": self.edge_prior,
+            "n_draws": self.draws,
+        }
+
+
+def posterior(
+    file: DataFile,
+    *,
+    prior: PriorOptions,
+    output: Annotated[
+        Path | None,
+        folder_option(
+            "Write probabilities, graphs and draws here. Without: the surest pairs, to standard "
+            "output.",
+            "Output",
+        ),
+    ] = None,
+    force: Annotated[bool, force_option(panel="Output")] = False,
+    run: DrawFlags,
+    reading: Reading,
+    known: KnowledgeOptions,
+    console: Console,
+) -> None:
+    """Draw graphs in proportion to their probability, to see how sure each edge is.
+
+    [b]qwo posterior cells.csv[/b]                    a table of probabilities
+    [b]qwo posterior cells.csv -t log -o sure[/b]     a folder
+    [b]qwo posterior cells.csv -e dose,outcome[/b]    and an effect, graph unsure
+    [b]qwo posterior cells.csv --tiers 'age,sex > dose > outcome'[/b]
+
+    Each pair has the probability of a link, and of either direction. Ctrl-C ends the run with the
+    draws so far, and exit code 130. Exit code 3 says that the chains disagree.
+    """
+    import qwo
+
+    pairs = prior.pairs()
+    if output is not None:
+        check_folder(output, force=force)
+    knowledge = known.build()
+    data = read_data(file, reading, console)
+    with shown_warnings([finding.worded() for finding in data.audit.warnings]) as warnings:
+        doubts = len(warnings)
+        found = qwo.posterior(
+            data.moments,
+            knowledge=knowledge,
+            progress=console.shows_progress,
+            **prior.arguments(),
+            **run.arguments(),
+        )
+        asked = [found.effect(*pair) for pair in pairs]
+    document = {**found.to_dict(), "effects": [effect.to_dict() for effect in asked]}
+    if output is None or console.json or not console.quiet:
+        console.result("\n".join([str(found), *map(repr, asked)]), document)
+    if output is not None:
+        with only_writer(output), whole_folder(output, force=force) as made:
+            _write(made, found, asked)
+            write_record(made, {"kind": "posterior", "command": command_line(), **document})
+        console.say(f"wrote {output}")
+    if found.status == "interrupted":
+        raise typer.Exit(ExitCode.INTERRUPTED)
+    if len(warnings) > doubts:
+        raise typer.Exit(ExitCode.ATTENTION)
+
+
+def _write(folder: Path, found: Posterior, effects: list[EffectPosterior]) -> None:
+    """Write everything into an empty folder."""
+    from qwo.graph import write_graph
+
+    write_probabilities(folder, found, effects)
+    for name in ("edge_probabilities", "path_probabilities"):
+        rows = zip(found.names, getattr(found, name).tolist(), strict=True)
+        write_csv(folder / f"{name}.csv", ["", *found.names], ([v, *row] for v, row in rows))
+    for name, graph in (("cpdag", found.least_shd_graph), ("dag", found.median_graph)):
+        for form, suffix in FORMS.items():
+            write_graph(graph, folder / f"{name}.{suffix}", form)
+    text = "\n".join([found.summary(), *map(repr, effects)])
+    write_whole(folder / "summary.txt", text + "\n")
+
+
+def write_probabilities(folder: Path, found: Posterior, effects: list[EffectPosterior]) -> None:
+    """Write the draws, the table of pairs, and effects if there are any."""
+    from qwo.bayes import PairProbability
+
+    found.save(folder / "posterior.npz")
+    write_csv(folder / "probabilities.csv", PairProbability._fields, found.to_records())
+    if effects:
+        tables = [effect.to_dict() for effect in effects]
+        write_csv(folder / "effects.csv", list(tables[0]), [list(row.values()) for row in tables])
+
+
+def check(
+    file: DataFile,
+    graph: GraphFile,
+    *,
+    reading: Reading,
+    console: Console,
+    graph_format: GraphFormat = None,
+    alpha: Annotated[
+        float, typer.Option("--alpha", help="Probability of an alarm if the graph is right.")
+    ] = 0.05,
+    draws: Annotated[
+        int, typer.Option("--draws", min=0, help="Data sets drawn from the graph for comparison.")
+    ] = 100,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the draws.")] = None,
+) -> None:
+    """Say how far data and a graph agree, in plain words first.
+
+    [b]qwo check cells.csv model.dot[/b]     a graph of your own
+    [b]qwo check cells.csv result[/b]        what qwo learn found in the same data
+
+    Tests the independences that the graph implies, its overall fit, whether searches on some of
+    the variables contradict it, and whether its equations are linear. An alarm ends with exit
+    code 3. No alarm is no proof.
+    """
+    import qwo
+
+    given = graph_from(graph, graph_format)
+    read = read_data(file, reading.of(given.names), console, with_rows=True)
+    found = qwo.check(
+        read.moments if read.rows is None else read.rows,
+        given,
+        alpha=alpha,
+        learnt=graph.is_dir(),
+        n_draws=draws,
+        random_state=seed,
+    )
+    console.result(found.summary(), found.to_dict())
+    if found.alarm:
+        raise typer.Exit(ExitCode.ATTENTION)
+
+
+Choice = tuple[tuple[str, ...], "Effect", bool]
+"""The parents that the cause may have, the effect with them, and whether a path leads there."""
+
+
+def effect(
+    file: DataFile,
+    graph: GraphFile,
+    cause: Annotated[str, typer.Argument(metavar="CAUSE", help="The variable that is changed.")],
+    outcome: Annotated[str, typer.Argument(metavar="EFFECT", help="The variable that may follow.")],
+    *,
+    reading: Reading,
+    console: Console,
+    graph_format: GraphFormat = None,
+    level: Annotated[
+        float, typer.Option("--level", help="Level of the confidence intervals.")
+    ] = 0.95,
+) -> None:
+    """Estimate the total effect of one variable on another.
+
+    [b]qwo effect cells.csv result PKA Akt[/b]
+    [b]qwo effect cells.csv model.dot PKA Akt --json[/b]
+    [b]qwo effect patients.csv result smoking=current stage[/b]
+
+    Of a DAG there is one effect. Where the graph leaves directions open, there is one for each set
+    of parents that the cause may have (IDA), each with its interval. Columns that are not in the
+    graph are left out.
+    """
+    import qwo
+
+    if not 0 < level < 1:
+        raise ArgumentError(f"--level is {level:g}; wanted a number between 0 and 1")
+    given = graph_from(graph, graph_format)
+    for name in (cause, outcome):
+        # A contrast such as race=black is one of the variable race.
+        given.index(name if name in given.names else name.partition("=")[0])
+    moments = read_data(file, reading.of(given.names), console).moments
+    possible = qwo.ida(moments, given, cause, outcome)
+    found = list(zip(possible.parent_sets, possible, possible.directed.tolist(), strict=True))
+    if len(found) == 1 and found[0][2]:
+        # By the sum over paths, which uses all that the DAG says.
+        total = qwo.total_effect(qwo.fit_sem(moments, given.to_dag()), cause, outcome)
+        found = [(found[0][0], replace(total, note=""), True)]
+    text = _effect_text(cause, outcome, found, level, _change(moments, cause))
+    console.result(text, _effect_document(cause, outcome, found, level))
+
+
+def _change(moments: Moments, cause: str) -> str:
+    """What is done to a cause: one more of a number, another level of a category."""
+    for name, variable in zip(moments.names, moments.coding.variables, strict=True):
+        labels = variable.labels(name)
+        # Behind a binary column that is taken for pieces there is a number.
+        if cause in labels and cause != name and moments.estimator != "latent":
+            level = variable.levels[1 + labels.index(cause)]
+            return f"{name} {level} instead of {variable.levels[0]}"
+    return f"one unit more of {cause}"
+
+
+def _effect_text(cause: str, outcome: str, found: list[Choice], level: float, change: str) -> str:
+    percent = f"{100 * level:.6g} %"
+    if len(found) == 1:
+        return "\n".join([_sentence(cause, outcome, found[0], level, change), _caution(found)])
+    ends = [effect.interval(level) for _, effect, _ in found]
+    low, high = min(end[0] for end in ends), max(end[1] for end in ends)
+    rows = [["parents of " + cause, "effect", percent, "p"]]
+    for (parents, effect, directed), end in zip(found, ends, strict=True):
+        stated = f"{effect.p_value:.3g}" if effect.standard_error > 0 else ""
+        name = (", ".join(parents) or "none") + ("" if directed else " *")
+        rows.append([name, f"{effect.estimate:.4g}", f"[{end[0]:.4g}, {end[1]:.4g}]", stated])
+    headline = (
+        f"The graph leaves open which of its neighbours cause {cause}. With {change}, "
+        f"{outcome} changes by one of {count(len(found), 'amount')}, all between "
+        f"{low:.4g} and {high:.4g} ({percent} intervals)."
+    )
+    return "\n\n".join([headline, "\n".join(aligned(rows)), _caution(found)])
+
+
+def _sentence(cause: str, outcome: str, choice: Choice, level: float, change: str) -> str:
+    _, effect, directed = choice
+    low, high = effect.interval(level)
+    between = f"{100 * level:.6g} % interval from {low:.4g} to {high:.4g}"
+    if not directed:
+        text = (
+            f"The graph says that {cause} has no effect on {outcome}: no directed path leads there."
+        )
+        if effect.standard_error > 0:
+            text += (
+                f" Regression on {cause} and its parents gives {effect.estimate:.4g} ({between}, "
+                f"p = {effect.p_value:.3g})."
+            )
+        return text
+    stated = f" ({between})" if effect.standard_error > 0 else ""
+    return f"With {change}, {outcome} changes by {effect.estimate:.4g}{stated}."
+
+
+def _caution(found: list[Choice]) -> str:
+    lines = ["This holds if the graph is right and no hidden variable causes both."]
+    denied = [effect for _, effect, directed in found if not directed]
+    if denied and len(found) > 1:
+        lines.append("* No directed path leads there then: the graph says that the effect is 0.")
+    if any("speak against" in effect.note for effect in denied):
+        lines.append("The data speak against an effect of 0 there: the graph may lack an edge.")
+    return "\n".join(lines)
+
+
+def _effect_document(cause: str, outcome: str, found: list[Choice], level: float) -> dict[str, Any]:
+    effects = [
+        {
+            "parents": list(parents),
+            "estimate": effect.estimate,
+            "standard_error": effect.standard_error,
+            "interval": list(effect.interval(level)),
+            "p_value": effect.p_value,
+            "directed_path": directed,
+        }
+        for parents, effect, directed in found
+    ]
+    ends = [effect.interval(level) for _, effect, _ in found]
+    return {
+        "cause": cause,
+        "effect": outcome,
+        "level": level,
+        "interval": [min(end[0] for end in ends), max(end[1] for end in ends)],
+        "effects": effects,
+    }
