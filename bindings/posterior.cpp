@@ -200,17 +200,22 @@ FloatsOut of_core(const ScoreTables& tables, const MasksIn& masks) {
     return matrix_of(std::move(ratios), n, n);
 }
 
-std::pair<FloatsOut, FloatsOut> relations(const Lists& candidates, const Lists& core,
-                                          const MasksIn& masks) {
+using Counting = void (*)(const ParentLists&, const ParentMask*, std::size_t, PairValues&,
+                          PairValues&);
+
+// What a function counts over draws, twice for each pair.
+template <Counting count>
+std::pair<FloatsOut, FloatsOut> counted(const Lists& candidates, const Lists& core,
+                                        const MasksIn& masks) {
     const ParentLists lists = make_lists(candidates, core, Lists(candidates.size()));
     const std::size_t n = lists.n();
     const ParentMask* draws = check_draws(lists, masks);
-    PairValues paths, blankets;
+    PairValues first, second;
     {
         nb::gil_scoped_release release;
-        count_relations(lists, draws, masks.shape(0), paths, blankets);
+        count(lists, draws, masks.shape(0), first, second);
     }
-    return {matrix_of(std::move(paths), n, n), matrix_of(std::move(blankets), n, n)};
+    return {matrix_of(std::move(first), n, n), matrix_of(std::move(second), n, n)};
 }
 
 void bind_tables(nb::module_& m) {
@@ -307,7 +312,10 @@ void bind_posterior(nb::module_& m) {
             return std::make_tuple(counts.joint_tried, counts.joint_taken, counts.reversals_tried,
                                    counts.reversals_taken, counts.paths_tried, counts.paths_taken);
         });
-    m.def("count_relations", &relations, nb::arg("candidates"), nb::arg("core"),
+    m.def("count_classes", &counted<count_classes>, nb::arg("candidates"), nb::arg("core"),
+          nb::arg("masks").noconvert(),
+          "How many draws have a class with i -> j, and with an undirected edge.");
+    m.def("count_relations", &counted<count_relations>, nb::arg("candidates"), nb::arg("core"),
           nb::arg("masks").noconvert(),
           "How many draws have a path from i to j, and j in the Markov blanket of i.");
 }

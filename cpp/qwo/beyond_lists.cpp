@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
+#include "qwo/equivalence.hpp"
 #include "qwo/index.hpp"
 
 namespace qwo {
@@ -239,6 +241,32 @@ void count_relations(const ParentLists& lists, const ParentMask* masks, std::siz
         for (int i = 0; i < lists.n(); ++i)
             for_each_bit(blanket.row(i), blanket.words(),
                          [&](int j) { entry(blankets, i, j) += 1.0; });
+    }
+}
+
+void count_classes(const ParentLists& lists, const ParentMask* masks, std::size_t draws,
+                   PairValues& directed, PairValues& undirected) {
+    const std::size_t n = lists.n();
+    directed.assign(n * n, 0.0);
+    undirected.assign(n * n, 0.0);
+    DrawnGraph graph(lists);
+    std::vector<int> places(n);
+    std::iota(places.begin(), places.end(), 0);
+    OrderedDag dag;
+    dag.parents.resize(n);
+    for (std::size_t d = 0; d < draws; ++d, masks += n) {
+        graph.load(masks, false);
+        for (int v = 0; v < lists.n(); ++v)
+            dag.parents[v] = graph.parents(v);
+        if (!sort_topologically(dag.parents, places, MemberRules{}, dag.order))
+            continue; // no DAG, which no chain draws
+        const std::vector<std::int8_t> codes = class_matrix(dag);
+        for (std::size_t k = 0; k < codes.size(); ++k) {
+            if (codes[k] == 1)
+                directed[k] += 1.0;
+            else if (codes[k] == 2)
+                undirected[k] += 1.0;
+        }
     }
 }
 

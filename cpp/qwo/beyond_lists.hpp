@@ -28,4 +28,8 @@ void ratios_of_core(const ScoreTables& tables, const ParentMask* masks, std::siz
 void count_relations(const ParentLists& lists, const ParentMask* masks, std::size_t draws,
                      PairValues& paths, PairValues& blankets);
 
+// How many draws have a class with i -> j, and with an undirected edge between i and j.
+void count_classes(const ParentLists& lists, const ParentMask* masks, std::size_t draws,
+                   PairValues& directed, PairValues& undirected);
+
 } // namespace qwo

@@ -184,11 +184,11 @@ def test_ctrl_c_keeps_what_there_is() -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", qwo.DataWarning)
-            found = qwo.posterior(data_of(2, 20, 100), random_state=1, n_draws=10**8)
+            found = qwo.posterior(data_of(2, 20, 100), random_state=1, n_draws=10**7)
     finally:
         timer.cancel()
     assert found.status == "interrupted"
-    assert found.n_draws < 10**8
+    assert found.n_draws < 10**7
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
@@ -240,6 +240,30 @@ def test_the_graph_of_least_distance_is_a_cpdag_and_beats_every_draw(small: Post
     assert small.median_graph.kind == "dag"
 
 
+def test_classes_are_counted_over_all_draws(small: Posterior) -> None:
+    """About 400 of them were, however many there are; and an arrow could be surer than its link."""
+    classes = np.array([qwo.to_cpdag(dag) for dag in small.draws()])
+    assert len(classes) > 400
+    arrows, lines = (classes == 1).sum(axis=0), (classes == 2).sum(axis=0)
+    for found, wanted in zip(small._drawn.class_counts, (arrows, lines), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    linked = arrows + arrows.T + lines
+    together = small.arrow_probabilities + small.arrow_probabilities.T
+    together = together + small.undirected_probabilities
+    np.testing.assert_allclose(together[linked > 0], small.link_probabilities[linked > 0])
+    assert (small.arrow_probabilities <= small.link_probabilities).all()
+
+
+def test_with_knowledge_arrows_add_up_to_links_as_well() -> None:
+    known = Knowledge(tiers=[["X0", "X1"], ["X2", "X3"]])
+    found = qwo.posterior(data_of(3, 5, 60), knowledge=known, n_draws=100, random_state=1)
+    together = found.arrow_probabilities + found.arrow_probabilities.T
+    together = together + found.undirected_probabilities
+    assert (together <= found.link_probabilities + 1e-12).all()
+    sure = found.link_probabilities > 0.9
+    np.testing.assert_allclose(together[sure], found.link_probabilities[sure])
+
+
 def _shd(first: Any, second: Any) -> int:
     return int(np.triu((first != second) | (first.T != second.T), 1).sum())
 
@@ -251,6 +275,7 @@ def test_records_are_sorted_and_add_up(small: Posterior) -> None:
     assert links == sorted(links, reverse=True)
     for record in records:
         assert record.forward + record.backward == pytest.approx(record.link, abs=1e-9)
+        assert max(record.arrow_forward, record.arrow_backward, record.undirected) <= record.link
     assert list(small.to_frame().columns) == list(PairProbability._fields)
     assert len(small.to_frame(0.5)) < 15
     assert small.to_dict()["n_draws"] == 800
@@ -535,6 +560,8 @@ def test_more_variables_than_samples_are_fine() -> None:
         ({"edge_prior": float("nan")}, "edge_prior is nan"),
         ({"n_draws": 3}, "n_draws is 3"),
         ({"n_draws": 1.5}, "n_draws"),
+        ({"n_draws": 2**63}, "n_draws is 9223372036854775808; wanted"),
+        ({"knowledge": 2.5}, "knowledge is a float"),
         ({"n_jobs": 0}, "n_jobs"),
         ({"time_limit": -1}, "time_limit"),
         ({"random_state": "x"}, "random_state"),

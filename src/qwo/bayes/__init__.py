@@ -1,7 +1,8 @@
 """How sure is the graph? The posterior over DAGs of a linear Gaussian model."""
 
+from qwo.bayes.draws import PairProbability
 from qwo.bayes.effects import EffectPosterior
 from qwo.bayes.posterior import posterior
-from qwo.bayes.result import PairProbability, Posterior
+from qwo.bayes.result import Posterior
 
 __all__ = ["EffectPosterior", "PairProbability", "Posterior", "posterior"]

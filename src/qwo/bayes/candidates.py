@@ -63,14 +63,9 @@ MEMORY = 2**29
 class Constraints:
     """What every DAG must respect.
 
-    Attributes
-    ----------
-    possible : ndarray of bool, n×n
-        Entry (i, j) says that i → j is not forbidden.
-    required : ndarray of bool, n×n
-        Entry (i, j) says that i → j must be there.
-    earlier : list of lists
-        For each variable, those that must come before it although no edge says so.
+    Entry (i, j) of ``possible`` says that i → j is not forbidden, of ``required`` that it must be
+    there; ``earlier`` has for each variable those that must come before it although no edge says
+    so.
     """
 
     possible: Mask

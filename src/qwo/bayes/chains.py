@@ -58,20 +58,10 @@ SURE = 0.005
 class ChainRecord:
     """What the chains have drawn.
 
-    Attributes
-    ----------
-    masks : ndarray of uint32, chains × draws × n
-        The parents of each variable, as bits over its list.
-    log_scores : ndarray, chains × draws
-        log p(D, G), up to a constant of the prior.
-    edges : ndarray, n×n
-        Means of the conditional probabilities of the edges.
-    acceptance : dict
-        Share of the joint moves, of the reversals, and of the turned paths that were accepted.
-    thin : int
-        Sweeps for each draw.
-    complete : bool
-        Whether all draws were made.
+    ``masks`` (chains × draws × n) are the parents of each variable as bits over its list,
+    ``log_scores`` log p(D, G) up to a constant of the prior, ``edges`` means of the conditional
+    probabilities of the edges, ``acceptance`` the share of the moves of each kind that were
+    accepted, ``thin`` the sweeps for each draw; ``complete`` says whether all draws were made.
     """
 
     masks: Masks
@@ -104,18 +94,10 @@ class Chains:
         report: Callable[[int], object],
         agree: Callable[[Masks], bool],
     ) -> ChainRecord:
-        """Draws of each chain; more sweeps between them until the chains agree.
+        """Draws of each chain; more sweeps between them until the masks of all chains agree.
 
-        Parameters
-        ----------
-        n_draws : int
-            Draws of each chain.
-        go_on : callable
-            Asked between slices; once it says no, the run ends with what there is.
-        report : callable
-            Gets the number of draws so far of each chain.
-        agree : callable
-            Whether the masks of all chains agree.
+        ``go_on`` is asked between slices, and once it says no, the run ends with what there is;
+        ``report`` gets the number of draws so far of each chain.
         """
         with ThreadPoolExecutor(self._threads) as pool:
             self._pool = pool

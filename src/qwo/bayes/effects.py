@@ -116,18 +116,8 @@ Slopes = list[tuple[int, FloatArray]]
 class CoefficientDraws:
     """The coefficients of standardised data: a draw for each DAG, the same for every question.
 
-    Attributes
-    ----------
-    masks : ndarray of uint32, draws × n
-        The parents of each variable, as bits over its candidates.
-    candidates, core : list of lists
-        For each variable its candidate parents, and the parents that are in every draw.
-    paths : ndarray, n×n
-        The share of the DAGs with a directed path from i to j.
-    score : FamilyScore
-        The score whose posterior the coefficients have.
-    seed : int
-        Where the draws of each variable begin.
+    ``paths`` has the share of the DAGs with a directed path from i to j; the coefficients have the
+    posterior of ``score``; ``seed`` says where the draws of each variable begin.
     """
 
     masks: Masks

@@ -6,12 +6,12 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from tqdm import tqdm
 
+from qwo.archives import MOST_DRAWS
 from qwo.arguments import ReadArguments
 from qwo.bayes.candidates import (
     Constraints,
@@ -26,11 +26,11 @@ from qwo.bayes.candidates import (
 from qwo.bayes.chains import AGREED, ChainRecord, Chains, disagreement, edge_convergence, shares
 from qwo.bayes.result import Posterior, PosteriorStatus
 from qwo.bayes.scores import FamilyScore, ScoreName, bge_score, bic_score, choose_t
-from qwo.checks import whole_number
+from qwo.checks import at_least, whole_number
 from qwo.discovery.discover import discover_as
 from qwo.discovery.resolve import bic_engine, dense_algebra, resolve
 from qwo.errors import ArgumentError, Cure, DataWarning, SampleSizeError
-from qwo.graph.knowledge import Knowledge
+from qwo.graph.knowledge import KnowledgeLike, as_knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
 from qwo.options import SearchOptions
@@ -62,7 +62,7 @@ def posterior(
     t: float | None = None,
     penalty_discount: float = 1.0,
     edge_prior: float | None = None,
-    knowledge: Knowledge | str | Path | None = None,
+    knowledge: KnowledgeLike | None = None,
     n_draws: int = 2000,
     n_jobs: int = 1,
     time_limit: float | None = None,
@@ -91,7 +91,7 @@ def posterior(
     edge_prior : float, optional
         κ, the prior odds of an edge; 1/(2(n - 1)) if not given. 1 makes all DAGs alike, which
         expects hundreds of false edges among a hundred variables.
-    knowledge : Knowledge, str or path, optional
+    knowledge : Knowledge, mapping, str or path, optional
         Background knowledge, or a file of it in Tetrad's format; every draw respects it.
     n_draws : int
         DAGs that are drawn, by all four chains together.
@@ -130,20 +130,14 @@ def posterior(
     moments = as_moments(data, **reading)
     _check_moments(moments)
     odds = _positive("edge_prior", edge_prior, 1 / (2 * (moments.n_variables - 1)))
-    resolved = _resolve(knowledge, moments)
+    resolved = None if knowledge is None else as_knowledge(knowledge).resolve(moments.names)
     random_state = _seed(random_state)
     constraints = Constraints.of(resolved, moments.n_variables)
     lists = complete_lists(constraints)
     with keyboard_heard(control):
-        search = SearchOptions(
-            penalty_discount=FIRST,
-            gamma=0.0 if moments.n_samples > moments.n_variables else 0.5,
-            random_state=random_state,
-            n_jobs=threads,
-            knowledge=knowledge,
-        )
-        needs_t = score == "bge" and t is None
-        dags = _start_dags(moments, 2 if lists is None else int(needs_t), search, control)
+        needed = 2 if lists is None else int(score == "bge" and t is None)
+        search = SearchOptions(random_state=random_state, n_jobs=threads, knowledge=knowledge)
+        dags = _start_dags(moments, needed, search, control)
         family, chosen = _family(
             moments, score=score, t=t, penalty_discount=penalty_discount, odds=odds, dags=dags
         )
@@ -212,7 +206,8 @@ class _Sampler:
                 break
             assert grown is not None, "complete lists are enough"
             lists = grown.lists
-        return _Drawn(record, lists, _outside(tables, record.masks, self.constraints))
+        possible = np.ascontiguousarray(self.constraints.possible, dtype=np.uint8)
+        return _Drawn(record, lists, tables.ratios_outside(_some(record.masks), possible)[0])
 
 
 def _result(
@@ -223,6 +218,8 @@ def _result(
     params: dict[str, Any],
 ) -> Posterior:
     record, lists, ratios = drawn
+    status: PosteriorStatus = "complete" if record.complete else "time limit"
+    status = "interrupted" if control.interrupted else status
     varies, rhat, ess = edge_convergence(record.masks, lists.candidates)
     result = Posterior(
         moments=moments,
@@ -235,7 +232,7 @@ def _result(
         ess=_filled(varies, ess, float(record.log_scores.size)),
         outside_ratios=ratios,
         acceptance=record.acceptance,
-        status=_status(control, record.complete),
+        status=status,
         seconds=control.seconds,
         params={**params, "sweeps_per_draw": record.thin},
         versions=versions(),
@@ -258,9 +255,10 @@ def _check_moments(moments: Moments) -> None:
 
 def _draws_per_chain(n_draws: int) -> int:
     wanted = whole_number("n_draws", n_draws)
-    if wanted < 4 * N_CHAINS:
+    if not 4 * N_CHAINS <= wanted <= MOST_DRAWS:
         raise ArgumentError(
-            f"n_draws is {n_draws}; wanted at least {4 * N_CHAINS}", option="n_draws"
+            f"n_draws is {n_draws}; wanted at least {4 * N_CHAINS}, and {MOST_DRAWS:,} at most",
+            option="n_draws",
         )
     return -(-wanted // N_CHAINS)
 
@@ -268,12 +266,7 @@ def _draws_per_chain(n_draws: int) -> int:
 def _seed(random_state: int | None) -> int:
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
-    seed = whole_number("random_state", random_state)
-    if seed < 0:
-        raise ArgumentError(
-            f"random_state is {seed}; wanted a number from 0", option="random_state"
-        )
-    return seed
+    return at_least("random_state", random_state, 0)
 
 
 def _positive(name: str, value: Any, default: float) -> float:
@@ -286,16 +279,6 @@ def _positive(name: str, value: Any, default: float) -> float:
     if not 0 < number < math.inf:
         raise ArgumentError(f"{name} is {value!r}; wanted a number above 0", option=name)
     return number
-
-
-def _resolve(
-    knowledge: Knowledge | str | Path | None, moments: Moments
-) -> ResolvedKnowledge | None:
-    if knowledge is None:
-        return None
-    if not isinstance(knowledge, Knowledge):
-        knowledge = Knowledge.from_file(knowledge)
-    return knowledge.resolve(moments.names)
 
 
 def _family(
@@ -333,6 +316,8 @@ def _start_dags(
     """
     if not how_many:
         return []
+    gamma = 0.0 if moments.n_samples > moments.n_variables else 0.5
+    options = replace(options, penalty_discount=FIRST, gamma=gamma)
     left = None if math.isinf(control.remaining) else control.remaining / 4
     found = discover_as(
         moments, replace(options, time_limit=left), callback=lambda _: control.interrupted
@@ -387,22 +372,10 @@ def _some(masks: Masks) -> Masks:
     return np.ascontiguousarray(draws[:: max(1, len(draws) // OUTSIDE_DRAWS)])
 
 
-def _outside(tables: Any, masks: Masks, constraints: Constraints) -> FloatArray:
-    possible = np.ascontiguousarray(constraints.possible, dtype=np.uint8)
-    ratios: FloatArray = tables.ratios_outside(_some(masks), possible)[0]
-    return ratios
-
-
 def _filled(where: Any, values: FloatArray, other: float) -> FloatArray:
     matrix = np.full(where.shape, other)
     matrix[where] = values
     return matrix
-
-
-def _status(control: Control, complete: bool) -> PosteriorStatus:
-    if control.interrupted:
-        return "interrupted"
-    return "complete" if complete else "time limit"
 
 
 def _warn(result: Posterior, rhat: float) -> None:

@@ -1,25 +1,33 @@
 """What `posterior` returns."""
+# Long because it is one public record, and half of it says what its members mean.
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from qwo import _core
 from qwo.archives import Arrays, Layout, ResultRecord, typed
 from qwo.bayes.candidates import Lists, Masks
 from qwo.bayes.chains import SURE, disagreement
+from qwo.bayes.draws import (
+    DrawnDags,
+    PairProbability,
+    class_probabilities,
+    expected_shd,
+    frozen,
+    greedy_dag,
+    likely_dags,
+)
 from qwo.bayes.effects import CoefficientDraws, EffectPosterior
 from qwo.bayes.scores import FamilyScore, bge_score, bic_score
-from qwo.errors import ArgumentError, ColumnNameError, KnowledgeError, list_names
+from qwo.errors import ArgumentError, ColumnNameError, list_names
 from qwo.graph.causal_graph import CausalGraph, Kind
-from qwo.graph.cpdag import to_cpdag, to_mpdag
-from qwo.graph.marks import ARROW, BACK_ARROW, LINE
+from qwo.graph.marks import edge_text
 from qwo.graph.resolved_knowledge import (
     KNOWLEDGE_LAYOUT,
     ResolvedKnowledge,
@@ -37,47 +45,12 @@ if TYPE_CHECKING:
 
 PosteriorStatus = Literal["complete", "time limit", "interrupted"]
 
-CLASS_DRAWS = 400
-"""Draws whose equivalence classes are looked at."""
-
 SHOWN_PAIRS = 20
 
-_ARRAYS = ("edge_probabilities", "masks", "log_scores", "rhat", "ess", "outside_ratios")
+_MATRICES = ("edge_probabilities", "rhat", "ess", "outside_ratios")
+_ARRAYS = ("masks", "log_scores", *_MATRICES)
 _MOMENTS = ("means", "scales", "correlation")
 _TYPES = {"acceptance": dict, "status": str, "seconds": float, "params": dict, "versions": dict}
-
-
-class PairProbability(NamedTuple):
-    """How probable it is that two variables are linked, and which way; see `Posterior.to_records`.
-
-    Attributes
-    ----------
-    first, second : str
-        The variables, in column order.
-    link : float
-        Probability of an edge between them, whichever way.
-    forward, backward : float
-        Probability of first → second, and of first ← second; they add up to ``link``.
-    arrow_forward, arrow_backward, undirected : float
-        Probability that the equivalence class of the graph directs the edge forward, directs it
-        backward, or leaves it open. Two graphs of a class are equally probable (BGe), so that an
-        open edge says that data alone cannot tell.
-    graph : str
-        The mark in the graph of least expected distance: ``"-->"``, ``"<--"``, ``"---"`` or ``""``.
-    rhat : float
-        The larger R̂ of the two edges.
-    """
-
-    first: str
-    second: str
-    link: float
-    forward: float
-    backward: float
-    arrow_forward: float
-    arrow_backward: float
-    undirected: float
-    graph: str
-    rhat: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,12 +109,9 @@ class Posterior(ResultRecord):
 
     FORMAT: ClassVar[str] = "qwo posterior 1"
     LAYOUT: ClassVar[Layout] = {
-        "edge_probabilities": ("float64", "nn"),
+        **dict.fromkeys(_MATRICES, ("float64", "nn")),
         "masks": ("uint32", "cdn"),
         "log_scores": ("float64", "cd"),
-        "rhat": ("float64", "nn"),
-        "ess": ("float64", "nn"),
-        "outside_ratios": ("float64", "nn"),
         "moments_means": ("float64", "n"),
         "moments_scales": ("float64", "n"),
         "moments_correlation": ("float64", "nn"),
@@ -185,12 +155,11 @@ class Posterior(ResultRecord):
     @cached_property
     def link_probabilities(self) -> FloatArray:
         """Symmetric n×n matrix: the probability that i and j are adjacent."""
-        return _frozen(np.minimum(self.edge_probabilities + self.edge_probabilities.T, 1.0))
+        return frozen(np.minimum(self.edge_probabilities + self.edge_probabilities.T, 1.0))
 
     def draws(self) -> Iterator[Adjacency]:
         """The DAGs, one matrix after the other, chain by chain."""
-        for mask in self._all_masks:
-            yield self._dag(mask)
+        yield from self._drawn
 
     def average(self, function: Callable[[Adjacency], npt.ArrayLike]) -> FloatArray:
         """The posterior mean of any function of the DAG: of an indicator, its probability.
@@ -208,27 +177,31 @@ class Posterior(ResultRecord):
     @property
     def path_probabilities(self) -> FloatArray:
         """n×n matrix: the probability of a directed path from i to j."""
-        return self._relations[0]
+        return self._drawn.relations[0]
 
     @property
     def blanket_probabilities(self) -> FloatArray:
         """Symmetric n×n matrix: the probability that j is in the Markov blanket of i."""
-        return self._relations[1]
+        return self._drawn.relations[1]
 
     @property
     def arrow_probabilities(self) -> FloatArray:
-        """n×n matrix: the probability that the equivalence class of the graph has i → j."""
-        return self._share(1)
+        """n×n matrix: the probability that the equivalence class of the graph has i → j.
+
+        The probability of the link times a share of the draws that have it: of all, or of about
+        400 where there is background knowledge.
+        """
+        return np.asarray(self._class_shares[1])
 
     @property
     def undirected_probabilities(self) -> FloatArray:
         """Symmetric n×n matrix: the probability that the class has i — j."""
-        return self._share(3)
+        return np.asarray(self._class_shares[3])
 
     @cached_property
     def median_graph(self) -> CausalGraph:
         """The DAG of the edges with P > 1/2, the surest first, none that would close a cycle."""
-        return self.beside(_greedy_dag(self.edge_probabilities), "dag")
+        return self.beside(greedy_dag(self.edge_probabilities), "dag")
 
     @cached_property
     def least_shd_graph(self) -> CausalGraph:
@@ -237,8 +210,10 @@ class Posterior(ResultRecord):
         They are the classes of the draws, of the DAG of the edges with P > 1/2, and of a DAG of
         the links with P > 1/2. With knowledge, edges that it orients are directed.
         """
-        pool = [self._class_of(dag) for dag in self._likely_dags()] + self._classes
-        costs = [_expected_shd(graph, self._class_shares) for graph in pool]
+        drawn, known = self._drawn, (self.edge_probabilities, self.link_probabilities)
+        pool = [drawn.class_of(dag) for dag in likely_dags(*known, self.knowledge)]
+        pool += drawn.some_classes[0]
+        costs = [expected_shd(graph, self._class_shares) for graph in pool]
         return self.beside(pool[int(np.argmin(costs))].copy(), "cpdag")
 
     def beside(self, matrix: Adjacency, kind: Kind) -> CausalGraph:
@@ -256,7 +231,7 @@ class Posterior(ResultRecord):
     @property
     def expected_shd(self) -> float:
         """Expected structural Hamming distance of `least_shd_graph` from the class of the truth."""
-        return _expected_shd(self.least_shd_graph.matrix, self._class_shares)
+        return expected_shd(self.least_shd_graph.matrix, self._class_shares)
 
     def effect(
         self, cause: str | int, effect: str | int, *, held: Sequence[str | int] = ()
@@ -306,7 +281,7 @@ class Posterior(ResultRecord):
     @cached_property
     def _coefficients(self) -> CoefficientDraws:
         return CoefficientDraws(
-            masks=self._all_masks,
+            masks=self._drawn.masks,
             candidates=self.candidates,
             core=self.core,
             paths=self.path_probabilities,
@@ -318,25 +293,24 @@ class Posterior(ResultRecord):
         """The pairs that are linked with at least this probability, the surest first."""
         if not 0 <= threshold <= 1:
             raise ArgumentError(f"threshold is {threshold!r}; wanted a probability")
-        link, edge = self.link_probabilities, self.edge_probabilities
-        arrow, undirected = self.arrow_probabilities, self.undirected_probabilities
         graph = self.least_shd_graph.matrix
-        pairs = np.argwhere(np.triu(link >= threshold, 1))
-        surest = np.argsort(-link[pairs[:, 0], pairs[:, 1]], kind="stable")
-        return tuple(
-            PairProbability(
-                self.names[i],
-                self.names[j],
-                float(link[i, j]),
-                float(edge[i, j]),
-                float(edge[j, i]),
-                float(arrow[i, j]),
-                float(arrow[j, i]),
-                float(undirected[i, j]),
-                _mark(graph, i, j),
-                float(max(self.rhat[i, j], self.rhat[j, i])),
-            )
-            for i, j in pairs[surest].tolist()
+        pairs = np.argwhere(np.triu(self.link_probabilities >= threshold, 1))
+        surest = np.argsort(-self.link_probabilities[tuple(pairs.T)], kind="stable")
+        return tuple(self._pair(i, j, graph) for i, j in pairs[surest].tolist())
+
+    def _pair(self, i: int, j: int, graph: Adjacency) -> PairProbability:
+        edge, (arrow, reverse, undirected) = self.edge_probabilities, self._class_shares[1:, i, j]
+        return PairProbability(
+            self.names[i],
+            self.names[j],
+            float(self.link_probabilities[i, j]),
+            float(edge[i, j]),
+            float(edge[j, i]),
+            float(arrow),
+            float(reverse),
+            float(undirected),
+            edge_text(int(graph[i, j]), int(graph[j, i])),
+            float(max(self.rhat[i, j], self.rhat[j, i])),
         )
 
     def to_frame(self, threshold: float = 0.01) -> pd.DataFrame:
@@ -374,7 +348,7 @@ class Posterior(ResultRecord):
                 f"expected number of edges: {edges.sum():.1f}; unsure edges: {unsure}",
                 self._diagnosis(),
                 "  link    -->   <--   pair",
-                *(_line(record) for record in records[:SHOWN_PAIRS]),
+                *(record.line for record in records[:SHOWN_PAIRS]),
                 *([f"… {hidden} more pairs: to_frame() has them all"] if hidden > 0 else []),
             ]
         )
@@ -441,10 +415,6 @@ class Posterior(ResultRecord):
     def _varies(self) -> npt.NDArray[np.bool_]:
         return (self.edge_probabilities > SURE) & (self.edge_probabilities < 1 - SURE)
 
-    @property
-    def _all_masks(self) -> Masks:
-        return self.masks.reshape(-1, self.n_variables)
-
     @cached_property
     def _score(self) -> FamilyScore:
         odds = self.params["edge_prior"]
@@ -452,68 +422,14 @@ class Posterior(ResultRecord):
             return bge_score(self.moments, self.params["t"], odds)
         return bic_score(self.moments, self.params["penalty_discount"], odds)
 
-    def _families(self, mask: npt.NDArray[np.uint32]) -> list[list[int]]:
-        """The parents of every variable in one draw."""
-        return [
-            [u for b, u in enumerate(listed) if bits >> b & 1] + core
-            for bits, listed, core in zip(mask.tolist(), self.candidates, self.core, strict=True)
-        ]
-
-    def _dag(self, mask: npt.NDArray[np.uint32]) -> Adjacency:
-        matrix = np.zeros((self.n_variables, self.n_variables), dtype=np.int8)
-        for v, parents in enumerate(self._families(mask)):
-            matrix[parents, v] = 1
-        return matrix
-
     @cached_property
-    def _relations(self) -> tuple[FloatArray, FloatArray]:
-        """Shares of draws with a path from i to j, and with j in the Markov blanket of i."""
-        masks = np.ascontiguousarray(self._all_masks)
-        paths, blankets = _core.count_relations(self.candidates, self.core, masks)
-        return _frozen(paths / self.n_draws), _frozen(blankets / self.n_draws)
-
-    def _class_of(self, dag: Adjacency) -> Adjacency:
-        return to_cpdag(dag) if self.knowledge is None else to_mpdag(dag, self.knowledge)
-
-    @cached_property
-    def _class_counts(self) -> tuple[list[Adjacency], list[int]]:
-        """The equivalence classes of draws that lie evenly spread, each once, and how often."""
-        chosen = self._all_masks[:: max(1, self.n_draws // CLASS_DRAWS)]
-        unique, counts = np.unique(chosen, axis=0, return_counts=True)
-        return [self._class_of(self._dag(mask)) for mask in unique], counts.tolist()
-
-    @property
-    def _classes(self) -> list[Adjacency]:
-        return self._class_counts[0]
+    def _drawn(self) -> DrawnDags:
+        masks = self.masks.reshape(-1, self.n_variables)
+        return DrawnDags(masks, self.candidates, self.core, self.knowledge)
 
     @cached_property
     def _class_shares(self) -> FloatArray:
-        """Shares of classes with no edge, i → j, i ← j and i — j: an array 4×n×n."""
-        shares = np.zeros((4, self.n_variables, self.n_variables))
-        for graph, count in zip(*self._class_counts, strict=True):
-            shares[1] += count * (graph == 1)
-            shares[3] += count * (graph == 2)
-        shares /= sum(self._class_counts[1])
-        shares[2] = shares[1].T
-        shares[0] = 1 - shares[1:].sum(axis=0)
-        return _frozen(shares)
-
-    def _share(self, code: int) -> FloatArray:
-        share: FloatArray = self._class_shares[code]
-        return share
-
-    def _likely_dags(self) -> Iterator[Adjacency]:
-        """The DAGs of the likely edges and of the likely links, where knowledge allows them."""
-        edges = self.edge_probabilities
-        ways = np.where(edges >= edges.T, self.link_probabilities, 0.0)
-        for weights in (edges, ways):
-            dag = _greedy_dag(weights)
-            try:
-                if self.knowledge is not None:
-                    self.knowledge.check_dag(dag)
-            except KnowledgeError:
-                continue
-            yield dag
+        return class_probabilities(self._drawn, self.link_probabilities)
 
 
 def _lists(given: Any, n: int) -> Lists:
@@ -521,41 +437,3 @@ def _lists(given: Any, n: int) -> Lists:
     if len(given) != n or any(u not in range(n) for listed in given for u in listed):
         raise ValueError(f"lists of parents do not belong to {n} variables")
     return [[int(u) for u in listed] for listed in given]
-
-
-def _frozen(array: FloatArray) -> FloatArray:
-    array.setflags(write=False)
-    return array
-
-
-def _greedy_dag(weights: FloatArray) -> Adjacency:
-    """The edges with a weight above 1/2, from the heaviest on, but none that closes a cycle."""
-    n = len(weights)
-    dag = np.zeros((n, n), dtype=np.int8)
-    reaches = np.eye(n, dtype=np.bool_)
-    edges = np.argwhere(weights > 0.5)
-    for i, j in edges[np.argsort(-weights[edges[:, 0], edges[:, 1]], kind="stable")].tolist():
-        if not reaches[j, i]:
-            dag[i, j] = 1
-            reaches |= np.outer(reaches[:, i], reaches[j])
-    return dag
-
-
-def _expected_shd(graph: Adjacency, shares: FloatArray) -> float:
-    """Σ over pairs of the probability that the class of the truth has another mark."""
-    code = np.where(graph == 2, 3, np.where(graph == 1, 1, np.where(graph.T == 1, 2, 0)))
-    agreed = np.take_along_axis(shares, code[None].astype(np.intp), axis=0)[0]
-    return float(np.triu(1 - agreed, 1).sum())
-
-
-def _mark(graph: Adjacency, i: int, j: int) -> str:
-    if graph[i, j] == 2:
-        return LINE
-    return ARROW if graph[i, j] else BACK_ARROW if graph[j, i] else ""
-
-
-def _line(record: PairProbability) -> str:
-    return (
-        f"{record.link:6.1%}{record.forward:7.1%}{record.backward:7.1%}   "
-        f"{record.first}, {record.second}"
-    )

@@ -34,18 +34,8 @@ T_GRID = tuple(2.0**k for k in range(4, -14, -1))
 class FamilyScore:
     """The numbers of one score for one data set; see above.
 
-    Attributes
-    ----------
-    name : str
-        ``"bge"`` or ``"bic"``.
-    matrix : ndarray, n×n
-        R.
-    constants, exponents : ndarray
-        By number of parents, from 0 to n - 1.
-    determinant : float
-        The weight of log det R_PP.
-    n_samples : float
-        N.
+    ``matrix`` is R; ``constants`` and ``exponents`` go by the number of parents, from 0 to n - 1;
+    ``determinant`` is the weight of log det R_PP.
     """
 
     name: ScoreName
