@@ -53,5 +53,6 @@ void bind_order_factor(nb::module_& m);
 void bind_parent_sets(nb::module_& m);
 void bind_posterior(nb::module_& m);
 void bind_regimes(nb::module_& m);
+void bind_searches(nb::module_& m);
 
 } // namespace qwo::bindings

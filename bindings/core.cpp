@@ -45,6 +45,7 @@ NB_MODULE(_core, m) {
     qwo::bindings::bind_edge_strengths(m);
     qwo::bindings::bind_order_factor(m);
     qwo::bindings::bind_parent_sets(m);
+    qwo::bindings::bind_searches(m);
     qwo::bindings::bind_posterior(m);
     qwo::bindings::bind_regimes(m);
 }

@@ -17,7 +17,6 @@
 #include "qwo/class_step.hpp"
 #include "qwo/equivalence.hpp"
 #include "qwo/index.hpp"
-#include "qwo/insertion_search.hpp"
 #include "qwo/shuffles.hpp"
 
 namespace qwo::bindings {
@@ -35,24 +34,6 @@ ListsOut from_lists(const std::vector<std::vector<int>>& lists) {
         ends.push_back(items.size());
     }
     return {to_numpy<std::int64_t>(items), to_numpy<std::int64_t>(ends)};
-}
-
-// Refuses an engine that has no order yet.
-void check_ready(const ParentSets& self) {
-    if (self.order().empty())
-        throw Refusal("EngineError", "the engine has no order yet: reset() or load() comes first");
-}
-
-void check_unmarked(const ParentSets& self) {
-    check_ready(self);
-    if (self.marks() > 0)
-        throw Refusal("EngineError", "marks must have ended; " + std::to_string(self.marks()) +
-                                         " are outstanding");
-}
-
-int checked_variable(const ParentSets& self, Whole v) {
-    check_ready(self);
-    return checked_index("variable", v, self.n());
 }
 
 // An order that the constraints allow.
@@ -133,43 +114,10 @@ void load(ParentSets& self, const OrderIn& order, const ListsIn& parents, const 
     self.load(state, threads);
 }
 
-// Refuses a search whose engine someone else has marked or reset in the meantime.
-void check_search(const InsertionSearch& search, bool restarting) {
-    if (search.is_restarting() != restarting)
-        throw Refusal("EngineError", restarting ? "no restart has begun" : "a restart has begun");
-    if (search.engine().marks() != (restarting ? 1u : 0u))
-        throw Refusal("EngineError", "the marks of the engine are not those of its search");
-}
-
 std::vector<int> sorted_parents(const ParentSets& engine, int v) {
     std::vector<int> parents = engine.fit(v).parents();
     std::sort(parents.begin(), parents.end());
     return parents;
-}
-
-const char* phase_name(SearchPhase phase) {
-    switch (phase) {
-    case SearchPhase::descent:
-        return "descent";
-    case SearchPhase::tucks:
-        return "tucks";
-    case SearchPhase::turns:
-        return "turns";
-    case SearchPhase::sweep:
-        return "sweep";
-    case SearchPhase::renewal:
-        return "renewal";
-    case SearchPhase::done:
-        break;
-    }
-    return "done";
-}
-
-nb::dict counts_of(const InsertionSearch& search) {
-    nb::dict result;
-    for (const auto& [name, count] : all_counts)
-        result[name] = search.counts().*count;
-    return result;
 }
 
 } // namespace
@@ -227,7 +175,7 @@ void bind_parent_sets(nb::module_& m) {
                 nb::gil_scoped_release release;
                 return take_best(self, most);
             },
-            nb::arg("most") = proved_up_to,
+            nb::arg("most") = policy::proved_up_to,
             "Go over to the best DAG of all, if there are no more than so many variables; "
             "whether the present one is the best then.")
         .def(
@@ -381,98 +329,6 @@ void bind_parent_sets(nb::module_& m) {
             "release",
             [](ParentSets& self, Whole mark) { self.release(checked_mark(mark, self.marks())); },
             nb::arg("mark"));
-
-    nb::class_<InsertionSearch>(m, "InsertionSearch", "Insertion search in small steps.")
-        .def(
-            "__init__",
-            [](InsertionSearch* self, ParentSets& engine, std::uint64_t seed, bool tucks,
-               bool turns, bool sweep, bool nearby, double give_up_descent, double give_up_repair,
-               double give_up_tuck, const ParentSets* known, bool settled, int threads) {
-                check_unmarked(engine);
-                SearchOptions options;
-                options.tucks = tucks;
-                options.turns = turns;
-                options.sweep = sweep;
-                options.nearby = nearby;
-                options.give_up_descent = give_up_descent;
-                options.give_up_repair = give_up_repair;
-                options.give_up_tuck = give_up_tuck;
-                options.threads = threads;
-                if (known != nullptr)
-                    options.known = known->dag();
-                new (self) InsertionSearch(engine, seed, options, settled);
-            },
-            nb::arg("engine"), nb::arg("seed"), nb::kw_only(), nb::arg("tucks") = true,
-            nb::arg("turns") = true, nb::arg("sweep") = true, nb::arg("nearby") = false,
-            nb::arg("give_up_descent") = SearchOptions{}.give_up_descent,
-            nb::arg("give_up_repair") = SearchOptions{}.give_up_repair,
-            nb::arg("give_up_tuck") = SearchOptions{}.give_up_tuck,
-            nb::arg("known").none() = nb::none(), nb::arg("settled") = false,
-            nb::arg("threads") = 1, nb::keep_alive<1, 2>())
-        .def(
-            "run",
-            [](InsertionSearch& self, double seconds) {
-                check_search(self, self.is_restarting());
-                nb::gil_scoped_release release;
-                return self.run(seconds);
-            },
-            nb::arg("seconds"), "Run until done or for so many seconds; True when done.")
-        .def(
-            "begin_restart",
-            [](InsertionSearch& self, Whole centre, Whole size) {
-                const int v = checked_variable(self.engine(), centre);
-                if (self.engine().is_given(v))
-                    throw Refusal("ArgumentError",
-                                  "variable " + std::to_string(v) + " is given and never moves");
-                const int count = checked_index("size", size, INT_MAX);
-                check_search(self, false);
-                nb::gil_scoped_release release;
-                self.begin_restart(v, count);
-            },
-            nb::arg("centre"), nb::arg("size"))
-        .def("end_restart",
-             [](InsertionSearch& self) {
-                 check_search(self, true);
-                 nb::gil_scoped_release release;
-                 return self.end_restart();
-             })
-        .def_prop_ro("phase", [](const InsertionSearch& s) { return phase_name(s.phase()); })
-        .def_prop_ro("counts", &counts_of)
-        .def_prop_ro("trace", &InsertionSearch::trace);
-
-    nb::class_<Shuffles>(m, "Shuffles", "Restarts one after the other, in small steps.")
-        .def(
-            "__init__",
-            [](Shuffles* self, ParentSets& engine, std::uint64_t seed, Whole length, Whole tries,
-               const OrderIn& centres) {
-                check_unmarked(engine);
-                const int count = checked_index("length", length, INT_MAX);
-                const int most = checked_index("tries", tries, INT_MAX);
-                new (self) Shuffles(
-                    engine, seed, count, most,
-                    checked_variables("centre", centres.data(), centres.shape(0), engine.n()));
-            },
-            nb::arg("engine"), nb::arg("seed"), nb::kw_only(), nb::arg("length"), nb::arg("tries"),
-            nb::arg("centres"), nb::keep_alive<1, 2>())
-        .def(
-            "run",
-            [](Shuffles& self, double seconds) {
-                check_search(self.search(), self.search().is_restarting());
-                nb::gil_scoped_release release;
-                return self.run(seconds);
-            },
-            nb::arg("seconds"), "Run until done or for so many seconds; True when done.")
-        .def(
-            "end",
-            [](Shuffles& self) {
-                check_search(self.search(), self.search().is_restarting());
-                nb::gil_scoped_release release;
-                self.end();
-            },
-            "End the restart under way, if there is one.")
-        .def_prop_ro("n_made", &Shuffles::made)
-        .def_prop_ro("n_near", &Shuffles::near)
-        .def_prop_ro("n_improved", &Shuffles::improved);
 }
 
 } // namespace qwo::bindings

@@ -286,11 +286,11 @@ void bind_posterior(nb::module_& m) {
         .def("__init__", &construct_chain, nb::arg("tables"), nb::arg("order").noconvert(),
              nb::arg("seed"), nb::keep_alive<1, 2>())
         .def(
-            "settle",
+            "burn_in",
             [](GraphChain& self, int sweeps, int annealed) {
                 demand(sweeps >= 0 && annealed >= 0, "wanted a number of sweeps");
                 nb::gil_scoped_release release;
-                self.settle(annealed, sweeps);
+                self.burn_in(annealed, sweeps);
             },
             nb::arg("sweeps"), nb::arg("annealed") = 0,
             "Sweeps of order MCMC, after some at falling temperatures, then a DAG given the order.")

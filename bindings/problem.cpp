@@ -216,4 +216,21 @@ ParentSets make_parent_sets(const std::vector<MomentsIn>& moments, const OrderIn
                       all_at_first && !lists.empty());
 }
 
+void check_ready(const ParentSets& sets) {
+    if (sets.order().empty())
+        throw Refusal("EngineError", "the engine has no order yet: reset() or load() comes first");
+}
+
+void check_unmarked(const ParentSets& sets) {
+    check_ready(sets);
+    if (sets.marks() > 0)
+        throw Refusal("EngineError", "marks must have ended; " + std::to_string(sets.marks()) +
+                                         " are outstanding");
+}
+
+int checked_variable(const ParentSets& sets, Whole v) {
+    check_ready(sets);
+    return checked_index("variable", v, sets.n());
+}
+
 } // namespace qwo::bindings

@@ -36,4 +36,9 @@ ParentSets make_parent_sets(const std::vector<MomentsIn>& moments, const OrderIn
                             const OrderIn& ends, bool all_at_first, const BlocksIn& given_blocks,
                             const OrderIn& given);
 
+// Refuse an engine that has no order yet, or marks, or not so many variables.
+void check_ready(const ParentSets& sets);
+void check_unmarked(const ParentSets& sets);
+int checked_variable(const ParentSets& sets, Whole v);
+
 } // namespace qwo::bindings

@@ -11,13 +11,12 @@
 
 #include "qwo/equivalence.hpp"
 #include "qwo/parent_sets.hpp"
+#include "qwo/policy.hpp"
 #include "qwo/problem.hpp"
 
 namespace qwo {
 
-// Up to so many variables all DAGs are gone through unasked, which takes no longer than a search
-// with restarts; and the most whose sets can be numbered.
-inline constexpr int proved_up_to = 16, most_proved = 30;
+inline constexpr int most_proved = 30; // variables whose sets can be numbered
 
 struct BestDag {
     OrderedDag dag;
@@ -34,6 +33,6 @@ std::optional<BestDag> best_dag(const BicProblem& problem, const OrderedDag& pre
 // Goes over to the best of all DAGs; whether the present one is the best then. Nothing happens, and
 // nobody can tell, where there are more variables than `most` or lists of candidates, or where a
 // variable is all but determined by others. Marks must have ended.
-bool take_best(ParentSets& sets, int most = proved_up_to);
+bool take_best(ParentSets& sets, int most = policy::proved_up_to);
 
 } // namespace qwo

@@ -23,7 +23,7 @@ GraphChain::GraphChain(const ScoreTables& tables, const std::vector<int>& order,
         edge_sums_.emplace_back(tables.lists().size(v), 0.0);
 }
 
-void GraphChain::settle(int annealed, int sweeps) {
+void GraphChain::burn_in(int annealed, int sweeps) {
     for (int i = 1; i <= annealed; ++i) {
         const double share = static_cast<double>(i) / (annealed + 1);
         orders_.sweep(random_, share * share);

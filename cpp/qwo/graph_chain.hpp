@@ -37,7 +37,7 @@ class GraphChain {
 
     // Sweeps of order MCMC alone, to come near the mode from any order, the first of them at
     // temperatures that fall to one; then a DAG given the order.
-    void settle(int annealed, int sweeps);
+    void burn_in(int annealed, int sweeps);
     // `draws` DAGs, each after `thin` sweeps: masks (n per draw) and log scores.
     void run(int draws, int thin, const SweepPlan& plan, ParentMask* masks, double* log_scores);
 

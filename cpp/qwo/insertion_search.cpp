@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "qwo/class_step.hpp"
+#include "qwo/clock.hpp"
 #include "qwo/index.hpp"
 #include "qwo/parallel.hpp"
 
@@ -15,23 +14,21 @@ namespace qwo {
 
 namespace {
 
-double seconds_now() {
-    using clock = std::chrono::steady_clock;
-    return std::chrono::duration<double>(clock::now().time_since_epoch()).count();
-}
-
-// A tuck after a restart that costs more than so many edges is taken back at once.
-constexpr double give_up_near_tuck = 2.0;
-// Beyond so many variables nothing is done whose time grows with their number and that gains
-// little: there are no turns, which would take most of the search, and sweeps look again only at
-// what has changed. Tucks and visits of a sweep are tried out many at a time.
-constexpr int narrow_up_to = 1000;
-constexpr std::size_t at_once = 128;
 // What is still to be done with a variable that has changed.
 constexpr char to_tuck = 1, to_sweep = 2;
-constexpr double never = std::numeric_limits<double>::infinity();
+using policy::never;
 
 } // namespace
+
+SearchOptions search_options(int n, bool hasty) {
+    SearchOptions options;
+    options.turns = options.sweep = !hasty;
+    if (hasty)
+        options.give_up_tuck = policy::give_up_tuck_in_haste;
+    else if (n > policy::every_tuck_up_to)
+        options.give_up_tuck = policy::give_up_tuck_of_many;
+    return options;
+}
 
 struct InsertionSearch::Twin {
     Twin(const ParentSets& other, const SearchOptions& options)
@@ -44,12 +41,12 @@ struct InsertionSearch::Twin {
 InsertionSearch::~InsertionSearch() = default;
 
 InsertionSearch::InsertionSearch(ParentSets& engine, std::uint64_t seed, SearchOptions options,
-                                 bool settled)
+                                 bool at_optimum)
     : engine_(engine), random_(seed), options_(options), queued_(engine.n(), 0),
-      changed_(engine.n(), settled || options.nearby ? 0 : to_tuck | to_sweep),
+      changed_(engine.n(), at_optimum || options.nearby ? 0 : to_tuck | to_sweep),
       restarted_(engine.n(), 0), best_(engine.cost()), noise_(engine.problem().noise()) {
     trace_.emplace_back(0.0, best_);
-    if (settled) {
+    if (at_optimum) {
         phase_ = SearchPhase::done;
         return;
     }
@@ -256,7 +253,7 @@ void InsertionSearch::step_tucks() {
         return;
     }
     std::vector<Attempt> attempts;
-    for (std::size_t k = is_wide() ? at_once : 1; k > 0 && !edges_.empty(); --k) {
+    for (int k = is_wide() ? policy::attempts_at_once : 1; k > 0 && !edges_.empty(); --k) {
         attempts.push_back({edges_.back().first, edges_.back().second});
         edges_.pop_back();
     }
@@ -270,13 +267,13 @@ void InsertionSearch::try_tuck(int x, int y) {
     const double before = engine_.cost();
     const std::size_t mark = engine_.mark();
     tuck(x, y);
-    const double give_up = restarting_ ? give_up_near_tuck : options_.give_up_tuck;
+    const double give_up = restarting_ ? policy::give_up_tuck_in_haste : options_.give_up_tuck;
     if (keep_or_undo(mark, before, give_up, true))
         ++counts_.improving_tucks;
 }
 
 bool InsertionSearch::is_wide() const {
-    return engine_.n() > narrow_up_to;
+    return engine_.n() > policy::turns_up_to;
 }
 
 bool InsertionSearch::may_turn() const {
@@ -438,7 +435,7 @@ void InsertionSearch::step_sweep() {
         ++counts_.sweeps;
     }
     std::vector<Attempt> attempts;
-    for (std::size_t k = is_wide() ? at_once : 1; k > 0 && !sweep_.empty(); --k) {
+    for (int k = is_wide() ? policy::attempts_at_once : 1; k > 0 && !sweep_.empty(); --k) {
         attempts.push_back({-1, sweep_.back()});
         sweep_.pop_back();
     }
@@ -494,7 +491,7 @@ void InsertionSearch::make_many(const std::vector<Attempt>& attempts) {
         make(attempts.front());
         return;
     }
-    if (twins_.empty() && attempts.size() == at_once)
+    if (twins_.empty() && count_of(attempts) == policy::attempts_at_once)
         make_twins();
     const int workers = count_of(twins_) + 1;
     const auto search = [&](std::size_t worker) -> InsertionSearch& {
@@ -551,7 +548,7 @@ void InsertionSearch::step_renewal() {
     }
     // With the same parents and other candidates a variable may find another place, but its edges
     // are what they were.
-    const int share = static_cast<int>(at_once);
+    constexpr int share = policy::attempts_at_once;
     if (options_.threads > 1 && next_renewed_ % share == 0) {
         engine_.foresee(next_renewed_, std::min(next_renewed_ + share, engine_.n()),
                         options_.threads);

@@ -27,12 +27,12 @@
 
 #include <cstdint>
 #include <deque>
-#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "qwo/parent_sets.hpp"
+#include "qwo/policy.hpp"
 #include "qwo/random.hpp"
 #include "qwo/search_counts.hpp"
 
@@ -43,10 +43,10 @@ enum class SearchPhase { descent, tucks, turns, sweep, renewal, done };
 struct SearchOptions {
     // When to give up a direction of a scan, in edge penalties: wide while the order is still
     // rough, narrow when what a tuck touched is repaired.
-    double give_up_descent = 20.0;
-    double give_up_repair = 2.0;
+    double give_up_descent = policy::give_up_descent;
+    double give_up_repair = policy::give_up_repair;
     // A tuck that costs more than this before it is repaired is taken back at once.
-    double give_up_tuck = std::numeric_limits<double>::infinity();
+    double give_up_tuck = policy::never;
     bool tucks = true;
     bool turns = true; // where there are tucks
     bool sweep = true;
@@ -64,12 +64,16 @@ struct SearchOptions {
     int threads = 1;
 };
 
+// Those of a descent over so many variables. In haste no edge is turned, costly tucks are taken
+// back at once, and there is no sweep.
+SearchOptions search_options(int n, bool hasty);
+
 class InsertionSearch {
   public:
-    // The engine must have been reset to a start order and must outlive the search. A settled
-    // engine is one that a search has left: nothing is queued until it is kicked.
+    // The engine must have been reset to a start order and must outlive the search. One that
+    // is at an optimum, where a search has left it, has nothing to do but restarts.
     InsertionSearch(ParentSets& engine, std::uint64_t seed, SearchOptions options,
-                    bool settled = false);
+                    bool at_optimum = false);
     ~InsertionSearch();
     InsertionSearch(const InsertionSearch&) = delete;
     InsertionSearch& operator=(const InsertionSearch&) = delete;

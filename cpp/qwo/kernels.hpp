@@ -57,7 +57,7 @@ struct Kernels {
     double (*row_cost)(int n, const double* l, const double* d, PairCost cost);
 
     // d = before + l^2; returns the row cost.
-    double (*settle)(int n, const double* l, const double* before, double* d, PairCost cost);
+    double (*new_row_cost)(int n, const double* l, const double* before, double* d, PairCost cost);
 
     // One step of the insertion scan to the left of the mover (see insertion_scan.hpp). The rows l
     // and d of the next step lie `ahead` of these; 0 for none, or for ones that need no fetching.

@@ -175,8 +175,8 @@ double row_cost_as(int n, const double* QWO_RESTRICT l, const double* QWO_RESTRI
 }
 
 template <class Cost>
-double settle_as(int n, const double* QWO_RESTRICT l, const double* QWO_RESTRICT before,
-                 double* QWO_RESTRICT d, Cost cost) {
+double new_row_cost_as(int n, const double* QWO_RESTRICT l, const double* QWO_RESTRICT before,
+                       double* QWO_RESTRICT d, Cost cost) {
     double sum = 0.0;
 #pragma omp simd reduction(+ : sum)
     for (int i = 0; i < n; ++i) {
@@ -257,10 +257,10 @@ double row_cost(int n, const double* l, const double* d, PairCost cost) {
     return row_cost_as(n, l, d, CappedLikelihood{cost.tau});
 }
 
-double settle(int n, const double* l, const double* before, double* d, PairCost cost) {
+double new_row_cost(int n, const double* l, const double* before, double* d, PairCost cost) {
     if (cost.count)
-        return settle_as(n, l, before, d, EdgeCount{cost.tau});
-    return settle_as(n, l, before, d, CappedLikelihood{cost.tau});
+        return new_row_cost_as(n, l, before, d, EdgeCount{cost.tau});
+    return new_row_cost_as(n, l, before, d, CappedLikelihood{cost.tau});
 }
 
 ScanCosts scan_left(int n, double g, double scale, double scale1, double a, double b,
@@ -295,7 +295,7 @@ const Kernels QWO_PASTE(kernels_, QWO_VARIANT) = {
     .best_candidate = best_candidate,
     .exchange = exchange,
     .row_cost = row_cost,
-    .settle = settle,
+    .new_row_cost = new_row_cost,
     .scan_left = scan_left,
     .scan_right = scan_right,
 };

@@ -48,7 +48,7 @@ void OrderFactor::load(const std::vector<int>& order, const double* inverse_chol
     pack();
     for (int k = 0; k < n_; ++k) {
         std::copy_n(inverse_cholesky + Index{k} * Index{n_}, k + 1, factor_.row(k) + 1);
-        settle_row(k, width(k), true);
+        charge_row(k, width(k), true);
     }
 }
 
@@ -82,7 +82,7 @@ void OrderFactor::move(int v, int place) {
         exchange(k, width);
     for (int k = from; k > place; --k)
         exchange(k - 1, width);
-    settle(first, last, width);
+    charge_rows(first, last, width);
 }
 
 void OrderFactor::swap(int first, int second) {
@@ -109,7 +109,7 @@ void OrderFactor::permute(int start, const std::vector<int>& block) {
         for (int j = place(block[k - start]); j > k; --j)
             exchange(j - 1, width);
     }
-    settle(first, last, width);
+    charge_rows(first, last, width);
 }
 
 void OrderFactor::tuck(int x, int y) {
@@ -162,18 +162,19 @@ void OrderFactor::exchange(int k, int width) {
 
 // What follows from the rows first .. last of L, of which `width` columns may have changed. The
 // last of them spans the same variables as before, so that its D stays.
-void OrderFactor::settle(int first, int last, int width) {
+void OrderFactor::charge_rows(int first, int last, int width) {
     for (int k = first; k <= last; ++k)
-        settle_row(k, width, k < last);
+        charge_row(k, width, k < last);
     wasted_ += Index{last - first + 1} * Index{width - padded(last + 2)};
     pack_if_due();
 }
 
-void OrderFactor::settle_row(int k, int width, bool new_precisions) {
+void OrderFactor::charge_row(int k, int width, bool new_precisions) {
     const double* before = precisions_.row(k);
     double* d = precisions_.row(k + 1);
-    const double charged = new_precisions ? kernels_->settle(width, row(k), before, d, pair_cost_)
-                                          : kernels_->row_cost(width, row(k), d, pair_cost_);
+    const double charged = new_precisions
+                               ? kernels_->new_row_cost(width, row(k), before, d, pair_cost_)
+                               : kernels_->row_cost(width, row(k), d, pair_cost_);
     const double cost = charged - ceiling_;
     total_ += cost - row_costs_[k];
     row_costs_[k] = cost;

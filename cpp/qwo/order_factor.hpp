@@ -103,8 +103,8 @@ class OrderFactor {
     };
 
     void exchange(int k, int width);
-    void settle(int first, int last, int width);
-    void settle_row(int k, int width, bool new_precisions);
+    void charge_rows(int first, int last, int width);
+    void charge_row(int k, int width, bool new_precisions);
     void place_at(int k, int v);
     void save(int first, int last);
     void restore(const SavedRow& saved, const double* values);

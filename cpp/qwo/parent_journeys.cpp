@@ -280,7 +280,7 @@ class ParentSets::Move {
 
     // The change of the total cost, once v stands at its new place.
     double finish() {
-        sets_.settle(own_);
+        sets_.refresh(own_);
         return change_ + own_.cost() - before_;
     }
 
@@ -292,7 +292,7 @@ class ParentSets::Move {
         sets_.touch(fit);
         change_ -= fit.cost();
         change(fit);
-        sets_.settle(fit);
+        sets_.refresh(fit);
         change_ += fit.cost();
     }
 

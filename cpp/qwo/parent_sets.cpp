@@ -40,6 +40,24 @@ ParentSets::ParentSets(const ParentSets& other)
         fits_.emplace_back(make_fit(problem()))->assign(*fit);
 }
 
+void ParentSets::swap(ParentSets& other) noexcept {
+    std::swap(places_, other.places_);
+    std::swap(lists_, other.lists_);
+    std::swap(fits_, other.fits_);
+    std::swap(index_, other.index_);
+    std::swap(journal_, other.journal_);
+    std::swap(cost_, other.cost_);
+    std::swap(checked_, other.checked_);
+    std::swap(foreseen_, other.foreseen_);
+    std::swap(touched_, other.touched_);
+    std::swap(walks_, other.walks_);
+    std::swap(own_, other.own_);
+    std::swap(other_, other.other_);
+    std::swap(wide_, other.wide_);
+    std::swap(visits_, other.visits_);
+    std::swap(visits_of_own_, other.visits_of_own_);
+}
+
 void ParentSets::begin(const std::vector<int>& order) {
     journal_.clear();
     touched_.clear();
@@ -354,11 +372,11 @@ void ParentSets::refit(int v, bool has_changed) {
             fit.drop(context_, k);
     }
     fit.grow_shrink(context_, places_.places(), place(v));
-    settle(fit);
+    refresh(fit);
     cost_ += fit.cost();
 }
 
-void ParentSets::settle(ParentFit& fit) {
+void ParentSets::refresh(ParentFit& fit) {
     fit.refresh(context_);
     touch(fit);
     index(fit.child());

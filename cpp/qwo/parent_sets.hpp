@@ -53,6 +53,9 @@ class ParentSets {
     // The same state without its marks.
     ParentSets(const ParentSets& other);
 
+    // Changes places with an engine of the same problem.
+    void swap(ParentSets& other) noexcept;
+
     // Forgets everything, marks included, and fits every variable in its prefix.
     void reset(const std::vector<int>& order, int threads = 1);
 
@@ -177,7 +180,7 @@ class ParentSets {
     void touch(const ParentFit& fit);
     void index(int v) { index_.update(context_, fit(v)); }
     void save(int v) { journal_.save(fit(v)); } // before it changes
-    void settle(ParentFit& fit);                // after its parents have changed
+    void refresh(ParentFit& fit);               // after its parents have changed
     void begin(const std::vector<int>& order);
     // All fits with the required parents, and those that fill(context, fit) adds.
     template <class Visit>

@@ -1,44 +1,23 @@
 #include "qwo/shuffles.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <utility>
 
+#include "qwo/clock.hpp"
 #include "qwo/index.hpp"
+#include "qwo/policy.hpp"
 
 namespace qwo {
 
 namespace {
 
-// Larger balls cost more and find no more, except where small ones have failed.
-constexpr int smallest_ball = 2, largest_at_first = 12, largest_ball = 20;
-
-// If so many restarts all lead back to where they began, so will the rest; and where no edge is in
-// doubt, if none ends near it.
-constexpr int quiet = 10;
-
-// Up to where a restart was nearly as good, in prices of an edge.
-constexpr double nearly = 0.5;
-
-// An edge that is worth more than so many times its price is beyond doubt.
-constexpr double sure = 10.0;
-
-// Up to where the edges of what a restart has touched are tucked, in prices of an edge. That takes
-// most of the time where there are many variables.
-constexpr double near_miss = 1.0, near_miss_of_many = 0.3;
-constexpr int few = 500;
-
-double seconds_now() {
-    using clock = std::chrono::steady_clock;
-    return std::chrono::duration<double>(clock::now().time_since_epoch()).count();
-}
-
 SearchOptions repairs(int n) {
     SearchOptions options;
     options.tucks = false;
     options.sweep = false;
-    options.near_miss = n <= few ? near_miss : near_miss_of_many;
+    options.near_miss =
+        n <= policy::few_starts_up_to ? policy::near_miss : policy::near_miss_of_many;
     return options;
 }
 
@@ -47,7 +26,7 @@ void find_weak_edges(ParentSets& engine, std::vector<char>& found) {
     std::vector<int> others;
     for (int v = 0; v < engine.n(); ++v) {
         const std::vector<int> parents = engine.fit(v).parents();
-        const double limit = engine.fit(v).cost() + sure * engine.problem().penalty_of(v);
+        const double limit = engine.fit(v).cost() + policy::sure * engine.problem().penalty_of(v);
         for (int k = 0; k < count_of(parents); ++k) {
             others = parents;
             others.erase(others.begin() + k);
@@ -124,7 +103,7 @@ bool Shuffles::run(double seconds) {
 
 bool Shuffles::begin_next() {
     if (length_ > 0) {
-        if (made_ == length_ || (made_ == quiet && is_quiet()))
+        if (made_ == length_ || (made_ == policy::quiet_restarts && is_quiet()))
             return false;
         do
             centre_ = random_.below(engine_.n());
@@ -135,8 +114,9 @@ bool Shuffles::begin_next() {
         centre_ = waiting_.back();
         waiting_.pop_back();
     }
-    const int largest = length_ > 0 ? largest_at_first : largest_ball;
-    search_.begin_restart(centre_, smallest_ball + random_.below(largest - smallest_ball + 1));
+    const int largest = length_ > 0 ? policy::largest_ball_at_first : policy::largest_ball;
+    const int sizes = largest - policy::smallest_ball + 1;
+    search_.begin_restart(centre_, policy::smallest_ball + random_.below(sizes));
     return true;
 }
 
@@ -158,7 +138,7 @@ void Shuffles::count(double lost, bool better) {
     ++made_;
     const double noise = engine_.problem().noise();
     led_back_ += std::abs(lost) <= noise ? 1 : 0;
-    near_ += lost > noise && lost < nearly * engine_.problem().typical_penalty ? 1 : 0;
+    near_ += lost > noise && lost < policy::nearly * engine_.problem().typical_penalty ? 1 : 0;
     improved_ += better ? 1 : 0;
 }
 

@@ -1,4 +1,5 @@
-// Restarts one after the other on a settled engine: connected balls of variables are shuffled.
+// Restarts one after the other on an engine at an optimum: connected balls of variables are
+// shuffled.
 //
 // Either so many around random variables, or, around each variable, until so many have failed since
 // it was touched last: what has not changed is not tried again.

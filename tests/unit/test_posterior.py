@@ -713,7 +713,7 @@ def _effect_draws(score: Any, rng: np.random.Generator) -> dict[tuple[int, int],
     lists = candidates.complete_lists(everything)
     assert lists is not None
     chain = _core.GraphChain(lists.tables(score, everything, 1), rng.permutation(n), 1)
-    chain.settle(50)
+    chain.burn_in(50)
     masks = chain.run(500, 3)[0]
     paths = np.asarray(_core.count_relations(lists.candidates, lists.core, masks)[0])
     drawn = CoefficientDraws(

@@ -112,7 +112,7 @@ def test_scores_that_span_thousands_of_nats_neither_overflow_nor_vanish() -> Non
 
 @pytest.mark.parametrize(("n", "n_samples"), [(7, 30), (10, 60), (12, 200)])
 def test_order_moves_have_the_order_posterior(n: int, n_samples: int) -> None:
-    # settle() makes sweeps of the order move and draws a DAG given the order.
+    # burn_in() makes sweeps of the order move and draws a DAG given the order.
     score = bge_score(moments(4, n, n_samples), 0.2, 0.5)
     exact = edges_by_orders(score)
     lists = [[u for u in range(n) if u != v] for v in range(n)]
@@ -120,10 +120,10 @@ def test_order_moves_have_the_order_posterior(n: int, n_samples: int) -> None:
     still = {"joint": 0.0, "reversals": 0.0, "paths": 0.0, "parents": 0.0}
     for seed in range(4):
         chain = _core.GraphChain(tables, np.random.default_rng(seed).permutation(n), seed)
-        chain.settle(100, 100)
+        chain.burn_in(100, 100)
         draws = []
         for _ in range(1500):
-            chain.settle(2)
+            chain.burn_in(2)
             draws.append(chain.run(1, **still)[0][0])
         runs.append(draws)
     masks, unsure = np.array(runs), (exact > 1e-3) & (exact < 1 - 1e-3)
@@ -153,7 +153,7 @@ def test_edges_outside_the_lists_weigh_what_one_more_edge_weighs_or_one() -> Non
     lists = [[(v + 1) % N, (v + 2) % N] for v in range(N)]
     tables, exact = tables_of(score, lists), family_scores(score)
     chain = _core.GraphChain(tables, np.arange(N), 3)
-    chain.settle(5)
+    chain.burn_in(5)
     masks, log_scores = chain.run(1)
     possible = np.ones((N, N), dtype=np.uint8)
     ratios, _ = tables.ratios_outside(masks, possible)
@@ -173,7 +173,7 @@ def test_core_edges_are_weighed_against_leaving_or_turning_them() -> None:
     lists = [[u for u in ((v + 1) % N, (v + 2) % N) if u not in core[v]] for v in range(N)]
     tables, exact = tables_of(score, lists, core), family_scores(score)
     chain = _core.GraphChain(tables, np.array([6, 5, 4, 2, 3, 1, 0]), 3)
-    chain.settle(5)
+    chain.burn_in(5)
     masks, _ = chain.run(1)
     ratios = tables.ratios_of_core(masks)
     parents = [
@@ -255,7 +255,7 @@ def test_calls_from_python_are_checked() -> None:
         lambda: _core.GraphChain(tables, order, 1).run(-1),
         lambda: _core.GraphChain(tables, order, 1).run(1, thin=0),
         lambda: _core.GraphChain(tables, order, 1).run(1, joint=np.nan),
-        lambda: _core.GraphChain(tables, order, 1).settle(-1),
+        lambda: _core.GraphChain(tables, order, 1).burn_in(-1),
         lambda: tables.ratios_outside(draws[:, :2].copy(), np.ones((3, 3), dtype=np.uint8)),
         lambda: tables.ratios_outside(draws, np.ones((2, 3), dtype=np.uint8)),
         lambda: tables.ratios_of_core(draws[:0]),

@@ -251,7 +251,7 @@ class GrownLists:
         sure = np.ones_like(self._core)
         for k, order in enumerate(self._orders):
             chain = _core.GraphChain(tables, order, int(self._rng.integers(2**63)))
-            chain.settle(10)
+            chain.burn_in(10)
             chain.run(5)
             chain.forget_sums()
             masks = chain.run(SHORT_CHAIN)[0]

@@ -124,7 +124,7 @@ class Chains:
         """Bring every chain near the mode; those that are stuck elsewhere try again."""
 
         def settled(chain: _core.GraphChain) -> float:
-            chain.settle(SETTLING, ANNEALING)
+            chain.burn_in(SETTLING, ANNEALING)
             return float(chain.run(WARMING)[1].max())
 
         best = self._each(settled)

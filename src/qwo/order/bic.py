@@ -10,7 +10,6 @@ then it grows with n times their number, and the search takes in those that have
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -28,8 +27,7 @@ from qwo.order.protocol import Changes, EngineBase, as_integers, check_block, ch
 from qwo.order.score import BIC, Score, price_of, score_from
 from qwo.types import Adjacency, FloatArray, Indices
 
-CompiledSearch = _core.InsertionSearch
-CompiledRestarts = _core.Shuffles
+CompiledRun = _core.SearchRun
 
 Flat = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 """Lists one after the other, and where each ends."""
@@ -50,12 +48,6 @@ fit."""
 
 SAMPLES_PER_PARENT = 3.0
 """A variable gets at most N / 3 parents: beyond that the likelihood measures noise."""
-
-EVERY_TUCK_BELOW, COSTLY_TUCK, HASTY_TUCK = 400, 4.0, 2.0
-"""Up to so many variables every tuck is repaired. Beyond, one that costs more than four edges is
-taken back at once. At n = 500 and 1000 that saves about a third of the time and loses a few points
-of score on some data sets; on small dense graphs with few samples it would lose much more. In haste
-two edges are enough."""
 
 
 class BicEngine(EngineBase):
@@ -203,10 +195,6 @@ class BicEngine(EngineBase):
         twin.__dict__.update(self.__dict__, _sets=self._sets.copy())
         return twin
 
-    def adopt(self, other: BicEngine) -> None:
-        """Take over the state of a copy of this engine; marks are forgotten."""
-        self._sets = other._sets
-
     def state(self) -> BicState:
         """What `load` needs to go on from here: order, parent sets and cost."""
         return self._sets.state()
@@ -220,49 +208,18 @@ class BicEngine(EngineBase):
         self._sets.load(*state, self.threads)
         return self._sets.cost
 
-    def compiled_search(
-        self,
-        seed: int,
-        *,
-        tucks: bool,
-        sweep: bool = True,
-        hasty: bool = False,
-        nearby: bool = False,
-        known: BicEngine | None = None,
-        settled: bool = False,
-    ) -> CompiledSearch:
-        """The insertion search of the core on this engine, to be run in slices.
+    def compiled_run(self, rng: np.random.Generator, **options: Any) -> CompiledRun:
+        """A whole search of the core on this engine, to be run in slices.
 
-        In haste no edge is turned, and a tuck that costs more than two is taken back at once. Near
-        an optimum only what the descent has touched is tucked; where an engine is at one that is
-        known, only what the descent has left in another state. A settled engine is one that a
-        search has left: there is nothing to do but restarts.
+        It takes its seeds and roots from the generator.
         """
-        costly = math.inf if self._n <= EVERY_TUCK_BELOW else COSTLY_TUCK
-        return _core.InsertionSearch(
+        return _core.SearchRun(
             self._sets,
-            seed,
-            tucks=tucks,
-            turns=not hasty,
-            sweep=sweep,
-            nearby=nearby,
-            give_up_tuck=HASTY_TUCK if hasty else costly,
-            known=None if known is None else known._sets,
-            settled=settled,
+            rng.bit_generator.capsule,
+            association=None if self.block_sizes is None else self.association(),
             threads=self.threads,
+            **options,
         )
-
-    def compiled_restarts(
-        self, seed: int, *, length: int = 0, tries: int = 0, centres: Indices | None = None
-    ) -> CompiledRestarts:
-        """Restarts of the core on this engine, which a search has left, to be run in slices.
-
-        So many in all, each around a random variable; or so many around each of some variables,
-        doubtful ones if not given, and around others where something has changed, since it has.
-        """
-        if centres is None:
-            centres = self.doubtful() if tries else np.arange(0)
-        return _core.Shuffles(self._sets, seed, length=length, tries=tries, centres=centres)
 
     def reroot(self, variable: int) -> bool:
         """Go to the member of the equivalence class that has a variable as a root of its piece.

@@ -138,11 +138,11 @@ class QwoEngine:
 
     def move(self, variable: int, place: int) -> float:
         """Take a variable out and put it in at a place; those between shift by one."""
-        return self._settled(self._factor.move(variable, place))
+        return self._counted(self._factor.move(variable, place))
 
     def swap(self, first: int, second: int) -> float:
         """Exchange the variables at two places."""
-        return self._settled(self._factor.swap(first, second))
+        return self._counted(self._factor.swap(first, second))
 
     def swap_cost(self, first: int, second: int) -> float:
         """The cost that `swap` would lead to; nothing changes."""
@@ -150,14 +150,14 @@ class QwoEngine:
 
     def permute(self, start: int, block: Sequence[int] | Indices) -> float:
         """Rearrange the variables at the places start, start + 1, … into ``block``."""
-        return self._settled(self._factor.permute(start, as_integers(block)))
+        return self._counted(self._factor.permute(start, as_integers(block)))
 
     def tuck(self, x: int, y: int) -> float:
         """GRaSP's tuck: y and its ancestors after x move, in their order, before x.
 
         Nothing happens if x is not an ancestor of y.
         """
-        return self._settled(self._factor.tuck(x, y))
+        return self._counted(self._factor.tuck(x, y))
 
     def scan(self, variable: int) -> Changes:
         """The change of the cost for each place to which a variable could move."""
@@ -222,7 +222,7 @@ class QwoEngine:
         """Keep the present state; the mark and all after it end."""
         self._factor.release(mark)
 
-    def _settled(self, cost: float) -> float:
+    def _counted(self, cost: float) -> float:
         """The cost after a change; the factor is rebuilt first if it is due."""
         if self._factor.exchanges > self._exchanges_allowed and not self._factor.n_marks:
             return self.reset(self.order)

@@ -274,7 +274,7 @@ class Run:
     def accept(self, cost: float) -> None:
         """Make the present state, of this cost, the one to come back to."""
         improved = self.improves(cost)
-        self._settle(self.engine.release)
+        self._replace_anchor(self.engine.release)
         self._moves += 1
         self.best = min(self.best, cost)
         if improved:
@@ -283,7 +283,7 @@ class Run:
 
     def roll_back(self) -> None:
         """Return the engine to the best state."""
-        self._settle(self.engine.undo)
+        self._replace_anchor(self.engine.undo)
 
     def outcome(self, status: Status) -> SearchOutcome:
         """Leave the engine in the best state, and tell what was found."""
@@ -298,7 +298,7 @@ class Run:
             n_evaluations=self.evaluations,
         )
 
-    def _settle(self, end: Callable[[int], object]) -> None:
+    def _replace_anchor(self, end: Callable[[int], object]) -> None:
         # A keyboard interrupt in the midst finds either a valid anchor or none.
         anchor, self._anchor = self._anchor, None
         if anchor is not None:
@@ -309,6 +309,14 @@ class Run:
         if self._control.watched:
             cost, seconds = self.engine.cost, self._control.seconds
             self._control.report(Progress(self._name, self._round, cost, self.best, seconds))
+
+
+def check_allowed(order: Indices, knowledge: ResolvedKnowledge | None) -> None:
+    """Refuse an order to start from that the knowledge forbids."""
+    if knowledge is not None and not knowledge.allows_order(order):
+        raise KnowledgeError(
+            "the start order contradicts the knowledge; take knowledge.topological_start(order)"
+        )
 
 
 def supervise(
@@ -323,10 +331,7 @@ def supervise(
 
     However it ends, the engine is left in the best state found. Only errors pass through.
     """
-    if knowledge is not None and not knowledge.allows_order(engine.order):
-        raise KnowledgeError(
-            "the start order contradicts the knowledge; take knowledge.topological_start(order)"
-        )
+    check_allowed(engine.order, knowledge)
     run = Run(name, engine, control or Control())
     status: Status = "converged"
     try:

@@ -73,7 +73,7 @@ def insertion(
 
     def search(run: Run) -> None:
         insert = _Insertion(run, knowledge, rng)
-        insert.settle()
+        insert.descend()
         for _ in range(perturbations):
             insert.perturb(thrown, farthest)
 
@@ -93,7 +93,7 @@ class _Insertion:
         self._moves = 0
         self._most_at_once = run.engine.scans_at_once if isinstance(run.engine, ManyScans) else 1
 
-    def settle(self) -> None:
+    def descend(self) -> None:
         """Rounds over all variables, in random order, until one improves nothing."""
         before = np.inf
         while self._run.best < before:

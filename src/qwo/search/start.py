@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from qwo import _core
 from qwo.errors import ArgumentError, OrderError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.names import as_columns
@@ -134,47 +135,14 @@ def r2_order(
     return np.argsort(np.diag(_known(precision, correlation, n_samples)), kind="stable")
 
 
-Tree = list[list[int]]
-
-
-def spanning_tree(correlation: FloatArray) -> Tree:
-    """The neighbours of each variable in the maximum spanning tree of |r|, by Prim's algorithm."""
-    n = len(correlation)
-    tree: Tree = [[] for _ in range(n)]
-    outside = np.ones(n, dtype=np.bool_)
-    outside[0] = False
-    best, nearest = np.abs(correlation[0]), np.zeros(n, dtype=np.intp)
-    best[0] = -1.0  # what is in the tree is never chosen again
-    for _ in range(n - 1):
-        v = int(best.argmax())
-        u = int(nearest[v])
-        tree[u].append(v)
-        tree[v].append(u)
-        outside[v], best[v] = False, -1.0
-        strength = np.abs(correlation[v])
-        closer = (strength > best) & outside
-        np.copyto(best, strength, where=closer)
-        nearest[closer] = v
-    return tree
-
-
-def tree_order(tree: Tree, root: int) -> Indices:
-    """The variables of a tree from a root outwards, breadth first."""
-    order, seen = [root], {root}
-    for v in order:
-        near = [u for u in tree[v] if u not in seen]
-        order += near
-        seen.update(near)
-    return np.array(order, dtype=np.intp)
-
-
 def spanning_tree_order(correlation: FloatArray) -> Indices:
     """Breadth first through the maximum spanning tree of |r|, from the best connected variable.
 
     That is the one with the largest sum of r². On a path every piece then points the same way,
     which searches that move single variables do not reach by themselves.
     """
-    return tree_order(spanning_tree(correlation), int(np.argmax((correlation**2).sum(axis=1))))
+    root = int(np.argmax((correlation**2).sum(axis=1)))
+    return np.array(_core.tree_order(np.ascontiguousarray(correlation), root), dtype=np.intp)
 
 
 def given_order(
