@@ -64,10 +64,11 @@ struct BitGenerator {
 
 // The numbers that `Generator.integers(2**63)` and `Generator.integers(bound)` would have given: by
 // Lemire's method, with 32 bits for a bound.
-Draws draws_from(const nb::capsule& capsule) {
+Draws draws_from(const nb::object& generator) {
+    const nb::object capsule = nb::getattr(generator, "capsule", nb::none());
+    if (!PyCapsule_IsValid(capsule.ptr(), "BitGenerator"))
+        throw nb::type_error("wanted a bit generator of NumPy");
     auto* bits = static_cast<BitGenerator*>(PyCapsule_GetPointer(capsule.ptr(), "BitGenerator"));
-    if (bits == nullptr)
-        throw nb::python_error();
     const auto below = [bits](int bound) {
         if (bound == 1)
             return 0;
@@ -88,7 +89,7 @@ int at_least_0(const char* what, Whole given) {
     return checked_index(what, given, INT_MAX);
 }
 
-void construct_run(SearchRun* self, ParentSets& engine, const nb::capsule& bits, Whole restarts,
+void construct_run(SearchRun* self, ParentSets& engine, const nb::object& bits, Whole restarts,
                    std::optional<Whole> starts, std::optional<Whole> tries, bool tucks, bool nearby,
                    int jobs, int threads, const std::optional<MatrixIn>& association) {
     check_unmarked(engine);
@@ -248,6 +249,10 @@ void bind_searches(nb::module_& m) {
 
     m.def("tree_order", &order_from, nb::arg("association").noconvert(), nb::arg("root"),
           "The variables breadth first through the maximum spanning tree of |association|.");
+    m.def("starts_for", &policy::starts_for, nb::arg("n_variables"),
+          "The most further starts, by the number of variables.");
+    m.def("tries_for", &policy::tries_for, nb::arg("n_variables"), nb::arg("is_thin"),
+          "Restarts around each doubtful variable, by their number and whether the graph is thin.");
     m.def(
         "search_policy",
         [] {

@@ -24,6 +24,7 @@ from qwo.order.local_score import LocalScoreEngine
 from qwo.order.qwo import QwoEngine
 from qwo.order.reference_engine import ReferenceEngine
 from qwo.order.score import BIC
+from tests.helpers.core_searches import compiled_search
 
 N = 6
 HUGE = 10**30
@@ -136,7 +137,7 @@ def bic_calls(engine: BicEngine) -> Iterator[Call]:
     mark = engine.mark()
     yield "narrow under a mark", engine.narrow
     yield "renew under a mark", lambda: engine.renew(0)
-    yield "a search under a mark", lambda: engine.compiled_search(1, tucks=True)
+    yield "a search under a mark", lambda: compiled_search(engine, 1, tucks=True)
     engine.undo(mark)
 
 
@@ -279,17 +280,32 @@ def _parent_sets() -> Iterator[Call]:
 
 
 def _compiled_searches(engine: BicEngine) -> Iterator[Call]:
-    search = engine.copy().compiled_search(1, tucks=True)
+    search = compiled_search(engine.copy(), 1, tucks=True)
     yield "end_restart before begin_restart", search.end_restart
     for bad in (-1, 2**31, HUGE, 1.5, None):
         yield f"begin_restart({bad!r}, 1)", lambda bad=bad: search.begin_restart(bad, 1)
         yield f"begin_restart(1, {bad!r})", lambda bad=bad: search.begin_restart(1, bad)
     for bad in (-1, HUGE, 1.5, None):
-        yield f"seed {bad!r}", lambda bad=bad: engine.compiled_search(bad, tucks=True)
+        yield f"seed {bad!r}", lambda bad=bad: compiled_search(engine, bad, tucks=True)
     yield "run(None)", lambda: search.run(None)
+    rng = np.random.default_rng(0)
+    bits = rng.bit_generator
+    for bad in (None, 1, np.random.default_rng(0)):
+        yield (
+            f"draws from {bad!r}",
+            lambda bad=bad: _core.SearchRun(engine._sets, bad, restarts=1),
+        )
+    for bad in (-1, HUGE, 1.5):
+        yield (
+            f"{bad!r} restarts",
+            lambda bad=bad: _core.SearchRun(engine._sets, bits, restarts=bad),
+        )
+        yield f"{bad!r} starts", lambda bad=bad: engine.compiled_run(rng, restarts=1, starts=bad)
+    yield "a tree of nothing", lambda: _core.tree_order(np.empty((0, 0)), 0)
+    yield "a tree with another root", lambda: _core.tree_order(np.eye(3), 3)
     yield "two restarts at once", lambda: (search.begin_restart(1, 1), search.begin_restart(1, 1))
     twin = engine.copy()
-    lost = twin.compiled_search(1, tucks=True)
+    lost = compiled_search(twin, 1, tucks=True)
     lost.begin_restart(2, 3)
     twin.reset(twin.order)
     yield "end of a restart whose engine was reset", lost.end_restart

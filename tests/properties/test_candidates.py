@@ -22,6 +22,7 @@ from qwo.simulation import simulate
 from qwo.types import Indices
 from tests.helpers import bic_oracle
 from tests.helpers.bic_oracle import TOLERANCE, agree_with_slow, local_cost
+from tests.helpers.core_searches import compiled_search
 
 SEEDS = st.integers(0, 10_000)
 
@@ -185,7 +186,7 @@ def test_a_search_brings_the_lists_in(seed: int) -> None:
     engine = BicEngine(
         moments, order=rng.permutation(60), candidates=few(rng, 60, 3), all_at_first=True
     )
-    search = engine.compiled_search(seed, tucks=True)
+    search = compiled_search(engine, seed, tucks=True)
     while search.phase == "descent":
         search.run(0.0)
     assert search.phase == "renewal"

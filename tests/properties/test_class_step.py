@@ -14,6 +14,7 @@ from qwo.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.search.bic_insertion import bic_insertion
 from qwo.simulation import simulate
+from tests.helpers.core_searches import compiled_restarts, compiled_search
 from tests.helpers.random_knowledge import random_knowledge
 
 SIZE = 14
@@ -161,7 +162,7 @@ def test_a_restart_that_fails_is_undone_exactly(
 ) -> None:
     engine = settled(seed, known=known, listed=listed)
     twin = engine.copy()
-    search = engine.compiled_search(seed, tucks=False, settled=True)
+    search = compiled_search(engine, seed, tucks=False, at_optimum=True)
     search.begin_restart(seed % SIZE, size)
     assert_sound(engine, seed, known=known)
     while not search.run(1e-9):
@@ -183,7 +184,7 @@ def test_restarts_around_doubtful_variables_end_and_never_worsen(
     engine = settled(seed, known=known)
     before = engine.cost
     n_doubtful = len(engine.doubtful())
-    restarts = engine.compiled_restarts(seed, tries=tries)
+    restarts = compiled_restarts(engine, seed, tries=tries)
     while not restarts.run(0.01):
         pass
     assert restarts.n_made >= tries * n_doubtful
@@ -240,7 +241,7 @@ def test_restarts_may_keep_to_some_variables() -> None:
     """Around others there is one only where something has changed."""
     engine = settled(3)
     bic_insertion(engine, restarts=60, random_state=0)
-    restarts = engine.compiled_restarts(0, tries=2, centres=np.array([1, 4]))
+    restarts = compiled_restarts(engine, 0, tries=2, centres=np.array([1, 4]))
     assert restarts.run(60.0)
     assert restarts.n_improved == 0
     assert restarts.n_made == 4
@@ -249,7 +250,7 @@ def test_restarts_may_keep_to_some_variables() -> None:
 def test_restarts_that_all_lead_back_end_early() -> None:
     """Without any edge, whatever is shuffled comes to the same."""
     engine = BicEngine(Moments.from_covariance(np.eye(8), 100))
-    restarts = engine.compiled_restarts(0, length=20)
+    restarts = compiled_restarts(engine, 0, length=20)
     assert restarts.run(60.0)
     assert restarts.n_made == 10
     assert (restarts.n_near, restarts.n_improved) == (0, 0)
@@ -257,7 +258,7 @@ def test_restarts_that_all_lead_back_end_early() -> None:
 
 def test_a_restart_that_is_left_ends() -> None:
     engine = settled(1)
-    restarts = engine.compiled_restarts(0, length=5)
+    restarts = compiled_restarts(engine, 0, length=5)
     restarts.run(0.0)
     restarts.end()
     assert engine.mark() == 0

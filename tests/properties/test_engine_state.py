@@ -13,6 +13,7 @@ from qwo.order.bic import BicEngine
 from qwo.search.bic_insertion import bic_insertion
 from qwo.simulation import simulate
 from qwo.types import Indices
+from tests.helpers.core_searches import compiled_search
 from tests.helpers.random_knowledge import random_knowledge
 
 SIZE = 16
@@ -90,7 +91,7 @@ def test_an_engine_takes_up_what_a_copy_has_come_to(
     engine = make_engine(seed, listed=listed, known=known)
     bic_insertion(engine, restarts=0, random_state=seed)
     copy = engine.copy()
-    search = copy.compiled_search(seed, tucks=False, settled=True)
+    search = compiled_search(copy, seed, tucks=False, at_optimum=True)
     for v in range(5):
         search.begin_restart(v, 8)
         while not search.run(1.0):

@@ -16,6 +16,7 @@ from qwo.order.bic import BicEngine
 from qwo.search.bic_insertion import bic_insertion
 from tests.helpers.bic_oracle import TOLERANCE, local_cost, sample
 from tests.helpers.block_data import block_cost, mixed
+from tests.helpers.core_searches import compiled_search
 
 SEEDS = st.integers(0, 10_000)
 FIRST = [6, 1, 4]
@@ -93,7 +94,7 @@ def test_searches_with_lists_states_and_blocks_leave_them_alone(late: bool) -> N
 
 def test_only_children_are_shuffled_and_turned() -> None:
     engine = BicEngine(sample(4, 12, 300, 4.0), given=FIRST)
-    search = engine.compiled_search(1, tucks=True)
+    search = compiled_search(engine, 1, tucks=True)
     while not search.run(1.0):
         pass
     for v in np.setdiff1d(np.arange(12), FIRST).tolist():

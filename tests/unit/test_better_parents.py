@@ -11,13 +11,14 @@ from qwo.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.simulation import random_model
 from qwo.types import Indices
+from tests.helpers.core_searches import compiled_search
 
 
 def settled(moments: Moments, seed: int) -> BicEngine:
     """An engine that descent, tucks, turns and sweeps from a random order have left."""
     order = np.random.default_rng(seed).permutation(moments.n_variables)
     engine = BicEngine(moments, penalty_discount=2.0, order=order)
-    search = engine.compiled_search(seed, tucks=True)
+    search = compiled_search(engine, seed, tucks=True)
     while not search.run(1.0):
         pass
     return engine

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +19,7 @@ from qwo.search.bic_insertion import bic_insertion
 from qwo.search.control import SearchOutcome
 from qwo.sem.fit import score_graph
 from qwo.simulation import Simulation, simulate
+from tests.helpers.core_searches import compiled_restarts, compiled_search
 from tests.helpers.exact_posterior import all_dags
 from tests.helpers.thin_data import band_data
 
@@ -91,7 +91,7 @@ def test_in_haste_edges_are_tucked_but_not_turned() -> None:
     engine = BicEngine(Moments.from_data(data), penalty_discount=2.0)
     counts = {}
     for hasty in (True, False):
-        search = engine.copy().compiled_search(1, tucks=True, sweep=False, hasty=hasty)
+        search = compiled_search(engine.copy(), 1, tucks=True, sweep=False, hasty=hasty)
         assert search.run(10.0)
         counts[hasty] = search.counts
     assert 0 < counts[True]["tucks"] < counts[False]["tucks"] + counts[False]["turns"]
@@ -102,7 +102,7 @@ def test_near_the_best_order_only_what_changes_is_tucked() -> None:
     data = simulate("er", n_variables=15, n_samples=600, degree=3, random_state=4).data
     engine = BicEngine(Moments.from_data(data), penalty_discount=2.0)
     best = bic_insertion(engine, random_state=1)
-    search = engine.compiled_search(1, tucks=True, sweep=False, nearby=True)
+    search = compiled_search(engine, 1, tucks=True, sweep=False, nearby=True)
     assert search.run(10.0)
     assert (search.counts["tucks"], search.counts["turns"], engine.cost) == (0, 0, best.cost)
     part = Moments.from_data(data[:60])
@@ -184,17 +184,6 @@ def test_a_start_against_the_knowledge_is_refused() -> None:
         bic_insertion(BicEngine(moments), knowledge=knowledge)
 
 
-@pytest.mark.parametrize("near", [True, False])
-def test_near_misses_call_for_more_restarts(near, monkeypatch):
-    """On data where no restart improves anything."""
-    monkeypatch.setattr(module, "RUGGED", 0.0 if near else np.inf)
-    insisted = []
-    monkeypatch.setattr(module._Run, "insist", lambda *given: bool(insisted.append(given[1:])))
-    _, outcome = run(restarts=4, tries=7)
-    assert outcome.status == "converged"
-    assert insisted == ([(7,)] if near else [])
-
-
 @pytest.mark.parametrize("wrong", [{"restarts": -1}, {"starts": -1}, {"tries": -1}])
 def test_wrong_parameters_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(ArgumentError, match="at least"):
@@ -216,34 +205,12 @@ def test_more_starts_never_end_worse() -> None:
     assert max(gains) > 1.0
 
 
-def test_no_further_start_once_the_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_further_start_once_the_time_is_up() -> None:
     engine = BicEngine(Moments.from_data(drawn(0).data))
     before = engine.order
-    monkeypatch.delattr(module._Run, "_join")
     outcome = bic_insertion(engine, starts=4, control=Control(time_limit=0.0))
     assert outcome.status == "time limit"
     np.testing.assert_array_equal(engine.order, before)
-
-
-@pytest.mark.parametrize("cheaper", ["tree", "given"])
-def test_many_variables_begin_at_the_cheaper_order(
-    cheaper: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    moments = Moments.from_data(drawn(1).data)
-    good = BicEngine(moments)
-    bic_insertion(good, restarts=0, random_state=0)
-    tree, given = good.order, good.order[::-1].copy()
-    if cheaper == "given":
-        tree, given = given, tree
-    for name in ("THOROUGH_UP_TO", "FEW_STARTS_UP_TO"):
-        monkeypatch.setattr(module, name, 10)
-    monkeypatch.setattr(module, "tree_order", lambda *_: tree)
-    begun: list[list[int]] = []
-    monkeypatch.setattr(
-        module._Run, "settle", lambda run, **_: begun.append(run._engine.order.tolist())
-    )
-    bic_insertion(BicEngine(moments, order=given), restarts=1, random_state=0)
-    assert begun[0] == good.order.tolist()
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -259,7 +226,7 @@ def test_the_cost_of_an_order_is_known_without_going_there(threads: int) -> None
 def test_a_tuck_that_leads_back_ends_there() -> None:
     """Once most of the time went into asking everyone again whom a tuck had touched."""
     engine = BicEngine(Moments.from_data(drawn(0, n=50, degree=8.0).data))
-    search = engine.compiled_search(1, tucks=True)
+    search = compiled_search(engine, 1, tucks=True)
     assert search.run(60.0)
     counts = search.counts
     assert counts["tucks"] > 150
@@ -270,7 +237,7 @@ def test_wide_data_are_searched_without_turns() -> None:
     """Each turn takes time in proportion to n: at 3000 variables they took six sevenths of it."""
     for n, has_turns in ((100, True), (1001, False)):
         data = drawn(3, n=n, n_samples=1500, degree=2.0).data
-        search = BicEngine(Moments.from_data(data)).compiled_search(1, tucks=True)
+        search = compiled_search(BicEngine(Moments.from_data(data)), 1, tucks=True)
         assert search.run(60.0)
         assert (search.counts["turns"] > 0) == has_turns
 
@@ -281,7 +248,7 @@ def wide_search(threads: int) -> tuple[BicEngine, dict[str, int]]:
     strongest = np.argsort(-np.abs(moments.correlation), axis=1)[:, 1:9]
     lists = [np.sort(row) for row in strongest]
     engine = BicEngine(moments, candidates=lists, threads=threads)
-    search = engine.compiled_search(1, tucks=True)
+    search = compiled_search(engine, 1, tucks=True)
     assert search.run(120.0)
     return engine, search.counts
 
@@ -312,7 +279,7 @@ def test_a_descent_to_a_known_optimum_ends_there() -> None:
     engine, _ = run()
     again = engine.copy()
     again.reset(engine.order)
-    search = again.compiled_search(2, tucks=True, known=engine)
+    search = compiled_search(again, 2, tucks=True, known=engine)
     assert search.run(60.0)
     assert search.counts["tucks"] == 0
     assert again.cost == pytest.approx(engine.cost, abs=1e-6)
@@ -328,31 +295,11 @@ def test_what_is_as_in_a_known_optimum_is_not_tucked_again() -> None:
     counts = []
     for optimum in (None, known):
         engine = BicEngine(moments, order=order)
-        search = engine.compiled_search(2, tucks=True, sweep=False, known=optimum)
+        search = compiled_search(engine, 2, tucks=True, sweep=False, known=optimum)
         assert search.run(60.0)
         assert engine.cost == pytest.approx(known.cost, abs=1e-6)
         counts.append(search.counts["tucks"])
     assert 0 < counts[1] < 0.85 * counts[0]
-
-
-def test_starts_agree_where_errors_are_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three starts, each wrong about another variable: two of them agree on every one."""
-    wrong = iter([0, 5, 9, 3])
-    asked: list[int] = []
-
-    def settle(run: module._Run, engine: BicEngine, **_: object) -> None:
-        if engine is not run._engine:
-            asked.append(next(wrong))
-
-    monkeypatch.setattr(module._Run, "_settle", settle)
-    monkeypatch.setattr(module._Run, "_join", lambda *_: None)
-    monkeypatch.setattr(BicEngine, "differing", lambda *_: np.array(asked[-1:], dtype=int))
-    moments, _ = band_data(12, 1, 0)
-    engine = BicEngine(moments)
-    monkeypatch.setattr(module, "ENOUGH", {np.inf: 2})
-    agreed = module._Run(engine, Control(), np.random.default_rng(0), tucks=True)
-    assert agreed.start_again(lambda: np.arange(12), 12)
-    assert asked == [0, 5, 9]
 
 
 @pytest.mark.parametrize("seed", [0, 1, 3, 4])
@@ -361,7 +308,7 @@ def test_a_tuck_that_costs_nothing_is_kept(seed: int) -> None:
     engine = BicEngine(Moments.from_data(drawn(seed, degree=2.0).data))
     bic_insertion(engine, restarts=0, random_state=1)
     before, cost = engine.dag(), engine.cost
-    search = engine.compiled_search(3, tucks=True, sweep=False)
+    search = compiled_search(engine, 3, tucks=True, sweep=False)
     assert search.run(60.0)
     assert search.counts["improving_tucks"] == search.counts["improving_turns"] == 0
     assert engine.cost == pytest.approx(cost, abs=1e-6)
@@ -374,7 +321,7 @@ def test_a_restart_that_ends_as_good_is_kept(seed: int) -> None:
     engine = BicEngine(Moments.from_data(drawn(seed, degree=2.0).data))
     bic_insertion(engine, restarts=40, random_state=1)
     before, cost = engine.order, engine.cost
-    restarts = engine.compiled_restarts(5, length=20)
+    restarts = compiled_restarts(engine, 5, length=20)
     assert restarts.run(60.0)
     assert restarts.n_improved == 0
     assert engine.cost == pytest.approx(cost, abs=1e-6)
@@ -385,58 +332,12 @@ def test_a_restart_that_ends_as_good_is_kept(seed: int) -> None:
 def test_what_a_tuck_has_touched_is_tucked_again(seed: int) -> None:
     """Without, each edge that insertions have led to would have its turn once, and no other."""
     engine = BicEngine(Moments.from_data(drawn(seed, n=30, degree=6.0).data))
-    assert engine.compiled_search(1, tucks=False).run(60.0)
+    assert compiled_search(engine, 1, tucks=False).run(60.0)
     first = engine.n_edges
-    search = engine.compiled_search(1, tucks=True, sweep=False)
+    search = compiled_search(engine, 1, tucks=True, sweep=False)
     assert search.run(60.0)
     assert search.counts["improving_tucks"] > 0
     assert search.counts["tucks"] > 1.2 * first
-
-
-def test_restarts_that_have_failed_are_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a sparse random graph the second round took a third of the search and found nothing."""
-    made: list[float] = []
-    chain = module._Run._only_chain
-
-    def watched(run: Any, restarts: Any) -> bool:
-        made.append(run._engine.cost)
-        return bool(chain(run, restarts))
-
-    monkeypatch.setattr(module._Run, "_only_chain", watched)
-    engine = BicEngine(Moments.from_data(drawn(3, n=60, degree=2.0).data))
-    search = module._Run(engine, Control(), np.random.default_rng(0), tucks=True)
-    search.settle()
-    while search.insist(1):
-        pass
-    before = len(made)
-    assert not search.insist(2)
-    assert len(made) == before
-
-
-def test_there_is_a_second_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From an order of the spanning tree, and what it leads to is compared."""
-    asked: list[int] = []
-    tree_order, join = module.tree_order, module._Run._join
-
-    def order(tree: object, root: int) -> np.ndarray:
-        asked.append(root)
-        return np.asarray(tree_order(tree, root))
-
-    joined: list[float] = []
-
-    def joins(run: object, challenger: BicEngine) -> None:
-        joined.append(challenger.cost)
-        join(run, challenger)
-
-    monkeypatch.setattr(module, "tree_order", order)
-    monkeypatch.setattr(module._Run, "_join", joins)
-    moments, _ = band_data(40, 2, 0, low=0.5, high=1.5)
-    bic_insertion(BicEngine(moments), restarts=1, starts=4, tries=0, random_state=0)
-    assert len(asked) >= 2
-    assert joined
-    asked.clear()
-    bic_insertion(BicEngine(moments), restarts=1, starts=0, tries=0, random_state=0)
-    assert asked == []
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from qwo import _core
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.resample import bootstrap
-from tests.helpers.bic_oracle import sample
-
-searching = import_module("qwo.search.bic_insertion")
+from qwo.simulation import simulate
+from tests.helpers.core_searches import compiled_search, steps_of
+from tests.helpers.thin_data import band_data
 
 
 def chain(n: int) -> Moments:
@@ -24,7 +25,7 @@ def chain(n: int) -> Moments:
 def shaken(seed: int, centre: int, size: int) -> list[int]:
     """The order of seven variables after the piece around one of them was shuffled."""
     engine = BicEngine(chain(7))
-    engine.compiled_search(seed, tucks=False).begin_restart(centre, size)
+    compiled_search(engine, seed, tucks=False).begin_restart(centre, size)
     return engine.order.tolist()
 
 
@@ -47,49 +48,94 @@ def test_restarts_shuffle_a_piece_or_lay_it_out_from_its_centre() -> None:
 
 @pytest.mark.parametrize(("n", "starts"), [(200, 12), (201, 3), (500, 3), (501, 0)])
 def test_small_problems_are_started_more_often(n: int, starts: int) -> None:
-    assert searching._default_starts(n) == starts
+    assert _core.starts_for(n) == starts
 
 
 @pytest.mark.parametrize(
     ("n", "thin", "tries"), [(200, False, 1), (201, False, 0), (1000, True, 1), (1001, True, 0)]
 )
 def test_thin_graphs_are_restarted_up_to_many_variables(n: int, *, thin: bool, tries: int) -> None:
-    assert searching._default_tries(n, thin=thin) == tries
+    assert _core.tries_for(n, thin) == tries
 
 
-@pytest.mark.parametrize(("limit", "tries"), [(20, 2), (19, 0)])
-def test_up_to_the_thorough_limit_restarts_go_on_around_every_variable(
-    limit: int, tries: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = []
-
-    def insist(_run: object, each: int, *_centres: object) -> bool:
-        asked.append(each)
-        return False
-
-    monkeypatch.setattr(searching, "THOROUGH_UP_TO", limit)
-    monkeypatch.setattr(searching._Run, "start_again", lambda *_: False)
-    monkeypatch.setattr(searching._Run, "insist", insist)
-    searching.bic_insertion(BicEngine(sample(1, 20, 200, 3.0)), restarts=4, random_state=0)
-    assert asked
-    assert set(asked) == {tries}
+def test_every_number_of_the_policy_has_a_reason_and_a_benchmark() -> None:
+    folder = Path(__file__).parents[2] / "benchmarks"
+    policy = _core.search_policy()
+    assert policy["proved_up_to"][0] == 16
+    for name, (value, reason, benchmark) in policy.items():
+        assert value > 0, name
+        assert len(reason) > 10, name
+        module = folder.joinpath(*benchmark.split("."))
+        assert module.is_dir() or module.with_suffix(".py").exists(), name
 
 
-def test_long_graphs_without_further_starts_are_known_as_such(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked = []
+def test_restarts_go_on_twice_around_each_variable_where_starts_disagree() -> None:
+    """Those that have all failed are not made again in the second round."""
+    steps = steps_of(BicEngine(Moments.from_data(_drawn(1))), restarts=4, tries=7)
+    assert [name for name, _ in steps].count("restarts") == 2
+    assert [number for name, number in steps if name == "insisting"] == [14]
 
-    def insist(_run: object, each: int, *_centres: object) -> bool:
-        asked.append(each)
-        return False
 
-    for name in ("THOROUGH_UP_TO", "FEW_STARTS_UP_TO"):
-        monkeypatch.setattr(searching, name, 10)
-    monkeypatch.setattr(searching._Run, "insist", insist)
-    path = np.random.default_rng(0).standard_normal((500, 20)).cumsum(axis=1)
-    searching.bic_insertion(BicEngine(Moments.from_data(path)), random_state=0)
-    assert asked == [2]
+def test_restarts_go_on_once_around_what_is_doubtful_where_starts_agree() -> None:
+    steps = steps_of(BicEngine(Moments.from_data(_drawn(0))), restarts=4, tries=7)
+    assert steps[-1] == ("insisting", 7)
+
+
+def test_dense_graphs_get_no_more_than_asked_for() -> None:
+    data = simulate("er", n_variables=20, n_samples=2000, degree=10, random_state=0).data
+    steps = steps_of(BicEngine(Moments.from_data(data)), restarts=4)
+    assert [name for name, _ in steps] == ["best of all", "descent", "restarts"]
+
+
+def test_there_are_further_starts_until_enough_agree() -> None:
+    moments, _ = band_data(40, 2, 0, low=0.5, high=1.5)
+    steps = steps_of(BicEngine(moments), restarts=1, starts=4, tries=0)
+    assert 2 <= [name for name, _ in steps].count("tree order") <= 8
+    steps = steps_of(BicEngine(moments), restarts=1, starts=0, tries=0)
+    assert "tree order" not in dict(steps)
+    clear, _ = band_data(20, 1, 0, n_samples=10000, low=0.5)
+    assert [name for name, _ in steps_of(BicEngine(clear))].count("tree order") <= 3
+
+
+@pytest.mark.parametrize("cheaper", ["tree", "given"])
+def test_many_variables_begin_at_the_cheaper_order(cheaper: str) -> None:
+    path = chain(501)
+    given = np.arange(501) if cheaper == "given" else np.random.default_rng(0).permutation(501)
+    engine = BicEngine(path, order=given)
+    edges = engine.n_edges
+    run = engine.compiled_run(np.random.default_rng(0), restarts=1)
+    run.run(0.0)
+    run.stop()
+    assert dict(run.steps)["descent"] == 500
+    assert (edges == 500) == (cheaper == "given")
+
+
+def test_long_graphs_without_further_starts_are_known_as_such() -> None:
+    run = BicEngine(chain(501)).compiled_run(np.random.default_rng(0), restarts=1)
+    while not run.run(0.1) and "insisting" not in dict(run.steps):
+        pass
+    run.stop()
+    assert dict(run.steps)["insisting"] == 2
+
+
+def test_a_run_ends_where_an_engine_of_its_own_would_be() -> None:
+    """Stopped at any time, it leaves the engine unmarked and no worse than before."""
+    for slices in range(12):
+        engine = BicEngine(Moments.from_data(_drawn(1)))
+        run = engine.compiled_run(np.random.default_rng(0), restarts=45, jobs=2)
+        before = engine.cost
+        for _ in range(4 * slices):
+            run.run(1e-4)
+        run.stop()
+        assert engine.cost <= before
+        assert engine.reset(engine.order) <= before
+        assert run.run(1.0)
+
+
+def _drawn(seed: int) -> np.ndarray:
+    return simulate(
+        "er", n_variables=20, n_samples=2000, degree=4, standardize=True, random_state=seed
+    ).data
 
 
 def test_resamples_are_searched_with_the_gamma_asked_for() -> None:

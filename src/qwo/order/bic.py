@@ -215,7 +215,7 @@ class BicEngine(EngineBase):
         """
         return _core.SearchRun(
             self._sets,
-            rng.bit_generator.capsule,
+            rng.bit_generator,
             association=None if self.block_sizes is None else self.association(),
             threads=self.threads,
             **options,

@@ -229,3 +229,8 @@ def _routine(name: Routine, n_arguments: int) -> Callable[..., None]:
     arguments = [ctypes.c_void_p] * n_arguments
     routine: Callable[..., None] = ctypes.CFUNCTYPE(None, *arguments)(address)
     return routine
+
+
+def tree_order(association: FloatArray, root: int) -> Indices:
+    """Variables breadth first through the maximum spanning tree of |association|, from a root."""
+    return np.array(_core.tree_order(np.ascontiguousarray(association), root), dtype=np.intp)

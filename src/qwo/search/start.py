@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from qwo import _core
 from qwo.errors import ArgumentError, OrderError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.names import as_columns
 from qwo.order.blocks import block_start
 from qwo.order.edge_test import BicRule, edge_test
-from qwo.order.linalg import precision_matrix
+from qwo.order.linalg import precision_matrix, tree_order
 from qwo.order.protocol import check_order
 from qwo.types import FloatArray, Indices
 
@@ -142,7 +141,7 @@ def spanning_tree_order(correlation: FloatArray) -> Indices:
     which searches that move single variables do not reach by themselves.
     """
     root = int(np.argmax((correlation**2).sum(axis=1)))
-    return np.array(_core.tree_order(np.ascontiguousarray(correlation), root), dtype=np.intp)
+    return tree_order(correlation, root)
 
 
 def given_order(
