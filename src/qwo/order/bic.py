@@ -10,6 +10,7 @@ then it grows with n times their number, and the search takes in those that have
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
