@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 import qwo
-from qwo.device import array_module, computing_with, to_host
+from qwo.compute import array_module, computing_with, to_host
 from qwo.graph.compare import skeleton_f1
 from qwo.simulation.random_models import random_dag
 from qwo.types import Adjacency

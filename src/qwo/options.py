@@ -93,7 +93,7 @@ SCORE = Rule(
 
 
 def _is_workers(value: Any) -> bool:
-    from qwo.parallel import count_workers
+    from qwo.compute import count_workers
 
     return count_workers(value) > 0
 

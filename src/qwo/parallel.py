@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import operator
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -14,8 +13,9 @@ from itertools import islice
 from threading import Thread
 from typing import Any, TypeVar
 
-from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+from joblib import Parallel, delayed, parallel_config
 
+from qwo.compute import count_workers
 from qwo.errors import ArgumentError, ClusterError
 from qwo.optional import optional_module
 
@@ -24,9 +24,6 @@ Result = TypeVar("Result")
 
 TASKS_PER_THREAD = 3
 """How many tasks a cluster holds for each of its threads: enough to keep it busy."""
-
-MOST_WORKERS = 4096
-"""More than any machine has processors; beyond, the number is a slip."""
 
 POLL = 0.02
 """Seconds between two looks at whether to stop."""
@@ -75,22 +72,6 @@ def run_many(
     if workers == 1 or len(tasks) < 2:
         return _until(stop, ((k, function(task)) for k, task in enumerate(tasks)))
     return _until(stop, _in_processes(function, tasks, workers))
-
-
-def count_workers(n_jobs: int | None) -> int:
-    """How many workers ``n_jobs`` means, threads or processes: None is 1, -1 all processors."""
-    try:
-        number = 1 if n_jobs is None else operator.index(n_jobs)
-        workers = int(effective_n_jobs(number))
-    except (TypeError, ValueError):
-        workers = 0
-    if not 1 <= workers <= MOST_WORKERS:
-        raise ArgumentError(
-            f"n_jobs is {n_jobs!r}; wanted a whole number of workers, {MOST_WORKERS} at most, or "
-            "-1 for one per processor",
-            option="n_jobs",
-        )
-    return workers
 
 
 def _in_processes(

@@ -12,7 +12,7 @@ import pytest
 
 import qwo
 from benchmarks.gpu import NumpyAsCupy
-from qwo.device import array_module, computing_with, present_module
+from qwo.compute import array_module, computing_with, present_module
 from qwo.discovery import resolve
 from qwo.errors import ArgumentError, EngineError, MissingPackageError
 from qwo.order.candidates import are_crowded, candidate_parents

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import qwo
-from qwo import arguments, device, options
+from qwo import arguments, compute, options
 from qwo.arguments import SearchArguments
 from qwo.cli.options import OptionFlags
 from qwo.discovery import resolve
@@ -46,7 +46,7 @@ def test_type_checkers_see_the_same_options_as_the_record() -> None:
 
 
 def test_names_that_other_modules_list_too_are_the_same() -> None:
-    assert get_args(options.Device) == get_args(device.Device)
+    assert get_args(options.Device) == get_args(compute.Device)
     assert get_args(options.ObjectiveName) == get_args(objective.ObjectiveName)
 
 

@@ -18,8 +18,9 @@ import pytest
 
 import qwo
 from qwo import parallel
+from qwo.compute import count_workers
 from qwo.errors import ArgumentError, ClusterError, InputError
-from qwo.parallel import cluster_client, count_workers, run_many
+from qwo.parallel import cluster_client, run_many
 from qwo.resample import BootstrapProgress, bootstrap
 from tests.helpers.local_cluster import foreign_warnings, local_cluster
 

@@ -29,8 +29,8 @@ from qwo.agreement.residuals import (
 )
 from qwo.agreement.result import Check, Test
 from qwo.arguments import ReadArguments
-from qwo.blas import blas_threads_for
 from qwo.checks import at_least, between, generator
+from qwo.compute import one_blas_thread
 from qwo.discovery import Discovery
 from qwo.errors import ArgumentError, SampleSizeError
 from qwo.graph.coercion import as_graph
@@ -122,7 +122,7 @@ def check(
         # A score of counts has no price of an edge.
         penalty_discount = found.get("penalty_discount") or 2.0
     # All matrices are small: threads of BLAS would cost more than they bring.
-    with blas_threads_for(0.0):
+    with one_blas_thread(0.0):
         # A search says nothing of arrows that its class leaves open: its DAG is one of many.
         said = graph.cpdag if isinstance(graph, Discovery) else matrix
         work = _Work(moments, dag, said, alpha, penalty_discount, subsets, learnt, known)

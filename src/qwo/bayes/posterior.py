@@ -27,6 +27,7 @@ from qwo.bayes.chains import AGREED, ChainRecord, Chains, disagreement, edge_con
 from qwo.bayes.result import Posterior, PosteriorStatus
 from qwo.bayes.scores import FamilyScore, ScoreName, bge_score, bic_score, choose_t
 from qwo.checks import at_least, whole_number
+from qwo.compute import count_workers
 from qwo.discovery.discover import discover_as
 from qwo.discovery.resolve import bic_engine, dense_algebra, resolve
 from qwo.errors import ArgumentError, Cure, DataWarning, SampleSizeError
@@ -35,7 +36,6 @@ from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
 from qwo.options import SearchOptions
 from qwo.order.build import versions
-from qwo.parallel import count_workers
 from qwo.search import Control
 from qwo.search.bic_insertion import bic_insertion
 from qwo.search.control import Stopped, keyboard_heard

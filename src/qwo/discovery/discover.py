@@ -10,8 +10,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from qwo.arguments import ReadArguments, SearchArguments, options_given, takes_options
-from qwo.blas import blas_threads_for
-from qwo.device import array_module, computing_with
+from qwo.compute import array_module, computing_with, one_blas_thread
 from qwo.discovery.counts import counted_rows
 from qwo.discovery.price import edge_evidence, explained_in
 from qwo.discovery.resolve import (
@@ -96,7 +95,7 @@ def discover_as(
         plan = resolve(options, moments, table)
         rng = np.random.default_rng(plan.seed)
         # Threads of BLAS have only the factorisations to work on, a third to a half of n³ each.
-        with keyboard_heard(control), blas_threads_for(moments.n_variables**3 / 2):
+        with keyboard_heard(control), one_blas_thread(moments.n_variables**3 / 2):
             dense = dense_algebra(plan, moments, control.remaining)
             if dense.hurried:
                 # Not even the start order is to be had in time, nor another one to compare with.
@@ -277,7 +276,7 @@ def learn_nearby(
     """
     control = Control(time_limit=options.time_limit)
     plan = resolve(options, moments)
-    with keyboard_heard(control), blas_threads_for(moments.n_variables**3 / 2):
+    with keyboard_heard(control), one_blas_thread(moments.n_variables**3 / 2):
         dense = dense_algebra(plan, moments, control.remaining)
         engine = bic_engine(plan, moments, order, dense)
         outcome = bic_insertion(

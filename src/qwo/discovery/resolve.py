@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qwo.device import array_module, to_host
+from qwo.compute import array_module, count_workers, to_host
 from qwo.discovery.counts import counting_engine
 from qwo.discovery.price import FEWEST_SAMPLES, LEAST, price_range
 from qwo.errors import ArgumentError, Cure, DataWarning
@@ -31,7 +31,6 @@ from qwo.order.protocol import OrderEngine
 from qwo.order.qwo import QwoEngine
 from qwo.order.reference_engine import ReferenceEngine
 from qwo.order.score import BIC
-from qwo.parallel import count_workers
 from qwo.search import (
     Control,
     SearchOutcome,

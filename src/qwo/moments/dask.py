@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from qwo.blas import one_blas_thread
+from qwo.compute import one_blas_thread
 from qwo.errors import ArgumentError, ShapeError
 from qwo.moments.audit import Finding
 from qwo.moments.columns import Coding, Variable, default_names

@@ -23,7 +23,7 @@ from typing import Literal
 import numpy as np
 from scipy.optimize import minimize
 
-from qwo.blas import one_blas_thread
+from qwo.compute import one_blas_thread
 from qwo.errors import Cure, list_names
 from qwo.moments.audit import Finding, MissingCounts, drop_cure, inspect_size, inspect_spread, shown
 from qwo.moments.columns import Coding, default_names

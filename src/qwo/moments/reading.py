@@ -19,6 +19,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from qwo.arguments import ReadArguments
+from qwo.compute import count_workers
 from qwo.errors import HOW_MANY, ArgumentError, FileFormatError, InputError, ShapeError, list_names
 from qwo.moments.audit import (
     Audit,
@@ -64,7 +65,6 @@ from qwo.moments.sums import (
 )
 from qwo.moments.tables import Table, is_frame, table_of
 from qwo.options import Kind, Missing, ReadOptions, estimator_name
-from qwo.parallel import count_workers
 from qwo.types import FloatArray, Mask
 
 RowPolicy = Literal["raise", "drop"]

@@ -27,8 +27,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg.blas import dsyrk
 
-from qwo.blas import one_blas_thread
-from qwo.device import present_module, to_host
+from qwo.compute import one_blas_thread, present_module, to_host
 from qwo.errors import ArgumentError, ShapeError
 from qwo.moments.columns import PLAIN, Coding, default_names
 from qwo.moments.levels import RefusedColumn, Rows

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from qwo.device import to_host
+from qwo.compute import to_host
 from qwo.order.bic import ORACLE_SAMPLES
 from qwo.order.blocks import net_gains, whitened_within
 from qwo.order.edge_test import BicRule

@@ -4,7 +4,7 @@ On the host this is LAPACK without the GIL, through the C interface of SciPy. Th
 `scipy.linalg.lapack` hold the GIL for as long as a factorisation takes, and other threads wait.
 `scipy.linalg.cython_lapack` exports the same routines as C functions, and ctypes releases the GIL
 while it calls one. Another array module, such as CuPy, computes the same from its own Cholesky
-factor: see `qwo.device`.
+factor: see `qwo.compute`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from scipy.linalg import cython_lapack
 
 from qwo import _core
-from qwo.device import to_host
+from qwo.compute import to_host
 from qwo.graph.dag import entries_of
 from qwo.moments.sums import mirror_lower
 from qwo.types import Adjacency, FloatArray, Indices

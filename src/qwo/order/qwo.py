@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo import _core
-from qwo.device import array_module
+from qwo.compute import array_module
 from qwo.errors import ArgumentError, Cure, EngineError
 from qwo.moments import Moments
 from qwo.order.build import check_kernels

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, overload
 
 from tqdm import tqdm
 
-from qwo.parallel import count_workers, run_many
+from qwo.compute import count_workers
+from qwo.parallel import run_many
 from qwo.reproduction.items import Run, curve_of
 from qwo.reproduction.methods import needs
 from qwo.reproduction.store import ResultStore, Row, run_key

@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 from tqdm import tqdm
 
-from qwo.blas import one_blas_thread
+from qwo.compute import one_blas_thread
 from qwo.discovery.discover import discover_as, learn_nearby
 from qwo.errors import ClusterError, DataWarning, InputError
 from qwo.moments import Moments
