@@ -285,10 +285,11 @@ def _save(axes: Axes, stem: Path) -> None:
     stem.parent.mkdir(exist_ok=True)
     figure = axes.get_figure(root=True)
     assert figure is not None
-    # The layout is solved once, not anew for each file.
+    # The layout is solved and the border measured once, not anew for each file.
     figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    figure.set_layout_engine(None)
+    border = figure.get_tightbbox().padded(0.1)
     for suffix in (".svg", ".png"):
         with whole_file(stem.with_suffix(suffix)) as made:
-            figure.savefig(made, format=suffix[1:], dpi=150, bbox_inches="tight")
+            figure.savefig(made, format=suffix[1:], dpi=150, bbox_inches=border)
     plt.close(figure)

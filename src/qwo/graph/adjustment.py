@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-import networkx as nx
 import numpy as np
 
 from qwo.errors import ArgumentError, Cure, GraphError
@@ -140,6 +139,8 @@ def is_adjustment_set(
 
 def _minimal(dag: Adjacency, cause: int, effect: int) -> Iterable[int] | None:
     """NetworkX's minimal separator in the graph without the causal paths."""
+    import networkx as nx
+
     graph = nx.from_numpy_array(_back_door_graph(dag, cause, effect), create_using=nx.DiGraph)
     allowed = ~_forbidden(dag, cause, effect)
     allowed[[cause, effect]] = False

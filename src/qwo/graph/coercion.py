@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import networkx as nx
 import numpy as np
 
 from qwo.errors import ColumnNameError, GraphError
@@ -128,8 +127,9 @@ def _named_graph(graph: object) -> CausalGraph:
         return graph
     if isinstance(graph, str | os.PathLike):
         return read_graph(graph)
-    if isinstance(graph, nx.Graph):
-        return from_networkx(graph)
+    if any(base.__module__.startswith("networkx.") for base in type(graph).__mro__):
+        # Known by its name: importing the package takes longer than a small search.
+        return from_networkx(graph)  # type: ignore[arg-type]
     if isinstance(graph, type):
         raise GraphError(f"cannot make a graph of a class; got {graph.__name__} itself")
     for fits, read in _OBJECTS:

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import minimize
 
 from qwo.compute import one_blas_thread
 from qwo.errors import Cure, list_names
@@ -379,6 +378,8 @@ def _climbed(
             best.append((there, found))
             loglik.append(found.loglik)
         return -found.loglik, -_gradient(data.n_rows, there, found, factor)[used]
+
+    from scipy.optimize import minimize
 
     try:
         first = _coordinates(at)[used]

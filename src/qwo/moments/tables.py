@@ -16,9 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -30,6 +29,9 @@ from qwo.moments.columns import PLAIN, Coding, column_names, default_names
 from qwo.moments.levels import RefusedColumn, Rows, Words, is_number, short
 from qwo.moments.sums import Batch
 from qwo.types import FloatArray
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 THREADED_ROWS, THREADED_PROCESSORS = 1 << 14, 5
 """From how many rows of a batch on, or processors, Parquet is decoded in threads. Their task is one
@@ -194,6 +196,8 @@ def _of_arrow(name: str, column: pa.ChunkedArray, above: int) -> FloatArray | Re
         return np.full(len(column), np.nan)
     text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
     if not text:
+        import narwhals as nw
+
         [series] = nw.from_native(pa.table([column], names=[name])).iter_columns()
         odd = _of_series(name, series)
         return odd if not isinstance(odd, pa.ChunkedArray) else _of_arrow(name, odd, above)
@@ -222,8 +226,10 @@ def _open_table(table: Table) -> InMemory:
 
 def is_frame(data: Any) -> bool:
     """Whether narwhals knows the object as a data frame."""
-    if isinstance(data, np.ndarray):
+    if isinstance(data, np.ndarray | str | list | tuple | dict):
         return False
+    import narwhals as nw
+
     try:
         wrapped = nw.from_native(data, pass_through=True)
     except nw.exceptions.DuplicateError:
@@ -233,6 +239,8 @@ def is_frame(data: Any) -> bool:
 
 def _open_frame(frame: Any, names: Sequence[object] | None = None) -> InMemory:
     """The reader of an eager frame of any library that narwhals knows."""
+    import narwhals as nw
+
     try:
         wrapped = nw.from_native(frame, pass_through=True)
     except nw.exceptions.DuplicateError as error:
@@ -261,6 +269,8 @@ def _open_frame(frame: Any, names: Sequence[object] | None = None) -> InMemory:
 
 def _of_series(name: str, series: nw.Series[Any]) -> Column:
     """The column as float64 with NaN for null, as Arrow's text, or why it is neither."""
+    import narwhals as nw
+
     dtype = series.dtype
     if dtype.is_numeric() or dtype == nw.Boolean:
         return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
@@ -289,7 +299,7 @@ def _categories(series: nw.Series[Any], texts: Sequence[str | None]) -> Words:
     dtype: Any = series.dtype
     pandas = hasattr(native, "ordered") and hasattr(native, "categories")
     # Elsewhere categories stand in the order in which they happened to be met.
-    known = dtype == nw.Enum or pandas
+    known = str(dtype).startswith("Enum") or pandas
     listed = (native if pandas else dtype).categories if known else dict.fromkeys(texts)
     levels = tuple(str(level) for level in listed if level is not None)
     places = {level: k for k, level in enumerate(levels)}

@@ -13,9 +13,8 @@ import json
 import re
 import warnings
 import xml.etree.ElementTree as ET
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 
 from qwo.graph.causal_graph import CausalGraph, Kind
@@ -23,12 +22,17 @@ from qwo.graph.formats.builder import GraphBuilder, malformed, require_names
 from qwo.graph.marks import ARROW, LINE
 from qwo.optional import optional_module
 
+if TYPE_CHECKING:
+    import networkx as nx
+
 
 def to_networkx(graph: object) -> nx.DiGraph[str]:
     """The NetworkX graph; ``.graph["kind"]`` keeps the kind, and every arrow has its values.
 
     Nodes have the types and levels of categories, where the graph knows them.
     """
+    import networkx as nx
+
     given = _given(graph)
     result: nx.DiGraph[str] = nx.DiGraph(kind=given.kind)
     result.add_nodes_from((name, given.variables.get(name, {})) for name in given.names)
@@ -89,8 +93,8 @@ def to_pgmpy(graph: object) -> Any:
     directed = [(edge.source, edge.target) for edge in given.edges if edge.mark == ARROW]
     undirected = [(edge.source, edge.target) for edge in given.edges if edge.mark != ARROW]
     if given.kind == "dag":
-        known = given.variables
-        levels = all("levels" in known.get(name, {}) for name in given.names)
+        own = given.variables
+        levels = all("levels" in own.get(name, {}) for name in given.names)
         models = optional_module("pgmpy.models", "this export needs", "pgmpy") if levels else None
         result = base.DAG() if models is None else models.DiscreteBayesianNetwork()
         result.add_nodes_from(given.names)
@@ -98,7 +102,8 @@ def to_pgmpy(graph: object) -> Any:
     else:
         result = base.PDAG(directed_ebunch=directed, undirected_ebunch=undirected)
         result.add_nodes_from(given.names)
-    nx.set_node_attributes(result, given.variables)
+    for name, known in given.variables.items():
+        result.nodes[name].update(known)
     return result
 
 
@@ -127,6 +132,8 @@ _UNFIT = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def parse_graphml(text: str, source: str) -> CausalGraph:
     """The graph of a GraphML text."""
+    import networkx as nx
+
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise malformed(
             source, "it declares a document type or entities, which a graph has no use for"
@@ -143,6 +150,8 @@ def parse_graphml(text: str, source: str) -> CausalGraph:
 
 def render_graphml(graph: CausalGraph) -> str:
     """The GraphML text of a graph."""
+    import networkx as nx
+
     require_names(
         graph.names, lambda name: not _UNFIT.search(name), "GraphML", "no control characters"
     )
@@ -170,6 +179,8 @@ _DAMAGES = (LookupError, ValueError, TypeError, RecursionError)
 
 def parse_gml(text: str, source: str) -> CausalGraph:
     """The graph of a GML text."""
+    import networkx as nx
+
     try:
         graph = nx.parse_gml(text)
     except (nx.NetworkXException, AttributeError, *_DAMAGES) as error:
@@ -179,6 +190,8 @@ def parse_gml(text: str, source: str) -> CausalGraph:
 
 def render_gml(graph: CausalGraph) -> str:
     """The GML text of a graph."""
+    import networkx as nx
+
     require_names(
         graph.names, lambda name: name not in ("[]", "()"), "GML", "no empty brackets as a name"
     )
