@@ -27,8 +27,7 @@ import qwo
 from benchmarks.posterior.models import MODELS, paths, total
 from benchmarks.posterior.rows import Key, Row
 from qwo.graph.sampling import sample_dag
-from qwo.resample.draws import Scheme, search_seed
-from qwo.resample.options import Resampling
+from qwo.resample.draws import Resampling, Scheme, search_seed
 from qwo.types import FloatArray, Mask
 
 SETTINGS = {10: 100, 20: 100, 50: 200, 100: 200}

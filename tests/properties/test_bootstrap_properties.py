@@ -13,13 +13,12 @@ from qwo.moments import Moments
 from qwo.moments.sums import sample_moments
 from qwo.resample import merge
 from qwo.resample.draws import (
-    Prepared,
     Scheme,
     draw_scatter,
-    prepare,
     square_root,
     weighted_moments,
 )
+from qwo.resample.options import DataRows, Prepared, prepare
 from qwo.resample.support import consensus, half_width, majority_marks
 from tests.helpers.random_knowledge import random_knowledge
 from tests.oracles.random_models import random_dag
@@ -36,13 +35,7 @@ def random_table(rng: np.random.Generator, n_rows: int, n: int) -> np.ndarray:
 
 
 def prepared_for(data: object, resampling: str, fraction: float | None = None) -> Prepared:
-    return prepare(
-        data,
-        resampling=resampling,
-        sample_fraction=fraction,
-        estimator="plain",
-        missing="raise",
-    )
+    return prepare(DataRows.of(data, {}), resampling, fraction)
 
 
 @given(SEEDS, st.integers(12, 700), st.integers(2, 6), st.sampled_from(RESAMPLINGS))

@@ -518,3 +518,9 @@ def test_a_bootstrap_by_em_of_skewed_columns_warns_that_it_crawls() -> None:
         pytest.warns(qwo.DataWarning, match="EM is run on every resample, and .* skewed: 'X1'"),
     ):
         bootstrap(data, n_resamples=2, random_state=0, missing="em")
+
+
+def test_a_reference_that_is_no_result_is_named() -> None:
+    data = qwo.simulate("er", n_variables=3, n_samples=50, random_state=1).data
+    with pytest.raises(ArgumentError, match="reference is of type int; wanted"):
+        qwo.bootstrap(data, reference=3)  # type: ignore[arg-type]

@@ -363,3 +363,8 @@ def test_a_change_through_a_variable_in_no_tier_is_not_proposed():
         ("add", 0, 2),
         ("add", 1, 2),
     }
+
+
+def test_a_penalty_that_is_no_number_is_named(case):
+    with pytest.raises(ArgumentError, match="penalty_discount is 'x'"):
+        quick(case[2], case[1], penalty_discount="x")

@@ -39,7 +39,7 @@ from qwo.graph.pdag import to_dag
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
 from qwo.resample.draws import draw_scatter, square_root
-from qwo.resample.options import Rows
+from qwo.resample.options import DataRows
 from qwo.simulation.linear_model import implied_covariance
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
@@ -101,7 +101,7 @@ def check(
         )
     at_least("n_draws", n_draws, 0)
     at_least("n_subsets", n_subsets, 0)
-    given = Rows.of(data, reading)
+    given = DataRows.of(data, reading)
     moments = given.moments or as_moments(
         given.data, missing=given.missing, covariance_estimator=given.covariance_estimator
     )
@@ -121,6 +121,7 @@ def check(
         found = graph.params if isinstance(graph, Discovery) else {}
         # A score of counts has no price of an edge.
         penalty_discount = found.get("penalty_discount") or 2.0
+    penalty_discount = between("penalty_discount", penalty_discount, 0.0, 1e6)
     # All matrices are small: threads of BLAS would cost more than they bring.
     with one_blas_thread(0.0):
         # A search says nothing of arrows that its class leaves open: its DAG is one of many.

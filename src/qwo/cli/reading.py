@@ -21,7 +21,7 @@ from qwo.text import count, first_few
 
 if TYPE_CHECKING:
     from qwo.moments import Audit, Moments
-    from qwo.resample.options import Rows
+    from qwo.resample.options import DataRows
 
 STDIN = Path("-")
 
@@ -43,7 +43,7 @@ class DataRead:
     sha256: str | None
     """Of the file, byte by byte."""
 
-    rows: Rows | None
+    rows: DataRows | None
     """The samples, for those who resample them; the moments where there are no samples."""
 
     def summary(self) -> dict[str, Any]:
@@ -101,23 +101,25 @@ def read_data(
     return found
 
 
-def _read(file: Path, reading: Reading, *, with_rows: bool) -> tuple[Moments, Audit, Rows | None]:
+def _read(
+    file: Path, reading: Reading, *, with_rows: bool
+) -> tuple[Moments, Audit, DataRows | None]:
     """The file, read once: moments, what is doubtful about them, and the rows if wanted."""
     from qwo.moments import read_moments, read_table
     from qwo.moments.reading import is_matrix_file
     from qwo.resample.draws import audited_moments
-    from qwo.resample.options import Rows
+    from qwo.resample.options import DataRows
 
     arguments = reading.arguments()
     matrix = arguments["n_samples"] is not None or file.suffix == ".npz" or is_matrix_file(file)
     if matrix or not with_rows:
         moments, audit = read_moments(file, **arguments)
-        return moments, audit, Rows(moments) if with_rows else None
+        return moments, audit, DataRows(moments) if with_rows else None
     del arguments["n_samples"]
     estimator, missing = arguments.pop("covariance_estimator"), arguments.pop("missing")
     table = read_table(file, **arguments)
     moments, audit = audited_moments(table, estimator, missing)
-    return moments, audit, Rows(table, estimator, missing, moments)
+    return moments, audit, DataRows(table, estimator, missing, moments)
 
 
 def _digest(file: Path) -> str | None:

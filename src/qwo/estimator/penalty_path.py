@@ -26,7 +26,7 @@ from qwo.estimator.stability import smallest_stable
 from qwo.moments import Moments
 from qwo.moments.tables import Table
 from qwo.resample.draws import kept_rows, table_moments
-from qwo.resample.options import Rows
+from qwo.resample.options import DataRows
 from qwo.text import records_frame
 from qwo.types import FloatArray
 
@@ -249,7 +249,7 @@ def penalty_path(
     """
     given, reading = options_given(penalty_path, options)
     descending = _check_penalties(DEFAULT_PENALTIES if penalties is None else penalties)
-    rows = Rows.of(data, reading)
+    rows = DataRows.of(data, reading)
     if isinstance(rows.data, Moments):
         table, moments = None, rows.data
     else:

@@ -15,15 +15,17 @@ from qwo.discovery.discover import discover_as
 from qwo.discovery.resolve import expanded
 from qwo.errors import ArgumentError, SampleSizeError
 from qwo.options import SearchOptions
-from qwo.resample.draws import Prepared, fingerprint_of, prepare
+from qwo.resample.draws import Resampling
 from qwo.resample.options import (
-    Resampling,
-    Rows,
+    DataRows,
+    Prepared,
     Shard,
     as_used,
     check_resamples,
     check_shard,
     check_tolerance,
+    fingerprint_of,
+    prepare,
 )
 from qwo.resample.result import Bootstrap, BootstrapStatus
 from qwo.resample.runner import BootstrapCallback, Replication, Runner, watched
@@ -123,15 +125,8 @@ def bootstrap(
     search = replaced(alone, random_state=seed)
     shard = check_shard(shard, given.random_state)
     check_tolerance(tolerance, shard)
-    rows = Rows.of(data, reading)
-    prepared = prepare(
-        rows.data,
-        resampling=resampling,
-        sample_fraction=sample_fraction,
-        estimator=rows.covariance_estimator,
-        missing=rows.missing,
-        moments=rows.moments,
-    )
+    rows = DataRows.of(data, reading)
+    prepared = prepare(rows, resampling, sample_fraction)
     reference = _reference(file, search, prepared, reference)
     choices = {
         "n_resamples": check_resamples(n_resamples),
@@ -172,7 +167,7 @@ def _seed(random_state: int | None, file: Checkpoint) -> int:
     return int(np.random.SeedSequence().generate_state(1)[0])
 
 
-def _reading(rows: Rows) -> dict[str, Any]:
+def _reading(rows: DataRows) -> dict[str, Any]:
     """What makes moments of rows, as it is told."""
     estimator = rows.covariance_estimator
     name = estimator if isinstance(estimator, str) else repr(estimator)
@@ -186,6 +181,11 @@ def _reference(
     if file.stored is not None:
         return file.stored.reference
     if given is not None:
+        if not isinstance(given, Discovery):
+            raise ArgumentError(
+                f"reference is of type {type(given).__name__}; wanted what qwo.discover returned",
+                option="reference",
+            )
         if given.names != prepared.moments.names:
             raise ArgumentError("reference is a graph of other variables", option="reference")
         return given

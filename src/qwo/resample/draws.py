@@ -10,11 +10,8 @@ the two halves of a cut share theirs. What no graph can be learnt from raises an
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import Any, Literal, Protocol
@@ -24,39 +21,27 @@ import numpy.typing as npt
 from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dsyrk
 
-from qwo.errors import HOW_MANY, ConstantColumnError, Cure, DataWarning, SampleSizeError, list_names
-from qwo.graph.resolved_knowledge import ResolvedKnowledge
-from qwo.moments import Moments, as_moments, read_table
+from qwo.errors import ConstantColumnError, list_names
+from qwo.moments import Moments
 from qwo.moments.audit import Audit
 from qwo.moments.columns import PLAIN, Coding, default_names
-from qwo.moments.estimators import standardized
 from qwo.moments.matrix_checks import inspect_matrix, is_well_conditioned
 from qwo.moments.reading import estimate_table
 from qwo.moments.sums import BLOCK_ENTRIES, MIN_BLOCK_ROWS, mirror_lower, split_covariance
 from qwo.moments.tables import Table
-from qwo.options import Missing, estimator_name
-from qwo.resample.options import Resampling, check_size
+from qwo.options import Missing
 from qwo.types import FloatArray, Indices, Mask
 
+Resampling = Literal["halves", "subsamples", "replacement"]
 Weights = npt.NDArray[np.int64]
 _Cut = tuple[FloatArray, FloatArray, FloatArray]
 """Sums and products over the first half of a cut, and the rows that are in neither."""
-
-Method = Literal["rows", "parametric"]
 
 CONSTANT = 1e-13
 """A spread below this fraction of the mean is what rounding leaves of a constant column."""
 
 CLEAR = 1e-3
 """A variance in a half, that in all rows being 1, from which on a difference has enough digits."""
-
-SKEWED = 3.0
-"""The skewness from which on a column slows EM down."""
-
-BLOCK_ROWS = 4096
-
-FREE_PARAMS = ("n_resamples", "tolerance", "shard")
-"""Parameters that say which replicates are run; none of the replicates depends on them."""
 
 _DRAWS, _SEARCHES = 0, 1
 
@@ -74,16 +59,9 @@ def _stream(seed: int, purpose: int, number: int) -> np.random.Generator:
 class Scheme:
     """Which rows a resample holds, and how often.
 
-    Attributes
-    ----------
-    resampling : str
-        ``"halves"``: resamples 2k and 2k + 1 are the halves of one permutation; of an odd number of
-        rows, one is in neither. ``"subsamples"``: rows without replacement, each time anew.
-        ``"replacement"``: rows with replacement.
-    n_rows : int
-        Rows of the table.
-    size : int
-        Rows of a resample.
+    ``"halves"``: resamples 2k and 2k + 1 are the halves of one permutation; of an odd number of
+    rows, one is in neither. ``"subsamples"``: rows without replacement, each time anew.
+    ``"replacement"``: rows with replacement.
     """
 
     resampling: Resampling
@@ -125,20 +103,9 @@ class Source(Protocol):
 class WeightedRows:
     """Resamples of the rows of a table, as weights, or as halves of which one is the rest.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Names of the columns.
-    scores : ndarray of shape (N, n), C-contiguous
-        The columns with mean 0 and standard deviation 1: all resamples read this one table.
-    means, scales : ndarray of shape (n,)
-        What takes scores back to the units of the data.
-    correlation : ndarray, n×n
-        Of all rows.
-    scheme : Scheme
-        How rows are drawn.
-    coding : Coding
-        The columns of each variable.
+    All resamples read one table of ``scores``, the columns with mean 0 and standard deviation 1
+    (N×n, C-contiguous); ``means`` and ``scales`` take them back to the units of the data;
+    ``correlation`` is that of all rows.
     """
 
     names: tuple[str, ...]
@@ -240,21 +207,11 @@ class NormalModel:
     """Resamples of which only the moments of all rows are known, under normality.
 
     With replacement, and as subsamples, they are samples of the normal distribution with these
-    moments. Halves are what halves of N normal rows with exactly these moments are: their scatter
-    matrices F B Fᵀ have F Fᵀ that of all rows and a matrix B of the matrix-variate beta
-    distribution. Where there are fewer rows than variables and an estimator has made up for it,
-    no rows have these moments; halves are independent samples of half the size then.
-
-    Attributes
-    ----------
-    moments : Moments
-        The moments of all rows.
-    root : ndarray, n×r
-        A square root of their correlation matrix.
-    size : float
-        N of a sample.
-    scheme : Scheme
-        How the samples are drawn.
+    moments, of whose correlation matrix ``root`` is a square root. Halves are what halves of N
+    normal rows with exactly these moments are: their scatter matrices F B Fᵀ have F Fᵀ that of all
+    rows and a matrix B of the matrix-variate beta distribution. Where there are fewer rows than
+    variables and an estimator has made up for it, no rows have these moments; halves are
+    independent samples of half the size then.
     """
 
     moments: Moments
@@ -304,84 +261,6 @@ def _check(sample: Moments, distinct: float) -> None:
     Audit(errors).raise_errors()
 
 
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """The moments of all data, and what draws resamples of them.
-
-    Attributes
-    ----------
-    moments : Moments
-        Of all data.
-    source : Source
-        What draws the moments of a resample.
-    method : str
-        ``"rows"`` or ``"parametric"``.
-    size : float
-        Rows, or N, of a resample.
-    digest : str
-        Of the data, bit by bit.
-    """
-
-    moments: Moments
-    source: Source
-    method: Method
-    size: float
-    digest: str
-
-
-def prepare(
-    data: Any,
-    *,
-    resampling: Resampling,
-    sample_fraction: float | None,
-    estimator: str | Any,
-    missing: Missing,
-    moments: Moments | None = None,
-) -> Prepared:
-    """Look at the data once, for all replicates; not at all where their moments are known."""
-    if isinstance(data, Moments):
-        moments = as_moments(data, covariance_estimator=estimator)
-        return _prepare_moments(moments, resampling, sample_fraction)
-    table = data if isinstance(data, Table) else read_table(data)
-    if moments is None:
-        moments = table_moments(table, estimator, missing)
-    table = kept_rows(table, missing)
-    n_rows = len(table.values)
-    scheme = Scheme(resampling, n_rows, int(check_size(n_rows, resampling, sample_fraction)))
-    source = _source(table, moments, scheme, estimator, missing)
-    coding = table.coding
-    texts = table.names if coding.is_plain else (*table.names, repr(coding.to_plain()))
-    return Prepared(moments, source, "rows", scheme.size, digest_of(texts, table.values))
-
-
-def _prepare_moments(
-    moments: Moments, resampling: Resampling, sample_fraction: float | None
-) -> Prepared:
-    if moments.is_oracle:
-        raise SampleSizeError("exact moments (N = ∞) have nothing to resample", cures=[HOW_MANY])
-    size = check_size(moments.n_samples, resampling, sample_fraction)
-    scheme = Scheme(resampling, int(moments.n_samples), int(size))
-    source = NormalModel(moments, square_root(moments.correlation), size, scheme)
-    digest = digest_of((*moments.names, f"{moments.n_samples!r}"), moments.correlation)
-    return Prepared(moments, source, "parametric", size, digest)
-
-
-def _source(
-    table: Table, moments: Moments, scheme: Scheme, estimator: str | Any, missing: Missing
-) -> Source:
-    """Weights where moments can be had from them; the rows themselves for any other estimator."""
-    complete = bool(np.isfinite(table.values).all())
-    if missing == "em" and not complete:
-        _warn_of_slow_em(table)
-    if estimator_name(estimator) != "plain" or not complete:
-        return RefittedRows(table, scheme, estimator, "raise" if complete else missing)
-    coding = moments.coding
-    values = coding.recoded(table.values, table.coding)
-    scores = np.ascontiguousarray(standardized(values, moments))
-    own = moments.means, moments.scales, moments.correlation
-    return WeightedRows(table.names, scores, *own, scheme, coding)
-
-
 def table_moments(table: Table, estimator: str | Any, missing: Missing = "raise") -> Moments:
     """The moments of all rows, once an audit has found no error; what is doubtful is warned of."""
     moments, audit = audited_moments(table, estimator, missing)
@@ -428,21 +307,10 @@ def weighted_moments(
 ) -> Moments | None:
     """Maximum-likelihood moments of rows that count several times, once or not at all.
 
-    The scatter matrix Σ wᵣ (xᵣ - m)(xᵣ - m)ᵀ is a sum of products of blocks whose rows are scaled
-    by √wᵣ. Only rows that are there are touched, in blocks that stay in the cache. The mean is
-    known beforehand, so that no digits are lost by taking it off afterwards.
-
-    Parameters
-    ----------
-    values : ndarray of shape (N, n), C-contiguous
-        The table; squares of its entries must be representable.
-    weights : ndarray of int, of length N
-        How often each row counts.
-
-    Returns
-    -------
-    Moments or None
-        With ``n_samples`` the sum of the weights; None if a column is constant.
+    None if a column is constant. The scatter matrix Σ wᵣ (xᵣ - m)(xᵣ - m)ᵀ is a sum of products of
+    blocks whose rows are scaled by √wᵣ. Only rows that are there are touched, in blocks that stay
+    in the cache. The mean is known beforehand, so that no digits are lost by taking it off
+    afterwards.
     """
     rows = np.flatnonzero(weights)
     counts = weights[rows].astype(np.float64)
@@ -504,40 +372,3 @@ def draw_scatter(rng: np.random.Generator, root: FloatArray, freedom: float) -> 
         factor = root @ rng.standard_normal((n, int(freedom)))
     scatter: FloatArray = factor @ factor.T
     return scatter
-
-
-def _warn_of_slow_em(table: Table) -> None:
-    """Say that EM converges slowly where a few large values determine the regressions."""
-    values = np.where(np.isfinite(table.values), table.values, np.nan)
-    spread = np.nanstd(values, axis=0)
-    scores = (values - np.nanmean(values, axis=0)) / np.where(spread > 0, spread, 1.0)
-    skewed = np.abs(np.nanmean(scores**3, axis=0)) > SKEWED
-    if skewed.any():
-        names = list(compress(table.names, skewed))
-        ranks = "rank-normal" if skewed.all() else dict.fromkeys(names, "rank-normal")
-        warning = DataWarning(
-            f"EM is run on every resample, and columns are skewed: {list_names(names)}. It may "
-            "take many times longer than on their logarithms or ranks",
-            cures=[Cure("transform", ranks, "takes normal scores of their ranks")],
-        )
-        warnings.warn(warning, stacklevel=2)
-
-
-def digest_of(texts: tuple[str, ...], values: FloatArray) -> str:
-    """A digest of texts and of an array, whatever its memory layout."""
-    digest = hashlib.sha256(json.dumps([texts, values.shape]).encode())
-    for start in range(0, len(values), BLOCK_ROWS):
-        digest.update(values[start : start + BLOCK_ROWS].tobytes())
-    return digest.hexdigest()
-
-
-def fingerprint_of(
-    digest: str, params: Mapping[str, Any], knowledge: ResolvedKnowledge | None
-) -> str:
-    """A digest of all that replicates depend on: data, parameters, knowledge."""
-    depends = {key: value for key, value in params.items() if key not in FREE_PARAMS}
-    result = hashlib.sha256(json.dumps([digest, depends], sort_keys=True).encode())
-    if knowledge is not None:
-        for matrix in (knowledge.forbidden, knowledge.required, knowledge.before):
-            result.update(np.packbits(matrix).tobytes())
-    return result.hexdigest()

@@ -1,9 +1,14 @@
-"""What all replicates have in common: the size of a resample, and the options of the search."""
+"""What all replicates have in common: the data, the size of a resample, the search."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
-from dataclasses import replace
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -11,29 +16,44 @@ import numpy as np
 from qwo.arguments import ReadArguments
 from qwo.checks import is_number, whole_number
 from qwo.discovery import Discovery
-from qwo.errors import ArgumentError, Cure
+from qwo.errors import HOW_MANY, ArgumentError, Cure, DataWarning, SampleSizeError, list_names
+from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments, read_table
+from qwo.moments.estimators import standardized
 from qwo.moments.tables import Table
-from qwo.options import Missing, SearchOptions
-from qwo.types import Indices
+from qwo.options import Missing, SearchOptions, estimator_name
+from qwo.resample.draws import (
+    NormalModel,
+    RefittedRows,
+    Resampling,
+    Scheme,
+    Source,
+    WeightedRows,
+    kept_rows,
+    square_root,
+    table_moments,
+)
+from qwo.types import FloatArray, Indices
 
 Shard = tuple[int, int]
-Resampling = Literal["halves", "subsamples", "replacement"]
+
+SKEWED = 3.0
+"""The skewness from which on a column slows EM down."""
+
+BLOCK_ROWS = 4096
+
+FREE_PARAMS = ("n_resamples", "tolerance", "shard")
+"""Parameters that say which replicates are run; none of the replicates depends on them."""
+
+Method = Literal["rows", "parametric"]
 
 MOST_RESAMPLES = 1_000_000
 
 
-class Rows(NamedTuple):
+class DataRows(NamedTuple):
     """Data whose rows are drawn, with what makes moments of them.
 
-    Attributes
-    ----------
-    data : Moments or Table
-        Moments, where there are no rows.
-    covariance_estimator, missing
-        As for `Moments.from_data`.
-    moments : Moments or None
-        Those of all rows, where they are known.
+    ``data`` are Moments where there are no rows; ``moments`` those of all rows, where known.
     """
 
     data: Any
@@ -42,9 +62,9 @@ class Rows(NamedTuple):
     moments: Moments | None = None
 
     @classmethod
-    def of(cls, data: Any, reading: ReadArguments) -> Rows:
+    def of(cls, data: Any, reading: ReadArguments) -> DataRows:
         """The rows of whatever the user calls data."""
-        if isinstance(data, Rows):
+        if isinstance(data, DataRows):
             return data
         selection: dict[str, Any] = {**reading}
         estimator = selection.pop("covariance_estimator", "plain")
@@ -175,3 +195,100 @@ def check_shard(shard: Any, random_state: int | None) -> Shard | None:
             cures=[Cure("random_state", 0, "or any other number, for all")],
         )
     return number, count
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """The moments of all data, and what draws resamples of them.
+
+    ``method`` is ``"rows"`` or ``"parametric"``, ``size`` the rows, or N, of a resample, ``digest``
+    that of the data, bit by bit.
+    """
+
+    moments: Moments
+    source: Source
+    method: Method
+    size: float
+    digest: str
+
+
+def prepare(rows: DataRows, resampling: Resampling, sample_fraction: float | None) -> Prepared:
+    """Look at the data once, for all replicates; not at all where their moments are known."""
+    table, estimator, missing, moments = rows
+    if isinstance(table, Moments):
+        moments = as_moments(table, covariance_estimator=estimator)
+        return _prepare_moments(moments, resampling, sample_fraction)
+    if moments is None:
+        moments = table_moments(table, estimator, missing)
+    table = kept_rows(table, missing)
+    n_rows = len(table.values)
+    scheme = Scheme(resampling, n_rows, int(check_size(n_rows, resampling, sample_fraction)))
+    source = _source(table, moments, scheme, estimator, missing)
+    coding = table.coding
+    texts = table.names if coding.is_plain else (*table.names, repr(coding.to_plain()))
+    return Prepared(moments, source, "rows", scheme.size, digest_of(texts, table.values))
+
+
+def _prepare_moments(
+    moments: Moments, resampling: Resampling, sample_fraction: float | None
+) -> Prepared:
+    if moments.is_oracle:
+        raise SampleSizeError("exact moments (N = ∞) have nothing to resample", cures=[HOW_MANY])
+    size = check_size(moments.n_samples, resampling, sample_fraction)
+    scheme = Scheme(resampling, int(moments.n_samples), int(size))
+    source = NormalModel(moments, square_root(moments.correlation), size, scheme)
+    digest = digest_of((*moments.names, f"{moments.n_samples!r}"), moments.correlation)
+    return Prepared(moments, source, "parametric", size, digest)
+
+
+def _source(
+    table: Table, moments: Moments, scheme: Scheme, estimator: str | Any, missing: Missing
+) -> Source:
+    """Weights where moments can be had from them; the rows themselves for any other estimator."""
+    complete = bool(np.isfinite(table.values).all())
+    if missing == "em" and not complete:
+        _warn_of_slow_em(table)
+    if estimator_name(estimator) != "plain" or not complete:
+        return RefittedRows(table, scheme, estimator, "raise" if complete else missing)
+    coding = moments.coding
+    values = coding.recoded(table.values, table.coding)
+    scores = np.ascontiguousarray(standardized(values, moments))
+    own = moments.means, moments.scales, moments.correlation
+    return WeightedRows(table.names, scores, *own, scheme, coding)
+
+
+def _warn_of_slow_em(table: Table) -> None:
+    """Say that EM converges slowly where a few large values determine the regressions."""
+    values = np.where(np.isfinite(table.values), table.values, np.nan)
+    spread = np.nanstd(values, axis=0)
+    scores = (values - np.nanmean(values, axis=0)) / np.where(spread > 0, spread, 1.0)
+    skewed = np.abs(np.nanmean(scores**3, axis=0)) > SKEWED
+    if skewed.any():
+        names = list(compress(table.names, skewed))
+        ranks = "rank-normal" if skewed.all() else dict.fromkeys(names, "rank-normal")
+        warning = DataWarning(
+            f"EM is run on every resample, and columns are skewed: {list_names(names)}. It may "
+            "take many times longer than on their logarithms or ranks",
+            cures=[Cure("transform", ranks, "takes normal scores of their ranks")],
+        )
+        warnings.warn(warning, stacklevel=2)
+
+
+def digest_of(texts: tuple[str, ...], values: FloatArray) -> str:
+    """A digest of texts and of an array, whatever its memory layout."""
+    digest = hashlib.sha256(json.dumps([texts, values.shape]).encode())
+    for start in range(0, len(values), BLOCK_ROWS):
+        digest.update(values[start : start + BLOCK_ROWS].tobytes())
+    return digest.hexdigest()
+
+
+def fingerprint_of(
+    digest: str, params: Mapping[str, Any], knowledge: ResolvedKnowledge | None
+) -> str:
+    """A digest of all that replicates depend on: data, parameters, knowledge."""
+    depends = {key: value for key, value in params.items() if key not in FREE_PARAMS}
+    result = hashlib.sha256(json.dumps([digest, depends], sort_keys=True).encode())
+    if knowledge is not None:
+        for matrix in (knowledge.forbidden, knowledge.required, knowledge.before):
+            result.update(np.packbits(matrix).tobytes())
+    return result.hexdigest()
