@@ -199,9 +199,10 @@ class SearchOptions:
     method: MethodName | None = option(
         None,
         MethodName,
-        'A method of the paper, exactly: ``"qwo-grasp"`` or ``"qwo-hc"``. These are GRaSP₀ of '
+        'A method as the paper defines it: ``"qwo-grasp"`` or ``"qwo-hc"``. These are GRaSP₀ of '
         "depth 3, and hill climbing over exchanges of at most k = 5 places; on the number of edges "
-        "of G^π, with Fisher's z-test at level 2/n² and the start by Markov boundaries. It stands "
+        "of G^π, with Fisher's z-test at level 2/n², for which the paper names neither test nor "
+        "level, and the start by Markov boundaries. It stands "
         "for search, engine, version, depth, reach, objective, alpha, start and restarts, which "
         "are left out then.",
         flag="--method NAME",

@@ -10,7 +10,6 @@ import pytest
 
 from qwo.graph import pshd
 from qwo.reproduction import tasks
-from qwo.reproduction.aggregate import Cells, growth_exponent, paired_difference
 from qwo.reproduction.growth import measure_growth
 from qwo.reproduction.items import load_item
 from qwo.reproduction.models import make_problem
@@ -135,51 +134,6 @@ def test_growth_is_measured(module, phase):
     outcome = measure_growth(run, make_problem(run))
     assert outcome["cpu"] > 0
     assert outcome["repeats"] >= 1
-
-
-def growth_rows(exponent):
-    return [
-        Row(
-            {
-                "kind": "growth",
-                "method": "bic",
-                "phase": "initial",
-                "vary": "n",
-                "n_variables": n,
-                "seed": seed,
-            },
-            {"status": "done", "cpu": (1 + 0.1 * seed) * (n**exponent if n > 5 else 1e9)},
-            {},
-        )
-        for n in (5, 10, 20, 40)
-        for seed in (0, 1)
-    ]
-
-
-def test_an_exponent_is_the_slope_at_the_largest_sizes():
-    found = growth_exponent(Cells(growth_rows(3)), "bic", "initial", "n")
-    assert found.slope == pytest.approx(3)
-    assert found.sizes == (10, 20, 40)
-    assert 0 < found.half_width < 0.2
-    assert growth_exponent(Cells(growth_rows(3)), "bic", "update", "n") is None
-
-
-def test_differences_are_paired_by_graph():
-    def cell(method, values):
-        rows = [
-            Row(
-                {"method": method, "seed": s, "n_variables": 5},
-                {"status": "done", "skf1": v, "cpu": 1.0},
-                {},
-            )
-            for s, v in values.items()
-        ]
-        return Cells(rows).find(method=method)
-
-    mean, width = paired_difference(
-        cell("a", {0: 0.5, 1: 0.7, 2: 1.0}), cell("b", {0: 0.4, 1: 0.6, 3: 0.0}), "skf1"
-    )
-    assert (mean, width) == (pytest.approx(0.1), pytest.approx(0.0))
 
 
 def test_reversed_pshd_is_that_of_the_transposed_graphs():

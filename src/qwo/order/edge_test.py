@@ -36,7 +36,7 @@ class FisherZ:
     Parameters
     ----------
     alpha : float, optional
-        Level in (0, 1); the paper's choice 2/n² if not given.
+        Level in (0, 1); if not given 2/n², that of the authors' code: the paper's text has none.
     """
 
     alpha: float | None = None
@@ -117,7 +117,7 @@ class AbsoluteTolerance:
 
 
 def paper_level(n_variables: int) -> float:
-    """The paper's level 2/n²: about one false edge is expected among the n(n - 1)/2 pairs."""
+    """The level 2/n² of the authors' code: about one false edge among the n(n - 1)/2 pairs."""
     return min(2 / max(n_variables, 1) ** 2, 1.0)
 
 

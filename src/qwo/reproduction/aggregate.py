@@ -1,12 +1,13 @@
-"""Runs of the same point put together: means, deviations, and whether the point was cut off."""
+"""Runs of the same point put together: means, intervals, differences, and what was cut off."""
 
 from __future__ import annotations
 
 import csv
 import io
+import math
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from qwo.reproduction.store import Row, run_key
 from qwo.reproduction.tasks import CUT_OFF, DONE
 
 METRICS = ("skf1", "pshd", "cpu")
+_KEPT = (*METRICS, "search", "pshd_reversed", "memory", "scores", "edges")
 _LABELS = (
     "graph",
     "degree",
@@ -31,26 +33,26 @@ _LABELS = (
 
 @dataclass(frozen=True)
 class Point:
-    """All runs of one point: the same parameters but for the seed.
+    """All runs of the same parameters but for the seed.
 
-    Attributes
-    ----------
-    run : mapping
-        The parameters that they share.
-    values : mapping
-        For each metric, the values of the runs that ended, by seed.
-    cut_off : bool
-        Whether one exceeded its budget.
+    ``run`` has the parameters that they share, ``values`` for each metric those of the runs that
+    ended, by seed, ``tried`` how many were made, ``cut_at`` the largest budget that one exceeded.
     """
 
     run: Mapping[str, Any]
     values: Mapping[str, Mapping[int, float]]
-    cut_off: bool
+    tried: int
+    cut_at: float | None
 
     @property
     def count(self) -> int:
         """How many runs ended."""
         return len(self.values["cpu"])
+
+    @property
+    def complete(self) -> bool:
+        """Whether there are runs and all ended: a mean over those that ended would flatter."""
+        return self.count > 0 and self.cut_at is None
 
     def mean(self, metric: str) -> float:
         """The mean of a metric."""
@@ -63,64 +65,104 @@ class Point:
 
 
 class Cells:
-    """The cells of a store, to be found by their parameters."""
+    """The points of a store, to be found by their parameters."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         groups: dict[str, list[Row]] = defaultdict(list)
         for row in rows:
             groups[run_key({k: v for k, v in row.run.items() if k != "seed"})].append(row)
-        self._cells = [_cell(group) for group in groups.values()]
+        points = [_point(group) for _, group in sorted(groups.items())]
+        self._points = sorted(points, key=lambda point: int(point.run["n_variables"]))
+        self._by_method: dict[str, list[Point]] = defaultdict(list)
+        for point in self._points:
+            self._by_method[point.run["method"]].append(point)
 
     def select(self, **wanted: Any) -> list[Point]:
-        """Cells whose parameters are as wanted, small ones first; a missing one counts as None."""
-        found = [
-            cell
-            for cell in self._cells
-            if all(cell.run.get(name) == value for name, value in wanted.items())
-        ]
-        return sorted(found, key=lambda cell: int(cell.run["n_variables"]))
+        """Points whose parameters are as wanted, small ones first; a missing one counts as None."""
+        among = self._by_method[wanted["method"]] if "method" in wanted else self._points
+        return [p for p in among if all(p.run.get(name) == v for name, v in wanted.items())]
 
     def find(self, **wanted: Any) -> Point | None:
-        """The only such cell that has results, if there is one."""
-        found = [cell for cell in self.select(**wanted) if cell.count]
+        """The only such point that is complete, if there is one."""
+        found = [point for point in self.select(**wanted) if point.complete]
         return found[0] if len(found) == 1 else None
 
 
-def _cell(rows: Sequence[Row]) -> Point:
+def _point(rows: Sequence[Row]) -> Point:
     run = {k: v for k, v in rows[0].run.items() if k != "seed"}
-    ended = [row for row in rows if row.outcome["status"] == DONE]
+    ended = {row.run["seed"]: dict(row.outcome) for row in rows if row.outcome["status"] == DONE}
+    for outcome in ended.values():
+        if "prepared" in outcome:
+            outcome["search"] = outcome["cpu"] - outcome["prepared"]
     values = {
-        metric: _values(ended, metric) for metric in (*METRICS, "pshd_reversed", "memory", "scores")
+        metric: {seed: found[metric] for seed, found in sorted(ended.items()) if metric in found}
+        for metric in _KEPT
     }
-    return Point(run, values, any(row.outcome["status"] == CUT_OFF for row in rows))
+    cut = [row.outcome["budget"] for row in rows if row.outcome["status"] == CUT_OFF]
+    return Point(run, values, len(rows), max(cut, default=None))
 
 
-def _values(rows: Iterable[Row], metric: str) -> dict[int, float]:
-    found = {row.run["seed"]: row.outcome.get(metric) for row in rows}
-    return {seed: value for seed, value in found.items() if value is not None}
+class Interval(NamedTuple):
+    """A mean with the half-width of its confidence interval, from so many graphs."""
+
+    mean: float
+    half: float
+    graphs: int
+
+    @property
+    def low(self) -> float:
+        """Its lower end."""
+        return self.mean - self.half
+
+    @property
+    def high(self) -> float:
+        """Its upper end."""
+        return self.mean + self.half
 
 
-def paired_difference(first: Point, second: Point, metric: str) -> tuple[float, float]:
-    """Mean of first - second over the graphs that both have, and twice its standard error."""
-    seeds = first.values[metric].keys() & second.values[metric].keys()
-    differences = [first.values[metric][s] - second.values[metric][s] for s in sorted(seeds)]
-    spread = statistics.stdev(differences) if len(differences) > 1 else 0.0
-    return statistics.fmean(differences), 2 * spread / max(len(differences), 1) ** 0.5
+def interval(values: Sequence[float], level: float = 0.95) -> Interval:
+    """Student's interval of a mean; without bounds for a single value."""
+    count = len(values)
+    if count < 2:
+        return Interval(statistics.fmean(values), math.inf, count)
+    half = t.ppf((1 + level) / 2, count - 1) * statistics.stdev(values) / math.sqrt(count)
+    return Interval(statistics.fmean(values), float(half), count)
 
 
-def cells_as_csv(cells: Iterable[Point]) -> str:
-    """A line for each cell of searches: parameters, graphs, means and deviations."""
+def paired(
+    first: Point,
+    second: Point,
+    metric: str,
+    level: float = 0.95,
+    of: Callable[[float, float], float] = lambda a, b: a - b,
+) -> Interval | None:
+    """The mean of a function of two points over the graphs that both have; by default a - b."""
+    one, other = first.values[metric], second.values[metric]
+    seeds = sorted(one.keys() & other.keys())
+    return interval([of(one[s], other[s]) for s in seeds], level) if seeds else None
+
+
+def log_ratio(a: float, b: float) -> float:
+    """The logarithm of a / b."""
+    return math.log(a / b)
+
+
+def cells_as_csv(points: Iterable[Point]) -> str:
+    """A line for each point of searches: parameters, graphs, means and deviations.
+
+    What was cut off has no means.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     figures = [f"{metric}_{part}" for metric in METRICS for part in ("mean", "sd")]
-    writer.writerow([*_LABELS, "graphs", "cut_off", *figures, "peak_memory"])
-    for cell in cells:
-        labels = [cell.run.get(name, "") for name in _LABELS]
+    writer.writerow([*_LABELS, "graphs", "cut_off_at", *figures, "peak_memory"])
+    for point in points:
+        labels = [point.run.get(name, "") for name in _LABELS]
         numbers = [""] * len(figures)
-        if cell.count:
-            numbers = [f"{f(m):.6g}" for m in METRICS for f in (cell.mean, cell.deviation)]
-        memory = max(cell.values["memory"].values(), default="")
-        writer.writerow([*labels, cell.count, int(cell.cut_off), *numbers, memory])
+        if point.complete:
+            numbers = [f"{f(m):.6g}" for m in METRICS for f in (point.mean, point.deviation)]
+        memory = max(point.values["memory"].values(), default="")
+        writer.writerow([*labels, point.count, point.cut_at or "", *numbers, memory])
     return text.getvalue()
 
 
@@ -132,50 +174,33 @@ LARGEST = 3
 
 
 class Exponent(NamedTuple):
-    """A slope with the half-width of its 95 % interval, and the sizes that it is over."""
+    """A slope with the half-width of its 95 % interval, its sizes, and the graphs of each."""
 
     slope: float
     half_width: float
     sizes: tuple[int, ...]
+    graphs: int
 
 
-def growth_exponent(
-    cells: Cells,
-    module: str,
-    phase: str,
-    vary: str,
-    density: str | None = None,
-    *,
-    scale: str | None = None,
-) -> Exponent | None:
-    """The exponent of a module's processor time; None without two sizes.
+def growth_points(cells: Cells, module: str, phase: str, vary: str, **kind: Any) -> list[Point]:
+    """The complete points of a module's steps, small sizes first.
 
-    ``scale`` is ``"common"`` for the sizes that all modules share.
+    ``density`` is ``"dense"`` for degree n/2; ``scale`` is ``"common"`` for the sizes that all
+    modules share.
     """
-    found = cells.select(
-        kind="growth", method=module, phase=phase, vary=vary, density=density, scale=scale
-    )
-    ended = sorted((c for c in found if c.count), key=lambda c: int(c.run[AXES[vary]]))[-LARGEST:]
-    if len(ended) < 2:
+    wanted = {"density": None, "scale": None} | kind
+    found = cells.select(kind="growth", method=module, phase=phase, vary=vary, **wanted)
+    return sorted((p for p in found if p.complete), key=lambda p: int(p.run[AXES[vary]]))
+
+
+def growth_exponent(points: Sequence[Point], vary: str) -> Exponent | None:
+    """The exponent of processor time over the largest sizes; None without two."""
+    largest = points[-LARGEST:]
+    if len(largest) < 2:
         return None
-    points = np.log(
-        [(c.run[AXES[vary]], seconds) for c in ended for seconds in c.values["cpu"].values()]
-    )
-    fit = linregress(*points.T)
-    freedom = len(points) - 2
-    width = float(t.ppf(0.975, freedom) * fit.stderr) if freedom > 0 else float("nan")
-    return Exponent(float(fit.slope), width, tuple(int(c.run[AXES[vary]]) for c in ended))
-
-
-def common_seconds(cells: Cells, module: str, phase: str, density: str | None, n: int) -> float:
-    """The mean processor time of a module at one of the sizes that all share; NaN if not run."""
-    found = cells.find(
-        kind="growth",
-        method=module,
-        phase=phase,
-        vary="n",
-        density=density,
-        scale="common",
-        n_variables=n,
-    )
-    return found.mean("cpu") if found else float("nan")
+    logs = np.log([(p.run[AXES[vary]], s) for p in largest for s in p.values["cpu"].values()])
+    fit = linregress(*logs.T)
+    freedom = len(logs) - 2
+    width = float(t.ppf(0.975, freedom) * fit.stderr) if freedom > 0 else math.nan
+    sizes = tuple(int(p.run[AXES[vary]]) for p in largest)
+    return Exponent(float(fit.slope), width, sizes, min(p.count for p in largest))

@@ -1,7 +1,8 @@
-"""Figures in the paper's arrangement: a row for each measure, a column for ER2, ER3 and ER4.
+"""Figures of the paper's curves: a row for each measure, a column for each kind of graph.
 
 Ours are coloured, with a band of one standard deviation; what the paper's figures show is grey and
-lies behind. A cross ends a curve that was cut off.
+lies behind. A cross ends a curve whose next point was cut off. The paper's figures have rows and
+columns exchanged.
 """
 
 from __future__ import annotations
@@ -66,6 +67,7 @@ HC_QWO = _method("HC-QWO", "hc/qwo", BLUE, "--", "s")
 GRASP_QWO = _method("GRaSP₂-QWO", "grasp2/qwo", BLUE, "-", "o")
 GRASP0_QWO = _method("GRaSP₀-QWO", "grasp0/qwo", GREEN, "-.", "^")
 HC_BIC = _method("HC-BIC, our engine", "hc/bic", ORANGE, "--", "s")
+GRASP0_BIC = _method("GRaSP₀-BIC, our engine", "grasp0/bic", ORANGE, "-.", "^")
 GRASP_BIC = _method("GRaSP₂-BIC, our engine", "grasp2/bic", ORANGE, "-", "o")
 HC_RANDOM = _method("HC-BIC, our engine, random start", "hc-random/bic", GREEN, ":", "^")
 HC_CL = _method("HC-BIC, causal-learn's score", "hc/cl-bic", PURPLE, "--", "s")
@@ -76,18 +78,20 @@ PAPER_BIC = (Published("HC-BIC", "--", "s"), Published("grasp-BIC", "-", "o"))
 
 
 def _noisy(noise: str) -> FigurePlan:
-    ours = (HC_QWO, GRASP_QWO, HC_BIC, GRASP_BIC)
+    ours = (HC_QWO, GRASP0_QWO, GRASP_QWO, HC_BIC, GRASP_BIC)
     curves = [c._replace(wanted={**c.wanted, "noise": noise}) for c in ours]
     gaussian = [
         c._replace(label=f"{c.label}, Gaussian noise", colour=GREY, marker="")
-        for c in (HC_QWO, GRASP_QWO)
+        for c in (HC_QWO, GRASP0_QWO, GRASP_QWO)
     ]
     return FigurePlan(noise, (*gaussian, *curves))
 
 
 PLANS = (
     FigurePlan("gaussian-qwo", (HC_QWO, GRASP0_QWO, GRASP_QWO), PAPER_QWO),
-    FigurePlan("gaussian-bic", (HC_BIC, HC_RANDOM, GRASP_BIC, HC_CL, GRASP_CL), PAPER_BIC),
+    FigurePlan(
+        "gaussian-bic", (HC_BIC, HC_RANDOM, GRASP0_BIC, GRASP_BIC, HC_CL, GRASP_CL), PAPER_BIC
+    ),
     FigurePlan(
         "oracle",
         (
@@ -153,7 +157,7 @@ def _figure(plan: FigurePlan, cells: Cells) -> Figure | None:
     }
     new = [curve.label for curve in plan.curves if curve.colour != GREY]
     if not any(
-        cell.count for (label, _), column in found.items() if label in new for cell in column
+        cell.complete for (label, _), column in found.items() if label in new for cell in column
     ):
         return None
     figure, panels = _new_figure(len(MEASURES), len(DEGREES), (10.0, 8.2))
@@ -173,7 +177,7 @@ def _figure(plan: FigurePlan, cells: Cells) -> Figure | None:
 
 
 def _draw(axes: Axes, curve: Curve, cells: Sequence[Point], metric: str) -> None:
-    ended = [cell for cell in cells if cell.count]
+    ended = [cell for cell in cells if cell.complete]
     if not ended:
         return
     sizes = [cell.run["n_variables"] for cell in ended]
@@ -191,7 +195,7 @@ def _draw(axes: Axes, curve: Curve, cells: Sequence[Point], metric: str) -> None
     if curve.colour != GREY:
         low, high = _band(ended, metric)
         axes.fill_between(sizes, low, high, color=curve.colour, alpha=0.12, linewidth=0)
-    if any(cell.cut_off for cell in cells):
+    if any(cell.cut_at is not None for cell in cells):
         axes.plot(sizes[-1:], means[-1:], marker="x", markersize=9, mew=2, color=curve.colour)
 
 
@@ -266,7 +270,7 @@ def _growth(cells: Cells) -> Figure | None:
             found = cells.select(
                 kind="growth", method=module, phase=phase, vary=vary, density=None, scale=None
             )
-            points = sorted((c.run[AXES[vary]], c.mean("cpu")) for c in found if c.count)
+            points = sorted((c.run[AXES[vary]], c.mean("cpu")) for c in found if c.complete)
             if points:
                 style = {"color": colour, "linestyle": line, "marker": marker, "markersize": 4}
                 axes.plot(*zip(*points, strict=True), label=label, **style)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
-from qwo.reproduction.aggregate import Cells, Exponent, Point, common_seconds, growth_exponent
+from qwo.reproduction.aggregate import Cells, Exponent, Point, growth_exponent, growth_points
+from qwo.reproduction.claims import Numbers
 from qwo.reproduction.figures import DEGREES, GAUSSIAN, HIGH_DIMENSIONAL
 from qwo.reproduction.paper import load_paper_figures, load_paper_table2
+from qwo.reproduction.raw_bdeu import raw_bdeu
 from qwo.text import two_digits
 
 NETWORKS = ("CANCER", "SURVEY", "ASIA", "SACHS", "ER2")
@@ -17,6 +20,7 @@ TABLE2_METHODS = (
     ("QWO", "HC", "HC, our order factor", "hc/qwo"),
     ("BIC", "GRaSP", "causal-learn's own GRaSP and score", "cl-grasp/cl-bic"),
     ("BIC", "GRaSP", "GRaSP₂, causal-learn's score", "grasp2/cl-bic"),
+    ("BIC", "GRaSP", "GRaSP₀, our engine", "grasp0/bic"),
     ("BIC", "GRaSP", "GRaSP₂, our engine", "grasp2/bic"),
     ("BIC", "HC", "HC, causal-learn's score", "hc/cl-bic"),
     ("BIC", "HC", "HC, our engine", "hc/bic"),
@@ -46,7 +50,9 @@ GROWTH_COLUMNS = (
     ("initial", "N"),
     ("update", "N"),
 )
-ABSENT, CUT = "–", "cut off"
+ABSENT = "–"
+PLOTTED_SECONDS = 120.0
+"""Where the paper's axis of time ends; what is above it was extrapolated."""
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -62,17 +68,21 @@ def growth_table(cells: Cells) -> str:
     for label, module, density, *paper in GROWTH:
         row = [label]
         for (phase, vary), theirs in zip(GROWTH_COLUMNS, paper, strict=True):
-            found = growth_exponent(cells, module, phase, vary, density)
-            row.append(_exponent(found, theirs))
+            found = _own_exponent(cells, module, phase, vary, density)
+            beside = f" ({theirs})" if theirs else ""
+            row.append(_slope(found) + beside)
         rows.append(row)
     return markdown(header, rows)
 
 
-def _exponent(found: Exponent | None, paper: str) -> str:
-    if found is None:
-        return f"{ABSENT} ({paper})" if paper else ABSENT
-    beside = f" ({paper})" if paper else ""
-    return f"{found.slope:.2f} ± {found.half_width:.2f}{beside}"
+def _own_exponent(
+    cells: Cells, module: str, phase: str, vary: str, density: str | None
+) -> Exponent | None:
+    return growth_exponent(growth_points(cells, module, phase, vary, density=density), vary)
+
+
+def _slope(found: Exponent | None) -> str:
+    return f"{found.slope:.2f} ± {found.half_width:.2f}" if found else ABSENT
 
 
 COMMON = (
@@ -94,17 +104,40 @@ def common_table(cells: Cells) -> str:
     for label, code, module in COMMON:
         row = [label, code]
         for phase, density in COMMON_COLUMNS:
-            found = growth_exponent(cells, module, phase, "n", density, scale="common")
-            if found is None:
-                row.append(ABSENT)
-                continue
-            n = found.sizes[-1]
-            seconds = common_seconds(cells, module, phase, density, n)
-            cost = f"{two_digits(1e3 * seconds)} ms at {n}"
-            row.append(f"{found.slope:.2f} ± {found.half_width:.2f}, {cost}")
+            points = growth_points(cells, module, phase, "n", density=density, scale="common")
+            found = growth_exponent(points, "n")
+            cost = ""
+            if found:
+                milliseconds = two_digits(1e3 * points[-1].mean("cpu"))
+                cost = f", {milliseconds} ms at {found.sizes[-1]}"
+            row.append(_slope(found) + cost)
         rows.append(row)
     header = ["module", "code", *(f"{phase}, {names[d]}" for phase, d in COMMON_COLUMNS)]
     return markdown(header, rows)
+
+
+def growth_sizes(cells: Cells) -> str:
+    """The sizes that the exponents are over, and the graphs of each."""
+    rows = []
+    for label, module, density, *_ in GROWTH:
+        found = [_own_exponent(cells, module, p, v, density) for p, v in GROWTH_COLUMNS]
+        rows.append([label, *map(_extent, found)])
+    return markdown(["module", *(f"{p}, {v}" for p, v in GROWTH_COLUMNS)], rows)
+
+
+def _extent(found: Exponent | None) -> str:
+    return f"{', '.join(map(str, found.sizes))}; {found.graphs} graphs" if found else ABSENT
+
+
+def evidence_tables(evidence: Iterable[Numbers]) -> list[tuple[str, str]]:
+    """The numbers behind the verdicts, a table for each claim."""
+    return [
+        (
+            title,
+            markdown(["", *(f"n = {n}" for n in sizes)], [[label, *row] for label, row in rows]),
+        )
+        for title, sizes, rows in evidence
+    ]
 
 
 COVERED = {
@@ -129,25 +162,21 @@ def coverage_table(cells: Cells) -> str:
     return markdown(["method, ER2; ER3; ER4", *COVERED], rows)
 
 
+def _cut(point: Point) -> str:
+    """How a point was cut off, with its budget; the mean of those that ended would flatter."""
+    ended = f" ({point.count} of {point.tried} ended)" if point.count else ""
+    return f"cut off at {point.cut_at:g} s{ended}"
+
+
 def _coverage(curve: Sequence[Point]) -> str:
-    """Such as ``30 to n = 50, 12 at 75, then cut off``."""
-    ended = [cell for cell in curve if cell.count]
-    if not ended:
-        return CUT if curve else "never run"
-    most = ended[0].count
-    full = [cell.run["n_variables"] for cell in ended if cell.count == most]
-    parts = [f"{most} to n = {max(full)}"]
-    parts += [f"{cell.count} at {cell.run['n_variables']}" for cell in ended if cell.count != most]
-    return ", ".join(parts) + (", then cut off" if any(c.cut_off for c in curve) else "")
-
-
-def growth_sizes(cells: Cells) -> str:
-    """The sizes that the exponents are over."""
-    rows = []
-    for label, module, density, *_ in GROWTH:
-        found = [growth_exponent(cells, module, p, v, density) for p, v in GROWTH_COLUMNS]
-        rows.append([label, *(", ".join(map(str, e.sizes)) if e else ABSENT for e in found)])
-    return markdown(["module", *(f"{p}, {v}" for p, v in GROWTH_COLUMNS)], rows)
+    """Such as ``30 to n = 50, 10 to n = 75, cut off at 60 s (3 of 4 ended) at 100``."""
+    if not curve:
+        return "never run"
+    parts: list[str] = []
+    for count, same in groupby((p for p in curve if p.complete), key=lambda p: p.count):
+        parts.append(f"{count} to n = {[p.run['n_variables'] for p in same][-1]}")
+    parts += [f"{_cut(p)} at {p.run['n_variables']}" for p in curve if p.cut_at is not None]
+    return ", ".join(parts)
 
 
 def low_dimensional_table(cells: Cells, metric: str) -> str:
@@ -160,7 +189,10 @@ def low_dimensional_table(cells: Cells, metric: str) -> str:
         row = [f"{module}: {label}"]
         for graph in NETWORKS:
             cell = small_graph(cells, graph, method)
-            row.append(f"{_ours(cell, metric)} ({published[module, search, graph]:g})")
+            ours = _ours(cell, metric)
+            if method.endswith("bdeu-raw") and metric != "time_s" and not (cell and cell.complete):
+                ours = raw_bdeu(graph, metric) or ours
+            row.append(f"{ours} ({published[module, search, graph]:g})")
         rows.append(row)
     default = [_ours(small_graph(cells, graph, "default"), metric) for graph in NETWORKS]
     return markdown(["method", *NETWORKS], [*rows, ["default search", *default]])
@@ -176,8 +208,8 @@ def small_graph(cells: Cells, graph: str, method: str) -> Point | None:
 def _ours(cell: Point | None, metric: str) -> str:
     if cell is None:
         return ABSENT
-    if not cell.count:
-        return CUT
+    if not cell.complete:
+        return _cut(cell)
     ours = TABLE2_METRICS[metric]
     mean = cell.mean(ours)
     if metric == "time_s":
@@ -187,103 +219,11 @@ def _ours(cell: Point | None, metric: str) -> str:
     return f"{mean:.2f} ± {cell.deviation(ours):.2f}, {cell.count}"
 
 
-HABIT_STEPS = (
-    ("as the paper's text says", "{text}/qwo", None),
-    ("search as in the code", "code-{search}/own-test", None),
-    ("+ its edge test", "code-{search}/its-test", None),
-    ("+ its stale Q", "code-{search}/as-published", None),
-    ("+ one weight per parent: as published", "code-{search}/as-published", "parent"),
-)
-
-
-def habits_table(cells: Cells, n: int) -> str:
-    """What each habit of the published code does to SKF1 and PSHD at one size."""
-    header = ["", *(f"ER{d} {s}" for d in DEGREES for s in ("GRaSP", "HC"))]
-    rows = []
-    for label, method, weights in HABIT_STEPS:
-        row = [label]
-        for degree in DEGREES:
-            for search, text in (("grasp", "grasp0"), ("hc", "hc")):
-                cell = cells.find(
-                    **HIGH_DIMENSIONAL | {"weights": weights},
-                    degree=degree,
-                    n_variables=n,
-                    method=method.format(search=search, text=text),
-                )
-                row.append(_both(cell))
-        rows.append(row)
-    paper = [_published(degree, search, n) for degree in DEGREES for search in ("grasp", "HC")]
-    return markdown(header, [*rows, ["the paper's figure", *paper]])
-
-
-def _both(cell: Point | None) -> str:
-    """SKF1, PSHD by its definition, PSHD as the published code computes it, and graphs."""
-    if cell is None:
-        return ABSENT
-    reversed_too = cell.values["pshd_reversed"]
-    turned = f"{cell.mean('pshd_reversed'):.2f}" if reversed_too else ABSENT
-    return f"{_two(cell)} / {turned} ({cell.count})"
-
-
-STARTS = (("order by Markov boundaries", "hc/bic"), ("random order", "hc-random/bic"))
-START_POINTS = ((2, 30), (2, 50), (3, 30), (3, 50), (4, 20), (4, 30))
-
-
-def starts_table(cells: Cells) -> str:
-    """SKF1 / PSHD of hill climbing on BIC from two start orders."""
-    rows = []
-    for label, method in STARTS:
-        found = [
-            cells.find(**HIGH_DIMENSIONAL, degree=d, n_variables=n, method=method)
-            for d, n in START_POINTS
-        ]
-        rows.append([label, *map(_two, found)])
-    paper = [_published(d, "HC", n, "BIC") for d, n in START_POINTS]
-    header = ["start of HC-BIC", *(f"ER{d}, n = {n}" for d, n in START_POINTS)]
-    return markdown(header, [*rows, ["the paper's figure", *paper]])
-
-
-VERSIONS = {
-    "covered edges (GRaSP₀), depth 3": "grasp0",
-    "covered and singular edges (GRaSP₁), depth 3": "grasp1",
-    "all edges (GRaSP₂), depth 1": "grasp2-depth1",
-    "all edges, depth 2": "grasp2-depth2",
-    "all edges, depth 3": "grasp2",
-}
-
-
-def versions_table(cells: Cells, n: int) -> str:
-    """SKF1 / PSHD / seconds of GRaSP on QWO by version, depth and objective, at one size."""
-    columns = [(d, m) for d in (2, 4) for m in ("qwo", "qwo-likelihood")]
-    names = {"qwo": "edge count", "qwo-likelihood": "capped likelihood"}
-    rows = []
-    for label, search in VERSIONS.items():
-        found = [
-            cells.find(
-                **HIGH_DIMENSIONAL, degree=degree, n_variables=n, method=f"{search}/{module}"
-            )
-            for degree, module in columns
-        ]
-        rows.append([label, *map(_triple, found)])
-    return markdown(["", *(f"ER{d}, {names[m]}" for d, m in columns)], rows)
-
-
-def _two(cell: Point | None) -> str:
+def two(cell: Point | None) -> str:
+    """SKF1 / PSHD."""
     if cell is None:
         return ABSENT
     return f"{cell.mean('skf1'):.3f} / {cell.mean('pshd'):.2f}"
-
-
-def _published(degree: int, search: str, n: int, module: str = "QWO") -> str:
-    wanted = (f"ER{degree}", f"{search}-{module}", n)
-    found = {
-        p.metric: p.value
-        for p in load_paper_figures()
-        if (p.graph, p.method, p.n_variables) == wanted
-    }
-    if not found:
-        return ABSENT
-    return f"{found['SKF1']:.3f} / {found['PSHD']:.2f}"
 
 
 COMPARED = (
@@ -293,6 +233,7 @@ COMPARED = (
     ("HC-BIC, our engine", "hc/bic", "HC-BIC"),
     ("HC-BIC, our engine, random start", "hc-random/bic", "HC-BIC"),
     ("HC-BIC, causal-learn's score", "hc/cl-bic", "HC-BIC"),
+    ("GRaSP₀-BIC, our engine", "grasp0/bic", "grasp-BIC"),
     ("GRaSP₂-BIC, our engine", "grasp2/bic", "grasp-BIC"),
     ("GRaSP-BIC, causal-learn", "cl-grasp/cl-bic", "grasp-BIC"),
     ("default search", "default", ""),
@@ -320,14 +261,16 @@ def high_dimensional_table(cells: Cells, degree: int, sizes: Sequence[int]) -> s
 
 def _at_size(curve: Sequence[Point], n: int) -> str:
     """The point of a curve at one size; what was cut off at a smaller one is cut off there too."""
-    if any(cell.cut_off and cell.run["n_variables"] < n for cell in curve):
-        return CUT
-    return _triple(next((cell for cell in curve if cell.run["n_variables"] == n), None))
+    cut = [p.run["n_variables"] for p in curve if p.cut_at is not None and p.count == 0]
+    if any(size < n for size in cut):
+        return f"not run, cut off at n = {min(cut)}"
+    return triple(next((cell for cell in curve if cell.run["n_variables"] == n), None))
 
 
-def _triple(cell: Point | None) -> str:
-    if cell is None or not cell.count:
-        return ABSENT if cell is None else CUT
+def triple(cell: Point | None) -> str:
+    """SKF1 / PSHD / seconds, with the number of graphs."""
+    if cell is None or not cell.complete:
+        return ABSENT if cell is None else _cut(cell)
     seconds = f"{two_digits(cell.mean('cpu'))} s"
     return f"{cell.mean('skf1'):.3f} / {cell.mean('pshd'):.2f} / {seconds}, {cell.count} graphs"
 
@@ -336,4 +279,6 @@ def _in_brackets(values: Sequence[float | None]) -> str:
     if all(value is None for value in values):
         return ""
     known = [ABSENT if value is None else f"{value:.3g}" for value in values]
-    return f" ({' / '.join(known)} s)"
+    seconds = values[-1]
+    beyond = "*" if seconds is not None and seconds > PLOTTED_SECONDS else ""
+    return f" ({' / '.join(known)}{beyond} s)"
