@@ -145,7 +145,7 @@ def test_holes_are_counted_and_their_rows_left_out(seed):
     assert (sums.seen.absent == np.isnan(data).sum(axis=0)).all()
     assert (sums.seen.infinite == np.isinf(data).sum(axis=0)).all()
     assert sums.seen.n_incomplete == (~complete).sum()
-    assert sums.weight == complete.sum()
+    assert sums.total.weight == complete.sum()
     agree(sums.moments(), sample_moments(data[complete]))
     finite = np.where(holes, np.nan, data)
     assert np.array_equal(sums.seen.lowest, np.nanmin(finite, axis=0))

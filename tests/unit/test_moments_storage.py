@@ -79,7 +79,7 @@ class TestFiles:
             ),
         )
         for name in ("text", "other", "object"):
-            with pytest.raises(FileFormatError, match=r"Moments\.save"):
+            with pytest.raises(FileFormatError, match=r"that qwo has saved"):
                 Moments.load(tmp_path / f"{name}.npz")
 
     def test_a_later_format_is_refused(self, data, tmp_path, monkeypatch):

@@ -191,7 +191,9 @@ class Audit:
 
     def enforce(self) -> None:
         """Raise what is wrong as one `InputError`, or else warn of what is doubtful."""
-        self.raise_errors()
+        for finding in self.findings:
+            if finding.severity == "error":
+                self.raise_errors()
         for finding in self.findings:
             if finding.severity == "warning":
                 warning = DataWarning(finding.message, finding.cures)

@@ -62,6 +62,15 @@ def column_names(names: Iterable[object], *, cured: bool = False) -> tuple[str, 
     return labels
 
 
+def is_number(text: str) -> bool:
+    """Whether a string spells a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def default_names(n_variables: int) -> tuple[str, ...]:
     """X0, X1, …: the column index is part of the name."""
     return tuple(f"X{index}" for index in range(n_variables))
@@ -159,9 +168,44 @@ class Variable:
 
 @dataclass(frozen=True)
 class Coding:
-    """The recipes of all variables: how a table's rows become columns, variable by variable."""
+    """The recipes of all variables: how a table's rows become columns, variable by variable.
+
+    Attributes
+    ----------
+    variables : tuple of Variable
+        The recipes.
+    sizes, starts : ndarray of int
+        How many columns each variable has, and the first of them.
+    n_columns : int
+        How many there are.
+    has_blocks : bool
+        Whether a variable has several.
+    is_plain : bool
+        Whether nothing is known of any variable but that it is numbers.
+    rows_before : int
+        How many earlier rows a row's columns are made from, besides itself.
+    """
 
     variables: tuple[Variable, ...] = ()
+    sizes: Indices = field(init=False, repr=False, compare=False)
+    starts: Indices = field(init=False, repr=False, compare=False)
+    n_columns: int = field(init=False, repr=False, compare=False)
+    has_blocks: bool = field(init=False, repr=False, compare=False)
+    is_plain: bool = field(init=False, repr=False, compare=False)
+    rows_before: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        numbers, own = Variable(), self.variables
+        sizes = [v.size if v.kind == "nominal" else 1 for v in own]
+        known = {
+            "sizes": np.array(sizes, dtype=np.intp),
+            "starts": np.cumsum([0, *sizes], dtype=np.intp)[:-1],
+            "n_columns": sum(sizes),
+            "has_blocks": sum(sizes) > len(own),
+            "is_plain": all(v == numbers and not v.said for v in own),
+            "rows_before": max((v.lag for v in own), default=0),
+        }
+        self.__dict__.update(known)
 
     @classmethod
     def plain(cls, n_variables: int) -> Coding:
@@ -169,40 +213,9 @@ class Coding:
         return cls((Variable(),) * n_variables)
 
     @cached_property
-    def is_plain(self) -> bool:
-        """Whether nothing is known of any variable but that it is numbers."""
-        numbers = Variable()
-        return all(v is numbers or (v == numbers and not v.said) for v in self.variables)
-
-    @cached_property
-    def sizes(self) -> Indices:
-        """How many columns each variable has."""
-        return np.array([variable.size for variable in self.variables], dtype=np.intp)
-
-    @cached_property
-    def starts(self) -> Indices:
-        """The first column of each variable."""
-        return np.asarray(np.cumsum(self.sizes) - self.sizes)
-
-    @cached_property
-    def n_columns(self) -> int:
-        """How many columns there are."""
-        return int(self.sizes.sum())
-
-    @property
-    def has_blocks(self) -> bool:
-        """Whether a variable has several columns."""
-        return self.n_columns > len(self.variables)
-
-    @cached_property
     def owners(self) -> Indices:
         """The variable of each column."""
         return np.repeat(np.arange(len(self.variables)), self.sizes)
-
-    @cached_property
-    def rows_before(self) -> int:
-        """How many earlier rows a row's columns are made from, besides itself."""
-        return max((variable.lag for variable in self.variables), default=0)
 
     @cached_property
     def _is_identity(self) -> bool:
@@ -269,8 +282,6 @@ class Coding:
 
         `shares` are their means: the share of rows with each level.
         """
-        if not self.has_blocks:
-            return np.flatnonzero(low < high), self
         kept, variables = [], []
         for variable, start in zip(self.variables, self.starts.tolist(), strict=True):
             own = [c for c in range(start, start + variable.size) if low[c] < high[c]]
@@ -288,8 +299,6 @@ class Coding:
 
     def bounds(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bounds of the variables from those of their columns; 0 and 1 for a block that varies."""
-        if not self.has_blocks:
-            return low, high
         starts, single = self.starts, self.sizes == 1
         varies = np.logical_or.reduceat(low < high, starts)
         return np.where(single, low[starts], 0.0), np.where(single, high[starts], varies * 1.0)
@@ -357,8 +366,6 @@ def change_of_levels(old: Coding, new: Coding) -> tuple[FloatArray, FloatArray]:
 
 def whitened(correlation: FloatArray, coding: Coding) -> tuple[FloatArray, Indices]:
     """The correlations of columns uncorrelated within each block, and the ranks of the blocks."""
-    if not coding.has_blocks:
-        return correlation, coding.sizes
     width, parts, sizes = coding.n_columns, [], []
     for start, size in zip(coding.starts.tolist(), coding.sizes.tolist(), strict=True):
         own = slice(start, start + size)
@@ -392,8 +399,6 @@ def with_transforms(
 
     Columns that are not numeric, the `others`, may be named too: the audit has more to say of them.
     """
-    if transform is None:
-        return coding
     if not isinstance(transform, str | Mapping):
         raise ArgumentError(
             f"transform is a {type(transform).__name__}; wanted the name of a transformation for "
@@ -431,7 +436,11 @@ def with_transforms(
 
 def transformed(names: Sequence[str], values: FloatArray, coding: Coding) -> FloatArray:
     """The values with transformed columns; values outside a domain raise an `ArgumentError`."""
-    chosen = {k: v.transform for k, v in enumerate(coding.variables) if v.transform is not None}
+    chosen = {
+        k if v.source is None else v.source: v.transform
+        for k, v in enumerate(coding.variables)
+        if v.transform is not None
+    }
     if not chosen:
         return values
     wrong = {

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.errors import ArgumentError, ColumnNameError, Cure, list_names
-from qwo.moments.columns import Coding, Variable
+from qwo.moments.columns import Variable, is_number
 from qwo.options import Kind, Types
 from qwo.types import FloatArray
 
@@ -29,6 +29,9 @@ LEVEL_REPEATS = 3
 
 MOST_DECLARED = 200
 """Levels of a variable that the user calls nominal, at most."""
+
+LISTED = ("nominal", "binary")
+"""Types whose levels count."""
 
 MOST_COUNTED = 10_000
 """Different values of a column that are told apart at all."""
@@ -130,11 +133,12 @@ class RefusedColumn:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """A batch of rows: numbers, NaN where there are none; the columns that are not; weights."""
+    """A batch of rows: numbers, NaN where there are none; columns that are not; weights; groups."""
 
     values: FloatArray
     refused: tuple[RefusedColumn, ...] = ()
     weights: FloatArray | None = None
+    groups: Words | None = None
 
     def words(self, names: Sequence[str], name: str) -> Words | None:
         """The values of a column as levels; None where it is neither numbers nor text."""
@@ -155,15 +159,6 @@ class Rows:
             values[:, list(names).index(name)] = words.coded(name, levels)
         refused = tuple(column for column in self.refused if column.name not in coded)
         return replace(self, values=values, refused=refused)
-
-
-def is_number(text: str) -> bool:
-    """Whether a string spells a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def short(value: object, width: int = 40) -> str:
@@ -274,27 +269,26 @@ class Doubt:
     cures: tuple[Cure, ...] = ()
 
 
+@dataclass
 class ColumnTypes:
-    """The types of columns: what the user says (`check_types`), and what is found in the data.
+    """The types of columns: what the user says, and what is found in the data.
 
-    `variables` are those that are not plain numbers, `refused` the columns that cannot be used.
+    `needed` are the columns whose levels must be known before any row can be used, `variables`
+    those that are not plain numbers, `refused` the columns that cannot be used.
     """
 
-    def __init__(self, declared: Mapping[str, Kind | tuple[str, ...]]) -> None:
-        self.declared = declared
-        self.variables: dict[str, Variable] = {}
-        self.refused: dict[str, RefusedColumn] = {}
-        self.needed: list[str] = []
-        """The columns whose levels must be known before any row can be used."""
-        for name, said in declared.items():
-            if isinstance(said, tuple) or said in ("nominal", "binary"):
-                self.needed.append(name)
-            if not isinstance(said, tuple):
-                self.variables[name] = Variable(said, said=True)
+    declared: dict[str, Kind | tuple[str, ...]] = field(default_factory=dict)
+    needed: list[str] = field(default_factory=list)
+    variables: dict[str, Variable] = field(default_factory=dict)
+    refused: dict[str, RefusedColumn] = field(default_factory=dict)
 
-    def coding(self, names: Sequence[str]) -> Coding:
-        """The recipes of variables."""
-        return Coding(tuple(self.variables.get(name, _NUMBERS) for name in names))
+    @classmethod
+    def of(cls, types: Types, names: Sequence[str]) -> ColumnTypes:
+        """What the user says of these columns."""
+        declared = check_types(types, names)
+        levels = [n for n, t in declared.items() if isinstance(t, tuple) or t in LISTED]
+        said = {n: t for n, t in declared.items() if not isinstance(t, tuple)}
+        return cls(declared, levels, {n: Variable(t, said=True) for n, t in said.items()})
 
     def find(self, wanted: Sequence[str], parts: Iterable[Rows], names: Sequence[str]) -> None:
         """Find the levels of columns, or why they cannot be used, in all rows of these names."""
@@ -331,9 +325,6 @@ class ColumnTypes:
         if found.category or not any(map(is_number, found.counts)):
             return _inferred(name, found)
         return Doubt("", found.as_category(name) if found.are_categories else ())
-
-
-_NUMBERS = Variable()
 
 
 def _declared(

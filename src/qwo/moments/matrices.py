@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qwo.archives import DAMAGES
+from qwo.archives import opened, write_arrays
 from qwo.errors import (
     HOW_MANY,
     ArgumentError,
@@ -32,11 +32,10 @@ from qwo.errors import (
     ShapeError,
     list_names,
 )
-from qwo.files import whole_file
 from qwo.moments.audit import MIN_SAMPLES
-from qwo.moments.columns import Coding, column_names, select_columns
+from qwo.moments.columns import PLAIN, Coding, column_names, is_number, select_columns
 from qwo.moments.estimators import inverse
-from qwo.moments.levels import is_number, short
+from qwo.moments.levels import short
 from qwo.moments.matrix_checks import PivotedCholesky
 from qwo.moments.moments import Moments
 from qwo.moments.readers import check_marks, existing_file, guess_separator, read_chunks, split_line
@@ -53,8 +52,6 @@ SYMMETRY_TOLERANCE = 1e-8
 
 VERSION, CODED = 1, 2
 """The format of saved moments, without and with types of columns."""
-
-FIELDS = ("n_samples", "means", "scales", "correlation", "names", "estimator", "version")
 
 
 def from_covariance(
@@ -329,54 +326,47 @@ def _numbers(file: Path, row: _Line, line: Sequence[str], form: ReadOptions) -> 
 
 def write_moments(path: str | PathLike[str], moments: Moments) -> None:
     """Write moments to a file, whole or not at all."""
-    coded: dict[str, Any] = {}
-    if not moments.coding.is_plain:
-        coded["coding"] = np.array(json.dumps(moments.coding.to_plain()))
-    with whole_file(path) as made, made.open("wb") as stream:
-        np.savez(
-            stream,
-            version=np.array(CODED if coded else VERSION),
-            names=np.array(moments.names, dtype=np.str_),
-            estimator=np.array(moments.estimator),
-            n_samples=np.array(moments.n_samples),
-            means=moments.means,
-            scales=moments.scales,
-            correlation=moments.correlation,
-            **coded,
-        )
+    plain = moments.coding.is_plain
+    arrays = {
+        "version": np.array(VERSION if plain else CODED),
+        "names": np.array(moments.names, dtype=np.str_),
+        "estimator": np.array(moments.estimator),
+        "n_samples": np.array(moments.n_samples),
+        "means": moments.means,
+        "scales": moments.scales,
+        "correlation": moments.correlation,
+    }
+    if not plain:
+        arrays["coding"] = np.array(json.dumps(moments.coding.to_plain()))
+    write_arrays(path, arrays, compressed=False)
 
 
 def stored_moments(path: str | PathLike[str]) -> Moments:
     """What `write_moments` wrote; the matrix is a correlation matrix by its looks."""
     file = existing_file(path)
-    try:
-        # Fields are asked for by name: nothing in the file can be executed.
-        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            content = {field: archive[field] for field in FIELDS}
-            coded = str(archive["coding"]) if "coding" in archive else None
-        coding = Coding() if coded is None else Coding.from_plain(json.loads(coded))
-        version, n_samples = int(content["version"]), float(content["n_samples"])
-        names, estimator = content["names"].tolist(), str(content["estimator"])
-        means, scales, correlation = (
-            np.array(content[field], dtype=np.float64) for field in FIELDS[1:4]
-        )
-    except DAMAGES as error:
-        raise FileFormatError(
-            f"{file} does not hold saved moments ({error}); wanted a file that Moments.save wrote"
-        ) from error
-    if version != (VERSION if coded is None else CODED):
-        raise FileFormatError(
-            f"{file} holds moments of format {version}; this version of qwo reads format {VERSION}"
-        )
-    labels = column_names(names if isinstance(names, list) else [names])
-    coding = coding if coded is not None else Coding.plain(len(labels))
-    if len(coding.variables) != len(labels):
+    with opened(file, "file of moments") as archive:
+        version = int(archive.array("version", "int64", ()))
+        coded = archive.text("coding") if "coding" in archive else None
+        if version != (VERSION if coded is None else CODED):
+            raise FileFormatError(
+                f"{file} holds moments of format {version}; this version of qwo reads format "
+                f"{VERSION}"
+            )
+        names = archive.array("names", "U", (None,)).tolist()
+        coding = PLAIN if coded is None else Coding.from_plain(json.loads(coded))
+        width = len(names) if coded is None else coding.n_columns
+        n_samples = float(archive.array("n_samples", "float64", ()))
+        means, scales = (archive.array(field, "float64", (width,)) for field in ("means", "scales"))
+        correlation = archive.array("correlation", "float64", (width, width))
+        estimator = archive.text("estimator")
+    labels = column_names(names)
+    if coded is not None and len(coding.variables) != len(labels):
         raise FileFormatError(f"{file} gives {len(labels)} variables other types than they have")
     size = sample_size(n_samples)
     moments = Moments(labels, size, means, scales, correlation, estimator, coding=coding)
     _check_stored(file, moments)
     # Other programs may round the halves of a matrix differently.
-    return replace(moments, correlation=mirror_lower(correlation))
+    return replace(moments, correlation=mirror_lower(np.array(correlation)))
 
 
 def _check_stored(file: Path, moments: Moments) -> None:

@@ -90,12 +90,15 @@ def inspect_matrix(
     A covariance matrix of N samples has rank N - 1 at most. With n ≥ N variables it is singular for
     that reason alone: this is one warning, and dependences that it entails are not reported.
     """
-    if moments.coding.has_blocks:
-        yield from _inspect_blocks(moments, "warning" if shrunk else "error")
+    severity: Severity = "warning" if shrunk else "error"
+    sound = np.isfinite(moments.scales) & (moments.scales > 0)
+    sound &= np.isfinite(moments.correlation).all(axis=1)
+    if moments.has_blocks or not sound.all():
+        wrong = list(compress(moments.column_names, ~sound))
+        yield from [_out_of_range(wrong)] if wrong else _inspect_blocks(moments, severity)
         return
     names, n_samples, correlation = moments.names, moments.n_samples, moments.correlation
     wide = n_samples <= len(names)
-    severity: Severity = "warning" if shrunk else "error"
     groups = copy_groups(correlation)
     # In a handful of rows columns agree by chance: the rows are to blame, and not the columns.
     chance = bool(groups) and wide and n_samples <= HANDFUL
@@ -173,6 +176,17 @@ def _inspect_blocks(moments: Moments, severity: Severity) -> Iterator[Finding]:
     )
 
 
+def _out_of_range(columns: Sequence[str]) -> Finding:
+    """Columns whose squares left the range of float64 while they were summed up."""
+    return Finding(
+        "range",
+        "error",
+        tuple(columns),
+        f"squares of {list_names(columns)} leave the range of float64: their values differ too "
+        "much in size from one part of the data to another; rescale or log-transform them",
+    )
+
+
 def inspect_levels(moments: Moments) -> Iterator[Finding]:
     """Levels of blocks that hardly any row has."""
     few: dict[str, str] = {}
@@ -196,22 +210,6 @@ def inspect_levels(moments: Moments) -> Iterator[Finding]:
             ". Such a level says nothing, and its column makes every edge of the variable dearer: "
             "merge it with another",
         )
-
-
-def inspect_range(moments: Moments) -> Iterator[Finding]:
-    """Columns whose squares left the range of float64 while they were summed up."""
-    sound = np.isfinite(moments.means) & np.isfinite(moments.scales) & (moments.scales > 0)
-    sound &= np.isfinite(moments.correlation).all(axis=1)
-    if sound.all():
-        return
-    wrong = list(compress(moments.column_names, ~sound))
-    yield Finding(
-        "range",
-        "error",
-        tuple(wrong),
-        f"squares of {list_names(wrong)} leave the range of float64: their values differ too "
-        "much in size from one part of the data to another; rescale or log-transform them",
-    )
 
 
 def small_sample(

@@ -21,6 +21,7 @@ from qwo.moments.audit import Audit
 from qwo.moments.columns import (
     PLAIN,
     Coding,
+    Variable,
     change_of_levels,
     column_names,
     select_columns,
@@ -63,6 +64,12 @@ class Moments:
         What the audit found when the data were read; `audit` gives it.
     coding : Coding
         The recipe of each variable's columns: its type and levels.
+    n_variables : int
+        Number of variables n.
+    has_blocks : bool
+        Whether a variable has several columns.
+    is_oracle : bool
+        Whether these are the exact moments of a distribution: N = ∞.
     """
 
     names: tuple[str, ...]
@@ -73,10 +80,16 @@ class Moments:
     estimator: str = "plain"
     found: Audit | None = None
     coding: Coding = PLAIN
+    n_variables: int = dataclasses.field(init=False, repr=False)
+    has_blocks: bool = dataclasses.field(init=False, repr=False)
+    is_oracle: bool = dataclasses.field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.coding.variables:
-            object.__setattr__(self, "coding", Coding.plain(len(self.names)))
+            object.__setattr__(self, "coding", Coding((Variable(),) * len(self.names)))
+        object.__setattr__(self, "n_variables", len(self.names))
+        object.__setattr__(self, "has_blocks", self.coding.has_blocks)
+        object.__setattr__(self, "is_oracle", math.isinf(self.n_samples))
         n = self.coding.n_columns
         for field, shape in (("means", (n,)), ("scales", (n,)), ("correlation", (n, n))):
             array = np.ascontiguousarray(getattr(self, field), dtype=np.float64).view()
@@ -87,29 +100,21 @@ class Moments:
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
         # Through the constructor, since NumPy does not pickle that an array is read-only.
-        fields = dataclasses.fields(self)
-        return type(self), tuple(getattr(self, field.name) for field in fields)
-
-    @property
-    def n_variables(self) -> int:
-        """Number of variables n."""
-        return len(self.names)
+        given = [field.name for field in dataclasses.fields(self) if field.init]
+        return type(self), tuple(getattr(self, name) for name in given)
 
     @property
     def column_names(self) -> tuple[str, ...]:
         """Names of the columns: those of the variables, or such as ``race=black``."""
         return self.coding.labels(self.names)
 
-    @property
-    def has_blocks(self) -> bool:
-        """Whether a variable has several columns."""
-        return self.coding.has_blocks
-
     def whitened(self) -> tuple[FloatArray, Indices]:
         """The correlations of columns that are uncorrelated in each block, and the blocks' sizes.
 
         What is said of variables as a whole depends on no other basis of their columns.
         """
+        if not self.has_blocks:
+            return self.correlation, self.coding.sizes
         return whitened(self.correlation, self.coding)
 
     def as_columns(self) -> Moments:
@@ -175,11 +180,6 @@ class Moments:
     def covariance(self) -> FloatArray:
         """The columns' covariance matrix, maximum-likelihood (divisor N) unless it was given."""
         return self.correlation * np.outer(self.scales, self.scales)
-
-    @property
-    def is_oracle(self) -> bool:
-        """Whether these are the exact moments of a distribution: N = ∞."""
-        return math.isinf(self.n_samples)
 
     @classmethod
     def from_data(
@@ -399,7 +399,7 @@ class Moments:
     @classmethod
     def _of(cls, found: Moments | Audit) -> Self:
         """Audited moments, if the audit found no error; what is doubtful is warned of."""
-        audit = found if isinstance(found, Audit) else found.audit()
+        audit = found if isinstance(found, Audit) else found.found or found.audit()
         audit.enforce()
         assert isinstance(found, cls), "an audit without errors leaves moments"
         return found

@@ -16,8 +16,9 @@ import glob
 import io
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -35,8 +36,8 @@ from qwo.errors import (
     MissingPackageError,
 )
 from qwo.moments.audit import Finding
-from qwo.moments.columns import default_names
-from qwo.moments.levels import Rows, is_number, short
+from qwo.moments.columns import default_names, is_number
+from qwo.moments.levels import Rows, short
 from qwo.moments.sums import Batch
 from qwo.moments.tables import (
     ArrowDataset,
@@ -95,7 +96,7 @@ def open_source(source: Any, options: ReadOptions, kind: Format | None = None) -
     folder is searched to the bottom, and ``name=value`` folders in it give columns, as Hive writes
     them.
     """
-    if not is_path(source):
+    if not (isinstance(source, str | PathLike) or is_path(source)):
         return ArrowDataset(source) if is_dataset(source) else open_memory(source, options.names)
     files, root = _find_files(source, kind)
     kinds = {kind or known_format(file) for file in files}
@@ -226,7 +227,8 @@ class CsvFiles:
     n_rows = math.inf
 
     def __init__(self, files: Sequence[Path], form: ReadOptions) -> None:
-        check_marks(form)
+        if (form.separator, form.decimal) != (None, "."):
+            check_marks(form)
         self.files, self.form = files, form
         self._first = open_text(files[0], form)
         self.names: Sequence[str] = self._first.names
@@ -238,7 +240,8 @@ class CsvFiles:
     def batches(self, columns: Sequence[int], n_rows: int) -> Iterator[Batch]:
         """Blocks of lines, to be parsed by whoever loads them."""
         wanted = [self.names[k] for k in columns]
-        for file, (start, stop) in zip(self.files, fractions(self.files), strict=True):
+        parts = fractions(self.files) if len(self.files) > 1 else [(0.0, 1.0)]
+        for file, (start, stop) in zip(self.files, parts, strict=True):
             text = self._first if file == self.files[0] else open_text(file, self.form)
             same = list(text.names) == list(self.names)
             places = columns if same else places_in(file, list(text.names), wanted)
@@ -247,16 +250,8 @@ class CsvFiles:
             for block in text.blocks(8 * n_rows * max(len(columns), 1)):
                 done += len(block.content)
                 share = min(done / max(size, 1), 1.0)
-                load = _loaded([k + text.index for k in places], wanted, block)
+                load = partial(block.rows, [k + text.index for k in places], wanted)
                 yield Batch(load, start + share * (stop - start))
-
-
-def _loaded(places: list[int], names: list[str], block: TextBlock) -> Callable[[], Rows]:
-    def load() -> Rows:
-        table = block.columns(places)
-        return rows_of(table.columns, names, len(table), block.rows_above)
-
-    return load
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,10 +409,11 @@ class TextBlock:
         """Number of columns, the index among them."""
         return len(self.text.names) + self.text.index
 
-    @property
-    def rows_above(self) -> int:
-        """How many rows stand before those of the block."""
-        return max(self.above - self.text.skipped, 0)
+    def rows(self, places: Sequence[int], names: Sequence[str]) -> Rows:
+        """Columns under these names."""
+        table = self.columns(places)
+        above = max(self.above - self.text.skipped, 0)
+        return rows_of(table.columns, names, len(table), above)
 
     def columns(self, places: Sequence[int]) -> pa.Table:
         """Columns as numbers where all their fields are, else as truth values or as text."""

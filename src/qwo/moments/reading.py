@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Unpack
@@ -22,6 +23,7 @@ from qwo.arguments import ReadArguments
 from qwo.compute import count_workers
 from qwo.errors import HOW_MANY, ArgumentError, FileFormatError, InputError, ShapeError, list_names
 from qwo.moments.audit import (
+    MIN_SAMPLES,
     Audit,
     Finding,
     MissingCounts,
@@ -31,8 +33,10 @@ from qwo.moments.audit import (
 )
 from qwo.moments.columns import (
     Coding,
+    Variable,
     chosen_columns,
     column_names,
+    is_number,
     select_columns,
     transformed,
     with_transforms,
@@ -40,18 +44,17 @@ from qwo.moments.columns import (
 from qwo.moments.em import estimate_incomplete
 from qwo.moments.estimators import regularized
 from qwo.moments.latent import SETTLED_BY_LATENT, latent_correlations
-from qwo.moments.levels import ColumnTypes, RefusedColumn, Rows, check_types, is_number
+from qwo.moments.levels import ColumnTypes, RefusedColumn, Rows
 from qwo.moments.matrices import from_covariance, read_matrix, stored_moments
 from qwo.moments.matrix_checks import (
     SMALL_SAMPLE,
     inspect_levels,
     inspect_matrix,
-    inspect_range,
     small_sample,
 )
 from qwo.moments.moments import LATENT, Moments
 from qwo.moments.readers import CsvFiles, Reader, existing_file, is_path, open_source
-from qwo.moments.row_checks import View, column_kinds, inspect_rows
+from qwo.moments.row_checks import View, inspect_rows
 from qwo.moments.sums import (
     Batch,
     PartialSums,
@@ -65,11 +68,16 @@ from qwo.moments.sums import (
 )
 from qwo.moments.tables import Table, is_frame, table_of
 from qwo.options import Kind, Missing, ReadOptions, estimator_name
-from qwo.types import FloatArray, Mask
+from qwo.types import FloatArray
 
 RowPolicy = Literal["raise", "drop"]
 
-NO_COLUMNS = np.empty(0, dtype=np.bool_)
+Recipe = Callable[[tuple[str, ...], Coding], tuple[tuple[str, ...], Coding]]
+
+NUMBERS = Variable()
+
+SMALL_WORK = 1 << 27
+"""Products of a table in memory that are computed sooner than threads are there."""
 
 WHOLE_ROWS = 1 << 16
 """Rows that are read at a time where all of them are kept."""
@@ -272,7 +280,7 @@ def estimate_rows(source: Any, options: ReadOptions, kind: Any = None) -> Moment
     if isinstance(source, Table) and not source.coding.is_plain:
         # Its types are known, and its codes are no numbers.
         return estimate_table(source, options.covariance_estimator, options.missing)
-    if is_dask(source):
+    if type(source).__module__.startswith("dask") and is_dask(source):
         from qwo.moments.dask import DaskReading
 
         return DaskReading(source, options).moments()
@@ -280,9 +288,9 @@ def estimate_rows(source: Any, options: ReadOptions, kind: Any = None) -> Moment
         raise InputError(
             f"the data are a {type(source).__name__}; wanted a pandas, polars or pyarrow data frame"
         )
-    text = kind if kind in ("csv", "parquet") else None
-    source = existing_file(source) if text else source
-    return TableReading(open_source(source, options, text), options).moments()
+    known = kind if kind in ("csv", "parquet") else None
+    source = existing_file(source) if known else source
+    return TableReading(open_source(source, options, known), options).moments()
 
 
 def is_dask(data: Any) -> bool:
@@ -292,43 +300,57 @@ def is_dask(data: Any) -> bool:
 
 
 class TableReading:
-    """One reading of a source: which columns are taken, and what is done with their rows."""
+    """One reading of a source: which columns are taken, and what is done with their rows.
 
-    def __init__(self, reader: Reader, options: ReadOptions) -> None:
-        self.reader, self.options = reader, options
+    A `recipe` makes other variables of those that there are, from their names and coding; the
+    values of a `group` column, which is no variable, tell apart the rows that `groups` has the sums
+    of.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        options: ReadOptions,
+        recipe: Recipe | None = None,
+        group: str | int | None = None,
+    ) -> None:
+        self.reader, self.options, self.recipe = reader, options, recipe
+        self.groups: dict[str, PartialSums] = {}
         self.chosen, self.weight = chosen_columns(reader.names, options)
+        self.group = None if group is None else select_columns(reader.names, [group], None)[0]
+        self.chosen = [k for k in self.chosen if k != self.group]
         labels = (reader.names[k] for k in self.chosen)
         self.names = column_names(labels, cured=isinstance(reader, CsvFiles))
         self.nulls = [float(mark) for mark in options.marks if is_number(mark)]
-        self.types = ColumnTypes(check_types(options.types, self.names))
-        check_width(len(self.names))
+        self.types = ColumnTypes.of(options.types, self.names) if options.types else ColumnTypes()
 
     def moments(self) -> Moments | Audit:
         """Audited moments, by one pass; columns that are not numbers cost another for levels."""
-        options, refused = self.options, self.types.refused
+        options, types, refused = self.options, self.types, self.types.refused
         if len(self.names) < 2:
             return Audit((*self.reader.notes, *inspect_types(self.names, ())))
         if not options.streams:
             return estimate_table(self.table(), options.covariance_estimator, options.missing)
-        odd = self.types.needed
+        odd = types.needed
         while True:
             if odd:
-                self.types.find(odd, self.parts(odd), odd)
+                types.find(odd, self.parts(odd), odd)
             names = tuple(name for name in self.names if name not in refused)
             if len(names) < 2:
                 found = inspect_types(names, tuple(refused.values()))
                 return Audit((*self.reader.notes, *found))
-            coding = with_transforms(
-                self.types.coding(names), options.transform, names, list(refused)
-            )
+            coding = Coding(tuple(types.variables.get(name, NUMBERS) for name in names))
+            if options.transform is not None:
+                coding = with_transforms(coding, options.transform, names, list(refused))
+            labels, coding = (names, coding) if self.recipe is None else self.recipe(names, coding)
             sums, wrong = self.sums(names, coding)
             if not wrong:
                 break
             odd = [column.name for column in wrong]
-        if not coding.has_blocks:
-            _refuse_symmetric(names, sums.seen.first, sums.seen.n_rows)
+        if sums.seen.n_rows == len(names) and not coding.has_blocks:
+            _refuse_symmetric(names, sums.seen.first)
         return survey(
-            names,
+            labels,
             sums,
             coding,
             notes=self.reader.notes,
@@ -346,35 +368,45 @@ class TableReading:
         self, names: tuple[str, ...], coding: Coding
     ) -> tuple[PartialSums, tuple[RefusedColumn, ...]]:
         """The sums over all rows, or columns that are not numbers after all."""
-        options = self.options
-        plan = self._plan(coding.n_columns)
-        given = None
+        options, width, given = self.options, coding.n_columns, None
+        # The sums over a small table in memory take less time than threads to start.
+        small = self.reader.n_rows * width * max(width, 128) < SMALL_WORK
+        plan = Plan.of(width, options.memory_limit, 1 if small else count_workers(options.n_jobs))
         if options.weights is not None and self.weight is None:
             given = check_weights(_vector(options.weights))
         taken = self.types.refused
-        wanted = [k for k, n in zip(self.chosen, self.names, strict=True) if n not in taken]
-
-        def loader(batch: Batch) -> Callable[[], Rows]:
-            def load() -> Rows:
-                rows = self._prepared(batch.load(), weighted=True)
-                rows = rows.encoded(names, self.types.variables)
-                if rows.refused:
-                    return rows
-                values = transformed(names, rows.values, coding)
-                if not coding.rows_before:
-                    values = coding.columns(values)
-                return replace(rows, values=values)
-
-            return load
-
-        places = wanted if self.weight is None else [*wanted, self.weight]
+        places = [k for k, n in zip(self.chosen, self.names, strict=True) if n not in taken]
+        places += [k for k in (self.weight, self.group) if k is not None]
+        load = partial(self._columns, names, coding)
         batches = self.reader.batches(places, plan.n_rows)
         summation = Summation(coding, plan, given, options.progress)
-        sums = summation.run(Batch(loader(batch), batch.fraction) for batch in batches)
+        sums = summation.run(Batch(partial(load, b), b.fraction) for b in batches)
+        self.groups = summation.groups
         return sums, summation.refused
+
+    def _columns(self, names: tuple[str, ...], coding: Coding, batch: Batch) -> Rows:
+        """The columns of a batch; the last that was read may be groups, the one before weights."""
+        rows, groups = batch.load(), None
+        if self.group is not None:
+            name = str(self.reader.names[self.group])
+            groups = rows.words([*names, *[""] * (self.weight is not None), name], name)
+            refused = tuple(column for column in rows.refused if column.name != name)
+            rows = replace(rows, values=rows.values[:, :-1], refused=refused)
+        if self.weight is not None:
+            rows = with_weights(rows, str(self.reader.names[self.weight]))
+        rows = self._prepared(rows)
+        if self.types.variables:
+            rows = rows.encoded(names, self.types.variables)
+        if rows.refused:
+            return rows
+        values = transformed(names, rows.values, coding)
+        # Rows that look back at others wait until these have come.
+        values = values if coding.rows_before else coding.columns(values)
+        return replace(rows, values=values, groups=groups)
 
     def table(self) -> Table:
         """All rows in memory."""
+        check_width(len(self.names))
         parts = [
             self._prepared(batch.load()) for batch in self.reader.batches(self.chosen, WHOLE_ROWS)
         ]
@@ -386,10 +418,12 @@ class TableReading:
         whole = values[0] if len(values) == 1 else np.concatenate(values)
         good = [k for k, name in enumerate(self.names) if name not in refused]
         names = tuple(self.names[k] for k in good)
-        _refuse_symmetric(names, whole)
+        if len(whole) == len(names):
+            _refuse_symmetric(names, whole)
         whole = whole[:, good] if refused else whole
-        coding = self.types.coding(names)
-        coding = with_transforms(coding, self.options.transform, names, list(refused))
+        coding = Coding(tuple(self.types.variables.get(name, NUMBERS) for name in names))
+        if self.options.transform is not None:
+            coding = with_transforms(coding, self.options.transform, names, list(refused))
         whole, notes = transformed(names, whole, coding), self.reader.notes
         return Table(names, whole, tuple(refused.values()), coding, notes=notes)
 
@@ -404,15 +438,8 @@ class TableReading:
             Audit(tuple(inspect_types(left, tuple(refused.values())))).raise_errors()
         return coding.columns(np.concatenate([part.values for part in parts]))
 
-    def _plan(self, width: int) -> Plan:
-        small = _is_small(self.reader.n_rows, width)
-        threads = 1 if small else count_workers(self.options.n_jobs)
-        return Plan.of(width, self.options.memory_limit, threads)
-
-    def _prepared(self, rows: Rows, weighted: bool = False) -> Rows:
-        """Rows with marks of missing values as such; the last column may be that of the weights."""
-        if weighted and self.weight is not None:
-            rows = with_weights(rows, str(self.reader.names[self.weight]))
+    def _prepared(self, rows: Rows) -> Rows:
+        """Rows with marks of missing values as such."""
         if self.nulls:
             values = np.where(np.isin(rows.values, self.nulls), np.nan, rows.values)
             rows = replace(rows, values=values)
@@ -421,6 +448,19 @@ class TableReading:
             words = ((c, c.words and c.words.without(marks)) for c in rows.refused)
             rows = replace(rows, refused=tuple(replace(c, words=own) for c, own in words))
         return rows
+
+
+def grouped_sums(
+    source: Any, options: ReadOptions, column: str | int
+) -> tuple[Moments, dict[str, tuple[float, FloatArray, FloatArray]]]:
+    """Moments of all rows, and for each value of a column N, means and covariances of its rows.
+
+    It takes one pass, in which the column is no variable. Of rows in which a variable does not
+    vary, its covariances are 0.
+    """
+    reading = TableReading(open_source(source, options), options, group=column)
+    moments = Moments._of(reading.moments())
+    return moments, {label: sums.covariance() for label, sums in sorted(reading.groups.items())}
 
 
 def with_weights(rows: Rows, name: str) -> Rows:
@@ -448,45 +488,42 @@ def survey(
     The memory of the sums is used for the moments. Where the covariance will be `shrunk`,
     singularity is a warning, not an error; with `look`, rows are looked at.
     """
-    seen = sums.close().seen
-    kinds, whole = _column_types(names, seen, refused, coding) if look else ({}, NO_COLUMNS)
-    findings = [*notes, *inspect_types(names, refused)]
+    seen, total = sums.close().seen, sums.total
+    weight = 0.0 if total is None else total.weight
+    view = _view(names, seen.first, coding, refused) if look else None
+    kinds: Mapping[str, Kind] = {} if view is None else view.kinds
+    findings = [*notes, *(inspect_types(names, refused) if refused or len(names) < 2 else ())]
     if seen.n_incomplete and missing != "raise":
         findings.append(_missing_counts(names, seen, coding).dropped())
     elif seen.n_incomplete:
         # What the finite values show of each column by itself is worth knowing all the same.
         findings.append(_missing_counts(names, seen, coding).refused())
         findings += inspect_spread(names, *coding.bounds(seen.lowest, seen.highest))
-        if look:
-            view = _view(names, seen.first, coding, kinds, whole)
-            findings += inspect_rows(view, codes_only=True)
+        findings += inspect_rows(view, codes_only=True) if view else ()
         return Audit(tuple(findings), kinds)
-    sized = list(inspect_size(sums.weight, seen.n_incomplete))
-    findings += sized
-    if len(names) < 2 or sized:
+    if len(names) < 2 or weight < MIN_SAMPLES or total is None:
+        findings += inspect_size(weight, seen.n_incomplete)
         return Audit(tuple(findings), kinds)
-    low, high = coding.bounds(seen.low, seen.high)
+    low, high = coding.bounds(seen.low, seen.high) if coding.has_blocks else (seen.low, seen.high)
     findings += inspect_spread(names, low, high)
-    varying = np.flatnonzero(low < high).tolist()
+    varying = np.flatnonzero(low < high)
     if len(varying) < 2:
-        if sums.weight < SMALL_SAMPLE:
-            findings.append(small_sample(names, sums.weight, [], "warning"))
+        if weight < SMALL_SAMPLE:
+            findings.append(small_sample(names, weight, [], "warning"))
         return Audit(tuple(findings), kinds)
-    columns, coding = coding.observed(seen.low, seen.high, sums.means)
+    columns = varying
+    if coding.has_blocks:
+        columns, coding = coding.observed(seen.low, seen.high, total.means)
     if len(varying) < len(names):
-        names, coding = tuple(names[k] for k in varying), coding.select(varying)
+        names, coding = tuple(names[k] for k in varying), coding.select(varying.tolist())
     moments = sums.moments(names, coding, columns, overwrite=True)
-    broken = list(inspect_range(moments))
-    findings += broken or inspect_matrix(moments, shrunk=shrunk)
-    if look and not any(finding.severity == "error" for finding in findings):
-        if coding.has_blocks:
-            findings += inspect_levels(moments)
-        rows = seen.first if len(columns) == seen.first.shape[1] else seen.first[:, columns]
-        findings += inspect_rows(
-            _view(names, rows, coding, kinds, whole, correlation=moments.correlation)
-        )
-    audit = Audit(tuple(findings), kinds)
-    return audit if audit.errors else replace(moments, found=audit)
+    findings += inspect_matrix(moments, shrunk=shrunk)
+    if view is not None and not any(finding.severity == "error" for finding in findings):
+        findings += inspect_levels(moments) if coding.has_blocks else ()
+        findings += inspect_rows(view, moments.correlation, coding)
+    if any(finding.severity == "error" for finding in findings):
+        return Audit(tuple(findings), kinds)
+    return replace(moments, found=Audit(tuple(findings), kinds))
 
 
 def _missing_counts(names: tuple[str, ...], seen: Seen, coding: Coding) -> MissingCounts:
@@ -495,41 +532,17 @@ def _missing_counts(names: tuple[str, ...], seen: Seen, coding: Coding) -> Missi
     return MissingCounts(names, absent, infinite, seen.n_incomplete, seen.n_rows)
 
 
-def _column_types(
-    names: Sequence[str], seen: Seen, refused: Sequence[RefusedColumn], coding: Coding
-) -> tuple[dict[str, Kind], Mask]:
-    """What the values of each column are, or seem to be; and which are whole numbers."""
-    kinds, whole = column_kinds(names, seen.first[:, coding.starts])
-    for name, variable in zip(names, coding.variables, strict=True):
-        if variable.levels or variable.said:
-            kinds[name] = variable.kind
-    return {**kinds, **{column.name: "nominal" for column in refused}}, whole
-
-
 def _view(
-    names: Sequence[str],
-    rows: FloatArray,
-    coding: Coding,
-    kinds: Mapping[str, Kind],
-    whole: Mask,
-    *,
-    correlation: FloatArray | None = None,
+    names: Sequence[str], rows: FloatArray, coding: Coding, refused: Sequence[RefusedColumn]
 ) -> View:
-    """The variables that are numbers, in rows of all columns."""
-    numbers = [k for k, variable in enumerate(coding.variables) if not variable.levels]
-    if len(numbers) == len(names):
-        said = [n for n, v in zip(names, coding.variables, strict=True) if v.said]
-        return View(names, rows, kinds, whole, correlation, said)
-    columns = coding.starts[numbers]
-    labels = [names[k] for k in numbers]
-    said = [names[k] for k in numbers if coding.variables[k].said]
-    between = None if correlation is None else correlation[np.ix_(columns, columns)]
-    return View(labels, rows[:, columns], kinds, whole[numbers], between, said)
-
-
-def _is_small(n_rows: float, n_columns: int) -> bool:
-    """Whether the sums over a table in memory take less time than threads to start."""
-    return n_rows * n_columns * max(n_columns, 128) < 1 << 27
+    """The variables that are numbers, in rows of all columns; and what all seem to be."""
+    first = rows[:, coding.starts] if coding.has_blocks else rows
+    own = {} if coding.is_plain else dict(zip(names, coding.variables, strict=True))
+    known = {name: v.kind for name, v in own.items() if v.levels or v.said}
+    known |= {column.name: "nominal" for column in refused}
+    places = [k for k, name in enumerate(names) if not (own and own[name].levels)]
+    said = [name for name, v in own.items() if v.said]
+    return View.of(names, first, places, known, said)
 
 
 def estimate_table(
@@ -547,7 +560,9 @@ def estimate_table(
     if len(names) < 2:
         return Audit((*table.notes, *inspect_types(names, table.refused)))
     columns = table.columns()
-    threads = 1 if _is_small(*columns.shape) else count_workers(-1)
+    n_rows, width = columns.shape
+    small = n_rows * width * max(width, 128) < SMALL_WORK
+    threads = 1 if small else count_workers(-1)
     plan = Plan(len(columns), threads, threads)
     sums = Summation(coding, plan).run(iter([Batch(lambda: Rows(columns))]))
     seen = sums.seen
@@ -570,7 +585,7 @@ def estimate_table(
         values = values[np.isfinite(values).all(axis=1)]
     values = found.coding.recoded(values, coding)
     if name == LATENT:
-        kinds, _ = _column_types(names, seen, table.refused, coding)
+        kinds = _view(names, seen.first, coding, table.refused).kinds
         found, note = latent_correlations(found, values, kinds)
         audit, notes = audit.without(SETTLED_BY_LATENT), [note]
     else:
@@ -584,7 +599,7 @@ def estimate_table(
 def _estimate_incomplete(table: Table, sums: PartialSums, look: bool) -> Moments | Audit:
     """Moments by EM."""
     names, coding, seen = table.names, table.coding, sums.seen
-    kinds, whole = _column_types(names, seen, table.refused, coding)
+    view = _view(names, seen.first, coding, table.refused)
     if coding.has_blocks:
         means = np.nanmean(table.columns(), axis=0)
         _, coding = coding.observed(seen.lowest, seen.highest, means)
@@ -592,22 +607,19 @@ def _estimate_incomplete(table: Table, sums: PartialSums, look: bool) -> Moments
     found, moments = estimate_incomplete(names, coding, values)
     findings = [*table.notes, *inspect_types(names, table.refused), *found]
     if look:
-        first = np.ix_(coding.starts, coding.starts)
-        correlation = None if moments is None else moments.correlation[first]
-        rows = seen.first[:, table.coding.starts]
-        numbers = Coding(tuple(replace(v, kind="continuous") for v in coding.variables))
-        findings += inspect_rows(_view(names, rows, numbers, kinds, whole, correlation=correlation))
-    audit = Audit(tuple(findings), kinds)
+        correlation = None if moments is None else moments.correlation
+        findings += inspect_rows(view, correlation, coding)
+    audit = Audit(tuple(findings), view.kinds)
     return audit if moments is None or audit.errors else replace(moments, found=audit)
 
 
-def _refuse_symmetric(names: Sequence[str], rows: FloatArray, n_rows: int | None = None) -> None:
-    """Refuse a covariance matrix that is given as data."""
-    n, count = len(names), len(rows) if n_rows is None else n_rows
-    if not count == n > 2 or rows.shape[1] != n:
-        return
+def _refuse_symmetric(names: Sequence[str], rows: FloatArray) -> None:
+    """Refuse a covariance matrix that is given as data; the rows may be the first of as many."""
+    n = len(names)
     corner = rows[:, : len(rows)]
-    if len(corner) >= min(n, kept_rows(n)) and np.array_equal(corner, corner.T):
+    if n > 2 and rows.shape[1] == n and len(corner) >= min(n, kept_rows(n)):
+        if not np.array_equal(corner, corner.T):
+            return
         raise FileFormatError(
             f"the table of {list_names(names)} is square and symmetric, like a covariance "
             "matrix and unlike data; it is read as one by read_moments, Moments.from_covariance "

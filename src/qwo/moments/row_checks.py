@@ -12,15 +12,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from qwo.errors import Cure, list_names
 from qwo.moments.audit import Finding, count_of, drop_cure, shown
+from qwo.moments.columns import Coding
 from qwo.options import Kind
 from qwo.types import FloatArray, Indices, Mask
 
@@ -67,51 +67,59 @@ LEAST = 20
 """Values of a column below which its shape is chance; no twenty normal ones come near the above."""
 
 
-def column_kinds(names: Sequence[str], rows: FloatArray) -> tuple[dict[str, Kind], Mask]:
-    """What the values of each column seem to be, and which hold whole numbers, at least one."""
-    first = rows[:FEW_ROWS]
-    finite = np.isfinite(first)
-    with np.errstate(invalid="ignore"):
-        whole = np.asarray(((first == np.rint(first)) | ~finite).all(axis=0))
-    # A look at few rows spares the look at all for columns of measurements.
-    ranked = np.sort(np.where(finite, first, np.nan), axis=0)
-    steps = (ranked[1:] > ranked[:-1]).sum(axis=0) + np.isfinite(ranked[:1]).sum(axis=0)
-    kinds: dict[str, Kind] = dict.fromkeys(names, "continuous")
-    for k in np.flatnonzero(whole | (steps <= 2)).tolist():
-        different = np.unique(rows[np.isfinite(rows[:, k]), k])
-        values = len(different)
-        whole[k] &= values > 0 and bool((different == np.rint(different)).all())
-        if values == 2:
-            kinds[names[k]] = "binary"
-        elif whole[k] and 2 < values <= FEW_CODES and CODE_REPEATS * values <= len(rows):
-            kinds[names[k]] = "ordinal"
-    return kinds, whole
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class View:
     """Rows that were kept, in which missing values are NaN, and what is known of their columns.
 
-    `kinds` may have more variables than these, which count among all: those that are no numbers.
-    `whole` says which columns hold whole numbers only. Of the types of columns that were `declared`
-    nothing is said.
+    Those looked at are `numbers`, some of all columns. `kinds` has all variables, those that are no
+    numbers, too, which count among all; `places` has the columns of each kind; `whole` says which
+    hold whole numbers only. Of the types of columns that were `declared` nothing is said.
     """
 
     names: Sequence[str]
     rows: FloatArray
+    numbers: Sequence[int]
     kinds: Mapping[str, Kind]
+    places: Mapping[Kind, list[int]]
     whole: Mask
-    correlation: FloatArray | None = None
     declared: Collection[str] = ()
+    correlation: FloatArray | None = None
+    scores: Any = None
 
-    @cached_property
-    def scores(self) -> Scores:
-        """The columns in a unit of their own."""
-        return Scores.of(self.rows)
-
-    def of_kind(self, kind: Kind) -> list[int]:
-        """The columns of a kind."""
-        return [k for k, name in enumerate(self.names) if self.kinds[name] == kind]
+    @classmethod
+    def of(
+        cls,
+        names: Sequence[str],
+        rows: FloatArray,
+        numbers: Sequence[int],
+        known: Mapping[str, Kind],
+        declared: Collection[str] = (),
+    ) -> View:
+        """The view of some columns; what is not `known` of kinds, their values tell."""
+        if len(numbers) < len(names):
+            rows = rows[:, numbers]
+        first = rows[:FEW_ROWS]
+        finite = np.isfinite(first)
+        with np.errstate(invalid="ignore"):
+            whole = np.asarray(((first == np.rint(first)) | ~finite).all(axis=0))
+        # A look at few rows spares the look at all for columns of measurements.
+        ranked = np.sort(np.where(finite, first, np.nan), axis=0)
+        steps = (ranked[1:] > ranked[:-1]).sum(axis=0) + np.isfinite(ranked[:1]).sum(axis=0)
+        own = [names[k] for k in numbers]
+        kinds: dict[str, Kind] = dict.fromkeys(names, "continuous")
+        for k in np.flatnonzero(whole | (steps <= 2)).tolist():
+            different = np.unique(rows[np.isfinite(rows[:, k]), k])
+            values = len(different)
+            whole[k] &= values > 0 and bool((different == np.rint(different)).all())
+            if values == 2:
+                kinds[own[k]] = "binary"
+            elif whole[k] and 2 < values <= FEW_CODES and CODE_REPEATS * values <= len(rows):
+                kinds[own[k]] = "ordinal"
+        kinds.update(known)
+        places: dict[Kind, list[int]] = {kind: [] for kind in get_args(Kind)}
+        for k, name in enumerate(own):
+            places[kinds[name]].append(k)
+        return cls(own, rows, numbers, kinds, places, whole, declared)
 
     def named(self, places: Sequence[int]) -> tuple[str, ...]:
         """The names of columns."""
@@ -127,8 +135,21 @@ class View:
         return shown(said)
 
 
-def inspect_rows(view: View, *, codes_only: bool = False) -> Iterator[Finding]:
-    """Findings about rows, in the order of the checks."""
+def inspect_rows(
+    view: View,
+    correlation: FloatArray | None = None,
+    coding: Coding | None = None,
+    *,
+    codes_only: bool = False,
+) -> Iterator[Finding]:
+    """Findings about rows, in the order of the checks; correlations are those of all columns."""
+    if not view.names:
+        return
+    if correlation is not None and coding is not None and len(view.names) < len(correlation):
+        columns = coding.starts[list(view.numbers)]
+        correlation = correlation[np.ix_(columns, columns)]
+    if not codes_only:
+        view = replace(view, correlation=correlation, scores=Scores.of(view.rows))
     for look, word in CHECKS[:1] if codes_only else CHECKS:
         found = look(view)
         if found:
@@ -192,10 +213,10 @@ def _identifiers(view: View, found: list[int]) -> Finding:
     )
 
 
-def _marks(view: View, places: Sequence[int]) -> dict[int, float]:
+def _marks(view: View) -> dict[int, float]:
     """Values such as -999, farther from all others of their column than those from each other."""
     found: dict[int, float] = {}
-    for k in places:
+    for k in np.flatnonzero(np.isin(view.scores.ends, SENTINELS).any(axis=0)).tolist():
         column = view.rows[np.isfinite(view.rows[:, k]), k]
         for mark in view.scores.ends[:, k].tolist():
             others = column[column != mark]
@@ -277,7 +298,7 @@ def _copies(view: View, pairs: list[tuple[int, int]]) -> Finding:
 
 def _repeats(view: View) -> tuple[int, int] | None:
     """Rows that appear more than once although their values could hardly agree by chance."""
-    rows, measured = view.rows, view.of_kind("continuous")
+    rows, measured = view.rows, view.places["continuous"]
     if len(rows) < MANY_ROWS or not measured:
         return None
     enough = max(REPEATED_SHARE * len(rows), 3)
@@ -308,7 +329,23 @@ def _dependent(view: View) -> list[int]:
     measured = np.array([view.kinds[name] != "binary" for name in view.names])
     if len(view.rows) < MANY_ROWS or measured.sum() < 2:
         return []
-    related = np.flatnonzero(measured & view.scores.depend_on_row_before()).tolist()
+    scores = view.scores
+    before, after, count = scores.values[:, :-1], scores.values[:, 1:], scores.count - 1
+    if scores.there is not None:
+        both = scores.there[:, 1:] & scores.there[:, :-1]
+        before, after, count = before * both, after * both, both.sum(axis=1)
+    share = np.maximum(count, 1)
+    means = before.sum(axis=1) / share, after.sum(axis=1) / share
+    # The means are next to 0, so that nothing is lost by taking them off afterwards.
+    squares = [
+        np.einsum("ij,ij->i", part, part) / share - mean**2
+        for part, mean in zip((before, after), means, strict=True)
+    ]
+    size = np.sqrt(np.maximum(squares[0] * squares[1], 0.0))
+    cross = np.einsum("ij,ij->i", before, after) / share - means[0] * means[1]
+    lag = cross / np.where(size > 0, size, 1.0)
+    beyond = lag > np.maximum(SERIAL, SERIAL_ERRORS / np.sqrt(share))
+    related = np.flatnonzero(measured & beyond & (count >= MANY_ROWS - 1)).tolist()
     return related if len(related) >= max(2, measured.sum() / 2) else []
 
 
@@ -323,16 +360,6 @@ def _serial(view: View, found: list[int]) -> Finding:
         "independent samples than rows, so that edges appear by chance; rows in any order by "
         "nature can be sorted as you like",
     )
-
-
-def _far_from_normal(view: View) -> list[tuple[int, float, float]]:
-    """Columns that are strongly skewed or have heavy tails; of few levels nothing makes normal."""
-    skewness, kurtosis = view.scores.shapes()
-    beyond = (np.abs(skewness) > SKEWNESS) | (kurtosis > EXCESS_KURTOSIS)
-    measured = [
-        k for k in np.flatnonzero(beyond).tolist() if view.kinds[view.names[k]] == "continuous"
-    ]
-    return [(k, float(skewness[k]), float(kurtosis[k])) for k in measured]
 
 
 def _shapes(view: View, found: list[tuple[int, float, float]]) -> Finding:
@@ -370,12 +397,12 @@ CHECKS: tuple[tuple[Callable[[View], Any], Callable[[View, Any], Finding]], ...]
     (
         lambda view: [
             k
-            for k in view.of_kind("ordinal")
+            for k in view.places["ordinal"]
             if view.names[k] not in view.declared and np.nanmin(view.rows[:, k]) >= 0
         ],
         _codes,
     ),
-    (lambda view: view.of_kind("binary"), _two_values),
+    (lambda view: view.places["binary"], _two_values),
     (
         lambda view: [
             k
@@ -385,15 +412,20 @@ CHECKS: tuple[tuple[Callable[[View], Any], Callable[[View, Any], Finding]], ...]
         _identifiers,
     ),
     (
-        lambda view: _marks(
-            view, np.flatnonzero(np.isin(view.scores.ends, SENTINELS).any(axis=0)).tolist()
-        ),
+        lambda view: np.isin(view.scores.ends, SENTINELS).any() and _marks(view),
         _sentinels,
     ),
     (_near_copies, _copies),
     (_repeats, _repeated),
     (_dependent, _serial),
-    (_far_from_normal, _shapes),
+    (
+        lambda view: [
+            (k, skew, excess)
+            for k, (skew, excess) in enumerate(zip(*view.scores.shapes(), strict=True))
+            if (abs(skew) > SKEWNESS or excess > EXCESS_KURTOSIS) and k in view.places["continuous"]
+        ],
+        _shapes,
+    ),
 )
 """What is looked for, and how what was found is worded."""
 
@@ -441,25 +473,6 @@ class Scores:
         spread = np.sqrt(np.einsum("ij,ij->i", halves, halves) / np.maximum(count, 1))
         flat = (count < LEAST) | (spread * unit <= np.finfo(float).eps * largest)
         return cls(halves, there, count, ends, flat)
-
-    def depend_on_row_before(self) -> Mask:
-        """Whether the correlation of each column with the row before is beyond chance."""
-        before, after, count = self.values[:, :-1], self.values[:, 1:], self.count - 1
-        if self.there is not None:
-            both = self.there[:, 1:] & self.there[:, :-1]
-            before, after, count = before * both, after * both, both.sum(axis=1)
-        share = np.maximum(count, 1)
-        means = before.sum(axis=1) / share, after.sum(axis=1) / share
-        # The means are next to 0, so that nothing is lost by taking them off afterwards.
-        squares = [
-            np.einsum("ij,ij->i", part, part) / share - mean**2
-            for part, mean in zip((before, after), means, strict=True)
-        ]
-        size = np.sqrt(np.maximum(squares[0] * squares[1], 0.0))
-        cross = np.einsum("ij,ij->i", before, after) / share - means[0] * means[1]
-        lag = cross / np.where(size > 0, size, 1.0)
-        beyond = lag > np.maximum(SERIAL, SERIAL_ERRORS / np.sqrt(share))
-        return np.asarray(beyond & (count >= MANY_ROWS - 1))
 
     def shapes(self) -> tuple[FloatArray, FloatArray]:
         """Skewness and excess kurtosis of the columns; 0 for both where they are flat."""

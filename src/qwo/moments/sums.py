@@ -65,6 +65,9 @@ BATCH_BYTES = 1 << 23
 BATCH_ROWS = 1 << 12
 """Rows in a batch at least, if memory allows: each column of a batch costs some microseconds."""
 
+SMALL_SQUARE = 1 << 23
+"""Bytes of a matrix that any machine has room for."""
+
 COPIES = 5
 """Copies of a batch alive while it is worked on: as read, as decoded, as numbers, as products."""
 
@@ -105,6 +108,8 @@ class Plan:
     def of(cls, n_variables: int, memory_limit: int | str | None, threads: int) -> Plan:
         """The plan that keeps within a memory limit; if none is given, within a reasonable one."""
         square = 8 * n_variables**2
+        if square > SMALL_SQUARE:
+            check_width(n_variables)
         fixed = 3 * square + 16 * n_variables * block_rows(n_variables)
         limit = (
             max(DEFAULT_MEMORY, 2 * fixed) if memory_limit is None else parse_bytes(memory_limit)
@@ -204,7 +209,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Sums:
+class Sums:
     """Weight and means of rows, and the lower triangle of Σ w (x - mean)(x - mean)ᵀ / unit²."""
 
     weight: float
@@ -212,7 +217,7 @@ class _Sums:
     unit: FloatArray
     scatter: FloatArray
 
-    def merged(self, other: _Sums) -> _Sums:
+    def merged(self, other: Sums) -> Sums:
         """The sums over the rows of both; the memory of this one's products is used for them."""
         weight = self.weight + other.weight
         unit = self._common_unit(other)
@@ -221,9 +226,9 @@ class _Sums:
         scatter += _rescaled(other.scatter, other.unit / unit)
         _add_outer(scatter, step, self.weight * (other.weight / weight))
         means = self.means + step * (other.weight / weight) * unit
-        return _Sums(weight, means, unit, scatter)
+        return Sums(weight, means, unit, scatter)
 
-    def _common_unit(self, other: _Sums) -> FloatArray:
+    def _common_unit(self, other: Sums) -> FloatArray:
         """The larger of the units in which either varies, and of that of the step between them."""
         step = np.abs(other.means / 2 - self.means / 2)
         unit = np.where(step > 0, _unit(step, step), 0.0)
@@ -260,13 +265,13 @@ class _Run:
             block *= np.sqrt(weights)[:, None]
         self.scatter = _add_products(self.scatter, block, pool, self.module)
 
-    def sums(self) -> _Sums:
+    def sums(self) -> Sums:
         """The sums about the mean."""
         offset = self.total / self.weight
         scatter = to_host(self.scatter)
         _add_outer(scatter, offset, -self.weight)
         means = (self.origin + offset * self.spread) * self.size
-        return _Sums(self.weight, means, self.size * self.spread, scatter)
+        return Sums(self.weight, means, self.size * self.spread, scatter)
 
 
 @dataclass(eq=False)
@@ -276,16 +281,13 @@ class Piece:
     n_columns: int
     kept: int = 0
     pool: Executor | None = None
-    sums: list[_Sums] = field(default_factory=list)
-    seen: Seen = field(init=False)
+    sums: list[Sums] = field(default_factory=list)
+    seen: Seen = field(kw_only=True)
     _run: _Run | None = None
     _block: FloatArray | None = None
     _weights: FloatArray | None = None
     _filled: int = 0
     _first: list[FloatArray] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.seen = Seen.nothing(self.n_columns)
 
     @property
     def n_rows(self) -> int:
@@ -473,21 +475,17 @@ class PartialSums:
         self.seen = Seen.nothing(n_columns)
         self._keep = keep
         self._pool = pool
-        self._sums: _Sums | None = None
+        self.total: Sums | None = None
         self._piece: Piece | None = None
 
-    @property
-    def weight(self) -> float:
-        """Total weight of the complete rows; their number if rows have no weights."""
-        self.close()
-        return 0.0 if self._sums is None else self._sums.weight
-
-    @property
-    def means(self) -> FloatArray:
-        """Means of the columns over complete rows, of which there are some."""
-        self.close()
-        assert self._sums is not None, "there are rows"
-        return self._sums.means
+    def covariance(self) -> tuple[float, FloatArray, FloatArray]:
+        """N, means and covariances (divisor N) of complete rows."""
+        sums = self.close().total
+        if sums is None:
+            nothing = np.full(self.n_columns, np.nan)
+            return 0.0, nothing, np.full((self.n_columns, self.n_columns), np.nan)
+        scatter = mirror_lower(sums.scatter / sums.weight)
+        return sums.weight, sums.means, scatter * sums.unit * sums.unit[:, None]
 
     def add(self, rows: FloatArray, weights: FloatArray | None = None) -> PartialSums:
         """Add rows, in any memory order, with missing values as NaN; each counts for its weight."""
@@ -511,13 +509,14 @@ class PartialSums:
         """
         kept = kept_rows(self.n_columns) if self._keep else 0
         self._keep = False
-        return Piece(self.n_columns, kept, self._pool if self.n_columns > WIDE else None)
+        pool = self._pool if self.n_columns > WIDE else None
+        return Piece(self.n_columns, kept, pool, seen=Seen.nothing(self.n_columns))
 
     def take(self, piece: Piece) -> None:
         """Add the sums over the piece that follows."""
         self.seen = self.seen.merged(piece.seen)
         for sums in piece.sums:
-            self._sums = sums if self._sums is None else self._sums.merged(sums)
+            self.total = sums if self.total is None else self.total.merged(sums)
 
     def close(self) -> PartialSums:
         """These sums, with no piece under way."""
@@ -534,11 +533,11 @@ class PartialSums:
         self.close()
         other.close()
         self.seen = self.seen.merged(other.seen)
-        if self._sums is None:
-            theirs = other._sums
-            self._sums = theirs and replace(theirs, scatter=theirs.scatter.copy(order="K"))
-        elif other._sums is not None:
-            self._sums = self._sums.merged(other._sums)
+        if self.total is None:
+            theirs = other.total
+            self.total = theirs and replace(theirs, scatter=theirs.scatter.copy(order="K"))
+        elif other.total is not None:
+            self.total = self.total.merged(other.total)
         return self
 
     def moments(
@@ -554,7 +553,7 @@ class PartialSums:
         With `overwrite` the memory of the sums is used, and nothing can be added any more.
         """
         self.close()
-        sums = self._sums
+        sums = self.total
         assert sums is not None, "there are rows"
         means, unit = sums.means, sums.unit
         if columns is not None and len(columns) < len(means):
@@ -576,7 +575,7 @@ class PartialSums:
         spread = moments.scales / unit
         scatter = moments.n_samples * moments.correlation * np.outer(spread, spread)
         total = cls(n)
-        total._sums = _Sums(moments.n_samples, moments.means, unit, scatter)
+        total.total = Sums(moments.n_samples, moments.means, unit, scatter)
         # The bounds are unknown, but no column is constant.
         total.seen.n_rows = round(moments.n_samples)
         total.seen.low = total.seen.lowest = np.full(n, -np.inf)
@@ -603,54 +602,50 @@ class Batch:
     fraction: float = 1.0
 
 
+@dataclass(eq=False)
 class Summation:
     """The sums over batches of rows, loaded and multiplied by several threads, added in order.
 
     Neither the number of batches and pieces that are worked on at once nor that of the threads
-    changes a bit of the result. `weights` has one for each row of all batches together.
+    changes a bit of the result. `weights` has one for each row of all batches together. Where rows
+    have groups, the sums over each are kept, too.
     """
 
-    def __init__(
-        self,
-        coding: Coding,
-        plan: Plan,
-        weights: FloatArray | None = None,
-        progress: Watch | None = None,
-    ) -> None:
-        self.refused: tuple[RefusedColumn, ...] = ()
-        self._coding = coding
-        self._plan = plan
-        self._weights = weights
-        self._progress = progress
-        self._n_rows = 0
-        self._above = np.empty((0, 0))
-        self._filling: list[tuple[FloatArray, FloatArray | None]] = []
-        self._filled = 0
-        self._pieces: deque[Future[Piece]] = deque()
+    coding: Coding
+    plan: Plan
+    weights: FloatArray | None = None
+    progress: Watch | None = None
+    refused: tuple[RefusedColumn, ...] = ()
+    groups: dict[str, PartialSums] = field(default_factory=dict)
+    _n_rows: int = 0
+    _above: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    _filling: list[tuple[FloatArray, FloatArray | None]] = field(default_factory=list)
+    _filled: int = 0
+    _pieces: deque[Future[Piece]] = field(default_factory=deque)
 
     def run(self, batches: Iterator[Batch]) -> PartialSums:
         """The sums over all batches, or up to the first with columns that are not numbers."""
         with ExitStack() as stack:
             stack.enter_context(one_blas_thread())
             pool = None
-            if self._plan.threads > 1:
-                pool = stack.enter_context(ThreadPoolExecutor(self._plan.threads, "qwo-moments"))
+            if self.plan.threads > 1:
+                pool = stack.enter_context(ThreadPoolExecutor(self.plan.threads, "qwo-moments"))
                 stack.callback(pool.shutdown, wait=True, cancel_futures=True)
-            self.total = PartialSums(self._coding.n_columns, keep=True, pool=pool)
+            self.total = PartialSums(self.coding.n_columns, keep=True, pool=pool)
             for rows, fraction in self._loaded(batches, pool):
                 self._n_rows += len(rows.values)
                 self.refused = rows.refused
                 if self.refused:
                     break
                 self._add(rows, pool)
-                if self._progress is not None:
-                    self._progress(StreamProgress(self._n_rows, fraction))
+                if self.progress is not None:
+                    self.progress(StreamProgress(self._n_rows, fraction))
             if pool is not None and self._filling:
                 self._send(pool)
             while self._pieces:
                 self.total.take(self._pieces.popleft().result())
             self.total.close()
-        given = self._weights
+        given = self.weights
         if given is not None and not self.refused and self._n_rows != len(given):
             raise ArgumentError(
                 f"there are {len(given)} weights but {self._n_rows} rows; wanted one weight per row"
@@ -667,7 +662,7 @@ class Summation:
                 yield batch.load(), batch.fraction
                 continue
             waiting.append((pool.submit(batch.load), batch.fraction))
-            if len(waiting) > self._plan.workers:
+            if len(waiting) > self.plan.workers:
                 future, fraction = waiting.popleft()
                 yield future.result(), fraction
         while waiting:
@@ -676,19 +671,27 @@ class Summation:
 
     def _add(self, rows: Rows, pool: Executor | None) -> None:
         values, weights = rows.values, rows.weights
-        if self._weights is not None:
-            weights = self._weights[self._n_rows - len(values) : self._n_rows]
+        if self.weights is not None:
+            weights = self.weights[self._n_rows - len(values) : self._n_rows]
             if len(weights) < len(values):
                 raise ArgumentError(
-                    f"there are {len(self._weights)} weights but more rows; wanted one weight per "
+                    f"there are {len(self.weights)} weights but more rows; wanted one weight per "
                     "row"
                 )
-        if self._coding.rows_before:
+        if self.coding.rows_before:
             # Rows look back at rows of the batch before, which only here come in order.
             values = np.concatenate([self._above, values]) if len(self._above) else values
-            self._above = values[-self._coding.rows_before :].copy()
-            values = self._coding.columns(values)
+            self._above = values[-self.coding.rows_before :].copy()
+            values = self.coding.columns(values)
             weights = None if weights is None else weights[len(weights) - len(values) :]
+        if rows.groups is not None:
+            codes = rows.groups.codes[len(rows.groups.codes) - len(values) :]
+            for code in np.unique(codes[codes >= 0]).tolist():
+                own = codes == code
+                sums = self.groups.setdefault(
+                    rows.groups.levels[code], PartialSums(self.coding.n_columns)
+                )
+                sums.add(values[own], None if weights is None else weights[own])
         if pool is None or self.total.n_columns > WIDE:
             self.total.add(values, weights)
             return
@@ -706,7 +709,7 @@ class Summation:
         """Have the piece that is full summed up."""
         self._pieces.append(pool.submit(_filled, self.total.new_piece(), self._filling))
         self._filling, self._filled = [], 0
-        while len(self._pieces) > self._plan.workers:
+        while len(self._pieces) > self.plan.workers:
             self.total.take(self._pieces.popleft().result())
 
 
