@@ -289,9 +289,12 @@ ClassMembers::ClassMembers(OrderedDag dag)
 
 ClassMembers::~ClassMembers() = default;
 
-bool ClassMembers::with_root(int root, const MemberRules& rules, OrderedDag& member) {
+bool ClassMembers::with_root(int root, const MemberRules& rules, OrderedDag& member, int second) {
     Pieces& pieces = scratch_->pieces;
+    const int place = second < 0 ? -1 : std::exchange(places_[second], -1);
     pieces.direct_from(root, places_);
+    if (second >= 0)
+        places_[second] = place;
     pieces.keep_to(rules);
     const bool may = !pieces.stays(root);
     int first = count_of(dag_.order), end = 0;

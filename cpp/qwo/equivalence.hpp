@@ -42,10 +42,11 @@ class ClassMembers {
     // For each variable and each of its parents whether the edge is compelled (Chickering 1995).
     const std::vector<std::vector<char>>& compelled() const { return compelled_; }
 
-    // The member in which `root` is the root of its piece. Other pieces stay as they are, and so
-    // does the order as far as it can. False if the rules forbid it. Takes time in proportion to
-    // the stretch of the order that the piece lies in, but for a copy of the DAG.
-    bool with_root(int root, const MemberRules& rules, OrderedDag& member);
+    // The member in which `root` is the root of its piece, and a neighbour of it there the second,
+    // if one is given. Other pieces stay as they are, and so does the order as far as it can. False
+    // if the rules forbid it. Takes time in proportion to the stretch of the order that the piece
+    // lies in, but for a copy of the DAG.
+    bool with_root(int root, const MemberRules& rules, OrderedDag& member, int second = -1);
 
     // The member whose pieces have the roots, and whose order has the variables, that `places` puts
     // first. A piece that may not be turned stays as it is. False if the rules leave no order.

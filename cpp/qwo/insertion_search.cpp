@@ -389,15 +389,39 @@ void InsertionSearch::turn(int x, int y) {
     }
 }
 
-// Whether a child of x has found better parents where x is a root.
+// Whether x, or a child of it, has found better parents where x is a root.
 bool InsertionSearch::exchange_below(int x) {
+    if (engine_.exchange(x, rooted_, noise_))
+        return true;
+    std::vector<int> children;
     for (int v = 0; v < engine_.n(); ++v) {
         const std::vector<int>& parents = rooted_.parents[v];
-        if (std::find(parents.begin(), parents.end(), x) != parents.end() &&
-            engine_.exchange(v, rooted_, noise_))
+        if (std::find(parents.begin(), parents.end(), x) == parents.end())
+            continue;
+        if (engine_.exchange(v, rooted_, noise_))
             return true;
+        children.push_back(v);
     }
-    return false;
+    const auto parted = [&](int v) { return part(x, v); };
+    return std::any_of(children.begin(), children.end(), parted);
+}
+
+// Whether the edge between a root and another of its undirected piece, of which both have common
+// neighbours there, can be done without in the member where these come later.
+bool InsertionSearch::part(int x, int y) {
+    const std::vector<int>& parents = members_->dag().parents[y];
+    std::vector<int> compelled;
+    for (std::size_t k = 0; k < parents.size(); ++k) {
+        if (members_->compelled()[y][k])
+            compelled.push_back(parents[k]);
+    }
+    if (rooted_.parents[y].size() <= compelled.size() + 1)
+        return false;
+    const double apart = engine_.cost_with(y, compelled);
+    compelled.push_back(x);
+    return apart < engine_.cost_with(y, compelled) - noise_ &&
+           members_->with_root(x, rules_of(engine_), rooted_, y) &&
+           engine_.exchange(y, rooted_, noise_);
 }
 
 // y and those of its ancestors that stand after x move, in their order, before x. Constraints are
@@ -421,6 +445,8 @@ void InsertionSearch::tuck(int x, int y) {
         engine_.move(*v, std::max(target, engine_.permitted(*v).first));
         ++target;
     }
+    // Who comes before x now may help it, together with another that did not help before.
+    engine_.invite(x, y, noise_);
 }
 
 void InsertionSearch::step_sweep() {

@@ -112,6 +112,7 @@ class InsertionSearch {
     void list_turns();
     void turn(int x, int y);
     bool exchange_below(int x);
+    bool part(int x, int y);
     // Repairs what was touched since a mark; keeps it if that is better, or as good where equals
     // are welcome, and returns to the mark if not. Whether it is better.
     bool keep_or_undo(std::size_t mark, double before, double give_up, bool equals);

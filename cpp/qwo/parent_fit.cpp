@@ -75,17 +75,28 @@ void ParentFit::add_required(FitContext& context) {
     n_required_ = size();
 }
 
-void ParentFit::grow_shrink(FitContext& context, const std::int32_t* place, std::int32_t limit) {
+ParentFit::Candidates ParentFit::candidates(FitContext& context, const std::int32_t* place) const {
     // Candidates are all allowed; the constraints are asked only where there is no choice of them.
-    const std::uint8_t* allowed =
-        columns_->all() ? context.problem->constraints.allowed_parents(child_, context.problem->n())
-                        : nullptr;
-    if (!columns_->all()) {
-        context.places.resize(columns_->size());
-        for (int i = 0; i < columns_->size(); ++i)
-            context.places[i] = place[columns_->variable(i)];
-        place = context.places.data();
-    }
+    if (columns_->all())
+        return {place, context.problem->constraints.allowed_parents(child_, context.problem->n())};
+    context.places.resize(columns_->size());
+    for (int i = 0; i < columns_->size(); ++i)
+        context.places[i] = place[columns_->variable(i)];
+    return {context.places.data(), nullptr};
+}
+
+bool ParentFit::grow_around(FitContext& context, int parent, const std::int32_t* place,
+                            std::int32_t limit) {
+    add(context, parent);
+    const Candidates among = candidates(context, place);
+    if (best_candidate(context, among.place, limit, among.allowed) < 0)
+        return false;
+    grow_shrink(context, place, limit);
+    return true;
+}
+
+void ParentFit::grow_shrink(FitContext& context, const std::int32_t* given, std::int32_t limit) {
+    const auto [place, allowed] = candidates(context, given);
     double lowest = std::numeric_limits<double>::infinity();
     for (;;) {
         for (;;) {

@@ -67,6 +67,11 @@ class ParentFit {
     // variables with place[u] < limit that the constraints allow; required parents stay.
     void grow_shrink(FitContext& context, const std::int32_t* place, std::int32_t limit);
 
+    // Takes in a candidate that does not pay by itself, and grows and shrinks if others pay beside
+    // it; whether one does. If not, the fit is left with a parent too many.
+    bool grow_around(FitContext& context, int parent, const std::int32_t* place,
+                     std::int32_t limit);
+
     // Recomputes everything but the choice of parents from the correlation matrix.
     void refresh(FitContext& context);
 
@@ -90,6 +95,12 @@ class ParentFit {
     void copy_head(const ParentFit& other);
     // The correlations of a column of the problem with those of this fit, zero from there on.
     const double* correlations(FitContext& context, int column) const;
+    // Places by number in the columns, and what the constraints allow, if they must be asked.
+    struct Candidates {
+        const std::int32_t* place;
+        const std::uint8_t* allowed;
+    };
+    Candidates candidates(FitContext& context, const std::int32_t* place) const;
 
     virtual void add_at(FitContext& context, int index) = 0; // the variable of a number
     // The number of the candidate that is worth most, -1 if none pays or there is no room.

@@ -383,7 +383,41 @@ bool ParentSets::find_better(int v, const std::vector<std::int32_t>& follows, do
     }
     other_->start(problem(), lists_.of(v), v);
     other_->add_required(context_);
-    return is_better();
+    return is_better() || find_pair(v, follows, least_gain);
+}
+
+// Two parents may pay where neither does: those that nearly determine each other, for one.
+bool ParentSets::find_pair(int v, const std::vector<std::int32_t>& follows, double least_gain) {
+    if (own_->is_full())
+        return false;
+    for (int i = 0; i < own_->columns().size(); ++i) {
+        const int u = own_->columns().variable(i);
+        if (follows[u] != 0 || own_->index_of(u) >= 0 || !may_have(v, u) || u == v)
+            continue;
+        other_->borrow(*own_);
+        if (other_->grow_around(context_, u, follows.data(), 1) &&
+            own_->cost() - other_->cost() > least_gain)
+            return true;
+    }
+    return false;
+}
+
+bool ParentSets::invite(int v, int u, double least_gain) {
+    ParentFit& fit = own_fit(v);
+    if (is_given(v) || !places_.precedes(u, v) || fit.is_full() || fit.index_of(u) >= 0 ||
+        !may_have(v, u))
+        return false;
+    other_->borrow(fit);
+    if (!other_->grow_around(context_, u, places_.places(), place(v)) ||
+        !(fit.cost() - other_->cost() > least_gain))
+        return false;
+    save(v);
+    touch(fit);
+    cost_ -= fit.cost();
+    fit.take(context_, other_->parents());
+    settle(fit);
+    cost_ += fit.cost();
+    return true;
 }
 
 bool ParentSets::take_better(int v, const std::vector<std::int32_t>& follows, OrderedDag dag) {

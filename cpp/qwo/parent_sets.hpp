@@ -115,6 +115,10 @@ class ParentSets {
     // The same in another member of the class.
     bool exchange(int v, const OrderedDag& member, double least_gain);
 
+    // Makes u, which stands before v, a parent of v although it does not pay alone, if with others
+    // it lowers the cost by more than so much; whether it does.
+    bool invite(int v, int u, double least_gain);
+
     // Looks at all variables that are no candidates of v. Takes in those that its fit would want as
     // parents, and the neighbourhood of v in the present DAG; returns whether there were any. Where
     // no variable has any left, no single addition or removal improves any parent set, whether
@@ -173,6 +177,7 @@ class ParentSets {
                                         std::vector<int>::const_iterator end,
                                         ParentsOf parents_of) const;
     bool find_better(int v, const std::vector<std::int32_t>& follows, double least_gain);
+    bool find_pair(int v, const std::vector<std::int32_t>& follows, double least_gain);
     bool take_better(int v, const std::vector<std::int32_t>& follows, OrderedDag dag);
     bool is_permitted(const std::vector<int>& order) const;
 
