@@ -415,7 +415,7 @@ bool ParentSets::invite(int v, int u, double least_gain) {
     touch(fit);
     cost_ -= fit.cost();
     fit.take(context_, other_->parents());
-    settle(fit);
+    refresh(fit);
     cost_ += fit.cost();
     return true;
 }
