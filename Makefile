@@ -32,7 +32,7 @@ PRINT_COMPARE := import tomllib; \
   print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["compare"], sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo docs test fuzz test-browser bench bench-flop bench-peers reproduce check check-isa format sanitize report-bundle wheel clean
+.PHONY: help setup demo cpp-example docs test fuzz test-browser bench bench-flop bench-peers reproduce check check-isa format sanitize report-bundle wheel clean
 
 help:  ## show this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -44,6 +44,13 @@ demo: setup  ## learn the graph of the bundled Sachs data, with bootstrap and re
 
 test: setup  ## run the tests
 	$(BIN)/python -m pytest -n 2
+
+# In the build directory of the package, whose compiled core it shares.
+cpp-example: setup  ## build and run the program that uses the core without Python
+	@for tree in build/editable-*/; do \
+	  $(BIN)/cmake --build $$tree --target qwo_example > build/cpp-example.log || { cat build/cpp-example.log; exit 1; }; \
+	  $$tree/qwo_example || exit 1; \
+	done
 
 docs: setup  ## build the documentation into build/docs/; warnings are errors
 	$(BIN)/sphinx-build -W --keep-going --quiet -d build/doctrees docs build/docs
@@ -70,7 +77,7 @@ bench-peers: setup  ## compare with the field; goes on where it was left
 reproduce: setup $(COMPARE_VENV)/.installed  ## run the paper's experiments, small; goes on where it was left
 	$(BIN)/qwo reproduce --profile quick --jobs 2
 
-check: setup check-isa  ## lint, formatting, types, layers
+check: setup check-isa cpp-example  ## lint, formatting, types, layers, and the program in C++
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy --strict
