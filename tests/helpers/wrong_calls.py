@@ -135,7 +135,7 @@ def bic_calls(engine: BicEngine) -> Iterator[Call]:
     yield from _constructions()
     yield from _compiled_searches(engine)
     mark = engine.mark()
-    yield "narrow under a mark", engine.narrow
+    yield "narrow under a mark", engine._sets.narrow
     yield "renew under a mark", lambda: engine.renew(0)
     yield "a search under a mark", lambda: compiled_search(engine, 1, tucks=True)
     engine.undo(mark)

@@ -226,9 +226,9 @@ def test_a_parent_is_exchanged_for_a_better_one() -> None:
     fresh = BicEngine(Moments.from_data(data), order=engine.order)
     mark = engine.mark()
     before = engine.cost
-    assert engine.exchange(effect)
+    assert engine._sets.exchange(effect, 0.0)
     assert engine.parents(effect).tolist() == [cause_] == fresh.parents(effect).tolist()
     assert engine.cost == pytest.approx(fresh.cost, rel=1e-12)
-    assert not engine.exchange(effect)
+    assert not engine._sets.exchange(effect, 0.0)
     assert engine.undo(mark) == before
     assert engine.parents(effect).tolist() == [copy]

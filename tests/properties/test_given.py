@@ -102,12 +102,12 @@ def test_only_children_are_shuffled_and_turned() -> None:
         check(engine)
         search.run(1.0)
         search.end_restart()
-        engine.reroot(v)
+        engine._sets.reroot(v)
         check(engine)
     for v in FIRST:
         with pytest.raises(ArgumentError, match="given"):
             search.begin_restart(v, 3)
-        assert not engine.reroot(v) or not engine.dag()[:, FIRST].any()
+        assert not engine._sets.reroot(v) or not engine.dag()[:, FIRST].any()
 
 
 def test_moves_of_given_variables_are_refused() -> None:

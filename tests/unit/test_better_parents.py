@@ -52,9 +52,9 @@ def test_no_exchange_in_another_member_of_the_class_is_better(seed: int) -> None
     engine = settled(Moments.from_data(data), seed)
     for root in range(30):
         member = engine.copy()
-        assert member.reroot(root)
+        assert member._sets.reroot(root)
         for child in np.flatnonzero(member.dag()[root]).tolist():
-            assert not member.exchange(child, 1e-6)
+            assert not member._sets.exchange(child, 1e-6)
 
 
 def test_a_dense_graph_is_not_left_with_the_wrong_parents_of_one_variable() -> None:
@@ -72,7 +72,7 @@ def test_parents_come_from_behind_if_they_are_no_descendants() -> None:
     engine = BicEngine(Moments.from_data(np.column_stack([copy, cause + noise, cause])))
     assert engine.parents(effect).tolist() == engine.parents(true).tolist() == [copied]
     mark, before = engine.mark(), engine.cost
-    assert engine.exchange(effect)
+    assert engine._sets.exchange(effect, 0.0)
     assert engine.order.tolist() == [copied, true, effect]
     assert engine.parents(effect).tolist() == [true]
     fresh = BicEngine(engine.moments, order=engine.order)

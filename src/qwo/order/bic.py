@@ -11,7 +11,6 @@ then it grows with n times their number, and the search takes in those that have
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,13 +18,23 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo import _core
-from qwo.errors import ArgumentError, KnowledgeError
+from qwo.errors import KnowledgeError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
-from qwo.order.blocks import association, check_block_sizes
+from qwo.order.blocks import association
 from qwo.order.build import check_kernels
+from qwo.order.problem import (
+    as_sources,
+    constraints_of,
+    flat_candidates,
+    given_variables,
+    moment_set,
+    priced_blocks,
+    sizes_of_blocks,
+    which_moments,
+)
 from qwo.order.protocol import Changes, EngineBase, as_integers, check_block, check_order
-from qwo.order.score import BIC, Score, price_of, score_from
+from qwo.order.score import BIC, Score, score_from
 from qwo.types import Adjacency, FloatArray, Indices
 
 CompiledRun = _core.SearchRun
@@ -33,22 +42,8 @@ CompiledRun = _core.SearchRun
 Flat = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 """Lists one after the other, and where each ends."""
 
-MomentSet = tuple[FloatArray, float, float, int]
-"""Correlation matrix, N, price of an edge, most parents."""
-
-Blocks = tuple[npt.NDArray[np.int64], list[float], int]
-"""Block sizes, none if all are 1; prices by number of parameters; most columns of parents."""
-
 BicState = tuple[npt.NDArray[np.int64], Flat, Flat, float]
 """What a `BicEngine` has come to, a few numbers per variable; see `BicEngine.state`."""
-
-ORACLE_SAMPLES = 1e10
-"""N that stands for infinity: the BIC needs a finite one to weigh fit against edges. At 1e8, one
-random model in a hundred looked as if it had an edge less; far above 1e10, rounding counts as
-fit."""
-
-SAMPLES_PER_PARENT = 3.0
-"""A variable gets at most N / 3 parents: beyond that the likelihood measures noise."""
 
 
 class BicEngine(EngineBase):
@@ -122,14 +117,15 @@ class BicEngine(EngineBase):
     ) -> None:
         if block_sizes is None and isinstance(moments, Moments) and moments.has_blocks:
             moments, block_sizes = moments.as_whitened()
-        self._sources = _as_sources(moments)
+        self._sources = as_sources(moments)
         self.moments = self._sources[0]
-        self.block_sizes = _block_sizes(block_sizes, self._sources)
-        n = self.moments.n_variables if self.block_sizes is None else len(self.block_sizes)
-        self._which = _which(moments_of, n, len(self._sources))
+        self.block_sizes = sizes_of_blocks(block_sizes, self._sources)
+        self._is_plain = len(self.block_sizes) == self.moments.n_variables
+        n = len(self.block_sizes)
+        self._which = which_moments(moments_of, n, len(self._sources))
         self._n = n
         self._most_parents = max_parents
-        self.given = _given(given, n)
+        self.given = given_variables(given, n)
         self.knowledge = knowledge
         self.threads = threads
         self._kernels = check_kernels(kernels)
@@ -149,9 +145,9 @@ class BicEngine(EngineBase):
     ) -> float:
         """Start anew from an order with another score, and candidates as they are given here."""
         self.score, n = score, self._n
-        self._problem = [_moment_set(own, score, n, self._most_parents) for own in self._sources]
+        self._problem = [moment_set(own, score, n, self._most_parents) for own in self._sources]
         _, self.n_samples, self.penalty, self.max_parents = self._problem[0]
-        self._blocks = _blocks(self.block_sizes, score, n, self.n_samples)
+        self._blocks = priced_blocks(self.block_sizes, score, self.n_samples)
         self._has_lists = candidates is not None
         # There need not be memory for those of before beside these.
         vars(self).pop("_sets", None)
@@ -170,9 +166,9 @@ class BicEngine(EngineBase):
         return _core.ParentSets.create(
             self._problem,
             self._which,
-            *_constraints(self.knowledge),
+            *constraints_of(self.knowledge),
             self._kernels,
-            *_candidates(candidates, self.knowledge, self._n),
+            *flat_candidates(candidates, self.knowledge, self._n),
             all_at_first,
             self._blocks,
             self.given.astype(np.int64, copy=False),
@@ -217,35 +213,10 @@ class BicEngine(EngineBase):
         return _core.SearchRun(
             self._sets,
             rng.bit_generator,
-            association=None if self.block_sizes is None else self.association(),
+            association=self._association(),
             threads=self.threads,
             **options,
         )
-
-    def reroot(self, variable: int) -> bool:
-        """Go to the member of the equivalence class that has a variable as a root of its piece.
-
-        Compelled edges stay; the edges of the undirected piece that the variable is in turn away
-        from it. The cost stays what it is, up to rounding, or falls where a variable finds better
-        parents among those before it now. False, and nothing happens, if the knowledge or the
-        candidates forbid it.
-        """
-        return self._sets.reroot(variable)
-
-    def cross(self, other: BicEngine, least_gain: float) -> bool:
-        """Take over those connected pieces of another engine's DAG that are better.
-
-        Each must lower the cost by more than so much, and leave the graph acyclic. Whether there
-        was any. The engines must have the same data, price and knowledge.
-        """
-        return self._sets.cross(other._sets, least_gain)
-
-    def differing(self, other: BicEngine) -> Indices:
-        """The variables whose neighbours or colliders are not the same in another engine's DAG.
-
-        Where there are none, both graphs are of one equivalence class.
-        """
-        return np.array(self._sets.differing(other._sets), dtype=np.intp)
 
     def doubtful(self) -> Indices:
         """The variables around which the graph may be wrong, if a search has left it.
@@ -256,29 +227,17 @@ class BicEngine(EngineBase):
         """
         return np.array(self._sets.doubtful(), dtype=np.intp)
 
+    def _association(self) -> FloatArray | None:
+        """How much each pair of variables depends on each other; None for their correlations."""
+        if self._is_plain:
+            return None
+        correlation = self.moments.correlation
+        return association(correlation, self.block_sizes, self.n_samples, self.score)
+
     @property
     def n_variables(self) -> int:
         """How many variables there are."""
         return self._n
-
-    @property
-    def typical_penalty(self) -> float:
-        """The mean price of an edge over all pairs: the penalty, unless blocks of columns differ.
-
-        The penalty itself is the price of an edge between single columns.
-        """
-        if self.block_sizes is None:
-            return self.penalty
-        values, counts = np.unique(self.block_sizes, return_counts=True)
-        prices = np.array(self._blocks[1])[np.outer(values, values)]
-        return float((prices * np.outer(counts, counts)).sum() / self._n**2)
-
-    def association(self) -> FloatArray:
-        """How much each pair of variables depends on each other: correlations, as it were."""
-        if self.block_sizes is None:
-            return self.moments.correlation
-        correlation = self.moments.correlation
-        return association(correlation, self.block_sizes, self.n_samples, self.score)
 
     def family_cost(self, variable: int, parents: Sequence[int] | Indices) -> float:
         """What a variable would cost with other parents; infinite if one of them may be none."""
@@ -294,19 +253,10 @@ class BicEngine(EngineBase):
         """The cost of the present order; lower is better."""
         return self._sets.cost
 
-    @property
-    def noise(self) -> float:
-        """The difference of costs up to which two are equal."""
-        return self._sets.noise
-
     def reset(self, order: Sequence[int] | Indices) -> float:
         """Start anew from an order, given variables first; marks are forgotten."""
         self._sets.reset(self._permitted(order), self.threads)
         return self._sets.cost
-
-    def cost_of(self, order: Sequence[int] | Indices) -> float:
-        """What `reset` to an order would cost; nothing changes, and it takes little memory."""
-        return self._sets.cost_of(self._permitted(order), self.threads)
 
     def _permitted(self, order: Sequence[int] | Indices) -> Indices:
         order = check_order(order, self._n)
@@ -344,13 +294,6 @@ class BicEngine(EngineBase):
         """
         return self._sets.candidates(variable).astype(np.intp, copy=False)
 
-    def narrow(self) -> None:
-        """Leave each variable the candidates of its list and its parents, if all were ones so far.
-
-        Order, parents and cost stay what they are. Marks must have ended.
-        """
-        self._sets.narrow()
-
     def renew(self, variable: int) -> bool:
         """Take in candidates that have been missed; whether there were any.
 
@@ -359,14 +302,6 @@ class BicEngine(EngineBase):
         addition or removal improves any parent set. Marks must have ended.
         """
         return self._sets.renew(variable)
-
-    def exchange(self, variable: int, least_gain: float = 0.0) -> bool:
-        """Look for better parents among all that are no descendants; whether there were any.
-
-        One is given up for others, or all are found anew: parent sets grow and shrink from what
-        they were, and those that came first may keep out better ones.
-        """
-        return self._sets.exchange(variable, least_gain)
 
     def parents(self, variable: int) -> Indices:
         """The parents of a variable in the DAG of the present order, ascending."""
@@ -421,14 +356,11 @@ class BicEngine(EngineBase):
 
     def residual_variances(self) -> FloatArray:
         """Variances of the columns given the parents, on the correlation scale."""
-        if self.block_sizes is None:
-            return np.array([self._sets.regression(v)[2][0] for v in range(self._n)])
         return np.concatenate([np.diagonal(own) for own in self.residual_covariances()])
 
     def _columns(self) -> list[range]:
-        sizes = np.ones(self._n, np.int64) if self.block_sizes is None else self.block_sizes
-        ends = np.cumsum(sizes).tolist()
-        return [range(end - size, end) for size, end in zip(sizes.tolist(), ends, strict=True)]
+        sizes, ends = self.block_sizes.tolist(), np.cumsum(self.block_sizes).tolist()
+        return [range(end - size, end) for size, end in zip(sizes, ends, strict=True)]
 
     def mark(self) -> int:
         """Remember the present state. Marks nest."""
@@ -442,115 +374,3 @@ class BicEngine(EngineBase):
     def release(self, mark: int) -> None:
         """Keep the present state; the mark and all after it end."""
         self._sets.release(mark)
-
-
-def _as_sources(moments: Moments | Sequence[Moments]) -> tuple[Moments, ...]:
-    """One or several moments of the same variables."""
-    sources = (moments,) if isinstance(moments, Moments) else tuple(moments)
-    for own in sources:
-        if not isinstance(own, Moments):
-            raise ArgumentError(f"moments must be qwo.Moments; got a {type(own).__name__}")
-        if own.names != sources[0].names:
-            raise ArgumentError("several moments must be of the same variables, in the same order")
-    if not sources:
-        raise ArgumentError("there must be one set of moments at least")
-    return sources
-
-
-def _which(given: Sequence[int] | Indices | None, n: int, count: int) -> npt.NDArray[np.int64]:
-    """Which of several moments each variable has; empty for the first."""
-    if given is None:
-        return np.empty(0, np.int64)
-    which = as_integers(given)
-    if len(which) != n or not (which.min() >= 0 and which.max() < count):
-        raise ArgumentError(
-            f"moments_of must give one of 0 … {count - 1} for each of the {n} variables; "
-            f"got {which.tolist()[:8]}"
-        )
-    return which
-
-
-def _given(given: Sequence[int] | Indices | None, n: int) -> Indices:
-    """The variables that are given, ascending."""
-    if given is None:
-        return np.empty(0, np.intp)
-    variables = np.unique(as_integers(given))
-    if variables.size and not (variables[0] >= 0 and variables[-1] < n):
-        raise ArgumentError(f"given must be some of the variables 0 … {n - 1}; got {given}")
-    if len(variables) == n:
-        raise ArgumentError(f"given must leave one of the {n} variables at least to be explained")
-    return variables.astype(np.intp)
-
-
-def _block_sizes(
-    given: Sequence[int] | Indices | None, sources: tuple[Moments, ...]
-) -> npt.NDArray[np.int64] | None:
-    """How many columns each variable owns; None if each owns one, which is today's way."""
-    if given is None:
-        return None
-    sizes = check_block_sizes(given, sources[0].n_variables)
-    if (sizes == 1).all():
-        return None
-    if len(sources) > 1:
-        raise ArgumentError(
-            f"block_sizes go with one set of moments, not with several for several sets of rows; "
-            f"got {len(sources)}"
-        )
-    return sizes
-
-
-def _blocks(sizes: npt.NDArray[np.int64] | None, score: Score, n: int, n_samples: float) -> Blocks:
-    """Blocks as the core takes them; the prices are for 0, 1, 2 … parameters."""
-    if sizes is None:
-        return np.empty(0, np.int64), [], 0
-    most = int(sizes.max()) ** 2
-    prices = [0.0, *(price_of(score, n, n_samples, k) for k in range(1, most + 1))]
-    return sizes, prices, _most_parents(n_samples, None)
-
-
-def _moment_set(moments: Moments, score: Score, n: int, max_parents: int | None) -> MomentSet:
-    """Moments as the core takes them: correlation matrix, N, price of an edge, most parents."""
-    size = ORACLE_SAMPLES if moments.is_oracle else float(moments.n_samples)
-    most = min(n - 1, _most_parents(size, max_parents))
-    return moments.correlation, size, score.price(n, size), most
-
-
-def _most_parents(n_samples: float, given: int | None) -> int:
-    if given is None:
-        return max(1, int(min(n_samples / SAMPLES_PER_PARENT, 1e9)))
-    if operator.index(given) < 0:
-        raise ArgumentError(f"max_parents must not be negative; got {given}")
-    return operator.index(given)
-
-
-def _constraints(
-    knowledge: ResolvedKnowledge | None,
-) -> tuple[npt.NDArray[np.uint8] | None, npt.NDArray[np.uint8] | None, list[list[int]]]:
-    """Allowed parents by child, precedence, and required parents, as the core takes them."""
-    if knowledge is None:
-        return None, None, []
-    may_cause = np.ascontiguousarray(knowledge.allowed_parents.T).astype(np.uint8)
-    precedes = np.ascontiguousarray(knowledge.before).astype(np.uint8)
-    required = [np.flatnonzero(column).tolist() for column in knowledge.required.T]
-    return may_cause, precedes if precedes.any() else None, required
-
-
-def _candidates(
-    lists: Sequence[Indices] | None, knowledge: ResolvedKnowledge | None, n: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The lists one after the other, and where each ends; nothing at all for no lists."""
-    if lists is None:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    if len(lists) != n:
-        raise ArgumentError(f"candidates has {len(lists)} lists for {n} variables")
-    lists = [as_integers(own) for own in lists]
-    if knowledge is not None:
-        allowed, required = knowledge.allowed_parents, knowledge.required
-        lists = [
-            np.union1d(own[allowed[own, v]], np.flatnonzero(required[:, v]))
-            for v, own in enumerate(lists)
-        ]
-    flat = as_integers(np.concatenate(lists))
-    if flat.size and not (flat.min() >= 0 and flat.max() < n):
-        raise ArgumentError(f"candidates go from 0 to {n - 1}; got {flat.min()} … {flat.max()}")
-    return flat, np.cumsum([len(own) for own in lists], dtype=np.int64)

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from qwo.compute import to_host
-from qwo.order.bic import ORACLE_SAMPLES
 from qwo.order.blocks import net_gains, whitened_within
 from qwo.order.edge_test import BicRule
+from qwo.order.problem import ORACLE_SAMPLES
 from qwo.order.score import Score
 from qwo.types import FloatArray, Indices
 

@@ -1,0 +1,149 @@
+"""What the core is given of a problem: moments, prices, blocks of columns, knowledge, candidates.
+
+Meaning is checked here, once; the core checks lengths and ranges of what it gets.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from qwo.errors import ArgumentError
+from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.moments import Moments
+from qwo.order.blocks import check_block_sizes
+from qwo.order.protocol import as_integers
+from qwo.order.score import Score, price_of
+from qwo.types import FloatArray, Indices
+
+MomentSet = tuple[FloatArray, float, float, int]
+"""Correlation matrix, N, price of an edge, most parents."""
+
+Blocks = tuple[npt.NDArray[np.int64], list[float], int]
+"""Block sizes, none if all are 1; prices by number of parameters; most columns of parents."""
+
+ORACLE_SAMPLES = 1e10
+"""N that stands for infinity: the BIC needs a finite one to weigh fit against edges. At 1e8, one
+random model in a hundred looked as if it had an edge less; far above 1e10, rounding counts as
+fit."""
+
+SAMPLES_PER_PARENT = 3.0
+"""A variable gets at most N / 3 parents: beyond that the likelihood measures noise."""
+
+
+def as_sources(moments: Moments | Sequence[Moments]) -> tuple[Moments, ...]:
+    """One or several moments of the same variables."""
+    sources = (moments,) if isinstance(moments, Moments) else tuple(moments)
+    for own in sources:
+        if not isinstance(own, Moments):
+            raise ArgumentError(f"moments must be qwo.Moments; got a {type(own).__name__}")
+        if own.names != sources[0].names:
+            raise ArgumentError("several moments must be of the same variables, in the same order")
+    if not sources:
+        raise ArgumentError("there must be one set of moments at least")
+    return sources
+
+
+def which_moments(
+    given: Sequence[int] | Indices | None, n: int, count: int
+) -> npt.NDArray[np.int64]:
+    """Which of several moments each variable has; empty for the first."""
+    if given is None:
+        return np.empty(0, np.int64)
+    which = as_integers(given)
+    if len(which) != n or not (which.min() >= 0 and which.max() < count):
+        raise ArgumentError(
+            f"moments_of must give one of 0 … {count - 1} for each of the {n} variables; "
+            f"got {which.tolist()[:8]}"
+        )
+    return which
+
+
+def given_variables(given: Sequence[int] | Indices | None, n: int) -> Indices:
+    """The variables that are given, ascending."""
+    if given is None:
+        return np.empty(0, np.intp)
+    variables = np.unique(as_integers(given))
+    if variables.size and not (variables[0] >= 0 and variables[-1] < n):
+        raise ArgumentError(f"given must be some of the variables 0 … {n - 1}; got {given}")
+    if len(variables) == n:
+        raise ArgumentError(f"given must leave one of the {n} variables at least to be explained")
+    return variables.astype(np.intp)
+
+
+def sizes_of_blocks(
+    given: Sequence[int] | Indices | None, sources: tuple[Moments, ...]
+) -> npt.NDArray[np.int64]:
+    """How many columns each variable owns: 1 if nothing else is said."""
+    if given is None:
+        return np.ones(sources[0].n_variables, np.int64)
+    sizes = check_block_sizes(given, sources[0].n_variables)
+    if len(sources) > 1 and sizes.max() > 1:
+        raise ArgumentError(
+            f"block_sizes go with one set of moments, not with several for several sets of rows; "
+            f"got {len(sources)}"
+        )
+    return sizes
+
+
+def priced_blocks(sizes: npt.NDArray[np.int64], score: Score, n_samples: float) -> Blocks:
+    """Blocks as the core takes them; the prices are for 0, 1, 2 … parameters.
+
+    Where every variable is a column the core is told of no blocks, and takes a faster way.
+    """
+    if sizes.max() == 1:
+        return np.empty(0, np.int64), [], 0
+    most = int(sizes.max()) ** 2
+    prices = [0.0, *(price_of(score, len(sizes), n_samples, k) for k in range(1, most + 1))]
+    return sizes, prices, _most_parents(n_samples, None)
+
+
+def moment_set(moments: Moments, score: Score, n: int, max_parents: int | None) -> MomentSet:
+    """Moments as the core takes them: correlation matrix, N, price of an edge, most parents."""
+    size = ORACLE_SAMPLES if moments.is_oracle else float(moments.n_samples)
+    most = min(n - 1, _most_parents(size, max_parents))
+    return moments.correlation, size, score.price(n, size), most
+
+
+def _most_parents(n_samples: float, given: int | None) -> int:
+    if given is None:
+        return max(1, int(min(n_samples / SAMPLES_PER_PARENT, 1e9)))
+    if operator.index(given) < 0:
+        raise ArgumentError(f"max_parents must not be negative; got {given}")
+    return operator.index(given)
+
+
+def constraints_of(
+    knowledge: ResolvedKnowledge | None,
+) -> tuple[npt.NDArray[np.uint8] | None, npt.NDArray[np.uint8] | None, list[list[int]]]:
+    """Allowed parents by child, precedence, and required parents, as the core takes them."""
+    if knowledge is None:
+        return None, None, []
+    may_cause = np.ascontiguousarray(knowledge.allowed_parents.T).astype(np.uint8)
+    precedes = np.ascontiguousarray(knowledge.before).astype(np.uint8)
+    required = [np.flatnonzero(column).tolist() for column in knowledge.required.T]
+    return may_cause, precedes if precedes.any() else None, required
+
+
+def flat_candidates(
+    lists: Sequence[Indices] | None, knowledge: ResolvedKnowledge | None, n: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The lists one after the other, and where each ends; nothing at all for no lists."""
+    if lists is None:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    if len(lists) != n:
+        raise ArgumentError(f"candidates has {len(lists)} lists for {n} variables")
+    lists = [as_integers(own) for own in lists]
+    if knowledge is not None:
+        allowed, required = knowledge.allowed_parents, knowledge.required
+        lists = [
+            np.union1d(own[allowed[own, v]], np.flatnonzero(required[:, v]))
+            for v, own in enumerate(lists)
+        ]
+    flat = as_integers(np.concatenate(lists))
+    if flat.size and not (flat.min() >= 0 and flat.max() < n):
+        raise ArgumentError(f"candidates go from 0 to {n - 1}; got {flat.min()} … {flat.max()}")
+    return flat, np.cumsum([len(own) for own in lists], dtype=np.int64)
