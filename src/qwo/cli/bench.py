@@ -11,10 +11,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from qwo.cli.console import Console
 from qwo.cli.folder import write_csv
+from qwo.cli.options import option
 from qwo.errors import ArgumentError
 from qwo.files import write_whole
 from qwo.text import aligned, count
@@ -128,22 +127,12 @@ class Timing:
 def bench(
     *,
     console: Console,
-    sizes: Annotated[
-        str, typer.Option("--sizes", metavar="N,N,…", help="Numbers of variables.")
-    ] = "10,30,100,300",
-    samples: Annotated[
-        int, typer.Option("--samples", "-N", metavar="N", help="Rows of each data set.")
-    ] = 5000,
-    degree: Annotated[
-        float, typer.Option("--degree", metavar="D", help="Average number of neighbours.")
-    ] = 4.0,
-    runs: Annotated[
-        int, typer.Option("--runs", metavar="R", help="Random graphs of each size.")
-    ] = 3,
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", metavar="J", help="Threads; -1 for all.")
-    ] = 1,
-    seed: Annotated[int, typer.Option("--seed", metavar="S", help="Seed of graphs and data.")] = 1,
+    sizes: Annotated[str, option("--sizes", "Numbers of variables.", "N,N,…")] = "10,30,100,300",
+    samples: Annotated[int, option("--samples -N", "Rows of each data set.", "N")] = 5000,
+    degree: Annotated[float, option("--degree", "Average number of neighbours.", "D")] = 4.0,
+    runs: Annotated[int, option("--runs", "Random graphs of each size.", "R")] = 3,
+    jobs: Annotated[int, option("--jobs -j", "Threads; -1 for all.", "J")] = 1,
+    seed: Annotated[int, option("--seed", "Seed of graphs and data.", "S")] = 1,
 ) -> None:
     """Time the search on simulated data, and compare with the truth.
 

@@ -33,6 +33,7 @@ from qwo.cli.options import (
     folder_option,
     force_option,
     graph_formats,
+    option,
 )
 from qwo.cli.reading import DataRead, read_data
 from qwo.errors import ArgumentError, DataWarning
@@ -59,10 +60,8 @@ class BootstrapOutput:
     ] = None
     threshold: Annotated[
         float,
-        typer.Option(
-            "--threshold",
-            metavar="SHARE",
-            help="How often pairs of the consensus graphs are adjacent at least.",
+        option(
+            "--threshold", "How often pairs of the consensus graphs are adjacent at least.", "SHARE"
         ),
     ] = 0.5
     formats: Formats = None

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TextIO
 
 import typer
 
+from qwo.cli.options import option
 from qwo.errors import Cure, DataWarning, InputError, python_wording
 from qwo.options import OPTIONS, READING
 from qwo.text import csv_line, plain
@@ -51,21 +52,16 @@ class Console:
     panel: ClassVar[str] = "Messages"
 
     quiet: Annotated[
-        bool,
-        typer.Option(
-            "--quiet", "-q", metavar="", help="Say nothing but results, warnings and errors."
-        ),
+        bool, option("--quiet -q", "Say nothing but results, warnings and errors.")
     ] = False
-    json: Annotated[
-        bool, typer.Option("--json", metavar="", help="Print the result as JSON, for programs.")
-    ] = False
+    json: Annotated[bool, option("--json", "Print the result as JSON, for programs.")] = False
     log_level: Annotated[
         LogLevel,
-        typer.Option(
+        option(
             "--log-level",
-            metavar="LEVEL",
+            "[b]error[/b], [b]warning[/b], [b]info[/b] (timings), [b]debug[/b] (tracebacks).",
+            "LEVEL",
             callback=set_log_level,
-            help="[b]error[/b], [b]warning[/b], [b]info[/b] (timings), [b]debug[/b] (tracebacks).",
         ),
     ] = "warning"
 

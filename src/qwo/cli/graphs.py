@@ -11,7 +11,7 @@ import typer
 
 from qwo.cli.console import Console, logger, warn
 from qwo.cli.folder import write_csv
-from qwo.cli.options import DataFile, GraphFile, GraphFormat, Reading, format_names
+from qwo.cli.options import DataFile, GraphFile, GraphFormat, Reading, format_names, option
 from qwo.cli.reading import read_data
 from qwo.errors import ArgumentError, FileFormatError
 from qwo.text import aligned, count
@@ -85,31 +85,29 @@ def compare(
     console: Console,
     data: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--data",
-            metavar="FILE",
-            help="Also score both graphs on these data: does the search or the sample err?",
+            "Also score both graphs on these data: does the search or the sample err?",
+            "FILE",
         ),
     ] = None,
-    penalty: Annotated[
-        float, typer.Option("--penalty", help="Penalty discount c of the score.")
-    ] = 2.0,
+    penalty: Annotated[float, option("--penalty", "Penalty discount c of the score.")] = 2.0,
     estimated_format: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--from",
-            metavar="FORMAT",
+            "Format of ESTIMATED, where it does not tell.",
+            "FORMAT",
             autocompletion=format_names,
-            help="Format of ESTIMATED, where it does not tell.",
         ),
     ] = None,
     truth_format: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--truth-from",
-            metavar="FORMAT",
+            "Format of TRUTH, where it does not tell.",
+            "FORMAT",
             autocompletion=format_names,
-            help="Format of TRUTH, where it does not tell.",
         ),
     ] = None,
 ) -> None:
@@ -172,28 +170,24 @@ def convert(
     console: Console,
     source_format: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--from",
-            metavar="FORMAT",
+            "Format of SOURCE, where its text and name do not tell.",
+            "FORMAT",
             autocompletion=format_names,
-            help="Format of SOURCE, where its text and name do not tell.",
         ),
     ] = None,
     target_format: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--to",
-            metavar="FORMAT",
+            "Format of TARGET, where its name does not tell.",
+            "FORMAT",
             autocompletion=format_names,
-            help="Format of TARGET, where its name does not tell.",
         ),
     ] = None,
-    dag: Annotated[
-        bool, typer.Option("--dag", metavar="", help="Write one DAG of the equivalence class.")
-    ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", metavar="", help="Replace TARGET if it is there.")
-    ] = False,
+    dag: Annotated[bool, option("--dag", "Write one DAG of the equivalence class.")] = False,
+    force: Annotated[bool, option("--force", "Replace TARGET if it is there.")] = False,
 ) -> None:
     """Write a graph in another format.
 
@@ -231,19 +225,12 @@ def fit(
     console: Console,
     graph_format: GraphFormat = None,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="CSV", help="Also write the coefficients here."),
+        Path | None, option("--output -o", "Also write the coefficients here.", "CSV")
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", metavar="", help="Replace it if it is there.")
-    ] = False,
+    force: Annotated[bool, option("--force", "Replace it if it is there.")] = False,
     spreadsheet: Annotated[
         bool,
-        typer.Option(
-            "--spreadsheet",
-            metavar="",
-            help="Write names such as =1+1 so that no spreadsheet computes them.",
-        ),
+        option("--spreadsheet", "Write names such as =1+1 so that no spreadsheet computes them."),
     ] = False,
 ) -> None:
     """Fit a linear model to a graph: coefficients, errors, fit.

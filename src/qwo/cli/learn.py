@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import typer
 
@@ -23,6 +23,7 @@ from qwo.cli.options import (
     Reading,
     SearchFlags,
     graph_formats,
+    option,
 )
 from qwo.cli.reading import DataRead, read_data
 from qwo.errors import ArgumentError
@@ -40,6 +41,38 @@ MOST_SHOWN = 40
 """Edges that are shown on a terminal when there is a folder with all of them."""
 
 
+@dataclass(frozen=True)
+class BesideOptions:
+    """What is to be found out about the graph besides."""
+
+    panel: ClassVar[str] = "Search"
+
+    bootstrap: Annotated[
+        int,
+        option("--bootstrap -b", "Resample the data R times to see how sure each edge is.", "R"),
+    ] = 0
+    posterior: Annotated[
+        bool,
+        option(
+            "--posterior",
+            "Draw graphs by their probability: how probable each edge is, and its effect.",
+        ),
+    ] = False
+    check: Annotated[
+        bool, option("--check", "Say how far data and graph agree, as [b]qwo check[/b] does.")
+    ] = False
+    resampling: Annotated[
+        Literal["halves", "subsamples", "replacement"],
+        option(
+            "--resampling",
+            "What a resample is: one of the [b]halves[/b] of a random cut, half of "
+            "the rows each time anew ([b]subsamples[/b]), or rows drawn with "
+            "[b]replacement[/b].",
+            "HOW",
+        ),
+    ] = "halves"
+
+
 def learn(
     file: DataFile,
     *,
@@ -48,52 +81,10 @@ def learn(
     search: SearchFlags,
     output: OutputOptions,
     console: Console,
-    bootstrap: Annotated[
-        int,
-        typer.Option(
-            "--bootstrap",
-            "-b",
-            metavar="R",
-            help="Resample the data R times to see how sure each edge is.",
-            rich_help_panel="Search",
-        ),
-    ] = 0,
-    posterior: Annotated[
-        bool,
-        typer.Option(
-            "--posterior",
-            metavar="",
-            help="Draw graphs by their probability: how probable each edge is, and its effect.",
-            rich_help_panel="Search",
-        ),
-    ] = False,
-    check: Annotated[
-        bool,
-        typer.Option(
-            "--check",
-            metavar="",
-            help="Say how far data and graph agree, as [b]qwo check[/b] does.",
-            rich_help_panel="Search",
-        ),
-    ] = False,
-    resampling: Annotated[
-        Literal["halves", "subsamples", "replacement"],
-        typer.Option(
-            "--resampling",
-            metavar="HOW",
-            help="What a resample is: one of the [b]halves[/b] of a random cut, half of the rows "
-            "each time anew ([b]subsamples[/b]), or rows drawn with [b]replacement[/b].",
-            rich_help_panel="Search",
-        ),
-    ] = "halves",
+    beside: BesideOptions,
     resume: Annotated[
         bool,
-        typer.Option(
-            "--resume",
-            metavar="",
-            help="Go on with the bootstrap of a run that did not end.",
-            rich_help_panel="Output",
-        ),
+        option("--resume", "Go on with the bootstrap of a run that did not end.", panel="Output"),
     ] = False,
 ) -> None:
     """Learn the causal graph of the variables in a file.
@@ -115,11 +106,11 @@ def learn(
     from qwo.report.data import Contents
 
     started = time.perf_counter()
-    _check_request(bootstrap, output)
+    _check_request(beside.bootstrap, output)
     with only_writer(output.output):
-        checkpoint = _open(output, resume=resume, resampled=bool(bootstrap))
+        checkpoint = _open(output, resume=resume, resampled=bool(beside.bootstrap))
         knowledge = known.build()
-        needed = bool(bootstrap) or check or search.counts_rows
+        needed = bool(beside.bootstrap) or beside.check or search.counts_rows
         data = read_data(file, reading, console, with_rows=needed)
         logger.info("data read after %.2f s", time.perf_counter() - started)
         asked = _Asked(data, knowledge, search, console)
@@ -132,12 +123,12 @@ def learn(
             if found.status == "interrupted":
                 attempt.stopped = "search"
             supports = draws = checked = None
-            if bootstrap:
-                resample = partial(asked.supports, found, bootstrap, resampling, checkpoint)
+            if beside.bootstrap:
+                resample = partial(asked.supports, found, beside, checkpoint)
                 supports = attempt("bootstrap", resample)
-            if posterior:
+            if beside.posterior:
                 draws = attempt("posterior", asked.posterior)
-            if check:
+            if beside.check:
                 checked = attempt("check", partial(asked.check, found))
         contents = Contents(found, data.audit, model, supports, draws, check=checked)
         learnt = Learnt(data, knowledge, contents, warnings, attempt.stopped)
@@ -228,7 +219,7 @@ class _Asked(NamedTuple):
         return fit_sem(self.data.moments, found.dag)
 
     def supports(
-        self, found: Discovery, number: int, resampling: Any, checkpoint: Path | None
+        self, found: Discovery, asked: BesideOptions, checkpoint: Path | None
     ) -> Bootstrap:
         """How sure each edge is."""
         from qwo.resample import bootstrap
@@ -237,8 +228,8 @@ class _Asked(NamedTuple):
         arguments["replicate_time_limit"] = arguments.pop("time_limit")
         result = bootstrap(
             self.data.rows,
-            n_resamples=number,
-            resampling=resampling,
+            n_resamples=asked.bootstrap,
+            resampling=asked.resampling,
             checkpoint=checkpoint,
             reference=found,
             knowledge=self.knowledge,

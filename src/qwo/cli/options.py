@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from qwo.graph import Knowledge
 
 
+def option(flags: str, text: str, metavar: str | None = None, **more: Any) -> Any:
+    """An option: its flags, separated by spaces, and what it is for; flags alone show no type."""
+    panel = more.pop("panel", None)
+    return typer.Option(*flags.split(), help=text, metavar=metavar, rich_help_panel=panel, **more)
+
+
 def with_option_groups(command: Callable[..., Any]) -> Callable[..., Any]:
     """The command with each parameter that is a group of options replaced by these.
 
@@ -299,39 +305,29 @@ class KnowledgeOptions:
 
     knowledge: Annotated[
         Path | None,
-        typer.Option(
-            "--knowledge",
-            "-k",
-            metavar="FILE",
-            help="Tiers and edges: Tetrad's format, or .toml/.json with the keys tiers, forbidden, "
-            "required, roots, leaves.",
+        option(
+            "--knowledge -k",
+            "Tiers and edges: Tetrad's format, or .toml/.json with the keys tiers, "
+            "forbidden, required, roots, leaves.",
+            "FILE",
         ),
     ] = None
     tiers: Annotated[
         list[str] | None,
-        typer.Option(
-            "--tiers",
-            "--tier",
-            metavar="TIERS",
-            help="[b]'A,B > C > D'[/b]: nothing later causes anything earlier. Or one --tier each.",
+        option(
+            "--tiers --tier",
+            "[b]'A,B > C > D'[/b]: nothing later causes anything earlier. Or one --tier each.",
+            "TIERS",
         ),
     ] = None
-    forbid: Annotated[
-        list[str] | None,
-        typer.Option("--forbid", metavar="A,B", help="No edge A → B. Repeatable."),
-    ] = None
+    forbid: Annotated[list[str] | None, option("--forbid", "No edge A → B. Repeatable.", "A,B")] = (
+        None
+    )
     require: Annotated[
-        list[str] | None,
-        typer.Option("--require", metavar="A,B", help="There is an edge A → B. Repeatable."),
+        list[str] | None, option("--require", "There is an edge A → B. Repeatable.", "A,B")
     ] = None
-    roots: Annotated[
-        list[str] | None,
-        typer.Option("--roots", metavar="A,B,…", help="Nothing causes these."),
-    ] = None
-    leaves: Annotated[
-        list[str] | None,
-        typer.Option("--leaves", metavar="A,B,…", help="These cause nothing."),
-    ] = None
+    roots: Annotated[list[str] | None, option("--roots", "Nothing causes these.", "A,B,…")] = None
+    leaves: Annotated[list[str] | None, option("--leaves", "These cause nothing.", "A,B,…")] = None
 
     def build(self) -> Knowledge | None:
         """All of it together, or None if there is none."""
@@ -397,50 +393,47 @@ class ResamplingOptions:
 
     panel: ClassVar[str] = "Resamples"
 
-    resamples: Annotated[
-        int,
-        typer.Option("--resamples", "--replicates", "-r", metavar="R", help="How many resamples."),
-    ] = 100
+    resamples: Annotated[int, option("--resamples --replicates -r", "How many resamples.", "R")] = (
+        100
+    )
     resampling: Annotated[
         Literal["halves", "subsamples", "replacement"],
-        typer.Option(
+        option(
             "--resampling",
-            metavar="HOW",
-            help="What a resample is: one of the [b]halves[/b] of a random cut, a fraction of the "
-            "rows each time anew ([b]subsamples[/b]), or rows drawn with [b]replacement[/b].",
+            "What a resample is: one of the [b]halves[/b] of a random cut, a "
+            "fraction of the rows each time anew ([b]subsamples[/b]), or rows drawn "
+            "with [b]replacement[/b].",
+            "HOW",
         ),
     ] = "halves"
     sample_fraction: Annotated[
         float | None,
-        typer.Option(
+        option(
             "--sample-fraction",
-            metavar="F",
-            help="Size of a resample as a fraction of the data: 0.5 for subsamples and 1 for rows "
-            "drawn with replacement, if not given.",
+            "Size of a resample as a fraction of the data: 0.5 for subsamples "
+            "and 1 for rows drawn with replacement, if not given.",
+            "F",
         ),
     ] = None
     tolerance: Annotated[
         float | None,
-        typer.Option(
+        option(
             "--tolerance",
-            metavar="T",
-            help="Stop once no share is more uncertain than ± T, looked at every 100 resamples.",
+            "Stop once no share is more uncertain than ± T, looked at every 100 resamples.",
+            "T",
         ),
     ] = None
     shard: Annotated[
         str | None,
-        typer.Option(
-            "--shard",
-            metavar="I/K",
-            help="Run part I of K only, as in 2/8; qwo merge puts the parts together.",
+        option(
+            "--shard", "Run part I of K only, as in 2/8; qwo merge puts the parts together.", "I/K"
         ),
     ] = None
     resume: Annotated[
         bool,
-        typer.Option(
+        option(
             "--resume",
-            metavar="",
-            help="Go on from where the last run with this folder was, or begin if there is none.",
+            "Go on from where the last run with this folder was, or begin if there is none.",
         ),
     ] = False
 
@@ -487,25 +480,21 @@ GraphFile = Annotated[
 ]
 GraphFormat = Annotated[
     str | None,
-    typer.Option(
-        "--from",
-        metavar="FORMAT",
-        autocompletion=format_names,
-        help="Format of GRAPH, where it does not tell.",
+    option(
+        "--from", "Format of GRAPH, where it does not tell.", "FORMAT", autocompletion=format_names
     ),
 ]
 
 
 Formats = Annotated[
     list[str] | None,
-    typer.Option(
-        "--format",
-        "-f",
-        metavar="NAME",
+    option(
+        "--format -f",
+        "Graph format besides json: graphml, gml, dagitty, dot, tetrad, bnlearn, "
+        "lavaan, edges, pcalg, causal-learn, zero-one, adjacency, parquet. Repeatable; "
+        "adjacency and dot if not given.",
+        "NAME",
         autocompletion=format_names,
-        help="Graph format besides json: graphml, gml, dagitty, dot, tetrad, bnlearn, lavaan, "
-        "edges, pcalg, causal-learn, zero-one, adjacency, parquet. Repeatable; adjacency and "
-        "dot if not given.",
     ),
 ]
 
@@ -543,23 +532,17 @@ class OutputOptions:
     ] = None
     formats: Formats = None
     report: Annotated[
-        bool,
-        typer.Option(
-            "--report/--no-report", metavar="", show_default=False, help="The HTML report."
-        ),
+        bool, option("--report/--no-report", "The HTML report.", show_default=False)
     ] = True
     figures: Annotated[
-        bool,
-        typer.Option(
-            "--figures/--no-figures", metavar="", show_default=False, help="Figures as SVG and PNG."
-        ),
+        bool, option("--figures/--no-figures", "Figures as SVG and PNG.", show_default=False)
     ] = True
     force: Annotated[bool, force_option()] = False
     benchpress: Annotated[
         tuple[Path, Path, Path] | None,
-        typer.Option(
+        option(
             "--benchpress",
-            metavar="FILE FILE FILE",
-            help="Write the outputs of a Benchpress module: adjmat, time, ntests.",
+            "Write the outputs of a Benchpress module: adjmat, time, ntests.",
+            "FILE FILE FILE",
         ),
     ] = None

@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
 from qwo.cli.console import Console
 from qwo.cli.folder import check_folder, only_writer, whole_folder, write_csv, write_record
 from qwo.cli.graphs import graph_from
-from qwo.cli.options import folder_option, force_option
+from qwo.cli.options import folder_option, force_option, option
 from qwo.text import count
 
 if TYPE_CHECKING:
@@ -28,46 +26,37 @@ def simulate(
         Path | None,
         folder_option("The folder to write. Without: the data alone, as CSV, to standard output."),
     ] = None,
-    variables: Annotated[
-        int, typer.Option("--variables", "-n", min=2, help="Variables.", rich_help_panel=GRAPH)
-    ] = 20,
-    samples: Annotated[
-        int, typer.Option("--samples", "-N", min=1, help="Rows.", rich_help_panel=DATA)
-    ] = 1000,
+    variables: Annotated[int, option("--variables -n", "Variables.", min=2, panel=GRAPH)] = 20,
+    samples: Annotated[int, option("--samples -N", "Rows.", min=1, panel=DATA)] = 1000,
     degree: Annotated[
-        float,
-        typer.Option(
-            "--degree", min=0, help="Average number of neighbours.", rich_help_panel=GRAPH
-        ),
+        float, option("--degree", "Average number of neighbours.", min=0, panel=GRAPH)
     ] = 2.0,
     graph: Annotated[
         str,
-        typer.Option(
+        option(
             "--graph",
-            metavar="KIND|FILE",
-            help="[b]er[/b], [b]scale-free[/b] or another kind of random graph, or a graph file.",
-            rich_help_panel=GRAPH,
+            "[b]er[/b], [b]scale-free[/b] or another kind of random graph, or a graph file.",
+            "KIND|FILE",
+            panel=GRAPH,
         ),
     ] = "er",
     noise: Annotated[
         Literal["gaussian", "exponential", "gumbel", "uniform"],
-        typer.Option("--noise", help="Shape of the noise.", rich_help_panel=DATA),
+        option("--noise", "Shape of the noise.", panel=DATA),
     ] = "gaussian",
     standardise: Annotated[
         bool,
-        typer.Option(
+        option(
             "--standardise/--raw",
-            metavar="",
-            help="Columns of variance 1: raw scales give the causal order away.",
-            rich_help_panel=DATA,
+            "Columns of variance 1: raw scales give the causal order away.",
+            panel=DATA,
         ),
     ] = True,
     form: Annotated[
-        Literal["csv", "parquet"],
-        typer.Option("--data-format", help="Format of the data.", rich_help_panel=DATA),
+        Literal["csv", "parquet"], option("--data-format", "Format of the data.", panel=DATA)
     ] = "csv",
     seed: Annotated[
-        int | None, typer.Option("--seed", help="Seed; the same one gives the same files.")
+        int | None, option("--seed", "Seed; the same one gives the same files.")
     ] = None,
     force: Annotated[bool, force_option()] = False,
 ) -> None:

@@ -22,6 +22,7 @@ from qwo.cli.options import (
     folder_option,
     force_option,
     names_in,
+    option,
 )
 from qwo.cli.reading import read_data
 from qwo.errors import ArgumentError
@@ -56,38 +57,32 @@ class PriorOptions:
 
     score: Annotated[
         Literal["bge", "bic"],
-        typer.Option("--score", help="Marginal likelihood (bge), or the BIC in its place."),
+        option("--score", "Marginal likelihood (bge), or the BIC in its place."),
     ] = "bge"
     t: Annotated[
         float | None,
-        typer.Option(
+        option(
             "--prior-scale",
-            metavar="NUMBER",
-            help="t of BGe's prior matrix tI; chosen from the data if not given.",
+            "t of BGe's prior matrix tI; chosen from the data if not given.",
+            "NUMBER",
         ),
     ] = None
     penalty: Annotated[
-        float,
-        typer.Option("--penalty", metavar="C", help="For the BIC: a parent costs C/2 · log N."),
+        float, option("--penalty", "For the BIC: a parent costs C/2 · log N.", "C")
     ] = 1.0
     edge_prior: Annotated[
         float | None,
-        typer.Option(
+        option(
             "--edge-prior",
-            metavar="ODDS",
-            help="Prior odds of an edge; 1/(2(n - 1)) if not given. 1: all DAGs alike.",
+            "Prior odds of an edge; 1/(2(n - 1)) if not given. 1: all DAGs alike.",
+            "ODDS",
         ),
     ] = None
-    draws: Annotated[int, typer.Option("--draws", "-n", metavar="NUMBER", help="DAGs to draw.")] = (
-        2000
-    )
+    draws: Annotated[int, option("--draws -n", "DAGs to draw.", "NUMBER")] = 2000
     effects: Annotated[
         list[str] | None,
-        typer.Option(
-            "--effect",
-            "-e",
-            metavar="CAUSE,EFFECT",
-            help="Also the effect of one variable on another. Repeatable.",
+        option(
+            "--effect -e", "Also the effect of one variable on another. Repeatable.", "CAUSE,EFFECT"
         ),
     ] = None
 
@@ -208,12 +203,12 @@ def check(
     console: Console,
     graph_format: GraphFormat = None,
     alpha: Annotated[
-        float, typer.Option("--alpha", help="Probability of an alarm if the graph is right.")
+        float, option("--alpha", "Probability of an alarm if the graph is right.")
     ] = 0.05,
     draws: Annotated[
-        int, typer.Option("--draws", min=0, help="Data sets drawn from the graph for comparison.")
+        int, option("--draws", "Data sets drawn from the graph for comparison.", min=0)
     ] = 100,
-    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the draws.")] = None,
+    seed: Annotated[int | None, option("--seed", "Seed of the draws.")] = None,
 ) -> None:
     """Say how far data and a graph agree, in plain words first.
 
@@ -254,9 +249,7 @@ def effect(
     reading: Reading,
     console: Console,
     graph_format: GraphFormat = None,
-    level: Annotated[
-        float, typer.Option("--level", help="Level of the confidence intervals.")
-    ] = 0.95,
+    level: Annotated[float, option("--level", "Level of the confidence intervals.")] = 0.95,
 ) -> None:
     """Estimate the total effect of one variable on another.
 

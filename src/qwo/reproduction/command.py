@@ -11,6 +11,7 @@ import typer
 
 from qwo.cli.console import Console, warn
 from qwo.cli.failures import ExitCode
+from qwo.cli.options import option
 
 THE_AUTHORS = "the authors' code"
 
@@ -24,44 +25,30 @@ Items = Annotated[
 ]
 Size = Annotated[
     Literal["quick", "full"],
-    typer.Option("--profile", help="3 graphs, n ≤ 30; or the paper's 30 graphs and sizes."),
+    option("--profile", "3 graphs, n ≤ 30; or the paper's 30 graphs and sizes."),
 ]
-Folder = Annotated[
-    Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where everything goes.")
-]
-Jobs = Annotated[
-    int, typer.Option("--jobs", "--n-jobs", "-j", metavar="J", help="Processes; -1 for all.")
-]
+Folder = Annotated[Path, option("--output -o", "Where everything goes.", "FOLDER")]
+Jobs = Annotated[int, option("--jobs --n-jobs -j", "Processes; -1 for all.", "J")]
 Cluster = Annotated[
-    str | None,
-    typer.Option("--cluster", metavar="ADDRESS", help="A Dask scheduler to run on instead."),
+    str | None, option("--cluster", "A Dask scheduler to run on instead.", "ADDRESS")
 ]
-Budget = Annotated[
-    float | None, typer.Option("--budget", metavar="S", min=0.0, help="CPU seconds for one run.")
-]
-Graphs = Annotated[
-    int | None,
-    typer.Option("--graphs", metavar="G", min=1, help="At most so many graphs per point."),
-]
+Budget = Annotated[float | None, option("--budget", "CPU seconds for one run.", "S", min=0.0)]
+Graphs = Annotated[int | None, option("--graphs", "At most so many graphs per point.", "G", min=1)]
 Methods = Annotated[
-    list[str] | None,
-    typer.Option("--only-methods", metavar="PATTERN", help='Such as "*/qwo"; repeatable.'),
+    list[str] | None, option("--only-methods", 'Such as "*/qwo"; repeatable.', "PATTERN")
 ]
 Compare = Annotated[
-    Path | None,
-    typer.Option("--compare-python", metavar="FILE", help="Python that has causal-learn."),
+    Path | None, option("--compare-python", "Python that has causal-learn.", "FILE")
 ]
 Authors = Annotated[
     Path | None,
-    typer.Option(
+    option(
         "--authors-code",
-        metavar="FOLDER",
-        help="A checkout of github.com/ban-epfl/QWO; by default what QWO_AUTHORS_CODE names.",
+        "A checkout of github.com/ban-epfl/QWO; by default what QWO_AUTHORS_CODE names.",
+        "FOLDER",
     ),
 ]
-Page = Annotated[
-    bool, typer.Option("--page", metavar="", help="Only write the page, from the runs there.")
-]
+Page = Annotated[bool, option("--page", "Only write the page, from the runs there.")]
 
 
 def reproduce(
