@@ -13,7 +13,7 @@ import pytest
 import qwo
 from qwo.drawing.scene import MOST_BOXES, page_scene
 from qwo.report import report_data
-from qwo.report.data import Contents
+from qwo.report.contents import Contents
 from qwo.report.pictures import price_chart, trace_chart
 from qwo.report.remarks import percent, remarks, seconds, text_pairs
 from qwo.report.tables import edges_table, support_table, variables_table

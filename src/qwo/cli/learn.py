@@ -103,7 +103,7 @@ def learn(
     says that something asked for could not be had, or that the check raises an alarm.
     """
     from qwo.cli.results import Learnt
-    from qwo.report.data import Contents
+    from qwo.report.contents import Contents
 
     started = time.perf_counter()
     _check_request(beside.bootstrap, output)

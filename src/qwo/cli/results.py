@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from qwo.discovery import Discovery
     from qwo.graph import CausalGraph, Knowledge
     from qwo.graph.causal_graph import Kind
-    from qwo.report.data import Contents
+    from qwo.report.contents import Contents
     from qwo.resample import PairSupport
     from qwo.types import Adjacency
 

@@ -1,11 +1,10 @@
-"""What a report is made of, and everything that it shows, as plain JSON."""
+"""Everything that a report shows, as plain JSON."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,108 +12,19 @@ import numpy as np
 from qwo.discovery import Discovery
 from qwo.discovery.price import price_range
 from qwo.drawing.scene import Scene, page_scene
-from qwo.errors import ArgumentError
 from qwo.graph.compare import compare
 from qwo.graph.dag import adjacency_lists
 from qwo.graph.marks import ARROW, LINE
 from qwo.moments.audit import Audit, Finding
-from qwo.resample.support import (
-    PairSupport,
-    Shares,
-    Supports,
-    coin_tosses,
-    pair_supports,
-    ranked_pairs,
-)
+from qwo.report.contents import Contents
+from qwo.resample.support import Supports, coin_tosses, pair_supports, ranked_pairs
 from qwo.sem import LinearSem
 from qwo.text import plain
 from qwo.types import Adjacency, Indices, Mask
 
 if TYPE_CHECKING:
     from qwo.agreement import Check
-    from qwo.bayes import EffectPosterior, Posterior
-
-
-@dataclass(frozen=True, eq=False)
-class Contents:
-    """A discovery and what is known beside it, as `write_report` takes it; None for what is not."""
-
-    discovery: Discovery
-    audit: Audit | None = None
-    model: LinearSem | None = None
-    bootstrap: Supports | None = None
-    posterior: Posterior | None = None
-    truth: object | None = None
-    command: str | None = None
-    title: str | None = None
-    data_summary: Mapping[str, Any] | None = None
-    check: Check | None = None
-
-    def __post_init__(self) -> None:
-        names = tuple(self.discovery.names)
-        model = self.model
-        parts = {
-            "model": None if model is None else model.variables,
-            "bootstrap": self.bootstrap,
-            "posterior": self.posterior,
-            "check": self.check,
-        }
-        for what, part in parts.items():
-            if part is not None and tuple(part.names) != names:
-                raise ArgumentError(
-                    f"the variables of the {what} are not those of the discovery, in the same "
-                    f"order; make both from the same data"
-                )
-        if model is not None and not np.array_equal(model.variable_dag, self.discovery.dag):
-            raise ArgumentError(
-                "the model was fitted to another graph; fit it with "
-                "qwo.fit_sem(data, discovery.dag)"
-            )
-
-    @cached_property
-    def ends(self) -> tuple[Indices, Indices]:
-        """Cause and effect of every edge of the DAG, in row order: the order of all edge lists."""
-        tails, heads = np.nonzero(self.discovery.dag)
-        return tails, heads
-
-    @cached_property
-    def directed(self) -> Mask:
-        """For each edge whether the equivalence class determines its direction."""
-        return np.asarray(self.discovery.cpdag[self.ends] == 1)
-
-    @cached_property
-    def probabilities(self) -> Shares | None:
-        """What the posterior says of classes of graphs, as a bootstrap says it of resamples."""
-        found = self.posterior
-        if found is None:
-            return None
-        links, arrows = found.link_probabilities, found.arrow_probabilities
-        return Shares(found.names, found.n_draws, links, arrows, found.knowledge)
-
-    @cached_property
-    def edge_supports(self) -> list[PairSupport]:
-        """How often resamples have each of the edges found; nothing without a bootstrap."""
-        return self._judged(self.bootstrap)
-
-    @cached_property
-    def edge_probabilities(self) -> list[PairSupport]:
-        """How probable each of the edges found is; nothing without a posterior."""
-        return self._judged(self.probabilities)
-
-    def _judged(self, judge: Supports | None) -> list[PairSupport]:
-        if judge is None:
-            return []
-        place = {name: k for k, name in enumerate(self.discovery.names)}
-        ends = [(place[a], place[b]) for a, _, b in self.discovery.edges]
-        pairs = np.array(ends, dtype=np.intp).reshape(-1, 2)
-        return pair_supports(judge, self.discovery.cpdag, *pairs.T)
-
-    @cached_property
-    def effects(self) -> list[EffectPosterior]:
-        """The effects along the edges and likely paths; nothing without a posterior."""
-        if self.posterior is None:
-            return []
-        return likely_effects(self.posterior, self.discovery.dag, self.discovery.cpdag)
+    from qwo.bayes import Posterior
 
 
 MOST_PAIRS = 2000
@@ -122,29 +32,6 @@ MOST_PAIRS = 2000
 
 LEAST_LINK = 0.01
 """Probability of a link from which on a pair is in the table."""
-
-MOST_EFFECTS = 500
-LIKELY_PATH = 0.5
-"""Effects in the table, and the probability of a path from which on they are there."""
-
-
-def likely_effects(found: Posterior, dag: Adjacency, cpdag: Adjacency) -> list[EffectPosterior]:
-    """The effects along the edges of a graph and of pairs with a likely path, likeliest first.
-
-    An edge without direction has effects both ways.
-    """
-    paths = found.path_probabilities
-    edges = (dag == 1) | (cpdag == 2)
-    wanted = edges | (paths > LIKELY_PATH)
-    np.fill_diagonal(wanted, val=False)
-    causes, targets = np.nonzero(wanted)
-    first = np.lexsort((-paths[causes, targets], ~edges[causes, targets]))[:MOST_EFFECTS]
-    chosen: dict[int, list[int]] = {}
-    for k in first.tolist():
-        chosen.setdefault(int(causes[k]), []).append(int(targets[k]))
-    effects = [effect for x, ys in chosen.items() for effect in found.effects(x, ys)]
-    return sorted(effects, key=lambda effect: -effect.probability)
-
 
 _POSTERIOR_FACTS = ("n_draws", "n_chains", "status", "seconds", "rhat_99", "largest_outside")
 _ESTIMATES = ("coefficient", "standard_error", "t", "p_value", "standardized")
@@ -184,22 +71,40 @@ def edge_records(contents: Contents) -> list[dict[str, Any]]:
     return records
 
 
-def posterior_record(contents: Contents) -> dict[str, Any] | None:
+def _pairs_record(shares: Supports, cpdag: Adjacency, wanted: Mask) -> dict[str, Any]:
+    """Some pairs with their shares, the surest first, and how many arrows do not hold."""
+    first, second = ranked_pairs(shares.link_support, cpdag, wanted)
+    pairs = pair_supports(shares, cpdag, first[:MOST_PAIRS], second[:MOST_PAIRS])
+    tosses = coin_tosses(shares.arrow_support, shares.knowledge) & (cpdag == 1)
+    return {
+        "n_coin_tosses": int(tosses.sum()),
+        "n_pairs": len(first),
+        "pairs": [pair._asdict() for pair in pairs],
+    }
+
+
+def _bootstrap(contents: Contents) -> dict[str, Any] | None:
+    """The pairs that any resample joined."""
+    found = contents.bootstrap
+    if found is None:
+        return None
+    return {
+        "n_resamples": int(found.n_counted),
+        "resampling": getattr(found, "params", {}).get("resampling"),
+        **_pairs_record(found, contents.discovery.cpdag, found.link_support > 0),
+    }
+
+
+def _posterior(contents: Contents) -> dict[str, Any] | None:
     """The pairs whose link is not all but impossible, effects, and how the chains did."""
     found, shares = contents.posterior, contents.probabilities
     if found is None or shares is None:
         return None
-    discovery, links = contents.discovery, shares.link_support
-    wanted = (links >= LEAST_LINK) | (discovery.cpdag != 0) | (discovery.cpdag.T != 0)
-    first, second = ranked_pairs(links, discovery.cpdag, wanted)
-    pairs = pair_supports(shares, discovery.cpdag, first[:MOST_PAIRS], second[:MOST_PAIRS])
-    tosses = coin_tosses(shares.arrow_support, shares.knowledge) & (discovery.cpdag == 1)
-    facts = found.to_dict()
+    facts, cpdag = found.to_dict(), contents.discovery.cpdag
+    wanted = (shares.link_support >= LEAST_LINK) | (cpdag != 0) | (cpdag.T != 0)
     return {
         **{name: facts[name] for name in _POSTERIOR_FACTS},
-        "n_coin_tosses": int(tosses.sum()),
-        "n_pairs": len(first),
-        "pairs": [pair._asdict() for pair in pairs],
+        **_pairs_record(shares, cpdag, wanted),
         "effects": [effect.to_dict() for effect in contents.effects],
     }
 
@@ -207,47 +112,22 @@ def posterior_record(contents: Contents) -> dict[str, Any] | None:
 def _estimates(model: LinearSem, tails: Indices, heads: Indices) -> Iterator[dict[str, Any]]:
     """The estimates of each edge; those of an edge between categories are its contrasts."""
     found = {(edge.cause, edge.effect): edge for edge in model.edges}
-    coding, names = model.coding, model.names
-    if coding is not None:
-        variables = model.variables.names
-        tests = {(test.cause, test.effect): test for test in model.edge_tests}
+    variables, coding = model.variables.names, model.variables.coding
+    tests = {} if coding.is_plain else {(t.cause, t.effect): t for t in model.edge_tests}
     for i, j in zip(tails.tolist(), heads.tolist(), strict=True):
-        own = [[i], [j]] if coding is None else [coding.columns_of([v]).tolist() for v in (i, j)]
-        pairs = [found[names[a], names[b]] for b in own[1] for a in own[0]]
+        causes, effects = (coding.columns_of([v]).tolist() for v in (i, j))
+        pairs = [found[model.names[a], model.names[b]] for b in effects for a in causes]
+        own = [{field: getattr(pair, field) for field in _ESTIMATES} for pair in pairs]
         if len(pairs) == 1:
-            yield {field: getattr(pairs[0], field) for field in _ESTIMATES}
+            yield own[0]
             continue
-        together = tests[variables[i], variables[j]]
-        nothing = dict.fromkeys(_ESTIMATES)
+        ends = ({"source": pair.cause, "target": pair.effect} for pair in pairs)
         yield {
-            **nothing,
-            "p_value": together.p_value,
+            **dict.fromkeys(_ESTIMATES),
+            "p_value": tests[variables[i], variables[j]].p_value,
             "standardized": float(model.edge_sizes[i, j]),
-            "contrasts": [
-                {"source": pair.cause, "target": pair.effect}
-                | {field: getattr(pair, field) for field in _ESTIMATES}
-                for pair in pairs
-            ],
+            "contrasts": [both | numbers for both, numbers in zip(ends, own, strict=True)],
         }
-
-
-def bootstrap_record(contents: Contents) -> dict[str, Any] | None:
-    """The pairs that any resample joined, those joined most often first."""
-    bootstrap = contents.bootstrap
-    if bootstrap is None:
-        return None
-    cpdag = contents.discovery.cpdag
-    links = bootstrap.link_support
-    first, second = ranked_pairs(links, cpdag, links > 0)
-    pairs = pair_supports(bootstrap, cpdag, first[:MOST_PAIRS], second[:MOST_PAIRS])
-    tosses = coin_tosses(bootstrap.arrow_support, bootstrap.knowledge) & (cpdag == 1)
-    return {
-        "n_resamples": int(bootstrap.n_counted),
-        "resampling": getattr(bootstrap, "params", {}).get("resampling"),
-        "n_coin_tosses": int(tosses.sum()),
-        "n_pairs": len(first),
-        "pairs": [pair._asdict() for pair in pairs],
-    }
 
 
 FORMAT = "qwo-report"
@@ -310,10 +190,12 @@ def contents_data(contents: Contents, drawing: Scene | None) -> dict[str, Any]:
             "edges": edge_records(contents),
             "layout": None if drawing is None else _layout(drawing),
             "fit": None if contents.model is None else asdict(contents.model.fit),
-            "bootstrap": bootstrap_record(contents),
-            "posterior": posterior_record(contents),
+            "bootstrap": _bootstrap(contents),
+            "posterior": _posterior(contents),
             "price": _price(discovery),
-            "comparison": _comparison(contents),
+            "comparison": None
+            if contents.truth is None
+            else compare(discovery, contents.truth).to_dict(),
             "check": _check(contents.check),
             "trace": _thinned(discovery.trace),
             "params": discovery.params,
@@ -380,15 +262,11 @@ def _variables(contents: Contents) -> list[dict[str, Any]]:
     model = contents.model
     if model is None:
         return records
-    names = discovery.names
-    columns = names if model.coding is None else model.coding.labels(names)
-    nodes = {node.name: node for node in model.nodes}
-    owners = range(len(names)) if model.coding is None else model.coding.owners.tolist()
-    single = {v: nodes[column] for v, column in zip(owners, columns, strict=True)}
-    for v, record in enumerate(records):
-        several = owners.count(v) > 1
+    coding, nodes = model.variables.coding, {node.name: node for node in model.nodes}
+    for v, (name, record) in enumerate(zip(discovery.names, records, strict=True)):
+        labels = coding.variables[v].labels(name)
         for field in ("r_squared", "residual_variance", "intercept"):
-            record[field] = None if several else getattr(single[v], field)
+            record[field] = None if len(labels) > 1 else getattr(nodes[labels[0]], field)
     return records
 
 
@@ -396,13 +274,12 @@ def _types(contents: Contents) -> list[dict[str, Any]]:
     """The type and the levels of each variable, as far as they are known."""
     names = contents.discovery.names
     types = {} if contents.audit is None else contents.audit.types
-    coding = None if contents.model is None else contents.model.variables.coding
     records: list[dict[str, Any]] = [{"kind": types.get(name)} for name in names]
-    if coding is not None:
+    if contents.model is not None:
+        coding = contents.model.variables.coding
         for record, variable in zip(records, coding.variables, strict=True):
             if variable.levels:
-                record["kind"] = variable.kind
-                record["levels"] = list(variable.levels)
+                record |= {"kind": variable.kind, "levels": list(variable.levels)}
     return records
 
 
@@ -415,12 +292,6 @@ def _layout(drawing: Scene) -> dict[str, Any]:
         "nodes": np.round(nodes, 1),
         "bends": [np.round(points, 1) for points in layout.bends],
     }
-
-
-def _comparison(contents: Contents) -> dict[str, object] | None:
-    if contents.truth is None:
-        return None
-    return compare(contents.discovery, contents.truth).to_dict()
 
 
 def _check(found: Check | None) -> dict[str, Any] | None:

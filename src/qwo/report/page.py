@@ -15,7 +15,8 @@ from qwo.discovery import Discovery
 from qwo.files import write_whole
 from qwo.moments.audit import Audit
 from qwo.report import pictures, remarks, tables
-from qwo.report.data import Contents, contents_data, draw_contents
+from qwo.report.contents import Contents
+from qwo.report.data import contents_data, draw_contents
 from qwo.resample.support import Supports
 from qwo.sem import LinearSem
 

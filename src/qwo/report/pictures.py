@@ -11,7 +11,7 @@ from qwo.drawing.edges import MISSING, differences
 from qwo.drawing.scene import PAGE_FONT, Scene, line_widths, page_scene
 from qwo.drawing.svg import Chart, Line, Scale, Square, graph_svg, matrix_svg
 from qwo.graph.marks import HEAD, MARKS
-from qwo.report.data import Contents
+from qwo.report.contents import Contents
 from qwo.report.remarks import WEAK
 from qwo.text import about, count, number
 

@@ -10,7 +10,7 @@ from qwo.graph.marks import LINE
 from qwo.text import NONE, count, first_few
 
 if TYPE_CHECKING:
-    from qwo.report.data import Contents
+    from qwo.report.contents import Contents
     from qwo.resample.support import PairSupport
 
 LONG_TEXT = 24

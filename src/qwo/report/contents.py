@@ -1,0 +1,125 @@
+"""What is known of a result: the graph, and whatever was found out beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwo.discovery import Discovery
+from qwo.errors import ArgumentError
+from qwo.moments.audit import Audit
+from qwo.resample.support import PairSupport, Shares, Supports, pair_supports
+from qwo.sem import LinearSem
+from qwo.types import Adjacency, Indices, Mask
+
+if TYPE_CHECKING:
+    from qwo.agreement import Check
+    from qwo.bayes import EffectPosterior, Posterior
+
+MOST_EFFECTS = 500
+LIKELY_PATH = 0.5
+"""Effects in the table, and the probability of a path from which on they are there."""
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """A discovery and what is known beside it, as `write_report` takes it; None for what is not."""
+
+    discovery: Discovery
+    audit: Audit | None = None
+    model: LinearSem | None = None
+    bootstrap: Supports | None = None
+    posterior: Posterior | None = None
+    truth: object | None = None
+    command: str | None = None
+    title: str | None = None
+    data_summary: Mapping[str, Any] | None = None
+    check: Check | None = None
+
+    def __post_init__(self) -> None:
+        names = tuple(self.discovery.names)
+        model = self.model
+        parts = {
+            "model": None if model is None else model.variables,
+            "bootstrap": self.bootstrap,
+            "posterior": self.posterior,
+            "check": self.check,
+        }
+        for what, part in parts.items():
+            if part is not None and tuple(part.names) != names:
+                raise ArgumentError(
+                    f"the variables of the {what} are not those of the discovery, in the same "
+                    f"order; make both from the same data"
+                )
+        if model is not None and not np.array_equal(model.variable_dag, self.discovery.dag):
+            raise ArgumentError(
+                "the model was fitted to another graph; fit it with "
+                "qwo.fit_sem(data, discovery.dag)"
+            )
+
+    @cached_property
+    def ends(self) -> tuple[Indices, Indices]:
+        """Cause and effect of every edge of the DAG, in row order: the order of all edge lists."""
+        tails, heads = np.nonzero(self.discovery.dag)
+        return tails, heads
+
+    @cached_property
+    def directed(self) -> Mask:
+        """For each edge whether the equivalence class determines its direction."""
+        return np.asarray(self.discovery.cpdag[self.ends] == 1)
+
+    @cached_property
+    def probabilities(self) -> Shares | None:
+        """What the posterior says of classes of graphs, as a bootstrap says it of resamples."""
+        found = self.posterior
+        if found is None:
+            return None
+        links, arrows = found.link_probabilities, found.arrow_probabilities
+        return Shares(found.names, found.n_draws, links, arrows, found.knowledge)
+
+    @cached_property
+    def edge_supports(self) -> list[PairSupport]:
+        """How often resamples have each of the edges found; nothing without a bootstrap."""
+        return self._judged(self.bootstrap)
+
+    @cached_property
+    def edge_probabilities(self) -> list[PairSupport]:
+        """How probable each of the edges found is; nothing without a posterior."""
+        return self._judged(self.probabilities)
+
+    def _judged(self, judge: Supports | None) -> list[PairSupport]:
+        if judge is None:
+            return []
+        place = {name: k for k, name in enumerate(self.discovery.names)}
+        ends = [(place[a], place[b]) for a, _, b in self.discovery.edges]
+        pairs = np.array(ends, dtype=np.intp).reshape(-1, 2)
+        return pair_supports(judge, self.discovery.cpdag, *pairs.T)
+
+    @cached_property
+    def effects(self) -> list[EffectPosterior]:
+        """The effects along the edges and likely paths; nothing without a posterior."""
+        if self.posterior is None:
+            return []
+        return likely_effects(self.posterior, self.discovery.dag, self.discovery.cpdag)
+
+
+def likely_effects(found: Posterior, dag: Adjacency, cpdag: Adjacency) -> list[EffectPosterior]:
+    """The effects along the edges of a graph and of pairs with a likely path, likeliest first.
+
+    An edge without direction has effects both ways.
+    """
+    paths = found.path_probabilities
+    edges = (dag == 1) | (cpdag == 2)
+    wanted = edges | (paths > LIKELY_PATH)
+    np.fill_diagonal(wanted, val=False)
+    causes, targets = np.nonzero(wanted)
+    first = np.lexsort((-paths[causes, targets], ~edges[causes, targets]))[:MOST_EFFECTS]
+    chosen: dict[int, list[int]] = {}
+    for k in first.tolist():
+        chosen.setdefault(int(causes[k]), []).append(int(targets[k]))
+    effects = [effect for x, ys in chosen.items() for effect in found.effects(x, ys)]
+    return sorted(effects, key=lambda effect: -effect.probability)
