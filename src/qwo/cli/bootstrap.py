@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
@@ -24,18 +24,15 @@ from qwo.cli.folder import (
 )
 from qwo.cli.graphs import write_graphs
 from qwo.cli.options import (
-    DataFile,
     Formats,
     KnowledgeOptions,
-    Reading,
-    ResamplingOptions,
     SearchFlags,
     folder_option,
     force_option,
     graph_formats,
     option,
 )
-from qwo.cli.reading import DataRead, read_data
+from qwo.cli.reading import DataFile, DataRead, Reading, read_data
 from qwo.errors import ArgumentError, DataWarning
 
 if TYPE_CHECKING:
@@ -43,6 +40,82 @@ if TYPE_CHECKING:
     from qwo.resample import Bootstrap
 
 SUPPORTS = "support.csv"
+
+
+@dataclass(frozen=True)
+class ResamplingOptions:
+    """How many resamples, how they are drawn, and where they are worked on."""
+
+    panel: ClassVar[str] = "Resamples"
+
+    resamples: Annotated[int, option("--resamples --replicates -r", "How many resamples.", "R")] = (
+        100
+    )
+    resampling: Annotated[
+        Literal["halves", "subsamples", "replacement"],
+        option(
+            "--resampling",
+            "What a resample is: one of the [b]halves[/b] of a random cut, a "
+            "fraction of the rows each time anew ([b]subsamples[/b]), or rows drawn "
+            "with [b]replacement[/b].",
+            "HOW",
+        ),
+    ] = "halves"
+    sample_fraction: Annotated[
+        float | None,
+        option(
+            "--sample-fraction",
+            "Size of a resample as a fraction of the data: 0.5 for subsamples "
+            "and 1 for rows drawn with replacement, if not given.",
+            "F",
+        ),
+    ] = None
+    tolerance: Annotated[
+        float | None,
+        option(
+            "--tolerance",
+            "Stop once no share is more uncertain than ± T, looked at every 100 resamples.",
+            "T",
+        ),
+    ] = None
+    shard: Annotated[
+        str | None,
+        option(
+            "--shard", "Run part I of K only, as in 2/8; qwo merge puts the parts together.", "I/K"
+        ),
+    ] = None
+    resume: Annotated[
+        bool,
+        option(
+            "--resume",
+            "Go on from where the last run with this folder was, or begin if there is none.",
+        ),
+    ] = False
+
+    def check(self, folder: Path | None) -> None:
+        """Refuse what does not go together, before any work is done."""
+        self._shard()
+        if folder is None and (self.shard is not None or self.resume):
+            option = "--resume" if self.resume else "--shard"
+            raise ArgumentError(f"{option} needs a folder to keep the counts in; name it after -o")
+
+    def arguments(self) -> dict[str, Any]:
+        """The keyword arguments of `qwo.bootstrap`."""
+        return {
+            "n_resamples": self.resamples,
+            "resampling": self.resampling,
+            "sample_fraction": self.sample_fraction,
+            "tolerance": self.tolerance,
+            "shard": self._shard(),
+        }
+
+    def _shard(self) -> tuple[int, int] | None:
+        if self.shard is None:
+            return None
+        number, slash, count = self.shard.partition("/")
+        if not (slash and number.strip().isdecimal() and count.strip().isdecimal()):
+            raise ArgumentError(f"--shard is {self.shard!r}; wanted part/parts, such as 2/8")
+        return int(number), int(count)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import typer
 
 from qwo.cli.console import Console, logger, warn
 from qwo.cli.folder import write_csv
-from qwo.cli.options import DataFile, GraphFile, GraphFormat, Reading, format_names, option
-from qwo.cli.reading import read_data
+from qwo.cli.options import GraphFile, GraphFormat, format_names, option
+from qwo.cli.reading import DataFile, Reading, read_data
 from qwo.errors import ArgumentError, FileFormatError
 from qwo.text import aligned, count
 

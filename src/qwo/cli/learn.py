@@ -17,15 +17,13 @@ from qwo.cli.failures import Attempts, ExitCode, watched_search
 from qwo.cli.folder import check_folder, only_writer, open_checkpoint
 from qwo.cli.options import (
     REPORT,
-    DataFile,
     KnowledgeOptions,
     OutputOptions,
-    Reading,
     SearchFlags,
     graph_formats,
     option,
 )
-from qwo.cli.reading import DataRead, read_data
+from qwo.cli.reading import DataFile, DataRead, Reading, read_data
 from qwo.errors import ArgumentError
 
 if TYPE_CHECKING:

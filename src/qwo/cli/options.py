@@ -6,17 +6,16 @@ import csv
 import inspect
 import json
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
 
 import typer
 
 from qwo.errors import ArgumentError, FileFormatError, MissingFileError
-from qwo.options import STARTS, Flag, ReadOptions, SearchOptions
-from qwo.text import csv_line
+from qwo.options import STARTS, Flag, SearchOptions
 
 if TYPE_CHECKING:
     from qwo.graph import Knowledge
@@ -84,16 +83,6 @@ def _options(group: Any) -> list[inspect.Parameter]:
     ]
 
 
-DataFile = Annotated[
-    Path,
-    typer.Argument(
-        metavar="FILE",
-        help="CSV, TSV or Parquet with one row per sample, a covariance matrix (.cov in its name, "
-        "or --samples), or - for CSV from standard input.",
-    ),
-]
-
-
 def names_in(values: list[str] | None) -> list[str] | None:
     """The names in options such as ``--drop A,B``; quotes keep a comma within a name."""
     if values is None:
@@ -133,7 +122,7 @@ class OptionFlags:
     def parameters(cls) -> list[inspect.Parameter]:
         """The flags, as typer takes them."""
         return [
-            _parameter(own.name, own.metadata["option"].flag, own.default, cls)
+            parameter(own.name, own.metadata["option"].flag, own.default, cls)
             for own in fields(cls.record)
             if own.metadata["option"].flag is not None
             and (cls.says is None or own.name in cls.says)
@@ -156,90 +145,8 @@ class SearchFlags(OptionFlags):
         return bool(self._given.get("score", "bic") != "bic")
 
 
-class Reading(OptionFlags):
-    """Which columns of a file to take, and what to do with them."""
-
-    record = ReadOptions
-    panel = "Data"
-
-    @classmethod
-    def parameters(cls) -> list[inspect.Parameter]:
-        """Those of the record, and what types and numbers of samples are said by."""
-        flags = {own.name: own for own in super().parameters()}
-        for name, flag, after in _TOLD_APART:
-            added = _parameter(name, flag, None, cls)
-            places = list(flags)
-            rest = {k: flags.pop(k) for k in places[places.index(after) + 1 :]}
-            flags |= {name: added} | rest
-        return list(flags.values())
-
-    @property
-    def transform(self) -> list[str]:
-        """The transformations as they are given."""
-        return self._given["transform"] or []
-
-    def of(self, names: Iterable[str]) -> Reading:
-        """The reading of these columns, unless others are asked for."""
-        if self._given["columns"] is not None:
-            return self
-        # One word, with quotes around names that have commas.
-        return Reading(**self._given | {"columns": [csv_line(dict.fromkeys(names))]})
-
-    def arguments(self) -> dict[str, Any]:
-        """The keyword arguments of `qwo.moments.read_moments`."""
-        given = super().arguments()
-        nominal, ordinal = given.pop("nominal"), given.pop("ordinal")
-        return given | {"n_samples": given.pop("samples"), "types": _types(nominal, ordinal)}
-
-
-_TOLD_APART = (
-    (
-        "nominal",
-        Flag(
-            ("--nominal",),
-            "A,B,…",
-            "These are categories without an order, whatever their codes; text always is.",
-            list[str],
-        ),
-        "transform",
-    ),
-    (
-        "ordinal",
-        Flag(
-            ("--ordinal",),
-            "A,B,…",
-            "These have an order; that of text is told as in [b]'stage:I<II<III'[/b].",
-            list[str],
-        ),
-        "nominal",
-    ),
-    (
-        "samples",
-        Flag(
-            ("--samples", "-N"),
-            "N",
-            "FILE holds a covariance or correlation matrix of this many samples (or inf).",
-            float,
-        ),
-        "covariance_estimator",
-    ),
-)
-"""Flags of reading that are no option of the library: their names, and what they stand behind."""
-
-
-def _types(nominal: list[str] | None, ordinal: list[str] | None) -> dict[str, Any] | None:
-    """What columns hold, as far as it is said."""
-    said: dict[str, Any] = dict.fromkeys(names_in(nominal) or [], "nominal")
-    for value in ordinal or []:
-        name, colon, levels = value.partition(":")
-        if colon:
-            said[name] = [level.strip() for level in levels.split("<")]
-        else:
-            said.update(dict.fromkeys(names_in([value]) or [], "ordinal"))
-    return said or None
-
-
-def _parameter(name: str, flag: Flag, default: Any, group: type[OptionFlags]) -> inspect.Parameter:
+def parameter(name: str, flag: Flag, default: Any, group: type[OptionFlags]) -> inspect.Parameter:
+    """The flag of an option, as typer takes it."""
     kind = flag.type
     value = default if flag.default is ... else flag.default
     if kind == list[str]:
@@ -385,82 +292,6 @@ def _fields_of_file(path: Path) -> dict[str, Any]:
             f"{path}: {unknown[0]!r} is not a kind of knowledge; wanted some of {', '.join(FIELDS)}"
         )
     return dict(fields)
-
-
-@dataclass(frozen=True)
-class ResamplingOptions:
-    """How many resamples, how they are drawn, and where they are worked on."""
-
-    panel: ClassVar[str] = "Resamples"
-
-    resamples: Annotated[int, option("--resamples --replicates -r", "How many resamples.", "R")] = (
-        100
-    )
-    resampling: Annotated[
-        Literal["halves", "subsamples", "replacement"],
-        option(
-            "--resampling",
-            "What a resample is: one of the [b]halves[/b] of a random cut, a "
-            "fraction of the rows each time anew ([b]subsamples[/b]), or rows drawn "
-            "with [b]replacement[/b].",
-            "HOW",
-        ),
-    ] = "halves"
-    sample_fraction: Annotated[
-        float | None,
-        option(
-            "--sample-fraction",
-            "Size of a resample as a fraction of the data: 0.5 for subsamples "
-            "and 1 for rows drawn with replacement, if not given.",
-            "F",
-        ),
-    ] = None
-    tolerance: Annotated[
-        float | None,
-        option(
-            "--tolerance",
-            "Stop once no share is more uncertain than ± T, looked at every 100 resamples.",
-            "T",
-        ),
-    ] = None
-    shard: Annotated[
-        str | None,
-        option(
-            "--shard", "Run part I of K only, as in 2/8; qwo merge puts the parts together.", "I/K"
-        ),
-    ] = None
-    resume: Annotated[
-        bool,
-        option(
-            "--resume",
-            "Go on from where the last run with this folder was, or begin if there is none.",
-        ),
-    ] = False
-
-    def check(self, folder: Path | None) -> None:
-        """Refuse what does not go together, before any work is done."""
-        self._shard()
-        if folder is None and (self.shard is not None or self.resume):
-            option = "--resume" if self.resume else "--shard"
-            raise ArgumentError(f"{option} needs a folder to keep the counts in; name it after -o")
-
-    def arguments(self) -> dict[str, Any]:
-        """The keyword arguments of `qwo.bootstrap`."""
-        return {
-            "n_resamples": self.resamples,
-            "resampling": self.resampling,
-            "sample_fraction": self.sample_fraction,
-            "tolerance": self.tolerance,
-            "shard": self._shard(),
-        }
-
-    def _shard(self) -> tuple[int, int] | None:
-        if self.shard is None:
-            return None
-        number, slash, count = self.shard.partition("/")
-        if not (slash and number.strip().isdecimal() and count.strip().isdecimal()):
-            raise ArgumentError(f"--shard is {self.shard!r}; wanted part/parts, such as 2/8")
-        return int(number), int(count)
 
 
 REPORT = "report.html"

@@ -3,27 +3,122 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
 from qwo.cli.console import Console, as_flag, flowed, warn, worded
 from qwo.cli.failures import ExitCode
-from qwo.cli.options import DataFile, Reading
+from qwo.cli.options import OptionFlags, names_in, parameter
 from qwo.errors import InputError
-from qwo.text import count, first_few
+from qwo.options import Flag, ReadOptions
+from qwo.text import count, csv_line, first_few
 
 if TYPE_CHECKING:
     from qwo.moments import Audit, Moments
     from qwo.resample.options import DataRows
 
 STDIN = Path("-")
+
+DataFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="CSV, TSV or Parquet with one row per sample, a covariance matrix (.cov in its name, "
+        "or --samples), or - for CSV from standard input.",
+    ),
+]
+
+
+class Reading(OptionFlags):
+    """Which columns of a file to take, and what to do with them."""
+
+    record = ReadOptions
+    panel = "Data"
+
+    @classmethod
+    def parameters(cls) -> list[inspect.Parameter]:
+        """Those of the record, and what types and numbers of samples are said by."""
+        flags = {own.name: own for own in super().parameters()}
+        for name, flag, after in _TOLD_APART:
+            added = parameter(name, flag, None, cls)
+            places = list(flags)
+            rest = {k: flags.pop(k) for k in places[places.index(after) + 1 :]}
+            flags |= {name: added} | rest
+        return list(flags.values())
+
+    @property
+    def transform(self) -> list[str]:
+        """The transformations as they are given."""
+        return self._given["transform"] or []
+
+    def of(self, names: Iterable[str]) -> Reading:
+        """The reading of these columns, unless others are asked for."""
+        if self._given["columns"] is not None:
+            return self
+        # One word, with quotes around names that have commas.
+        return Reading(**self._given | {"columns": [csv_line(dict.fromkeys(names))]})
+
+    def arguments(self) -> dict[str, Any]:
+        """The keyword arguments of `qwo.moments.read_moments`."""
+        given = super().arguments()
+        nominal, ordinal = given.pop("nominal"), given.pop("ordinal")
+        return given | {"n_samples": given.pop("samples"), "types": _types(nominal, ordinal)}
+
+
+_TOLD_APART = (
+    (
+        "nominal",
+        Flag(
+            ("--nominal",),
+            "A,B,…",
+            "These are categories without an order, whatever their codes; text always is.",
+            list[str],
+        ),
+        "transform",
+    ),
+    (
+        "ordinal",
+        Flag(
+            ("--ordinal",),
+            "A,B,…",
+            "These have an order; that of text is told as in [b]'stage:I<II<III'[/b].",
+            list[str],
+        ),
+        "nominal",
+    ),
+    (
+        "samples",
+        Flag(
+            ("--samples", "-N"),
+            "N",
+            "FILE holds a covariance or correlation matrix of this many samples (or inf).",
+            float,
+        ),
+        "covariance_estimator",
+    ),
+)
+"""Flags of reading that are no option of the library: their names, and what they stand behind."""
+
+
+def _types(nominal: list[str] | None, ordinal: list[str] | None) -> dict[str, Any] | None:
+    """What columns hold, as far as it is said."""
+    said: dict[str, Any] = dict.fromkeys(names_in(nominal) or [], "nominal")
+    for value in ordinal or []:
+        name, colon, levels = value.partition(":")
+        if colon:
+            said[name] = [level.strip() for level in levels.split("<")]
+        else:
+            said.update(dict.fromkeys(names_in([value]) or [], "ordinal"))
+    return said or None
+
 
 MOST_NAMED = 6
 """Columns of a type that the audit names."""
@@ -212,7 +307,7 @@ def audit(file: DataFile, reading: Reading, console: Console) -> None:
     bad = {name for item in found.errors if item.code == "non-numeric" for name in item.columns}
     types = {name: kind for name, kind in found.types.items() if name not in bad}
     if set(types.values()) - {"continuous"}:
-        lines.append(flowed(f"{'types:':<9}", _types(types), sys.stdout))
+        lines.append(flowed(f"{'types:':<9}", _types_text(types), sys.stdout))
     lines.append(
         f"{source_name(file)}: {count(errors, 'error')}, {count(warnings, 'warning')}; "
         f"the data {verdict}"
@@ -234,7 +329,7 @@ def audit(file: DataFile, reading: Reading, console: Console) -> None:
         raise typer.Exit(ExitCode.ATTENTION)
 
 
-def _types(types: Mapping[str, str]) -> str:
+def _types_text(types: Mapping[str, str]) -> str:
     """How many columns are of each type, and which."""
     from qwo.options import Kind
 

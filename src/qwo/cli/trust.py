@@ -13,18 +13,16 @@ from qwo.cli.failures import ExitCode, command_line
 from qwo.cli.folder import check_folder, only_writer, whole_folder, write_csv, write_record
 from qwo.cli.graphs import graph_from
 from qwo.cli.options import (
-    DataFile,
     GraphFile,
     GraphFormat,
     KnowledgeOptions,
-    Reading,
     SearchFlags,
     folder_option,
     force_option,
     names_in,
     option,
 )
-from qwo.cli.reading import read_data
+from qwo.cli.reading import DataFile, Reading, read_data
 from qwo.errors import ArgumentError
 from qwo.files import write_whole
 from qwo.text import aligned, count
