@@ -102,11 +102,12 @@ def _module(frame: FrameType | None) -> str | None:
     return None
 
 
-def calls(folder: Path) -> dict[str, Callable[[], object]]:
+def calls(folder: Path, n_variables: int = 5) -> dict[str, Callable[[], object]]:
     """What is looked at: reading a file; a search from a file, an array and moments."""
-    drawn = qwo.simulate("er", n_variables=5, n_samples=200, random_state=1)
-    file = folder / "data.csv"
-    np.savetxt(file, drawn.data, delimiter=",", header="a,b,c,d,e", comments="")
+    drawn = qwo.simulate("er", n_variables=n_variables, n_samples=200, random_state=1)
+    file = folder / f"data-{n_variables}.csv"
+    names = ",".join(f"x{k}" for k in range(n_variables))
+    np.savetxt(file, drawn.data, delimiter=",", header=names, comments="")
     moments = qwo.Moments.from_data(drawn.data)
     return {
         "Moments of csv": lambda: qwo.Moments.from_data(file),
@@ -121,14 +122,24 @@ def main() -> None:
     """Print the figures of each call, and the functions of the first if asked to."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--functions", action="store_true", help="list those of discover(csv)")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[5, 30], help="variables")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        for name, call in calls(Path(folder)).items():
-            walk = walked(call)
-            print(f"{name:<20} {walk}")
-            if given.functions and name == "discover(csv)":
-                for (module, function), times in sorted(walk.functions.items()):
-                    print(f"    {module:<24} {function:<48} {times}")
+        for n in given.sizes:
+            print(f"{n} variables")
+            for name, call in calls(Path(folder), n).items():
+                walk = walked(call)
+                print(f"  {name:<20} {walk}")
+                if given.functions and name == "discover(csv)":
+                    _list(walk)
+
+
+def _list(walk: Walk) -> None:
+    """Print the functions entered, and the changes of module with how often they were made."""
+    for (module, function), times in sorted(walk.functions.items()):
+        print(f"    {module:<24} {function:<48} {times}")
+    for (before, after), times in walk.switches.most_common():
+        print(f"    {before:<24} → {after:<46} {times}")
 
 
 if __name__ == "__main__":

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import operator
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import scipy.linalg  # noqa: F401 (brings a BLAS of its own, which must be there to be found)
@@ -78,30 +78,12 @@ MOST_WORKERS = 4096
 """More than any machine has processors; beyond, the number is a slip."""
 
 
-class _OneThread:
-    """The limit of BLAS to one thread, which holds for the whole process, and how many need it."""
+class _Limits:
+    """How many need BLAS to keep to one thread, and how many threads it had before."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._needed_by = 0
-        self._before: list[tuple[Any, int]] = []
-
-    def take(self) -> None:
-        """Need the limit: the first sets it."""
-        with self._lock:
-            if not self._needed_by:
-                self._before = _limited([own for own in _libraries() if not _is_per_thread(own)])
-            self._needed_by += 1
-
-    def give_back(self) -> None:
-        """Need it no longer: the last lifts it."""
-        with self._lock:
-            self._needed_by -= 1
-            if not self._needed_by:
-                _restore(self._before)
-
-
-_one_thread = _OneThread()
+    lock = threading.Lock()
+    needed_by = 0
+    before: ClassVar[list[tuple[Any, int]]] = []
 
 
 @contextmanager
@@ -111,47 +93,51 @@ def one_blas_thread(multiplications: float = 0.0) -> Iterator[None]:
     Sums then do not depend on the number of threads. And BLAS starts its threads for matrices of a
     hundred rows already, where after each product they spin for some milliseconds in wait of the
     next: on small data that costs more processor time than the whole search.
+
+    Most libraries have one pool for the process: the first who needs the limit sets it, and the
+    last lifts it. Those with OpenMP have one for each thread of Python.
     """
     if multiplications >= WORTH_THREADS:
         yield
         return
-    _one_thread.take()
-    before = _limited([own for own in _libraries() if _is_per_thread(own)])
+    own, shared = _libraries()
+    mine = [(library, library.get_num_threads()) for library in own]
+    _set_threads((library, 1) for library in own)
+    with _Limits.lock:
+        if not _Limits.needed_by:
+            _Limits.before = [(library, library.get_num_threads()) for library in shared]
+            _set_threads((library, 1) for library in shared)
+        _Limits.needed_by += 1
     try:
         yield
     finally:
-        _restore(before)
-        _one_thread.give_back()
+        _set_threads(mine)
+        with _Limits.lock:
+            _Limits.needed_by -= 1
+            if not _Limits.needed_by:
+                _set_threads(_Limits.before)
 
 
 @cache
-def _libraries() -> list[Any]:
-    """All BLAS libraries of the process; to find them takes milliseconds."""
-    return [found for found in ThreadpoolController().lib_controllers if found.user_api == "blas"]
+def _libraries() -> tuple[list[Any], list[Any]]:
+    """The BLAS libraries that each thread has threads of, and those that the process has.
+
+    To find them takes milliseconds.
+    """
+    found = ThreadpoolController().select(user_api="blas").lib_controllers
+    own = [one for one in found if getattr(one, "threading_layer", "") == "openmp"]
+    return own, [one for one in found if one not in own]
 
 
-def _is_per_thread(library: Any) -> bool:
-    """Whether each thread of Python has a limit of its own there."""
-    return getattr(library, "threading_layer", "") == "openmp"
-
-
-def _limited(libraries: list[Any]) -> list[tuple[Any, int]]:
-    """Limit libraries to one thread; those that had more, and how many."""
-    before = [(library, library.get_num_threads()) for library in libraries]
-    before = [(library, number) for library, number in before if number != 1]
-    _restore([(library, 1) for library, _ in before])
-    return before
-
-
-def _restore(threads: list[tuple[Any, int]]) -> None:
-    for library, number in threads:
+def _set_threads(wanted: Iterable[tuple[Any, int]]) -> None:
+    for library, number in wanted:
+        if library.get_num_threads() == number:
+            continue
         # Of a shared pool threadpoolctl 3.8 lets only the thread that was first set the size.
-        release = getattr(library, "clear_controlling_thread", None)
-        if release is not None:
-            release(force=True)
+        release = getattr(library, "clear_controlling_thread", lambda **_: None)
+        release(force=True)
         library.set_num_threads(number)
-        if release is not None:
-            release()
+        release()
 
 
 def count_workers(n_jobs: int | None) -> int:

@@ -31,7 +31,7 @@ from qwo.errors import ArgumentError, Cure
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from qwo.graph.knowledge import KnowledgeLike, ResolvedKnowledge
+    from qwo.graph.knowledge import KnowledgeLike
     from qwo.order.bdeu import BDeu
     from qwo.order.protocol import OrderEngine
 
@@ -369,32 +369,27 @@ class SearchOptions:
 
             object.__setattr__(self, "knowledge", as_knowledge(self.knowledge))
 
-    def resolved_knowledge(self, names: Sequence[str]) -> ResolvedKnowledge | None:
-        """The knowledge about variables of these names, if there is any."""
-        from qwo.graph.knowledge import as_knowledge
-
-        return None if self.knowledge is None else as_knowledge(self.knowledge).resolve(names)
-
-    def described(self) -> dict[str, Any]:
-        """All that a result can tell of them: no clients, no knowledge, no whole orders."""
-        values = {own: getattr(self, own) for own in OPTIONS if own not in ("cluster", "knowledge")}
-        start = self.start if self.start is None or isinstance(self.start, str) else "given"
-        return values | {**self._named(), "start": start}
-
     def fingerprint(self) -> dict[str, Any]:
         """What the graph depends on, as values that JSON has; without the knowledge."""
-        values = {name: getattr(self, name) for name, own in OPTIONS.items() if own.counts}
-        named = self.start is None or isinstance(self.start, str)
-        start = self.start if named else [str(variable) for variable in self.start]
-        return values | {**self._named(), "start": start}
+        told = self.described()
+        told["start"] = self.start
+        if not (self.start is None or isinstance(self.start, str)):
+            told["start"] = [str(variable) for variable in self.start]
+        return {name: told[name] for name, own in OPTIONS.items() if own.counts}
 
-    def _named(self) -> dict[str, str]:
-        """The names of engine and score, or what the user brought along."""
-        engine, score = self.engine, self.score
-        return {
-            "engine": engine if isinstance(engine, str) else type(engine).__name__,
-            "score": score if isinstance(score, str) else repr(score),
-        }
+    def described(self) -> dict[str, Any]:
+        """All that a result can tell of them: no clients, no knowledge, no whole orders.
+
+        Of an engine or a score that the user brought along, its class, or how it is made.
+        """
+        values = {own: getattr(self, own) for own in OPTIONS if own not in ("cluster", "knowledge")}
+        if not isinstance(self.engine, str):
+            values["engine"] = type(self.engine).__name__
+        if not isinstance(self.score, str):
+            values["score"] = repr(self.score)
+        if not (self.start is None or isinstance(self.start, str)):
+            values["start"] = "given"
+        return values
 
 
 OPTIONS: dict[str, Option] = {f.name: f.metadata["option"] for f in fields(SearchOptions)}
@@ -551,7 +546,8 @@ class ReadOptions:
         """Whether one pass over the rows is enough."""
         asked = self.transform
         each = asked.values() if isinstance(asked, Mapping) else (asked,)
-        plain = self.missing != "em" and self.estimator == "plain"
+        estimator = self.covariance_estimator
+        plain = isinstance(estimator, str) and estimator == "plain" and self.missing != "em"
         return plain and all(name in BY_VALUE for name in each)
 
 

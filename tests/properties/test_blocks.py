@@ -22,6 +22,7 @@ from qwo.order.bic import BicEngine
 from qwo.order.blocks import edge_gains, family_costs, pairwise_gains
 from qwo.order.candidates import block_candidates
 from qwo.order.score import BIC
+from qwo.search import Control
 from qwo.search.bic_insertion import bic_insertion
 from tests.helpers.bic_oracle import sample
 from tests.helpers.block_data import block_cost, least_cost, log_det_given, mixed, nested
@@ -275,7 +276,7 @@ def test_long_tables_of_categories_have_lists(
     assert dense_algebra(resolve(options, moments), moments).candidates is None
     monkeypatch.setattr("qwo.discovery.resolve.ALL_CANDIDATES_UP_TO", 5)
     plan = resolve(options, moments)
-    dense = dense_algebra(plan, moments, math.inf if limit is None else limit)
+    dense = dense_algebra(plan, moments, Control(time_limit=limit))
     assert dense.hurried == (limit is not None)
     assert dense.candidates is not None
     assert len(dense.candidates) == 12

@@ -85,11 +85,15 @@ def test_chance_draws_fewer_edges_at_a_higher_price() -> None:
 
 def test_tests_that_are_one_give_one_chance_and_unlike_ones_two() -> None:
     z = np.array([3.0])
-    assert NullEdges(100.0, np.ones(1), 1.0).ways(z)[0] == pytest.approx(1)
-    assert NullEdges(100.0, np.ones(1), 0.5).ways(z)[0] == pytest.approx(1.66, abs=0.01)
-    assert NullEdges(100.0, np.ones(1), 0.5, 0.0).ways(z)[0] == pytest.approx(1)
+
+    def ways(null: NullEdges) -> float:
+        return float(null.edges(z, np.array([0.5]))[0])
+
+    assert ways(NullEdges(100.0, np.ones(1), 1.0)) == pytest.approx(1)
+    assert ways(NullEdges(100.0, np.ones(1), 0.5)) == pytest.approx(1.66, abs=0.01)
+    assert ways(NullEdges(100.0, np.ones(1), 0.5, 0.0)) == pytest.approx(1)
     # Where nearly all is explained, the order of a pair is not free.
-    assert NullEdges(100.0, np.ones(1), 0.01).ways(z)[0] == pytest.approx(1.1, abs=0.01)
+    assert ways(NullEdges(100.0, np.ones(1), 0.01)) == pytest.approx(1.1, abs=0.01)
 
 
 @pytest.mark.parametrize(("n", "n_samples", "c"), [(30, 200, 1.5), (40, 60, 1.5), (60, 40, 2.0)])
@@ -382,14 +386,20 @@ def test_the_tail_of_blocks_is_that_of_their_likelihood_ratio(left: int, right: 
     strengths = -n_samples * np.log1p(-shared).sum(axis=1)
     null = NullEdges(n_samples, np.ones(1), 0.5, 1.0, left * right)
     for price in (1.0, 1.5, 2.0):
-        exact = null.tail(null.cost(_prices(price)), _prices(n_parents / FREEDOM_OF_A_PARENT))[0]
+        exact = null.tail(_prices(left * right * price), _prices(n_parents / FREEDOM_OF_A_PARENT))[
+            0
+        ]
         assert np.mean(strengths > left * right * price) == pytest.approx(exact, rel=0.12)
 
 
 def test_an_edge_of_many_coefficients_bears_a_price_for_each() -> None:
     null = NullEdges(200.0, np.array([100.0]), 0.5, 1.0, 6, 4.0)
-    assert null.cost(_prices(10.0)).tolist() == [6 * 6 + 4]
-    assert null.worth(null.cost(_prices(7.0, 12.0))).tolist() == [7, 12]
+    chance = null.tail(_prices(6 * 6 + 4), np.zeros(1))
+    assert null.quantile(_prices(10.0)) == pytest.approx(as_quantile(chance))
+    kinds, effects = np.zeros(1, np.intp), np.ones(1, np.intp)
+    strengths, n_parents = _prices(6 * 6 + 4), np.ones(1)
+    found = Evidence((null,), 10.0, effects - 1, effects, strengths, n_parents, kinds)
+    assert found.worths.tolist() == [10]
     single = NullEdges(200.0, np.array([100.0]), 0.5)
     assert null.expected(_prices(10.0))[0] < single.expected(_prices(10.0))[0] / 10
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack
@@ -25,8 +26,8 @@ from qwo.discovery.resolve import (
 )
 from qwo.discovery.result import Discovery
 from qwo.graph.cpdag import to_cpdag, to_mpdag
+from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
-from qwo.moments.tables import Table
 from qwo.options import SearchOptions
 from qwo.order.bic import BicEngine
 from qwo.order.blocks import BlockScore, n_coefficients
@@ -88,15 +89,19 @@ def discover_as(
     progress: bool = False,
 ) -> Discovery:
     """`discover` with its options as records: data, plan, start, penalty, search, result."""
-    with progress_bar(callback, shown=progress) as watch:
+    with progress_bar(callback) if progress else nullcontext(callback) as watch:
         control = Control(time_limit=options.time_limit, callback=watch)
-        with computing_with(array_module(options.device)):
-            moments, table = _read(data, options, reading or {})
+        on_host = options.device == "cpu"
+        with nullcontext() if on_host else computing_with(array_module(options.device)):
+            if options.score == "bic":
+                table, moments = None, as_moments(data, **(reading or {}))
+            else:
+                table, moments = counted_rows(data, reading or {})
         plan = resolve(options, moments, table)
         rng = np.random.default_rng(plan.seed)
         # Threads of BLAS have only the factorisations to work on, a third to a half of n³ each.
         with keyboard_heard(control), one_blas_thread(moments.n_variables**3 / 2):
-            dense = dense_algebra(plan, moments, control.remaining)
+            dense = dense_algebra(plan, moments, control)
             if dense.hurried:
                 # Not even the start order is to be had in time, nor another one to compare with.
                 plan = replace(plan, start=range(moments.n_variables), restarts=0)
@@ -118,16 +123,6 @@ def discover_as(
             if outcome is None:
                 outcome = run_search(plan, engine, control, rng)
     return _result(plan, moments, engine, outcome, control=control, weaker=weaker)
-
-
-def _read(
-    data: Any, options: SearchOptions, reading: ReadArguments
-) -> tuple[Moments, Table | None]:
-    """The moments of the data, and the rows if the score counts them."""
-    if options.score == "bic":
-        return as_moments(data, **reading), None
-    table, moments = counted_rows(data, reading)
-    return moments, table
 
 
 def _start(
@@ -191,7 +186,8 @@ def _result(
     """The graph that belongs to the order found, its class, its score and its evidence."""
     params = plan.described()
     counted = params["engine"] == "counts"
-    dag = _final_dag(plan, engine, moments)
+    known = plan.knowledge
+    dag = engine.dag() if known is None else _allowed_dag(known, engine, moments, plan.penalty)
     strengths = explained_in(moments, dag)
     price = getattr(engine, "edge_price", None)
     evidence = None
@@ -201,12 +197,12 @@ def _result(
             strengths,
             engine.order,
             price[0],
-            plan.knowledge,
+            known,
             extension=price[1],
             weaker=weaker,
         )
-    if plan.knowledge is not None:
-        cpdag = to_mpdag(dag, plan.knowledge)
+    if known is not None:
+        cpdag = to_mpdag(dag, known)
     else:
         # An engine may know the class of its DAG from inside.
         cpdag = getattr(engine, "cpdag", partial(to_cpdag, dag))()
@@ -232,19 +228,18 @@ def _result(
     )
 
 
-def _final_dag(plan: Resolved, engine: OrderEngine, moments: Moments) -> Adjacency:
+def _allowed_dag(
+    known: ResolvedKnowledge, engine: OrderEngine, moments: Moments, penalty: float
+) -> Adjacency:
     """The engine's DAG; where it breaks knowledge about edges, that of the BIC in the same order.
 
     Engines that condition on all predecessors respect the order that knowledge asks for, but draw
     G^π as it is: an edge that is forbidden or required outright takes parent sets of its own.
     """
-    dag, knowledge = engine.dag(), plan.knowledge
-    if knowledge is None:
-        return dag
-    if (dag & knowledge.forbidden).any() or (knowledge.required & (dag == 0)).any():
-        score = BIC(plan.penalty)
-        dag = BicEngine(moments, score=score, knowledge=knowledge, order=engine.order).dag()
-    knowledge.check_dag(dag)
+    dag = engine.dag()
+    if (dag & known.forbidden).any() or (known.required & (dag == 0)).any():
+        dag = BicEngine(moments, score=BIC(penalty), knowledge=known, order=engine.order).dag()
+    known.check_dag(dag)
     return dag
 
 
@@ -277,7 +272,7 @@ def learn_nearby(
     control = Control(time_limit=options.time_limit)
     plan = resolve(options, moments)
     with keyboard_heard(control), one_blas_thread(moments.n_variables**3 / 2):
-        dense = dense_algebra(plan, moments, control.remaining)
+        dense = dense_algebra(plan, moments, control)
         engine = bic_engine(plan, moments, order, dense)
         outcome = bic_insertion(
             engine,

@@ -23,10 +23,12 @@ is worth so much: edges of each number of coefficients are counted apart, and wh
 a lower price may be the best.
 """
 
+# Long because what chance gives, what the data show and what follows are one argument.
+
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, reduce
 from typing import Any
@@ -64,7 +66,7 @@ better by chance takes a true edge that fits better by a few units at most, and 
 fits grows with N."""
 
 PRIOR_DENSITY = 0.5
-"""Real effects per unit of z that are taken for granted: where chance gives next to nothing, the
+"""Real effects per unit of z that are assumed in any case: where chance gives next to nothing, the
 price is not raised any more."""
 
 STEPS = np.linspace(0.0, 1.0, 64)
@@ -82,24 +84,11 @@ there are, in a tenth of the time."""
 class NullEdges:
     """Edges of one number of coefficients that chance alone draws, as a function of their price.
 
-    Prices are those of an edge with one coefficient.
-
-    Attributes
-    ----------
-    n_samples : float
-        N.
-    pairs : ndarray
-        How many pairs without an edge have 0, 1, 2, … columns of parents at the one that comes
-        later.
-    likeness : float
-        The correlation of the two tests of a pair, given the parents of the one or of the other:
-        1 where nothing has parents, near 0 where all are explained by theirs.
-    open_share : float
-        The share of the pairs that may be joined either way as far as knowledge goes.
-    n_coefficients : int
-        How many coefficients such an edge has.
-    extension : float
-        What an edge costs beside its coefficients: the extended BIC's share.
+    Prices are those of an edge with one coefficient. `pairs` without an edge are counted by the
+    columns of parents of the one that comes later; their `likeness` is the correlation of the two
+    tests of a pair, given the parents of the one or of the other: 1 where nothing has parents, near
+    0 where all are explained by theirs. The `open_share` of them may be joined either way as far as
+    knowledge goes, and the `extension` is what an edge costs beside its coefficients.
     """
 
     n_samples: float
@@ -117,12 +106,17 @@ class NullEdges:
         """The chance that the likelihood ratio of a pair without an edge is above a strength.
 
         That is -N log(1 - r²) of single columns, whose r² has a beta distribution, and -N log Λ of
-        Wilks' Λ else, with Bartlett's approximation for blocks of about one size.
+        Wilks' Λ else, with Bartlett's approximation for blocks of about one size. Of many degrees
+        of freedom, the z that a normal variable exceeds as rarely comes from Hill's expansion
+        (Algorithm 395 of the ACM, 1970); 1 + t²/f is 1/(1 - r²) there.
         """
         freedom, k = self.freedom(n_parents), self.n_coefficients
         chance: Any
         if k == 1 and freedom.min(initial=math.inf) >= MANY_FREE:
-            chance = 2 * ndtr(-_hill(strengths / self.n_samples, freedom))
+            a = freedom - 0.5
+            b, y = 48 * a * a, a * (strengths / self.n_samples)
+            further = (((-0.4 * y - 3.3) * y - 24) * y - 85.5) / (0.8 * y * y + 100 + b)
+            chance = 2 * ndtr(-(np.sqrt(y) * (1 + (y + 3 + further) / b)))
         elif k == 1:
             # The upper tail of Beta(1/2, f/2) is the lower one of Beta(f/2, 1/2).
             chance = betainc(freedom / 2, 0.5, np.exp(-strengths / self.n_samples))
@@ -131,70 +125,42 @@ class NullEdges:
             chance = gammaincc(k / 2, shrunk * strengths / 2)
         return np.asarray(chance, dtype=np.float64)
 
-    def cost(self, prices: FloatArray) -> FloatArray:
-        """What such an edge costs."""
-        return self.n_coefficients * (prices - self.extension) + self.extension
-
-    def worth(self, strengths: FloatArray) -> FloatArray:
-        """The price that edges of some strengths can just bear."""
-        return (strengths - self.extension) / self.n_coefficients + self.extension
-
     def quantile(self, prices: FloatArray) -> FloatArray:
         """The z of a price: chance exceeds both alike, on the average over all pairs."""
-        n_parents, shares = self._shares
-        return as_quantile(self.tail(self.cost(prices)[:, None], n_parents) @ shares)
+        costs = self.n_coefficients * (prices - self.extension) + self.extension
+        met = np.flatnonzero(self.pairs)
+        shares = self.pairs[met] / max(self.n_pairs, 1e-300)
+        return as_quantile(self.tail(costs[:, None], met.astype(np.float64)) @ shares)
 
-    def ways(self, z: FloatArray) -> FloatArray:
-        """How many chances a pair has to exceed z: from 1, if both tests are one, to 2.
+    def edges(self, z: FloatArray, share: FloatArray) -> FloatArray:
+        """False edges that chance gives, where it gives a test of one pair this share.
 
-        If the first is above z, it is so by about 1/z, and so is the second with the chance below.
-        The more of the variables is explained, the less is their order free.
+        A pair has from one chance to exceed z, if both tests are one, to two. If the first is above
+        z, it is so by about 1/z, and so is the second with the chance below. The more of the
+        variables is explained, the less is their order free.
         """
         rest = math.sqrt(max(1 - self.likeness**2, 1e-12))
         together = ndtr((self.likeness * (z + 1 / np.maximum(z, 1e-6)) - z) / rest)
         free = self.open_share * math.sqrt(self.likeness)
-        ways: FloatArray = 1 + free * (1 - together)
-        return ways
+        expected: FloatArray = self.n_pairs * (1 + free * (1 - together)) * 2 * share
+        return expected
 
     def expected(self, prices: FloatArray) -> FloatArray:
         """False edges that chance gives at each of some prices."""
-        return self.beyond(self.quantile(prices))
-
-    def beyond(self, z: FloatArray) -> FloatArray:
-        """False edges that chance gives above each of some quantiles."""
-        expected: FloatArray = self.n_pairs * self.ways(z) * 2 * ndtr(-z)
-        return expected
-
-    def density(self, z: FloatArray) -> FloatArray:
-        """False edges that chance gives per unit of z."""
-        return self.n_pairs * self.ways(z) * 2 * _bell(z)
+        z = self.quantile(prices)
+        return self.edges(z, ndtr(-z))
 
     @cached_property
     def n_pairs(self) -> float:
         """How many pairs have no edge, and might have one."""
         return float(self.pairs.sum())
 
-    @cached_property
-    def _shares(self) -> tuple[FloatArray, FloatArray]:
-        """Numbers of columns of parents that there are, and the share of pairs with each."""
-        met = np.flatnonzero(self.pairs)
-        return met.astype(np.float64), self.pairs[met] / max(self.n_pairs, 1e-300)
-
 
 @dataclass(frozen=True, eq=False)
 class _Kind:
     """Edges of one number of coefficients that were found at a price, beside chance.
 
-    Attributes
-    ----------
-    null : NullEdges
-        What chance gives.
-    price : float
-        What they had to bear.
-    strengths, n_parents : ndarray
-        Of each edge, and the columns of parents of its effect.
-    prior : float
-        Real effects per unit of z that are taken for granted.
+    The prior is that of real effects per unit of z, which are assumed to be there in any case.
     """
 
     null: NullEdges
@@ -203,16 +169,11 @@ class _Kind:
     n_parents: FloatArray
     prior: float
 
-    @cached_property
-    def z(self) -> FloatArray:
-        """The strengths as normal quantiles."""
-        return as_quantile(self.null.tail(self.strengths, self.n_parents))
-
     @property
     def false_rates(self) -> FloatArray:
         """The chance that an edge of this strength is none: its local false discovery rate."""
-        z, (means, weights) = self.z, self.real_effects
-        chance = self.null.density(z)
+        z, means, weights = self.effects
+        chance = self.null.edges(z, _bell(z))
         real = _bell(z[:, None] - means) @ weights + self.prior
         share = np.minimum(STAND_INS / self.null.freedom(self.n_parents), 1)
         return (chance + share * real) / (chance + real)
@@ -226,24 +187,26 @@ class _Kind:
         weakened = prices * np.exp(siblings / 2 * prices / self.null.n_samples)
         both = self.null.quantile(np.concatenate((prices, weakened)))
         z, higher = both[: len(prices)], both[len(prices) :]
-        means, weights = self.real_effects
+        _, means, weights = self.effects
         lost = ndtr(higher[:, None] - means) @ weights + self.prior * z
-        return self.null.beyond(z) + lost
+        return self.null.edges(z, ndtr(-z)) + lost
 
     @cached_property
-    def real_effects(self) -> tuple[FloatArray, FloatArray]:
-        """Means μ, half a unit apart, and weights w of the real effects behind the quantiles.
+    def effects(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The strengths as quantiles z, and means μ and weights w of the real effects behind them.
 
-        Far above the price chance plays no part, and how strong an edge is no role.
+        The means are half a unit apart. Far above the price chance plays no part, and how strong an
+        edge is no role.
         """
-        z, least = self.z, float(self.null.quantile(np.array([self.price]))[0])
+        z = as_quantile(self.null.tail(self.strengths, self.n_parents))
+        least = float(self.null.quantile(np.array([self.price]))[0])
         reach = least + 12.0
         means = np.arange(least - 1, reach + 1, 0.5)
         seen = z[(z >= least) & (z <= reach)]
         kernels = _bell(seen[:, None] - means)
         visible = ndtr(means - least) - ndtr(means - reach)
-        known = self.null.density(seen) + self.prior
-        return means, mixture_weights(kernels, known, visible, ROUNDS)
+        known = self.null.edges(seen, _bell(seen)) + self.prior
+        return z, means, mixture_weights(kernels, known, visible, ROUNDS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,12 +258,13 @@ class Evidence:
         """The prices that the edges can just bear."""
         worths = np.empty(len(self.strengths))
         for k, null in enumerate(self.nulls):
-            worths[self.kinds == k] = null.worth(self.strengths[self.kinds == k])
+            extra, own = null.extension, self.kinds == k
+            worths[own] = (self.strengths[own] - extra) / null.n_coefficients + extra
         return worths
 
     def by_chance(self, prices: FloatArray) -> FloatArray:
         """How many edges chance alone gives at each of some prices."""
-        return _total(null.expected(prices) for null in self.nulls)
+        return reduce(np.add, (null.expected(prices) for null in self.nulls))
 
     def curve(self, prices: FloatArray) -> tuple[FloatArray, FloatArray]:
         """How many edges would bear each price, and how many false ones chance would give."""
@@ -311,7 +275,7 @@ class Evidence:
     def losses(self, prices: FloatArray) -> FloatArray:
         """What each price costs: true edges that are lost, and false ones that are let in."""
         siblings = self.n_parents.mean() - 1 if len(self.effects) else 0.0
-        return _total(kind.losses(prices, siblings) for kind in self._by_kind)
+        return reduce(np.add, (kind.losses(prices, siblings) for kind in self._by_kind))
 
     def best_price(self, highest: float) -> float:
         """The price of least loss from the present one up."""
@@ -367,24 +331,11 @@ def edge_evidence(
     extension: float = 0.0,
     weaker: FloatArray | None = None,
 ) -> Evidence:
-    """The evidence for the edges that a search has drawn at a price.
+    """The evidence for the edges that a search has drawn in an order at a price.
 
-    Parameters
-    ----------
-    moments : Moments
-        The data.
-    found : Explained
-        What the edges explain, as `explained_in` says it.
-    order : ndarray of int
-        The order that it was found in.
-    price : float
-        What an edge with one coefficient had to be worth.
-    knowledge : ResolvedKnowledge, optional
-        Pairs that it keeps apart are no chance.
-    extension : float
-        What of the price does not go by coefficients.
-    weaker : ndarray, optional
-        Prices that other edges could just bear.
+    They explain what `explained_in` says. Pairs that knowledge keeps apart are no chance; the
+    extension is what of the price does not go by coefficients, and weaker edges, left out since,
+    could just bear the prices given.
     """
     causes, effects, shares, variances = found
     sizes = moments.whitened()[1]
@@ -422,23 +373,15 @@ def price_range(
     """The price of the short search and the highest one, with what gamma adds to both.
 
     That is `LEAST` and `MOST` times log N, or more where so many variables are so few samples that
-    chance would crowd the search at the one, and still give something at the other.
-
-    Parameters
-    ----------
-    sizes : ndarray of int
-        How many columns each variable has.
-    n_samples, extension : float
-        N, and what of a price does not go by coefficients.
-    knowledge : ResolvedKnowledge, optional
-        Pairs that it keeps apart are no chance.
+    chance would crowd the search at the one, and still give something at the other. The sizes say
+    how many columns each variable has; pairs that knowledge keeps apart are no chance.
     """
     none, n = np.empty(0, np.intp), len(sizes)
     pairs, _ = _pairs(sizes, np.arange(n), knowledge, (none, none), np.zeros(n, np.intp))
     nulls = [NullEdges(n_samples, p, 1.0, 1.0, k, extension) for k, p in pairs.items()]
     unit, least = math.log(n_samples), LEAST if (sizes == 1).all() else LEAST_OF_BLOCKS
     ends = least * unit + extension, MOST * unit + extension
-    by_chance = _total(null.expected(np.array(ends)) for null in nulls)
+    by_chance = reduce(np.add, (null.expected(np.array(ends)) for null in nulls))
     low, high = (
         price if chance <= most else _price_of_chance(nulls, most, price)
         for price, chance, most in zip(ends, by_chance, (CROWDED * n, NOTHING), strict=True)
@@ -451,21 +394,9 @@ def _price_of_chance(nulls: Sequence[NullEdges], most: float, above: float) -> f
     low, high = above, above + 200.0
     for _ in range(5):
         prices = np.linspace(low, high, 33)
-        first = int((_total(null.expected(prices) for null in nulls) <= most).argmax())
+        first = int((reduce(np.add, (null.expected(prices) for null in nulls)) <= most).argmax())
         low, high = prices[first - 1], prices[first]
     return float(high)
-
-
-def _hill(strengths: FloatArray, freedom: FloatArray) -> FloatArray:
-    """The z that a normal variable exceeds as rarely as Student's t exceeds that of -log(1 - r²).
-
-    Hill's expansion (Algorithm 395 of the ACM, 1970); 1 + t²/f is 1/(1 - r²).
-    """
-    a = freedom - 0.5
-    b, y = 48 * a * a, a * strengths
-    further = (((-0.4 * y - 3.3) * y - 24) * y - 85.5) / (0.8 * y * y + 100 + b)
-    z: FloatArray = np.sqrt(y) * (1 + (y + 3 + further) / b)
-    return z
 
 
 def as_quantile(chance: FloatArray) -> FloatArray:
@@ -527,11 +458,7 @@ def _pairs(
             own = sizes == other
             counts = np.bincount(used[own], absent[own], most + 1)
             pairs.setdefault(size * other, []).append(np.asarray(counts, dtype=np.float64))
-    return {k: _total(pairs[k]) for k in sorted(pairs)}, open_share
-
-
-def _total(arrays: Iterable[FloatArray]) -> FloatArray:
-    return reduce(np.add, arrays)
+    return {k: reduce(np.add, pairs[k]) for k in sorted(pairs)}, open_share
 
 
 def _inverse(matrices: FloatArray) -> FloatArray:

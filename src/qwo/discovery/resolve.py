@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from qwo.compute import array_module, count_workers, to_host
 from qwo.discovery.counts import counting_engine
 from qwo.discovery.price import FEWEST_SAMPLES, LEAST, price_range
 from qwo.errors import ArgumentError, Cure, DataWarning
+from qwo.graph.knowledge import as_knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.moments.tables import Table
@@ -79,24 +80,11 @@ _PROTOCOL = [name for name in vars(OrderEngine) if not name.startswith("_")]
 
 @dataclass(frozen=True, eq=False)
 class Resolved:
-    """A search with nothing left open.
+    """A search with nothing left open, and the options that it was `asked` for by.
 
-    Attributes
-    ----------
-    asked : SearchOptions
-        What it was asked for by, a method of the paper written out.
-    search, engine, start, gamma, restarts
-        As the options of these names, filled in.
-    penalty : float
-        The penalty discount; that of the first descent where the data are to choose it.
-    highest : float or None
-        The highest price of an edge that the data may choose; None if they are not asked.
-    seed, threads : int
-        Where randomness comes from, and among how many threads the work is shared.
-    knowledge : ResolvedKnowledge or None
-        What is known of the variables.
-    listed : bool
-        Whether variables have lists of candidates.
+    The `penalty` discount is that of the first descent where the data are to choose it, from there
+    to the `highest` price of an edge, which is None if they are not asked. Where variables are
+    `listed`, they have lists of candidates.
     """
 
     asked: SearchOptions
@@ -139,7 +127,8 @@ def resolve(options: SearchOptions, moments: Moments, table: Table | None = None
     The paper's searches take the paper's engine, which needs N > n samples; everything else takes
     the exact BIC. The rows are there for scores that count them.
     """
-    options = expanded(options, moments.n_variables)
+    if options.method is not None:
+        options = expanded(options, moments.n_variables)
     search = "insertion" if options.search == "auto" else options.search
     engine: Any = options.engine
     if engine == "auto":
@@ -148,7 +137,8 @@ def resolve(options: SearchOptions, moments: Moments, table: Table | None = None
         dense = options.alpha is not None or (paper and options.score == "bic")
         engine = "qwo" if dense else "bic"
     _refuse_foreign(options, search, engine)
-    knowledge = options.resolved_knowledge(moments.names)
+    asked = options.knowledge
+    knowledge = None if asked is None else resolved_knowledge(options, moments.names)
     if table is not None:
         engine = counting_engine(options.score, table, moments, knowledge)
     penalty, highest, gamma = _penalty(options, engine, moments, knowledge)
@@ -170,6 +160,11 @@ def resolve(options: SearchOptions, moments: Moments, table: Table | None = None
         knowledge,
         engine == "bic" and moments.n_variables > ALL_CANDIDATES_UP_TO,
     )
+
+
+def resolved_knowledge(options: SearchOptions, names: Sequence[str]) -> ResolvedKnowledge | None:
+    """The knowledge about variables of these names, if there is any."""
+    return None if options.knowledge is None else as_knowledge(options.knowledge).resolve(names)
 
 
 def expanded(options: SearchOptions, n_variables: int) -> SearchOptions:
@@ -239,12 +234,8 @@ def _penalty(
     where the plain BIC is what everybody means, and where the data choose, which know how many
     candidates there are.
     """
-    asked, gamma, size, n = (
-        options.penalty_discount,
-        options.gamma,
-        moments.n_samples,
-        moments.n_variables,
-    )
+    asked, gamma = options.penalty_discount, options.gamma
+    size, n = moments.n_samples, moments.n_variables
     chosen = asked == "auto" and engine == "bic" and not moments.is_oracle
     if chosen and size < FEWEST_SAMPLES:
         chosen = False
@@ -279,16 +270,16 @@ class DenseAlgebra(NamedTuple):
     hurried: bool = False
 
 
-def dense_algebra(plan: Resolved, moments: Moments, seconds: float = math.inf) -> DenseAlgebra:
+def dense_algebra(plan: Resolved, moments: Moments, control: Control | None = None) -> DenseAlgebra:
     """The inverse of the correlation matrix, and lists of candidates where there are to be some.
 
     On the host the inverse is left to those who want it, unless it is for lists. Where it would
     take longer than there is time, candidates are those with the largest correlations.
     """
-    xp = array_module(plan.asked.device)
-    if not plan.listed and xp is np:
+    if not plan.listed and plan.asked.device == "cpu":
         return DenseAlgebra()
-    size = moments.n_samples
+    xp, size = array_module(plan.asked.device), moments.n_samples
+    seconds = math.inf if control is None else control.remaining
     matrix, sizes = moments.whitened()
     hurried = plan.listed and xp is np and seconds < len(matrix) ** 3 / OPERATIONS_A_SECOND
     correlation = xp.asarray(matrix)

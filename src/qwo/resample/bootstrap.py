@@ -12,7 +12,7 @@ import numpy as np
 from qwo.arguments import ResampleArguments, named_engine, options_given, takes_options
 from qwo.discovery import Discovery
 from qwo.discovery.discover import discover_as
-from qwo.discovery.resolve import expanded
+from qwo.discovery.resolve import expanded, resolved_knowledge
 from qwo.errors import ArgumentError, SampleSizeError
 from qwo.options import SearchOptions
 from qwo.resample.draws import Resampling
@@ -200,7 +200,7 @@ def _nothing_yet(
 ) -> Bootstrap:
     """A bootstrap without replicates."""
     names = prepared.moments.names
-    resolved = options.resolved_knowledge(names)
+    resolved = resolved_knowledge(options, names)
     searched = expanded(options, len(names)).fingerprint()
     searched["replicate_time_limit"] = searched.pop("time_limit")
     if searched["penalty_discount"] == "auto":

@@ -127,7 +127,8 @@ class Control:
         self._deadline = self._start + limit
         self._callback = callback
         self._wake = self._deadline if callback is None else self._start
-        self._interrupted = False
+        self.interrupted = False
+        """Whether `interrupt` was called, in time for the search to notice or not."""
 
     @property
     def seconds(self) -> float:
@@ -152,21 +153,16 @@ class Control:
         now = self._clock()
         if now < self._wake:
             return False
-        if self._interrupted:
+        if self.interrupted:
             raise Stopped("interrupted")
         if now >= self._deadline:
             raise Stopped("time limit")
         self._wake = min(self._deadline, now + HEARTBEAT)
         return True
 
-    @property
-    def interrupted(self) -> bool:
-        """Whether `interrupt` was called, in time for the search to notice or not."""
-        return self._interrupted
-
     def interrupt(self) -> None:
         """Let the next `is_due` end the search."""
-        self._interrupted = True
+        self.interrupted = True
         self._wake = -math.inf
 
     def report(self, progress: Progress) -> None:
@@ -188,11 +184,8 @@ def _seconds(value: float) -> float:
 
 
 @contextmanager
-def progress_bar(callback: Callback | None, *, shown: bool) -> Iterator[Callback | None]:
-    """The user's callback, with a bar in front of it if one is to be shown."""
-    if not shown:
-        yield callback
-        return
+def progress_bar(callback: Callback | None) -> Iterator[Callback]:
+    """The user's callback with a bar in front of it."""
     with tqdm(unit=" rounds", leave=True) as bar:
 
         def watch(progress: Progress) -> bool | None:
