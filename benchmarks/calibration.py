@@ -21,7 +21,6 @@ figures in ``benchmarks/results`` and draws the picture of the documentation.
 from __future__ import annotations
 
 import argparse
-import csv
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,6 +30,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import qwo
+from benchmarks.rows import write_rows
 from benchmarks.timing import print_table
 from qwo.resample import Bootstrap, bootstrap
 from qwo.types import Adjacency, FloatArray
@@ -269,9 +269,7 @@ def draw(found: dict[tuple[int, int], dict[str, tuple[Claims, Claims]]]) -> None
 
 
 def write(name: str, header: list[str], rows: list[list[Any]]) -> None:
-    with (RESULTS / name).open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerows([header, *rows])
+    write_rows(RESULTS / name, (dict(zip(header, row, strict=True)) for row in rows), header)
 
 
 def main() -> None:

@@ -31,6 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 import qwo
+from benchmarks.rows import Row, read_rows
 from qwo.graph.dag import ancestor_matrix
 
 N_VARIABLES, DEGREE = 10, 3.0
@@ -170,17 +171,9 @@ COLUMNS = (
 )
 
 
-def kept(file: Path) -> list[dict[str, str]]:
-    """The figures that are there."""
-    if not file.exists():
-        return []
-    with file.open(newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
 def run(options: argparse.Namespace) -> None:
     """Check what has not been checked yet, set by set."""
-    done = {tuple(row[key] for key in KEYS) for row in kept(options.output)}
+    done = {tuple(row[key] for key in KEYS) for row in read_rows(options.output)}
     new = not options.output.exists()
     with options.output.open("a", newline="") as stream:
         writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
@@ -189,7 +182,7 @@ def run(options: argparse.Namespace) -> None:
         for seed, n, noise, name in product(
             range(options.sets), options.samples, options.noise, options.cases
         ):
-            if (name, noise, str(n), str(seed)) in done:
+            if (name, noise, n, seed) in done:
                 continue
             data, graph = CASES[name]((seed, noise), n)
             if graph is None:
@@ -201,7 +194,7 @@ def run(options: argparse.Namespace) -> None:
             stream.flush()
 
 
-def smallest(row: dict[str, str]) -> float:
+def smallest(row: Row) -> float:
     return min(float(row[name] or 1) for name in COLUMNS[len(KEYS) + 1 :])
 
 
@@ -211,7 +204,7 @@ def area(faults: list[float], controls: list[float]) -> float:
     return float((pairs < 0).mean() + (pairs == 0).mean() / 2)
 
 
-def report(rows: list[dict[str, str]]) -> None:
+def report(rows: list[Row]) -> None:
     """The share of alarms, the area under the curve, and which tests ring."""
     for noise, n in sorted({(row["noise"], row["N"]) for row in rows}):
         here = [row for row in rows if (row["noise"], row["N"]) == (noise, n)]
@@ -241,7 +234,7 @@ def main() -> None:
     options = parser.parse_args()
     begun = time.process_time()
     run(options)
-    report(kept(options.output))
+    report(read_rows(options.output))
     print(f"{time.process_time() - begun:.0f} s")
 
 

@@ -9,7 +9,6 @@ score, at the N that stands for infinity, prefers it.
 from __future__ import annotations
 
 import argparse
-import csv
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ import numpy as np
 
 import qwo
 from benchmarks.peers.process import ROOT
+from benchmarks.rows import Row, read_rows, write_rows
 from qwo.graph import to_cpdag
 from qwo.moments import Moments
 from qwo.order.bic import ORACLE_SAMPLES
@@ -66,7 +66,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     arguments = parser.parse_args()
     end = time.monotonic() + 60 * arguments.minutes
-    rows = read(arguments.results)
+    rows = read_rows(arguments.results)
     done = {(row["kind"], int(row["first"])) for row in rows}
     hundreds = [(kind, first) for kind in CASES for first in range(0, CASES[kind][0], EACH)]
     missing = [hundred for hundred in hundreds if hundred not in done]
@@ -96,29 +96,18 @@ def examine(hundred: tuple[str, int]) -> dict[str, str]:
     return dict(zip(COLUMNS, (kind, str(first), " ".join(wrong), " ".join(worse)), strict=True))
 
 
-def read(path: Path = RESULTS) -> list[dict[str, str]]:
-    """The rows that there are."""
-    if not path.exists():
-        return []
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def write(rows: list[dict[str, str]], path: Path) -> None:
+def write(rows: list[Row], path: Path) -> None:
     """All rows, in place of what there was."""
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(sorted(rows, key=lambda row: (row["kind"], int(row["first"]))))
+    write_rows(path, sorted(rows, key=lambda row: (row["kind"], int(row["first"]))), COLUMNS)
 
 
-def told(rows: list[dict[str, str]]) -> list[str]:
+def told(rows: list[Row]) -> list[str]:
     """For each kind how many models there were, and the seeds that came out otherwise."""
     lines = []
     for kind in CASES:
         own = [row for row in rows if row["kind"] == kind]
-        wrong = " ".join(row["wrong"] for row in own).split()
-        worse = " ".join(row["worse"] for row in own).split()
+        wrong = " ".join(str(row["wrong"]) for row in own).split()
+        worse = " ".join(str(row["worse"]) for row in own).split()
         lines.append(
             f"{kind}: {EACH * len(own)} models, {len(wrong)} classes not the true one "
             f"({' '.join(wrong) or 'none'}), {len(worse)} of them with a worse score"

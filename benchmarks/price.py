@@ -20,14 +20,12 @@ Calibration compares the false rate of single edges with the share of them that 
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import math
 import time
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -38,6 +36,7 @@ import numpy.typing as npt
 import qwo
 from benchmarks.peers import thin
 from benchmarks.peers.markdown import markdown_table, update_page
+from benchmarks.rows import Row, read_rows, write_rows
 from qwo.datasets import load_gaussian_network
 from qwo.graph import shd
 from qwo.graph.dag import topological_order
@@ -247,9 +246,6 @@ def complete(runs: Runs, file: Path, most: int) -> None:
                         known[name] = found
                         lines.write(json.dumps([setting, seed, name, found]) + "\n")
                     lines.flush()
-
-
-Row = dict[str, Any]
 
 
 def summary(runs: Runs) -> list[Row]:
@@ -468,25 +464,10 @@ def calibration_error(binned: Iterable[Row], where: str, method: str) -> float:
 
 def write_csv(path: Path, rows: list[Row]) -> None:
     """Rows with rounded numbers."""
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(
-            {k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()} for row in rows
-        )
-
-
-def read_csv(path: Path) -> list[Row]:
-    """The rows as they were, numbers as numbers."""
-
-    def value(text: str) -> Any:
-        for kind in (int, float):
-            with suppress(ValueError):
-                return kind(text)
-        return text
-
-    with path.open(newline="") as file:
-        return [{k: value(v) for k, v in row.items()} for row in csv.DictReader(file)]
+    write_rows(
+        path,
+        ({k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()} for row in rows),
+    )
 
 
 def single_figures(rows: Sequence[Row], binned: Sequence[Row]) -> list[list[str]]:
@@ -547,8 +528,8 @@ def main() -> None:
         complete(runs, options.runs, options.sets)
         write_csv(RESULTS / "price.csv", summary(runs))
         write_csv(RESULTS / "price-rates.csv", rates(runs))
-    rows = read_csv(RESULTS / "price.csv")
-    for part, content in page_parts(rows, read_csv(RESULTS / "price-rates.csv")).items():
+    rows = read_rows(RESULTS / "price.csv")
+    for part, content in page_parts(rows, read_rows(RESULTS / "price-rates.csv")).items():
         update_page(PAGE, content, part)
         print(content, end="\n\n")
     print_exceptions(rows)

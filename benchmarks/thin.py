@@ -10,7 +10,6 @@ of the others; methods without theirs are left out.
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 import time
 import zlib
@@ -31,6 +30,7 @@ from benchmarks.peers.markdown import Row, markdown_table, short, update_page
 from benchmarks.peers.methods import FLOP, OURS, TETRAD, XGES, Method
 from benchmarks.peers.process import ROOT, Workers
 from benchmarks.peers.thin import NAMES, draw_thin
+from benchmarks.rows import read_rows
 from qwo.files import write_whole
 from qwo.graph import shd, to_cpdag
 from qwo.moments import Moments
@@ -86,7 +86,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=np.inf, help="begin nothing after these")
     parser.add_argument("--jobs", type=int, default=1, help="data sets at a time")
     arguments = parser.parse_args()
-    records = retire(read(arguments.results), arguments.again)
+    records = retire(read_rows(arguments.results), arguments.again)
     if not arguments.report:
         pythons = ready_pythons()
         if arguments.before:
@@ -188,21 +188,6 @@ def run(
         if answer.get("error"):
             raise RuntimeError(f"{method.name} failed: {answer['error']}")
         return np.load(found), float(answer["cpu"])
-
-
-def read(path: Path = RESULTS) -> list[Record]:
-    """The records that there are."""
-    if not path.exists():
-        return []
-    kinds: dict[str, Callable[[str], Any]] = {
-        **dict.fromkeys(("n", "seed"), int),
-        **dict.fromkeys(("score", "truth", "shd", "cpu"), float),
-    }
-    with path.open(newline="") as file:
-        return [
-            {name: kinds.get(name, str)(value) for name, value in row.items()}
-            for row in csv.DictReader(file)
-        ]
 
 
 def write(records: Sequence[Record], path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import multiprocessing
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import qwo
+from benchmarks.rows import write_rows
 
 Key = tuple[str | int, ...]
 Row = dict[str, Any]
@@ -69,11 +69,8 @@ def _answer(work: Callable[..., Row], key: Key) -> tuple[Key, Row]:
 
 
 def write_csv(name: str, rows: list[Row]) -> None:
-    with (RESULTS / f"posterior-{name}.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        for row in rows:
-            writer.writerow({name: _cell(value) for name, value in row.items()})
+    rounded = [{name: _cell(value) for name, value in row.items()} for row in rows]
+    write_rows(RESULTS / f"posterior-{name}.csv", rounded)
 
 
 def _cell(value: Any) -> Any:

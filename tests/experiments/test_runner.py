@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from qwo.reproduction.items import COLUMNS, load_item
-from qwo.reproduction.runner import Forecast, make_runs
+from qwo.reproduction.runner import make_runs
 from qwo.reproduction.store import ResultStore, Row
 from qwo.reproduction.tasks import CUT_OFF, DONE, FAILED, Executor
 
@@ -120,16 +120,3 @@ def test_results_do_not_depend_on_the_number_of_workers(tmp_path):
         found.append({k: (rows[k].outcome["skf1"], rows[k].outcome["pshd"]) for k in sorted(rows)})
     assert found[0] == found[1]
     assert len(set(found[0].values())) > 5
-
-
-def test_the_forecast_grows_with_the_size():
-    runs = some_runs("slow", "fast")
-    forecast = Forecast(runs, workers=2)
-    assert forecast.seconds() == 0.0
-    first, rest = runs[0], runs[1:]
-    forecast.ended([first], [Row(first, {"wall": 1.0}, {})])
-    # One of 10, two of 20 and two of 30 variables by n³; of the other method six, by the mean.
-    assert forecast.seconds() == pytest.approx((1 + 2 * 8 + 2 * 27 + 6) / 2)
-    assert forecast.text() == "about 38 s left"
-    forecast.ended(rest, [])
-    assert forecast.seconds() == 0.0

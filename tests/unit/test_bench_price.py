@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks import price
 from benchmarks.price import PAGE, RESULTS, Setting
+from benchmarks.rows import read_rows
 
 SMALL = Setting("weak", "er2", 10, 200)
 
@@ -22,7 +23,7 @@ def runs() -> price.Runs:
 
 
 def test_the_page_shows_what_the_results_say() -> None:
-    rows, binned = (price.read_csv(RESULTS / name) for name in ("price.csv", "price-rates.csv"))
+    rows, binned = (read_rows(RESULTS / name) for name in ("price.csv", "price-rates.csv"))
     page = PAGE.read_text()
     for part, content in price.page_parts(rows, binned).items():
         assert f"<!-- begin {part} -->\n\n{content}\n\n" in page, part
@@ -42,7 +43,7 @@ def test_a_summary_compares_on_the_same_data_sets(runs: price.Runs) -> None:
 def test_what_is_written_is_read(runs: price.Runs, tmp_path: Path) -> None:
     rows = price.rates(runs)
     price.write_csv(tmp_path / "rates.csv", rows)
-    again = price.read_csv(tmp_path / "rates.csv")
+    again = read_rows(tmp_path / "rates.csv")
     error = price.calibration_error(rows, "N > n", "auto")
     assert price.calibration_error(again, "N > n", "auto") == pytest.approx(error, abs=1e-3)
     assert 0 <= error <= 1

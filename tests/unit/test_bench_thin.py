@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks import oracle, thin
 from benchmarks.peers.thin import NAMES
+from benchmarks.rows import read_rows
 
 
 def record(method: str, score: float, *, seed: int = 0, cpu: float = 1.0) -> thin.Record:
@@ -45,7 +46,7 @@ def test_runs_that_are_made_anew_stay_known() -> None:
 def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
     thin.write(RECORDS, tmp_path / "rows.csv")
     ordered = sorted(RECORDS, key=lambda r: (r["seed"], r["method"]))
-    for found, written in zip(thin.read(tmp_path / "rows.csv"), ordered, strict=True):
+    for found, written in zip(read_rows(tmp_path / "rows.csv"), ordered, strict=True):
         assert found == pytest.approx(written, nan_ok=True)
 
 
@@ -79,19 +80,19 @@ def test_a_data_set_is_a_function_of_its_name(family: str) -> None:
 
 def test_the_page_on_the_search_is_made_of_the_rows() -> None:
     """`python -m benchmarks.thin --report` writes it."""
-    assert thin.report(thin.read()).strip() in thin.PAGE.read_text()
+    assert thin.report(read_rows(thin.RESULTS)).strip() in thin.PAGE.read_text()
 
 
 def test_the_page_of_evidence_says_what_the_rows_say() -> None:
     page = (thin.ROOT / "docs/benchmarks/index.md").read_text()
-    assert thin.headline(thin.read()) in " ".join(page.split())
+    assert thin.headline(read_rows(thin.RESULTS)) in " ".join(page.split())
 
 
 def test_the_page_on_the_search_says_what_the_oracle_said() -> None:
-    rows, page = oracle.read(), " ".join(thin.PAGE.read_text().split())
+    rows, page = read_rows(oracle.RESULTS), " ".join(thin.PAGE.read_text().split())
     done = {kind: [row for row in rows if row["kind"] == kind] for kind in oracle.CASES}
     wrong, worse = (
-        [seed for row in done["random"] for seed in row[column].split()]
+        [seed for row in done["random"] for seed in str(row[column]).split()]
         for column in ("wrong", "worse")
     )
     assert f"Of {100 * len(done['random']):,} random models {len(wrong)} came out" in page

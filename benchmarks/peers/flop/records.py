@@ -8,9 +8,10 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from benchmarks.peers.flop.settings import Job, Tool
+from benchmarks.rows import Row, read_rows, write_rows
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,7 @@ class Record:
 
 
 COLUMNS = [field.name for field in fields(Record)]
-_INTEGERS = {"seed", "repeat", "restarts", "shd", "edges"}
-_FLOATS = {"gamma", "cpu", "wall", "memory", "skf1", "score"}
+TEXTS = ("error", "build")
 
 
 class Records:
@@ -70,20 +70,12 @@ class Records:
 
     def read(self) -> list[Record]:
         """All records; a last line that was cut off does not count."""
-        if not self.path.exists():
-            return []
-        with self.path.open(newline="") as file:
-            return [_parse(row) for row in csv.DictReader(file) if None not in row.values()]
+        return [_parse(row) for row in read_rows(self.path)]
 
     def write(self, records: Sequence[Record]) -> None:
         """Put these records in the place of all that are there."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        draft = self.path.with_suffix(".draft")
-        with draft.open("w", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(_format(record) for record in records)
-        draft.replace(self.path)
+        write_rows(self.path, map(_format, records), COLUMNS)
 
     def append(self, record: Record) -> None:
         """Add a record, safe on disk when this returns."""
@@ -121,15 +113,6 @@ def _format(record: Record) -> dict[str, Any]:
     return row
 
 
-def _parse(row: dict[str, str]) -> Record:
-    return Record(**cast(Any, {name: _value(name, row[name]) for name in COLUMNS}))
-
-
-def _value(name: str, text: str) -> Any:
-    if name in _INTEGERS:
-        return int(text) if text else None
-    if name in _FLOATS:
-        return float(text) if text else None
-    if name == "exact":
-        return text == "True" if text else None
-    return text
+def _parse(row: Row) -> Record:
+    empty = {name: None for name, value in row.items() if value == "" and name not in TEXTS}
+    return Record(**row | empty)

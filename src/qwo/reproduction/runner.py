@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, overload
 
 from tqdm import tqdm
 
-from qwo.compute import count_workers
 from qwo.parallel import run_many
 from qwo.reproduction.items import Run, curve_of
 from qwo.reproduction.methods import needs
@@ -21,9 +19,6 @@ RUNS_PER_PROCESS = 10
 
 LONG = 60.0
 """A run that may take so many seconds has a process to itself, and is stored when it ends."""
-
-EXPONENT = 3.0
-"""How the time of a run is taken to grow with the number of variables."""
 
 
 class Tally(NamedTuple):
@@ -61,16 +56,13 @@ def make_runs(
     with store:
         known = store.rows()
         waiting = _Waiting(possible, known, executor.budget)
-        forecast = Forecast(waiting.runs, count_workers(n_jobs) if cluster is None else 1)
         with tqdm(total=len(waiting.runs), disable=not _shown(progress), unit=" runs") as bar:
             for k, rows in run_many(executor, waiting, n_jobs=n_jobs, cluster=cluster):
                 for row in rows:
                     store.append(row)
                     waiting.ended(row)
                     known[run_key(row.run)] = row
-                forecast.ended(waiting.chunks[k], rows)
                 bar.update(len(waiting.chunks[k]))
-                bar.set_postfix_str(forecast.text())
     lacking = {lack for r in runs if (lack := executor.lacks(r["method"]))}
     return _tally(runs, possible, known)._replace(lacking=tuple(sorted(lacking)))
 
@@ -158,60 +150,3 @@ def _tally(runs: Sequence[Run], possible: Sequence[Run], known: Mapping[str, Row
         left_out=len({run_key(run) for run in runs}) - len(wanted),
         reasons=tuple(sorted({row.outcome.get("reason", "") for row in rows} - {""})),
     )
-
-
-class _Size(NamedTuple):
-    method: str
-    n_variables: int
-
-
-class Forecast:
-    """The remaining time of a list of runs.
-
-    Runs of a size that has not been seen yet are judged by the nearest size of the same method,
-    those of a method not seen yet by the mean of all.
-
-    Parameters
-    ----------
-    runs : sequence of dict
-        All runs that are still to be made.
-    workers : int
-        How many are made at a time.
-    """
-
-    def __init__(self, runs: Sequence[Run], workers: int) -> None:
-        self._left = Counter(_size(run) for run in runs)
-        self._workers = workers
-        self._seen: dict[_Size, tuple[int, float]] = {}
-
-    def ended(self, runs: Sequence[Run], rows: Sequence[Row]) -> None:
-        """Count runs as ended; those without a row were skipped."""
-        self._left.subtract(_size(run) for run in runs)
-        for row in rows:
-            cell = _size(row.run)
-            count, total = self._seen.get(cell, (0, 0.0))
-            self._seen[cell] = count + 1, total + row.outcome.get("wall", 0.0)
-
-    def seconds(self) -> float:
-        """The time left."""
-        return sum(n * self._expected(c) for c, n in self._left.items() if n) / self._workers
-
-    def text(self) -> str:
-        """The time left, in words."""
-        seconds = self.seconds()
-        if seconds < 90:
-            return f"about {seconds:.0f} s left"
-        return f"about {seconds / 60:.0f} min left"
-
-    def _expected(self, cell: _Size) -> float:
-        same = [seen for seen in self._seen if seen.method == cell.method]
-        if not same:
-            count = sum(count for count, _ in self._seen.values())
-            return sum(total for _, total in self._seen.values()) / count if count else 0.0
-        nearest = min(same, key=lambda seen: abs(seen.n_variables - cell.n_variables))
-        count, total = self._seen[nearest]
-        return total / count * float((cell.n_variables / nearest.n_variables) ** EXPONENT)
-
-
-def _size(run: Run) -> _Size:
-    return _Size(run["method"], run["n_variables"])

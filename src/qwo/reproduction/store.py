@@ -162,7 +162,7 @@ class ResultStore:
         texts = next(csv.reader([line]))
         if len(texts) != len(header):
             raise ValueError(f"{len(texts)} values, {len(header)} wanted")
-        values = {name: _decode(text) for name, text in zip(header, texts, strict=True) if text}
+        values = {name: decode(text) for name, text in zip(header, texts, strict=True) if text}
         record = records[texts[header.index(RECORD)]]
         run = {name: values[name] for name in self._columns.run if name in values}
         outcome = {name: values[name] for name in self._columns.outcome if name in values}
@@ -183,7 +183,8 @@ def _encode(value: Any) -> str:
     return " ".join(str(_plain(value)).split())
 
 
-def _decode(text: str) -> Any:
+def decode(text: str) -> Any:
+    """The number, truth value or text that a cell of a table stands for."""
     if text in ("True", "False"):
         return text == "True"
     for kind in (int, float):
