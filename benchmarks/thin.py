@@ -218,13 +218,7 @@ def problem_of(record: Record) -> Problem:
 
 
 class Scores:
-    """What was found on each data set, and the best of it.
-
-    Parameters
-    ----------
-    records
-        All that there are.
-    """
+    """What was found on each data set, and the best of it."""
 
     def __init__(self, records: Sequence[Record]) -> None:
         self.by_method: dict[str, dict[Problem, Record]] = defaultdict(dict)

@@ -28,12 +28,8 @@ SOURCE = str(Path(qwo.__file__).parent)
 class Walk:
     """Where a call has been.
 
-    Attributes
-    ----------
-    functions : Counter
-        How often each function was entered, as (module, name).
-    switches : Counter
-        How often it went from one module to another, in calls.
+    functions: how often each function was entered, as (module, name).
+    switches: how often it went from one module to another, in calls.
     """
 
     functions: Counter[tuple[str, str]]

@@ -63,15 +63,7 @@ class Difference:
 
 
 class CellFigures:
-    """All rows of a cell.
-
-    Parameters
-    ----------
-    cell
-        The cell.
-    rows
-        Its rows in the table of results.
-    """
+    """All rows of a cell."""
 
     def __init__(self, cell: Cell, rows: pd.DataFrame) -> None:
         self.cell = cell
@@ -177,16 +169,10 @@ def _is_of(cell: Cell, table: pd.DataFrame) -> pd.Series:
 class Loss:
     """A cell on which a peer is better than our default.
 
-    Attributes
-    ----------
-    figures, peer
-        Where, and who.
-    difference
-        Our SHD less theirs.
-    gap
-        Our score gap less theirs: above 0, our search is what is worse.
-    time_ratio
-        Their processor time over ours.
+    figures, peer: where, and who.
+    difference: our SHD less theirs.
+    gap: our score gap less theirs: above 0, our search is what is worse.
+    time_ratio: their processor time over ours.
     """
 
     figures: CellFigures

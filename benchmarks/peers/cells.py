@@ -18,22 +18,14 @@ BEYOND = tuple(method.name for method in (OURS[0], OURS[1], FLOP[0]))
 class Kind:
     """How a data set is made, up to its seed.
 
-    Attributes
-    ----------
-    family
-        A random graph of `qwo.simulate` ("er", "scale-free-in", "scale-free-out"), "dao",
-        "gaussian" (a published network with its coefficients), "structure" (a published graph
-        with random coefficients), one of `benchmarks.peers.thin`, "sachs" or "chamber".
-    n
-        Variables.
-    n_samples
-        Rows.
-    degree
-        Average number of neighbours in a random graph.
-    noise
-        Shape of the noise.
-    network
-        Name of a published network.
+    family: A random graph of `qwo.simulate` ("er", "scale-free-in", "scale-free-out"), "dao",
+        "gaussian" (a published network with its coefficients), "structure" (a published graph with
+        random coefficients), one of `benchmarks.peers.thin`, "sachs" or "chamber".
+    n: variables.
+    n_samples: rows.
+    degree: average number of neighbours in a random graph.
+    noise: shape of the noise.
+    network: name of a published network.
     """
 
     family: str
@@ -70,20 +62,12 @@ TITLES = {
 class Cell:
     """A kind of data with a penalty, and who runs on it.
 
-    Attributes
-    ----------
-    kind, penalty_discount
-        The data, and c of the score 2·loglik - c·edges·log N.
-    section
-        Where it is shown.
-    data_sets
-        How many; seeds count up from 0.
-    slow
-        Whether slow methods take part.
-    only
-        If given, the methods that take part.
-    limit
-        Processor seconds for one call.
+    kind, penalty_discount: the data, and c of the score 2·loglik - c·edges·log N.
+    section: where it is shown.
+    data_sets: how many; seeds count up from 0.
+    slow: whether slow methods take part.
+    only: if given, the methods that take part.
+    limit: processor seconds for one call.
     """
 
     kind: Kind
@@ -121,15 +105,10 @@ class Cell:
 class Profile:
     """A set of cells, and how much time each method may spend on one.
 
-    Attributes
-    ----------
-    cells
-        In the order in which they are run.
-    allowance
-        Processor seconds of one method on one cell, after which it gets no more data sets. The
-        methods that matter most have a multiple of it; see `Method.weight`.
-    at_least
-        Data sets that it gets in any case.
+    cells: in the order in which they are run.
+    allowance: processor seconds of one method on one cell, after which it gets no more data sets.
+        The methods that matter most have a multiple of it; see `Method.weight`.
+    at_least: data sets that it gets in any case.
     """
 
     cells: Sequence[Cell]

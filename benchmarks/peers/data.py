@@ -31,15 +31,7 @@ class Problem(NamedTuple):
 
 
 class Sources:
-    """Where data sets come from.
-
-    Parameters
-    ----------
-    workers
-        For models that another package draws.
-    chamber
-        The folder of the causal chamber's data, if there is one.
-    """
+    """Where data sets come from."""
 
     def __init__(self, workers: Workers, chamber: Path | None = None) -> None:
         self._workers = workers

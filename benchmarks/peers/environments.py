@@ -32,16 +32,10 @@ class BuildError(Exception):
 class Environment:
     """A virtual environment.
 
-    Attributes
-    ----------
-    name
-        As the methods know it.
-    folder
-        Where it is.
-    requirements
-        The files with its packages.
-    alone
-        Packages that are installed without what they require, because it is large and not used.
+    name: as the methods know it.
+    folder: where it is.
+    requirements: the files with its packages.
+    alone: packages that are installed without what they require, because it is large and not used.
     """
 
     name: str

@@ -23,17 +23,7 @@ LARGEST_SORTED = 500
 
 
 class Judge:
-    """The judge of all graphs found on one data set.
-
-    Parameters
-    ----------
-    problem
-        The data set.
-    folder
-        For the files that other processes read.
-    workers
-        Of whom one measures the adjustment distance and sortability.
-    """
+    """The judge of all graphs found on one data set."""
 
     def __init__(self, problem: Problem, folder: Path, workers: Workers) -> None:
         self._problem = problem

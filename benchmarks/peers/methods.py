@@ -13,23 +13,14 @@ FIRST, SECOND, SLOW = 0, 1, 2
 class Method:
     """One way to call one tool.
 
-    Attributes
-    ----------
-    name
-        As in the tables.
-    environment
-        The environment that it runs in; see `benchmarks.peers.environments`.
-    tool
-        The module in `benchmarks.peers.tools`.
-    options
-        On top of the penalty and the seed, which all methods get.
-    family
-        What the plots give one colour; its members are points of one curve.
-    turn
-        When it runs: those that matter most come first on all data, the slow ones last. Slow ones
+    name: as in the tables.
+    environment: the environment that it runs in; see `benchmarks.peers.environments`.
+    tool: the module in `benchmarks.peers.tools`.
+    options: on top of the penalty and the seed, which all methods get.
+    family: what the plots give one colour; its members are points of one curve.
+    turn: when it runs: those that matter most come first on all data, the slow ones last. Slow ones
         take part only where they are asked for.
-    weight
-        How many times the usual share of the time it may use, to run on more data sets.
+    weight: how many times the usual share of the time it may use, to run on more data sets.
     """
 
     name: str

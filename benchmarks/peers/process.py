@@ -30,15 +30,7 @@ class Worker:
         self._errors: IO[bytes] | None = None
 
     def ask(self, request: Mapping[str, Any], limit: float = 60.0) -> dict[str, Any]:
-        """The answer; ``{"error": ...}`` with ``"timeout": True`` after `limit` CPU seconds.
-
-        Parameters
-        ----------
-        request
-            What `benchmarks.peers.worker` takes.
-        limit
-            Seconds of processor time.
-        """
+        """The answer; ``{"error": ...}`` with ``"timeout": True`` after `limit` CPU seconds."""
         process = self._process or self._start()
         assert process.stdin is not None
         assert process.stdout is not None

@@ -51,21 +51,7 @@ Report = Callable[[str], None]
 
 
 class Study:
-    """The runs of a profile, some of them in a store.
-
-    Parameters
-    ----------
-    profile
-        What is to be run.
-    store
-        Open for writing.
-    workers
-        Of the environments that are there.
-    sources
-        Of the data.
-    report
-        Is told of each run.
-    """
+    """The runs of a profile, some of them in a store."""
 
     def __init__(
         self,

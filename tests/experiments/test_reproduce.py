@@ -8,6 +8,7 @@ import signal
 import statistics
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import typer
@@ -16,10 +17,12 @@ from typer.testing import CliRunner
 from qwo.cli.options import with_option_groups
 from qwo.datasets import load_network
 from qwo.errors import ArgumentError
+from qwo.reproduction.command import _mention_left_out
 from qwo.reproduction.command import reproduce as command
 from qwo.reproduction.items import COLUMNS
 from qwo.reproduction.paper import load_paper_figures, load_paper_table2
-from qwo.reproduction.reproduce import reproduce
+from qwo.reproduction.reproduce import Reproduction, reproduce
+from qwo.reproduction.runner import Tally
 from qwo.reproduction.store import ResultStore
 
 OWN = ["*/qwo", "*/bic", "default"]
@@ -43,7 +46,8 @@ def run_app(*arguments):
 
 KILLED = """
 import os, signal
-from qwo.reproduction.reproduce import reproduce
+from qwo.reproduction.reproduce import Reproduction, reproduce
+from qwo.reproduction.runner import Tally
 from qwo.reproduction.store import ResultStore
 
 append, rows = ResultStore.append, []
@@ -184,6 +188,14 @@ def test_table_2_of_the_paper_has_whole_changes_and_an_f1_that_no_single_graph_g
     for cell in cells:
         n = 5 if cell.graph == "ER2" else load_network(cell.graph).n_variables
         assert abs(cell.value - round(cell.value * n) / n) < 0.01, cell
+
+
+def test_what_is_left_out_is_named(capsys):
+    lacking = Tally(0, 0, 0, 0, 9, (), ("FLOP", "causal-learn", "the authors' code"))
+    _mention_left_out(Reproduction(Path("page"), Path("runs"), {"er2": lacking}))
+    said = " ".join(capsys.readouterr().err.split())
+    assert "FLOP and causal-learn are not installed, so their rows are left out" in said
+    assert "without --authors-code" in said
 
 
 def test_an_interruption_says_that_the_runs_are_kept(tmp_path, monkeypatch):

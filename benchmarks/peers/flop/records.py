@@ -18,22 +18,14 @@ from benchmarks.rows import Row, read_rows, write_rows
 class Record:
     """A run and its figures; those of the graph are None where the tool refused the data.
 
-    Attributes
-    ----------
-    tool, setting, seed, restarts, gamma, repeat
-        See `Job`.
-    cpu, wall
-        Seconds of the call.
-    memory
-        Bytes by which the call raised the peak of the resident memory.
-    shd, skf1, exact
-        Distance of the CPDAG to that of the truth, F1 of its skeleton, whether it is the same.
-    edges, score
-        Edges, and their penalised likelihood.
-    error
-        What the tool said when it refused.
-    build
-        Versions, and how the tool was built.
+    tool, setting, seed, restarts, gamma, repeat: see `Job`.
+    cpu, wall: seconds of the call.
+    memory: bytes by which the call raised the peak of the resident memory.
+    shd, skf1, exact: distance of the CPDAG to that of the truth, F1 of its skeleton, whether it is
+        the same.
+    edges, score: edges, and their penalised likelihood.
+    error: what the tool said when it refused.
+    build: versions, and how the tool was built.
     """
 
     tool: Tool

@@ -28,22 +28,14 @@ class Job(NamedTuple):
 class Setting:
     """A kind of data, and the runs on it.
 
-    Attributes
-    ----------
-    n, degree, n_samples
-        An Erdős–Rényi graph over n variables of this average degree, and N samples.
-    data_sets
-        How many data sets; their seeds count up from 0.
-    flop_restarts
-        Restarts of FLOP in the table.
-    flop_repeats
-        Runs of FLOP on each data set: it takes no seed, and its results vary.
-    speed_goal
-        Wanted ratio of FLOP's processor time to ours; None where FLOP refuses the data.
-    curve_data_sets
-        How many data sets take part in the plot of accuracy against time.
-    curve_repeats
-        Runs of FLOP on each of them.
+    n, degree, n_samples: An Erdős–Rényi graph over n variables of this average degree, and N
+        samples.
+    data_sets: how many data sets; their seeds count up from 0.
+    flop_restarts: restarts of FLOP in the table.
+    flop_repeats: runs of FLOP on each data set: it takes no seed, and its results vary.
+    speed_goal: wanted ratio of FLOP's processor time to ours; None where FLOP refuses the data.
+    curve_data_sets: how many data sets take part in the plot of accuracy against time.
+    curve_repeats: runs of FLOP on each of them.
     """
 
     n: int

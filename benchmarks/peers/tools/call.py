@@ -31,22 +31,13 @@ class Memory:
 class Call:
     """A tool with its options.
 
-    Attributes
-    ----------
-    run
-        The call that is timed.
-    version
-        Of the tool, and how it was built.
-    prepare
-        Brings the data into the form that the tool wants; not timed.
-    matrix
-        The graph as a matrix, from what the tool returns; not timed.
-    warm_up
-        Variables of the data to warm up with, and how often.
-    memory
-        Only for tools with a memory of their own.
-    score
-        The score of a DAG on the data as prepared, in the tool's own units, if it gives one.
+    run: the call that is timed.
+    version: of the tool, and how it was built.
+    prepare: brings the data into the form that the tool wants; not timed.
+    matrix: the graph as a matrix, from what the tool returns; not timed.
+    warm_up: variables of the data to warm up with, and how often.
+    memory: only for tools with a memory of their own.
+    score: the score of a DAG on the data as prepared, in the tool's own units, if it gives one.
     """
 
     run: Callable[[Any], Any]

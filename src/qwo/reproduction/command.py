@@ -13,8 +13,6 @@ from qwo.cli.console import Console, warn
 from qwo.cli.failures import ExitCode
 from qwo.cli.options import option
 
-THE_AUTHORS = "the authors' code"
-
 if TYPE_CHECKING:
     from qwo.reproduction.reproduce import Reproduction
     from qwo.reproduction.runner import Tally
@@ -125,6 +123,8 @@ def _in_words(tally: Tally) -> str:
 
 
 def _mention_left_out(made: Reproduction) -> None:
+    from qwo.reproduction.methods import THE_AUTHORS
+
     lacking = {name for tally in made.tallies.values() for name in tally.lacking}
     packages = sorted(lacking - {THE_AUTHORS})
     if packages:

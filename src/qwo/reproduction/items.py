@@ -44,17 +44,7 @@ _FOLDER = files("qwo.reproduction").joinpath("configs")
 
 @dataclass(frozen=True)
 class Profile:
-    """How much of an item is run.
-
-    Attributes
-    ----------
-    graphs : int
-        Graphs for each point; their seeds count up from 0.
-    sizes : tuple of int
-        Numbers of variables of random graphs.
-    budget : float
-        Seconds of processor time for one run.
-    """
+    """How much of an item is run: graphs for each point, with seeds from 0, sizes, CPU seconds."""
 
     graphs: int
     sizes: tuple[int, ...]

@@ -22,17 +22,7 @@ _NOT_DATA = ("kind", "method", "phase", "vary", "block", "density", "scale")
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What a method gets, and the truth it is measured by.
-
-    Attributes
-    ----------
-    truth : int8 ndarray
-        ``truth[i, j] = 1`` for i → j.
-    moments : Moments
-        Of the sample, or exact.
-    data : ndarray or None
-        The sample; None if the moments are exact.
-    """
+    """What a method gets, and the truth to measure it by; no sample where moments are exact."""
 
     truth: Adjacency
     moments: Moments

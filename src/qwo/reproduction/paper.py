@@ -15,20 +15,8 @@ from typing import NamedTuple
 class PaperPoint(NamedTuple):
     """A point of a curve in the paper's figures of Gaussian data.
 
-    Attributes
-    ----------
-    graph : {"ER2", "ER3", "ER4"}
-        Erdős–Rényi graphs of average total degree 2, 3 or 4.
-    metric : {"SKF1", "PSHD", "time_s"}
-        F1 of the skeleton, distance of the CPDAGs divided by n, or seconds.
-    method : {"HC-QWO", "HC-BIC", "grasp-QWO", "grasp-BIC"}
-        Search and module, as in the legend.
-    n_variables : int
-        Number of variables.
-    value : float or None
-        None where the curve leaves the plot.
-    reading_error : float or None
-        How far off the reading may be.
+    Graphs are ER2, ER3 or ER4, metrics SKF1, PSHD or time_s, methods as in the legend. The value is
+    None where the curve leaves the plot; the error of reading is how far off it may be.
     """
 
     graph: str

@@ -57,20 +57,9 @@ class _Trial:
 def published_search(
     search: str, moments: Moments, habits: Habits, seed: int, check: Callable[[], object]
 ) -> Adjacency:
-    """The DAG that the published way to search ends with.
+    """The DAG that the published way to search, "grasp" or "hc", ends with.
 
-    Parameters
-    ----------
-    search : {"grasp", "hc"}
-        Which of its two searches.
-    moments : Moments
-        Of a sample.
-    habits : Habits
-        What else is as in the published code.
-    seed : int
-        Of GRaSP's order of trials.
-    check : callable
-        Called before each trial; it may raise to end the search.
+    ``check`` is called before each trial, and may raise to end the search.
     """
     geometry = _Geometry(moments, habits.its_test)
     changes = _tucks if search == "grasp" else _exchanges
