@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,10 @@ import pytest
 import qwo
 from qwo.errors import ConstantColumnError, MergeError, ShapeError
 from qwo.moments import Moments
+from qwo.moments.columns import Coding
+from qwo.moments.readers import open_source
+from qwo.moments.reading import TableReading
+from qwo.options import ReadOptions
 
 NAMES = list("abcd")
 
@@ -199,3 +205,39 @@ Labelled.__module__ = "xarray.core.dataarray"
 
 def test_names_of_labelled_arrays(frame):
     assert Moments.from_data(Labelled(frame.to_numpy(), NAMES)).names == tuple(NAMES)
+
+
+class TestAllRows:
+    """The audit looks at rows from all over the data, and counts in all of them."""
+
+    def test_marks_of_missing_values_far_below_the_first_rows_are_seen_and_counted(self) -> None:
+        rng = np.random.default_rng(5)
+        values = rng.standard_normal((10_000, 60))
+        values[5000:5200, 7] = -999
+        found = [f for f in qwo.audit(values).findings if f.code == "sentinel"]
+        assert [f.columns for f in found] == [("X7",)]
+        assert "-999 in 'X7' (200 times)" in found[0].message
+
+    def test_a_single_mark_is_seen(self) -> None:
+        values = np.random.default_rng(6).standard_normal((30_000, 40))
+        values[20_011, 3] = 9999
+        [found] = [f for f in qwo.audit(values).findings if f.code == "sentinel"]
+        assert "9999 in 'X3' (1 times)" in found.message
+
+    def test_a_column_may_be_skewed_behind_the_first_rows_only(self) -> None:
+        values = np.random.default_rng(7).standard_normal((12_000, 50))
+        values[4000:, 2] = np.exp(2 * values[4000:, 2])
+        [found] = [f for f in qwo.audit(values).findings if f.code == "non-gaussian"]
+        assert found.columns == ("X2",)
+
+    @pytest.mark.parametrize("n_jobs", [1, 2, 3])
+    def test_threads_do_not_change_what_is_looked_at(self, tmp_path: Path, n_jobs: int) -> None:
+        values = np.random.default_rng(8).exponential(size=(60_000, 30))
+        pd.DataFrame(values, columns=[f"x{k}" for k in range(30)]).to_parquet(
+            tmp_path / "t.parquet"
+        )
+        options = ReadOptions(n_jobs=n_jobs)
+        reading = TableReading(open_source(tmp_path / "t.parquet", options), options)
+        sums, _ = reading.sums(reading.names, Coding.plain(30))
+        assert len(sums.seen.spread) * sums.seen.stride in range(60_000, 60_000 + sums.seen.stride)
+        np.testing.assert_array_equal(sums.seen.spread, values[:: sums.seen.stride])

@@ -92,8 +92,9 @@ class TestSources:
             folder.mkdir(parents=True)
             save(frame[year - 2020 :: 4], folder / "part-0.parquet")
         parts = [frame[y - 2020 :: 4].assign(year=float(y)) for y in (2020, 2021, 2023)]
-        moments = Moments.from_dataset(tmp_path, drop=["land"])
-        agree(moments, Moments.from_frame(pd.concat(parts)))
+        years = {"year": "continuous"}
+        moments = Moments.from_dataset(tmp_path, drop=["land"], types=years)
+        agree(moments, Moments.from_frame(pd.concat(parts), types=years))
         with pytest.raises(ConstantColumnError, match="'land'"):
             Moments.from_dataset(tmp_path)
 

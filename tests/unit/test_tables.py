@@ -284,6 +284,20 @@ class TestCsv:
         values = as_table(path, decimal=",").values
         assert np.array_equal(values, [[1.5, 2], [3.25, 4]])
 
+    def test_quoted_groups_of_three_digits_are_thousands(self, write):
+        path = write('a,b\n"1,549",2\n298,3\n"12,345,678.5",-4\n"-2,000",1\n')
+        values = as_table(path).values
+        assert np.array_equal(values, [[1549, 2], [298, 3], [12345678.5, -4], [-2000, 1]])
+
+    def test_two_groups_are_thousands_whatever_the_separator(self, write):
+        values = as_table(write("a;b\n1,549,000;2\n2,000;4\n")).values
+        assert np.array_equal(values, [[1549000, 2], [2000, 4]])
+
+    def test_commas_of_two_meanings_in_one_column_are_refused(self, write):
+        with pytest.raises(FileFormatError, match=r"'1,549', as if .* and '3,5', as if") as error:
+            as_table(write('a,b\n"1,549",2\n"3,5",3\n'))
+        assert error.value.cures == ()
+
     def test_decimal_commas_beside_text(self, write):
         table = as_table(write("a;b\n1,5;x\n3,25;y\n"), decimal=",")
         assert np.array_equal(table.values, [[1.5], [3.25]])

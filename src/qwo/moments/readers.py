@@ -55,6 +55,7 @@ Format = Literal["csv", "parquet", "pandas"]
 
 SEPARATORS = (",", ";", "\t", "|")
 DECIMAL_COMMA = r"^\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*$"
+THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$"
 HEAD_BYTES = 1 << 16
 """How much of a file is looked at to tell how it is written."""
 
@@ -480,23 +481,48 @@ class TextBlock:
             ],
         )
 
+    def _has_thousands(self, text: pa.ChunkedArray) -> bool:
+        """Whether commas stand between groups of three digits, in all values that have some.
+
+        Where fields are not separated by commas, a single group may as well be decimals.
+        """
+        found = pc.filter(text, pc.fill_null(pc.match_substring(text, ","), False))
+        if not len(found) or not pc.all(pc.match_substring_regex(found, THOUSANDS)).as_py():
+            return False
+        return self.text.separator == "," or pc.max(pc.count_substring(found, ",")).as_py() > 1
+
     def _convert(self, text: pa.ChunkedArray) -> pa.ChunkedArray:
         """Text as numbers, or as truth values; as it is where it is neither."""
         decimal = self.text.form.decimal
         trimmed = pc.utf8_trim_whitespace(text)
         plain = trimmed if decimal == "." else pc.replace_substring(trimmed, decimal, ".")
+        thousands = decimal == "." and self._has_thousands(trimmed)
+        if thousands:
+            plain = pc.replace_substring(trimmed, ",", "")
         for kind, candidate in ((pa.float64(), plain), (pa.bool_(), trimmed)):
             try:
                 return pc.cast(candidate, kind)
             except pa.ArrowInvalid:
                 continue
-        word = next((v for v in trimmed.to_pylist() if v and not is_number(v)), "")
-        if re.match(DECIMAL_COMMA, word) and decimal != ",":
-            raise FileFormatError(
-                f"{self.text.file} has decimal commas ({word!r})",
-                cures=[Cure("decimal", ",", "reads them as such")],
-            )
+        words = [v for v in trimmed.to_pylist() if v and not is_number(v)]
+        if not thousands and decimal != "," and words and re.match(DECIMAL_COMMA, words[0]):
+            self._refuse_commas(words)
         return plain
+
+    def _refuse_commas(self, words: list[str]) -> None:
+        """Say that commas are decimal marks; or cannot be, where they group digits, too."""
+        file = self.text.file
+        grouped = next((word for word in words if re.match(THOUSANDS, word)), "")
+        others = (v for v in words if re.match(DECIMAL_COMMA, v) and not re.match(THOUSANDS, v))
+        if self.text.separator == "," and grouped and (mark := next(others, "")):
+            raise FileFormatError(
+                f"{file} has {grouped!r}, as if commas stood between thousands, and {mark!r}, as "
+                "if they were decimal marks, in one column; write its numbers in one way"
+            )
+        raise FileFormatError(
+            f"{file} has decimal commas ({words[0]!r})",
+            cures=[Cure("decimal", ",", "reads them as such")],
+        )
 
 
 def _tabbed(line: bytes) -> bytes:

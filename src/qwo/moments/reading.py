@@ -490,7 +490,7 @@ def survey(
     """
     seen, total = sums.close().seen, sums.total
     weight = 0.0 if total is None else total.weight
-    view = _view(names, seen.first, coding, refused) if look else None
+    view = _view(names, seen, coding, refused) if look else None
     kinds: Mapping[str, Kind] = {} if view is None else view.kinds
     findings = [*notes, *(inspect_types(names, refused) if refused or len(names) < 2 else ())]
     if seen.n_incomplete and missing != "raise":
@@ -533,16 +533,15 @@ def _missing_counts(names: tuple[str, ...], seen: Seen, coding: Coding) -> Missi
 
 
 def _view(
-    names: Sequence[str], rows: FloatArray, coding: Coding, refused: Sequence[RefusedColumn]
+    names: Sequence[str], seen: Seen, coding: Coding, refused: Sequence[RefusedColumn]
 ) -> View:
     """The variables that are numbers, in rows of all columns; and what all seem to be."""
-    first = rows[:, coding.starts] if coding.has_blocks else rows
     own = {} if coding.is_plain else dict(zip(names, coding.variables, strict=True))
     known = {name: v.kind for name, v in own.items() if v.levels or v.said}
     known |= {column.name: "nominal" for column in refused}
     places = [k for k, name in enumerate(names) if not (own and own[name].levels)]
     said = [name for name, v in own.items() if v.said]
-    return View.of(names, first, places, known, said)
+    return View.of(names, seen, places, coding.starts[places], known=known, declared=said)
 
 
 def estimate_table(
@@ -585,7 +584,7 @@ def estimate_table(
         values = values[np.isfinite(values).all(axis=1)]
     values = found.coding.recoded(values, coding)
     if name == LATENT:
-        kinds = _view(names, seen.first, coding, table.refused).kinds
+        kinds = _view(names, seen, coding, table.refused).kinds
         found, note = latent_correlations(found, values, kinds)
         audit, notes = audit.without(SETTLED_BY_LATENT), [note]
     else:
@@ -599,7 +598,7 @@ def estimate_table(
 def _estimate_incomplete(table: Table, sums: PartialSums, look: bool) -> Moments | Audit:
     """Moments by EM."""
     names, coding, seen = table.names, table.coding, sums.seen
-    view = _view(names, seen.first, coding, table.refused)
+    view = _view(names, seen, coding, table.refused)
     if coding.has_blocks:
         means = np.nanmean(table.columns(), axis=0)
         _, coding = coding.observed(seen.lowest, seen.highest, means)

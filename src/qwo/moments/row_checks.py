@@ -21,6 +21,7 @@ import numpy as np
 from qwo.errors import Cure, list_names
 from qwo.moments.audit import Finding, count_of, drop_cure, shown
 from qwo.moments.columns import Coding
+from qwo.moments.sums import SENTINELS, Seen
 from qwo.options import Kind
 from qwo.types import FloatArray, Indices, Mask
 
@@ -40,9 +41,6 @@ ID_NAME = re.compile(
     r"(^|[_. ])(id|ids|idx|index|key|no|nr|number|row|rownames|rn)$|^id", re.IGNORECASE
 )
 """Names of columns that number rows."""
-
-SENTINELS = tuple(sign * (10.0**k - 1) for k in (2, 3, 4, 5, 6) for sign in (-1, 1))
-"""-99, 999, …: what some programs write for a missing value."""
 
 REPEATED_SHARE = 0.05
 """Share of rows with a copy from which on they are worth a warning."""
@@ -71,13 +69,18 @@ LEAST = 20
 class View:
     """Rows that were kept, in which missing values are NaN, and what is known of their columns.
 
-    Those looked at are `numbers`, some of all columns. `kinds` has all variables, those that are no
+    The rows come from all over the data; `first` are those that stand at their head, one after the
+    other. Extremes, and `marks` that count them, are those of all rows. The columns that are looked
+    at are `numbers`, some of all. `kinds` has all variables, those that are no
     numbers, too, which count among all; `places` has the columns of each kind; `whole` says which
     hold whole numbers only. Of the types of columns that were `declared` nothing is said.
     """
 
     names: Sequence[str]
     rows: FloatArray
+    first: FloatArray
+    ends: FloatArray
+    marks: Indices
     numbers: Sequence[int]
     kinds: Mapping[str, Kind]
     places: Mapping[Kind, list[int]]
@@ -90,20 +93,26 @@ class View:
     def of(
         cls,
         names: Sequence[str],
-        rows: FloatArray,
+        seen: Seen,
         numbers: Sequence[int],
+        columns: Indices,
+        *,
         known: Mapping[str, Kind],
         declared: Collection[str] = (),
     ) -> View:
-        """The view of some columns; what is not `known` of kinds, their values tell."""
-        if len(numbers) < len(names):
-            rows = rows[:, numbers]
-        first = rows[:FEW_ROWS]
-        finite = np.isfinite(first)
+        """The view of some variables; what is not `known` of kinds, their values tell."""
+        rows, head = seen.spread, seen.first
+        ends, marks = np.array([seen.lowest, seen.highest]), seen.marks
+        if len(columns) < len(seen.low):
+            rows, head, ends = rows[:, columns], head[:, columns], ends[:, columns]
+            marks = marks[:, columns]
+        head = rows if len(head) == len(rows) else head
+        few = rows[:FEW_ROWS]
+        finite = np.isfinite(few)
         with np.errstate(invalid="ignore"):
-            whole = np.asarray(((first == np.rint(first)) | ~finite).all(axis=0))
+            whole = np.asarray(((few == np.rint(few)) | ~finite).all(axis=0))
         # A look at few rows spares the look at all for columns of measurements.
-        ranked = np.sort(np.where(finite, first, np.nan), axis=0)
+        ranked = np.sort(np.where(finite, few, np.nan), axis=0)
         steps = (ranked[1:] > ranked[:-1]).sum(axis=0) + np.isfinite(ranked[:1]).sum(axis=0)
         own = [names[k] for k in numbers]
         kinds: dict[str, Kind] = dict.fromkeys(names, "continuous")
@@ -119,7 +128,7 @@ class View:
         places: dict[Kind, list[int]] = {kind: [] for kind in get_args(Kind)}
         for k, name in enumerate(own):
             places[kinds[name]].append(k)
-        return cls(own, rows, numbers, kinds, places, whole, declared)
+        return cls(own, rows, head, ends, marks, numbers, kinds, places, whole, declared)
 
     def named(self, places: Sequence[int]) -> tuple[str, ...]:
         """The names of columns."""
@@ -216,9 +225,9 @@ def _identifiers(view: View, found: list[int]) -> Finding:
 def _marks(view: View) -> dict[int, float]:
     """Values such as -999, farther from all others of their column than those from each other."""
     found: dict[int, float] = {}
-    for k in np.flatnonzero(np.isin(view.scores.ends, SENTINELS).any(axis=0)).tolist():
+    for k in np.flatnonzero(np.isin(view.ends, SENTINELS).any(axis=0)).tolist():
         column = view.rows[np.isfinite(view.rows[:, k]), k]
-        for mark in view.scores.ends[:, k].tolist():
+        for mark in view.ends[:, k].tolist():
             others = column[column != mark]
             far = len(others) > 1 and np.abs(others - mark).min() > 2 * np.ptp(others) > 0
             if mark in SENTINELS and far:
@@ -228,7 +237,7 @@ def _marks(view: View) -> dict[int, float]:
 
 def _sentinels(view: View, found: dict[int, float]) -> Finding:
     said = [
-        f"{value:g} in {view.names[k]!r} ({int((view.rows[:, k] == value).sum())} times)"
+        f"{value:g} in {view.names[k]!r} ({view.marks[int(value > view.ends[0, k]), k]} times)"
         for k, value in found.items()
     ]
     more = f" and in {len(said) - 5} more columns" if len(said) > 5 else ""
@@ -298,7 +307,7 @@ def _copies(view: View, pairs: list[tuple[int, int]]) -> Finding:
 
 def _repeats(view: View) -> tuple[int, int] | None:
     """Rows that appear more than once although their values could hardly agree by chance."""
-    rows, measured = view.rows, view.places["continuous"]
+    rows, measured = view.first, view.places["continuous"]
     if len(rows) < MANY_ROWS or not measured:
         return None
     enough = max(REPEATED_SHARE * len(rows), 3)
@@ -318,7 +327,7 @@ def _repeated(view: View, found: tuple[int, int]) -> Finding:
         "repeated-rows",
         "warning",
         (),
-        f"{found[0]} of the {len(view.rows)} rows looked at repeat others exactly, up to "
+        f"{found[0]} of the {len(view.first)} rows looked at repeat others exactly, up to "
         f"{found[1]} times: as if there were more samples than there are, which makes chance look "
         "like structure. Leave the copies out",
     )
@@ -327,9 +336,9 @@ def _repeated(view: View, found: tuple[int, int]) -> Finding:
 def _dependent(view: View) -> list[int]:
     """Columns whose values depend on the row before, if that is most of them."""
     measured = np.array([view.kinds[name] != "binary" for name in view.names])
-    if len(view.rows) < MANY_ROWS or measured.sum() < 2:
+    if len(view.first) < MANY_ROWS or measured.sum() < 2:
         return []
-    scores = view.scores
+    scores = view.scores if view.first is view.rows else Scores.of(view.first)
     before, after, count = scores.values[:, :-1], scores.values[:, 1:], scores.count - 1
     if scores.there is not None:
         both = scores.there[:, 1:] & scores.there[:, :-1]
@@ -406,13 +415,13 @@ CHECKS: tuple[tuple[Callable[[View], Any], Callable[[View, Any], Finding]], ...]
     (
         lambda view: [
             k
-            for k in np.flatnonzero(view.whole & (len(view.rows) >= 10)).tolist()
-            if _numbers_rows(view.names[k], view.rows[:, k])
+            for k in np.flatnonzero(view.whole & (len(view.first) >= 10)).tolist()
+            if _numbers_rows(view.names[k], view.first[:, k])
         ],
         _identifiers,
     ),
     (
-        lambda view: np.isin(view.scores.ends, SENTINELS).any() and _marks(view),
+        lambda view: np.isin(view.ends, SENTINELS).any() and _marks(view),
         _sentinels,
     ),
     (_near_copies, _copies),

@@ -50,7 +50,11 @@ WIDE, STRIPE = 512, 256
 """Columns from which on a table is one piece, and threads share stripes of so many columns."""
 
 KEPT_ENTRIES, KEPT_ROWS = 1 << 17, 1000
-"""Entries of the first rows that are kept for the audit, and how many rows at least."""
+"""Entries of the rows that are kept for the audit, and how many rows at least: so many of the
+first, and up to twice as many from all over the data."""
+
+SENTINELS = tuple(sign * (10.0**k - 1) for k in (2, 3, 4, 5, 6) for sign in (-1, 1))
+"""-99, 999, …: what some programs write for a missing value."""
 
 COARSE = 64
 """Units are powers of 2⁶⁴, so that they hardly ever change from one block to the next."""
@@ -89,7 +93,7 @@ def block_rows(n_columns: int) -> int:
 
 
 def kept_rows(n_columns: int) -> int:
-    """How many of the first rows are kept for the audit."""
+    """How many of the first rows are kept for the audit, and about how many of all."""
     return max(KEPT_ENTRIES // max(n_columns, 1), KEPT_ROWS)
 
 
@@ -169,7 +173,9 @@ class Seen:
     """What was seen of the values of some rows.
 
     `low` and `high` are the bounds of complete rows, `lowest` and `highest` those of finite values
-    in any row; `absent` and `infinite` count those values; `first` are the first rows.
+    in any row; `absent` and `infinite` count those values. `marks` counts the rows that have these
+    extremes, where they may stand for missing values. `first` are the first rows, `spread` every
+    `stride`-th of all.
     """
 
     n_rows: int
@@ -180,13 +186,17 @@ class Seen:
     highest: FloatArray
     absent: Counts
     infinite: Counts
+    marks: Counts
     first: FloatArray
+    spread: FloatArray
+    stride: int = 1
 
     @classmethod
     def nothing(cls, n: int) -> Seen:
         """What was seen of no row."""
         low, high, none = np.full(n, np.inf), np.full(n, -np.inf), np.zeros(n, dtype=np.int64)
-        return cls(0, 0, low, high, low, high, none, none, np.empty((0, n)))
+        marks, rows = np.zeros((2, n), dtype=np.int64), np.empty((0, n))
+        return cls(0, 0, low, high, low, high, none, none, marks, rows, rows)
 
     def merged(self, other: Seen) -> Seen:
         """What was seen of the rows of both, of which the other's come later."""
@@ -195,6 +205,18 @@ class Seen:
         # What is kept is one run of rows: it ends where the first part of the data was not kept.
         whole = len(self.first) == self.n_rows and wanted > 0
         kept = [self.first, other.first[:wanted]] if whole and len(other.first) else [self.first]
+        stride = max(self.stride, other.stride)
+        spread = self.spread[:: stride // self.stride]
+        if len(other.spread):
+            spread = np.concatenate([spread, other.spread[:: stride // other.stride]])
+        marks = np.array(
+            [
+                self.marks[0] * (self.lowest <= other.lowest)
+                + other.marks[0] * (other.lowest <= self.lowest),
+                self.marks[1] * (self.highest >= other.highest)
+                + other.marks[1] * (other.highest >= self.highest),
+            ]
+        )
         return Seen(
             self.n_rows + other.n_rows,
             self.n_incomplete + other.n_incomplete,
@@ -204,7 +226,10 @@ class Seen:
             np.maximum(self.highest, other.highest),
             self.absent + other.absent,
             self.infinite + other.infinite,
+            marks,
             np.concatenate(kept) if len(kept) > 1 else self.first,
+            spread,
+            stride,
         )
 
 
@@ -288,6 +313,10 @@ class Piece:
     _weights: FloatArray | None = None
     _filled: int = 0
     _first: list[FloatArray] = field(default_factory=list)
+    _spread: list[FloatArray] = field(default_factory=list)
+    start: int = 0
+    first_kept: int = 0
+    stride: int = 1
 
     @property
     def n_rows(self) -> int:
@@ -318,6 +347,8 @@ class Piece:
         self._close_run()
         if self._first:
             self.seen.first = np.concatenate(self._first)
+        if self._spread:
+            self.seen.spread, self.seen.stride = np.concatenate(self._spread), self.stride
         self._block = self._weights = self.pool = None
         return self
 
@@ -326,8 +357,10 @@ class Piece:
         block = self._block[: self._filled]
         weights = None if self._weights is None else self._weights[: self._filled]
         self._filled = 0
-        if self.kept > self.seen.n_rows:
-            self._first.append(block[: self.kept - self.seen.n_rows].copy())
+        if self.first_kept > self.seen.n_rows:
+            self._first.append(block[: self.first_kept - self.seen.n_rows].copy())
+        if self.kept:
+            self._keep(block)
         seen = _look(block)
         if seen.n_incomplete:
             complete = np.isfinite(block).all(axis=1)
@@ -343,6 +376,15 @@ class Piece:
             run = self._run = _new_run(block, weights, size, spread)
         run.add(block, weights, self.pool)
 
+    def _keep(self, block: FloatArray) -> None:
+        """Keep every so many-th row, by its number in the data; and fewer of them as they grow."""
+        above = self.start + self.seen.n_rows
+        self._spread.append(block[-above % self.stride :: self.stride].copy())
+        if sum(map(len, self._spread)) > 2 * self.kept:
+            uneven = -(-self.start // self.stride) % 2
+            self._spread = [np.concatenate(self._spread)[uneven::2].copy()]
+            self.stride *= 2
+
     def _close_run(self) -> None:
         if self._run is not None:
             self.sums.append(self._run.sums())
@@ -353,16 +395,24 @@ def _look(block: FloatArray) -> Seen:
     """What there is to see in a block of rows."""
     n_rows, n = block.shape
     none = np.zeros(n, dtype=np.int64)
-    first = np.empty((0, n))
+    first = np.empty((0, n)), np.empty((0, n))
     low, high = extremes(block)
     if np.isfinite(low).all() and np.isfinite(high).all():
-        return Seen(n_rows, 0, low, high, low, high, none, none, first)
+        return Seen(n_rows, 0, low, high, low, high, none, none, _marks(block, low, high), *first)
     usable = np.isfinite(block)
     absent = np.isnan(block).sum(axis=0)
     infinite = n_rows - usable.sum(axis=0) - absent
     n_incomplete = n_rows - int(usable.all(axis=1).sum())
     low, high = finite_extremes(block)
-    return Seen(n_rows, n_incomplete, low, high, low, high, absent, infinite, first)
+    marks = _marks(block, low, high)
+    return Seen(n_rows, n_incomplete, low, high, low, high, absent, infinite, marks, *first)
+
+
+def _marks(block: FloatArray, low: FloatArray, high: FloatArray) -> Counts:
+    """How many rows have the extremes of columns, if one of these is a mark of missing values."""
+    if not np.isin([low, high], SENTINELS).any():
+        return np.zeros((2, block.shape[1]), dtype=np.int64)
+    return np.array([(block == low).sum(axis=0), (block == high).sum(axis=0)])
 
 
 def extremes(values: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -466,7 +516,7 @@ def _rescaled(scatter: FloatArray, factor: FloatArray) -> FloatArray:
 class PartialSums:
     """Weight, means and centred products of complete rows, and what was `seen` of all.
 
-    With `keep` first rows are kept for the audit. Threads of the `pool` share the products of a
+    With `keep` rows are kept for the audit. Threads of the `pool` share the products of a
     wide table, until the sums are closed.
     """
 
@@ -474,6 +524,7 @@ class PartialSums:
         self.n_columns = n_columns
         self.seen = Seen.nothing(n_columns)
         self._keep = keep
+        self._issued = 0
         self._pool = pool
         self.total: Sums | None = None
         self._piece: Piece | None = None
@@ -505,12 +556,24 @@ class PartialSums:
     def new_piece(self) -> Piece:
         """A piece to be filled, perhaps elsewhere, and handed to `take`.
 
-        The first of all keeps first rows, of which it has more than enough.
+        The first of all keeps first rows, of which it has more than enough. All keep rows by their
+        number in the data, which is known beforehand: that of the threads does not matter.
         """
         kept = kept_rows(self.n_columns) if self._keep else 0
-        self._keep = False
+        start, stride = self._issued * PIECE_BLOCKS * block_rows(self.n_columns), 1
+        while kept and start // stride >= 2 * kept:
+            stride *= 2
+        self._issued += 1
         pool = self._pool if self.n_columns > WIDE else None
-        return Piece(self.n_columns, kept, pool, seen=Seen.nothing(self.n_columns))
+        return Piece(
+            self.n_columns,
+            kept,
+            pool,
+            seen=Seen.nothing(self.n_columns),
+            start=start,
+            first_kept=kept if start == 0 else 0,
+            stride=stride,
+        )
 
     def take(self, piece: Piece) -> None:
         """Add the sums over the piece that follows."""
