@@ -61,11 +61,10 @@ def test_learn_rings_where_effects_are_bent() -> None:
     assert "linear equations" in result.output
 
 
-def test_learn_says_why_it_cannot_check() -> None:
-    rows = [f"{k},{np.sin(k):.6f},{'abc'[k % 3]}" for k in range(60)]
+def test_learn_checks_categories_and_says_why_it_cannot_check() -> None:
+    rows = [f"{k % 5},{np.sin(k):.6f},{'abc'[k % 3]}" for k in range(60)]
     Path("groups.csv").write_text("\n".join(["a,b,group", *rows]), encoding="utf-8")
-    result = run("learn", "groups.csv", "--check", "--seed", 0)
+    assert run("learn", "groups.csv", "--check", "--seed", 0).exit_code == 0
+    result = run("learn", "groups.csv", "--check", "--covariance-estimator", "latent")
     assert result.exit_code == 3
-    assert "no check: the check takes one column for each variable" in " ".join(
-        result.output.split()
-    )
+    assert "the check looks at rows" in " ".join(result.output.split())

@@ -6,10 +6,12 @@ from dataclasses import replace
 from math import log
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
 import qwo
+from qwo.agreement.correlations import Correlations
 from qwo.agreement.families import (
     _links,
     contradictions,
@@ -20,7 +22,13 @@ from qwo.agreement.families import (
     implied_independences,
     wanted_changes,
 )
-from qwo.agreement.residuals import family_fits, held_out, influential_rows, open_linearity
+from qwo.agreement.residuals import (
+    StandardRows,
+    family_fits,
+    held_out,
+    influential_rows,
+    open_linearity,
+)
 from qwo.errors import ArgumentError, KnowledgeError, SampleSizeError
 from qwo.graph import ancestor_matrix, d_separated
 from qwo.order.reference import partial_correlation
@@ -38,7 +46,7 @@ def quick(data, graph, **options):
 
 def test_partial_correlations_are_those_of_the_definition(case):
     _, dag, moments = case
-    for family in families(moments.correlation, dag):
+    for family in families(Correlations.of(moments), dag):
         v, parents = family.variable, family.parents.tolist()
         for u in range(len(dag)):
             if u != v:
@@ -49,7 +57,7 @@ def test_partial_correlations_are_those_of_the_definition(case):
 
 def test_there_is_one_implied_independence_for_each_pair_without_an_edge(case):
     _, dag, moments = case
-    found = implied_independences(moments.correlation, moments.n_samples, dag)
+    found = implied_independences(Correlations.of(moments), dag)
     n = len(dag)
     assert len(found) == n * (n - 1) // 2 - dag.sum()
     for u, v in zip(found.first, found.second, strict=True):
@@ -58,7 +66,7 @@ def test_there_is_one_implied_independence_for_each_pair_without_an_edge(case):
 
 def test_p_values_are_those_of_a_regression(case):
     data, dag, moments = case
-    found = implied_independences(moments.correlation, moments.n_samples, dag)
+    found = implied_independences(Correlations.of(moments), dag)
     u, v = int(found.first[0]), int(found.second[0])
     parents = np.flatnonzero(dag[:, v])
     columns = np.column_stack([np.ones(len(data)), data[:, [*parents, u]]])
@@ -79,9 +87,9 @@ def test_failing_is_benjamini_and_hochberg():
 def test_deviance_is_the_distance_to_the_saturated_model(case):
     _, dag, moments = case
     complete = np.triu(np.ones_like(dag), 1)
-    assert deviance(moments.correlation, 600, complete) == pytest.approx(0.0, abs=1e-8)
+    assert deviance(Correlations.of(moments), complete) == pytest.approx(0.0, abs=1e-8)
     full = qwo.score_graph(moments, complete, 0.0).score
-    assert deviance(moments.correlation, 600, dag) == pytest.approx(
+    assert deviance(Correlations.of(moments), dag) == pytest.approx(
         full - qwo.score_graph(moments, dag, 0.0).score
     )
 
@@ -90,7 +98,7 @@ def test_gains_of_changes_are_differences_of_scores(case):
     _, dag, moments = case
     rng = np.random.default_rng(0)
     wrong = np.triu((rng.random(dag.shape) < 0.4).astype(np.int8), 1)
-    found = wanted_changes(moments.correlation, 600, wrong, 2.0 * log(600))
+    found = wanted_changes(Correlations.of(moments), wrong, 2.0 * log(600))
     assert {change.kind for change in found} == {"add", "remove", "turn"}
     before = float(qwo.score_graph(moments, wrong))
     for change in found:
@@ -105,7 +113,7 @@ def test_gains_of_changes_are_differences_of_scores(case):
 
 def test_the_true_graph_wants_no_change(case):
     _, dag, moments = case
-    assert wanted_changes(moments.correlation, 600, dag, 2.0 * log(600)) == []
+    assert wanted_changes(Correlations.of(moments), dag, 2.0 * log(600)) == []
 
 
 def test_links_of_a_subset_are_those_that_nothing_in_it_separates():
@@ -130,8 +138,8 @@ def test_a_right_graph_is_hardly_contradicted_by_subsets_and_a_reversed_one_is()
     data, *_ = qwo.simulate(dag, n_samples=5000, random_state=3)
     moments = qwo.Moments.from_data(data)
     subsets = draw_subsets(8, 6, np.random.default_rng(0))
-    right = contradictions(moments.correlation, 5000, dag, 2.0, subsets)
-    wrong = contradictions(moments.correlation, 5000, dag[::-1, ::-1].copy(), 2.0, subsets)
+    right = contradictions(Correlations.of(moments), dag, 2.0, subsets)
+    wrong = contradictions(Correlations.of(moments), dag[::-1, ::-1].copy(), 2.0, subsets)
     assert right.rate < 0.1 < wrong.rate
 
 
@@ -143,19 +151,19 @@ def test_rows_tell_bent_equations_and_outliers():
     z[7] += 30.0
     rows = np.column_stack([x, y, z])
     dag = np.array([[0, 1, 1], [0, 0, 0], [0, 0, 0]], dtype=np.int8)
-    fits = list(family_fits(rows, dag))
+    fits = list(family_fits(StandardRows.of(rows), dag))
     assert np.isnan(fits[0].linearity)
     assert fits[1].linearity < 1e-10 < fits[2].linearity
     assert fits[2].outliers == 1
-    assert influential_rows(rows, dag, 1)[0][0] == 7
+    assert influential_rows(StandardRows.of(rows), dag, 1)[0][0] == 7
 
 
 def test_held_out_likelihood_prefers_the_true_graph(case):
     data, dag, moments = case
     rows = (data - moments.means) / moments.scales
-    found = held_out(rows[:100], dag, np.random.default_rng(0))
+    found = held_out(StandardRows.of(rows[:100]), dag, np.random.default_rng(0))
     assert found.graph > found.saturated > 0
-    assert held_out(rows[:30], dag, np.random.default_rng(0)) is None
+    assert held_out(StandardRows.of(rows[:30]), dag, np.random.default_rng(0)) is None
 
 
 def test_a_right_graph_rings_nothing_and_a_wrong_one_does(case):
@@ -284,25 +292,40 @@ OPEN_CHAIN = np.array([[0, 2, 0], [2, 0, 2], [0, 2, 0]], dtype=np.int8)
 
 
 def test_a_bend_at_open_edges_rings_only_if_every_member_shows_it() -> None:
-    (bent,), (straight,) = (open_linearity(_chain(b, 1), OPEN_CHAIN) for b in (0.3, 0.0))
+    (bent,), (straight,) = (
+        open_linearity(StandardRows.of(_chain(b, 1)), OPEN_CHAIN) for b in (0.3, 0.0)
+    )
     assert bent < 1e-4
     assert straight > 0.01
     backwards = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], dtype=np.int8)
     # One member looks bent although nothing is: the class is judged by the one that does not.
-    assert min(f.linearity for f in family_fits(_chain(0.0, 1), backwards) if f.variable < 2) < 1e-4
+    assert (
+        min(
+            f.linearity
+            for f in family_fits(StandardRows.of(_chain(0.0, 1)), backwards)
+            if f.variable < 2
+        )
+        < 1e-4
+    )
 
 
 def test_the_largest_p_value_of_a_member_counts() -> None:
     rows = _chain(0.0, 2)
     members = []
     for dag in qwo.graph.enumerate_dags(OPEN_CHAIN):
-        own = [f.linearity for f in family_fits(rows, dag) if not np.isnan(f.linearity)]
+        own = [
+            f.linearity
+            for f in family_fits(StandardRows.of(rows), dag)
+            if not np.isnan(f.linearity)
+        ]
         members.append(min(1.0, min(own) * len(own)))
-    assert list(open_linearity(rows, OPEN_CHAIN)) == pytest.approx([max(members)])
+    assert list(open_linearity(StandardRows.of(rows), OPEN_CHAIN)) == pytest.approx([max(members)])
 
 
 def test_linear_pieces_that_the_class_leaves_open_ring_at_their_level() -> None:
-    p_values = [next(open_linearity(_chain(0.0, seed), OPEN_CHAIN)) for seed in range(100)]
+    p_values = [
+        next(open_linearity(StandardRows.of(_chain(0.0, seed)), OPEN_CHAIN)) for seed in range(100)
+    ]
     assert np.mean(np.array(p_values) <= 0.05) <= 0.08
 
 
@@ -312,12 +335,12 @@ def test_directed_parents_of_an_open_piece_count() -> None:
     y = x + z**2 + rng.normal(size=1000)
     graph = np.array([[0, 1, 1], [0, 0, 2], [0, 2, 0]], dtype=np.int8)
     rows = np.column_stack([z, x, y])
-    assert next(open_linearity((rows - rows.mean(0)) / rows.std(0), graph)) < 1e-4
+    assert next(open_linearity(StandardRows.of((rows - rows.mean(0)) / rows.std(0)), graph)) < 1e-4
 
 
 def test_pieces_with_too_many_members_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qwo.agreement.residuals.MEMBERS", 2)
-    assert list(open_linearity(_chain(0.3, 1), OPEN_CHAIN)) == []
+    assert list(open_linearity(StandardRows.of(_chain(0.3, 1)), OPEN_CHAIN)) == []
 
 
 def test_check_rings_for_bends_in_a_class_without_an_arrow() -> None:
@@ -358,7 +381,7 @@ def test_a_change_through_a_variable_in_no_tier_is_not_proposed():
     known = qwo.Knowledge(tiers=[["a"], ["c"]]).resolve(["a", "b", "c"])
     dag = np.zeros((3, 3), dtype=np.int8)
     dag[1, 0] = 1  # b → a
-    found = wanted_changes(correlation, 500, dag, 5.0, known)
+    found = wanted_changes(Correlations(correlation, 500), dag, 5.0, known)
     assert {(c.kind, c.cause, c.effect) for c in found if c.kind == "add"} == {
         ("add", 0, 2),
         ("add", 1, 2),
@@ -368,3 +391,68 @@ def test_a_change_through_a_variable_in_no_tier_is_not_proposed():
 def test_a_penalty_that_is_no_number_is_named(case):
     with pytest.raises(ArgumentError, match="penalty_discount is 'x'"):
         quick(case[2], case[1], penalty_discount="x")
+
+
+def with_categories(seed, n_rows=600):
+    """A cause of three levels, its two effects, and a category that one of them causes."""
+    rng = np.random.default_rng(seed)
+    site = rng.integers(3, size=n_rows)
+    x = np.array([0.0, 1.0, -1.0])[site] + rng.standard_normal(n_rows)
+    y = x + rng.standard_normal(n_rows)
+    grade = np.digitize(y + rng.standard_normal(n_rows), [-1.0, 1.0])
+    names = np.array(["a", "b", "c"])
+    return pd.DataFrame({"site": names[site], "x": x, "y": y, "grade": names[grade]})
+
+
+CATEGORIES = np.array([[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]], dtype=np.int8)
+
+
+def test_categories_are_checked_as_blocks():
+    """They were refused, with the advice to drop a possible confounder."""
+    data = with_categories(1)
+    right = quick(data, CATEGORIES)
+    assert not right.alarm, right.summary()
+    assert right.changes == ()
+    assert {right.names[fit.variable] for fit in right.families} == {"x", "y"}
+    wrong = CATEGORIES.copy()
+    wrong[0, 1] = 0
+    found = qwo.check(data, wrong, n_draws=150, n_subsets=0, random_state=0)
+    assert found.alarm
+    best = found.changes[0]
+    assert (best.kind, {found.names[best.cause], found.names[best.effect]}) == (
+        "add",
+        {"site", "x"},
+    )
+    assert found.to_frame().iloc[0][["first", "second"]].tolist() in (["site", "x"], ["x", "site"])
+    assert found.held_out.graph < right.held_out.graph
+
+
+def test_a_right_graph_of_categories_rarely_rings():
+    alarms = [quick(with_categories(seed, 300), CATEGORIES).alarm for seed in range(10, 22)]
+    assert sum(alarms) <= 3
+
+
+def test_a_graph_learnt_from_categories_is_checked():
+    data = with_categories(2)
+    found = qwo.discover(data, random_state=0)
+    assert not quick(data, found).alarm
+
+
+def test_blocks_of_one_column_are_the_columns(case):
+    """The definitions on blocks agree with the formulas for single columns."""
+    _, dag, moments = case
+    single = Correlations.of(moments)
+    blocks = Correlations(single.matrix, single.n_samples, np.ones(8, dtype=np.intp))
+    for one, other in zip(families(single, dag), families(blocks, dag), strict=True):
+        np.testing.assert_allclose(np.abs(one.partial), other.partial, atol=1e-7)
+    assert deviance(single, dag) == pytest.approx(deviance(blocks, dag))
+    np.testing.assert_allclose(
+        implied_independences(single, dag).p_values,
+        implied_independences(blocks, dag).p_values,
+        atol=1e-6,
+    )
+    np.testing.assert_allclose(single.implied(dag), blocks.implied(dag), atol=1e-10)
+    changes = [wanted_changes(data, 0 * dag, 10.0) for data in (single, blocks)]
+    assert [(c.kind, c.cause, c.effect) for c in changes[0]] == [
+        (c.kind, c.cause, c.effect) for c in changes[1]
+    ]

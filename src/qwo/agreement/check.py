@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Unpack
 
 import numpy as np
 
+from qwo.agreement.correlations import Correlations
 from qwo.agreement.families import (
     Contradictions,
     Independences,
@@ -21,6 +23,7 @@ from qwo.agreement.families import (
     wanted_changes,
 )
 from qwo.agreement.residuals import (
+    StandardRows,
     family_fits,
     held_out,
     influential_rows,
@@ -38,9 +41,7 @@ from qwo.graph.knowledge import KnowledgeLike, as_knowledge
 from qwo.graph.pdag import to_dag
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
-from qwo.resample.draws import draw_scatter, square_root
 from qwo.resample.options import DataRows
-from qwo.simulation.linear_model import implied_covariance
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
 INFLUENTIAL = 5
@@ -105,7 +106,6 @@ def check(
     moments = given.moments or as_moments(
         given.data, missing=given.missing, covariance_estimator=given.covariance_estimator
     )
-    moments.require_columns("the check")
     moments.require_seen("the check")
     if moments.is_oracle:
         raise SampleSizeError("exact moments (N = ∞) leave nothing to test; wanted a sample")
@@ -126,7 +126,9 @@ def check(
     with one_blas_thread(0.0):
         # A search says nothing of arrows that its class leaves open: its DAG is one of many.
         said = graph.cpdag if isinstance(graph, Discovery) else matrix
-        work = _Work(moments, dag, said, alpha, penalty_discount, subsets, learnt, known)
+        data = Correlations.of(moments)
+        how = alpha, penalty_discount, subsets, learnt, known
+        work = _Work(moments.names, data, dag, said, *how)
         return work.check(_standardised(given.data, moments), n_draws, rng)
 
 
@@ -148,7 +150,8 @@ class _Seen:
 class _Work:
     """Data, graph, and what they are looked at with."""
 
-    moments: Moments
+    names: tuple[str, ...]
+    data: Correlations
     dag: Adjacency
     said: Adjacency
     alpha: float
@@ -162,10 +165,10 @@ class _Work:
         """The variables whose parents are the same in every graph of the class."""
         return np.asarray(~(self.said == 2).any(axis=0))
 
-    def check(self, rows: FloatArray | None, n_draws: int, rng: np.random.Generator) -> Check:
+    def check(self, rows: StandardRows | None, n_draws: int, rng: np.random.Generator) -> Check:
         """Everything together."""
-        moments, dag, alpha = self.moments, self.dag, self.alpha
-        seen = self.look(moments.correlation, dag)
+        data, dag, alpha = self.data, self.dag, self.alpha
+        seen = self.look(data, dag)
         drawn = [self.look_at_draw(rng) for _ in range(n_draws)]
         fits = () if rows is None else tuple(family_fits(rows, dag, self.settled))
         noise = math.nan
@@ -177,7 +180,7 @@ class _Work:
         bends += () if rows is None else open_linearity(rows, self.said)
         tests = _tests(seen, drawn, bends, noise, alpha)
         fails = failing(seen.independences.p_values, alpha)
-        price = self.penalty_discount * math.log(moments.n_samples)
+        price = self.penalty_discount * math.log(data.n_samples)
         return Check(
             alarm=any(test.alarm for test in tests),
             tests=tests,
@@ -185,16 +188,14 @@ class _Work:
             failing=fails,
             permuted=self.share_as_good(int(fails.sum()), n_draws, rng, _permuted),
             random=self.share_as_good(int(fails.sum()), n_draws, rng, _random_dag),
-            changes=tuple(
-                wanted_changes(moments.correlation, moments.n_samples, dag, price, self.knowledge)
-            ),
+            changes=tuple(wanted_changes(data, dag, price, self.knowledge)),
             subsets=seen.subsets,
             families=fits,
             influential=() if rows is None else tuple(influential_rows(rows, dag, INFLUENTIAL)),
             held_out=None if rows is None else held_out(rows, dag, rng),
             dag=dag,
-            names=moments.names,
-            n_samples=moments.n_samples,
+            names=self.names,
+            n_samples=data.n_samples,
             learnt=self.learnt,
             params={
                 "alpha": alpha,
@@ -204,40 +205,22 @@ class _Work:
             },
         )
 
-    def look(self, correlation: FloatArray, dag: Adjacency) -> _Seen:
-        n_samples = self.moments.n_samples
-        how, known = (self.penalty_discount, self.subsets), self.knowledge
-        compatible = (
-            contradictions(correlation, n_samples, dag, *how, knowledge=known)
-            if self.subsets
-            else None
-        )
-        return _Seen(
-            implied_independences(correlation, n_samples, dag),
-            deviance(correlation, n_samples, dag),
-            compatible,
-        )
+    def look(self, data: Correlations, dag: Adjacency) -> _Seen:
+        how = self.penalty_discount, self.subsets, self.knowledge
+        compatible = contradictions(data, dag, *how) if self.subsets else None
+        return _Seen(implied_independences(data, dag), deviance(data, dag), compatible)
 
     def look_at_draw(self, rng: np.random.Generator) -> _Seen:
         """What data drawn from the graph say of it, or of the graph learnt from them."""
-        drawn = _draw(self._implied(), self.moments.n_samples, rng)
+        drawn = self.data.drawn(self.implied, rng)
         if not self.learnt:
             return self.look(drawn, self.dag)
-        how = self.moments.n_samples, self.penalty_discount, self.knowledge
-        found = quick_dag(drawn, *how)
-        return self.look(drawn, found)
+        return self.look(drawn, quick_dag(drawn, self.penalty_discount, self.knowledge))
 
-    def _implied(self) -> FloatArray:
-        """The correlation matrix of the graph with its fitted coefficients."""
-        correlation, n = self.moments.correlation, len(self.dag)
-        slopes, variances = np.zeros((n, n)), np.ones(n)
-        for v, column in enumerate(self.dag.T):
-            parents = np.flatnonzero(column)
-            if parents.size:
-                cross = correlation[parents, v]
-                slopes[parents, v] = np.linalg.solve(correlation[np.ix_(parents, parents)], cross)
-                variances[v] = max(1.0 - cross @ slopes[parents, v], 1e-12)
-        return implied_covariance(slopes, variances)
+    @cached_property
+    def implied(self) -> FloatArray:
+        """The covariance matrix under the graph with its fitted coefficients."""
+        return self.data.implied(self.dag)
 
     def share_as_good(
         self,
@@ -252,7 +235,7 @@ class _Work:
         as_good = 0
         for _ in range(draws):
             other = other_graph(self.dag, rng)
-            found = implied_independences(self.moments.correlation, self.moments.n_samples, other)
+            found = implied_independences(self.data, other)
             as_good += int(failing(found.p_values, self.alpha).sum()) <= count
         return as_good / draws
 
@@ -270,13 +253,6 @@ def _random_dag(dag: Adjacency, rng: np.random.Generator) -> Adjacency:
     drawn = np.zeros_like(dag)
     drawn[chosen[:, 0], chosen[:, 1]] = 1
     return _permuted(drawn, rng)
-
-
-def _draw(covariance: FloatArray, n_samples: float, rng: np.random.Generator) -> FloatArray:
-    """The correlation matrix of a normal sample."""
-    scatter = draw_scatter(rng, square_root(covariance), n_samples - 1)
-    scales = np.sqrt(scatter.diagonal())
-    return np.asarray(scatter / np.outer(scales, scales))
 
 
 def _tests(
@@ -306,9 +282,10 @@ def _rank(value: float, others: list[float]) -> float:
     return (1 + sum(other >= value for other in others)) / (1 + len(others))
 
 
-def _standardised(data: Any, moments: Moments) -> FloatArray | None:
+def _standardised(data: Any, moments: Moments) -> StandardRows | None:
     """The complete rows in standard deviations, where the data have rows."""
     if isinstance(data, Moments):
         return None
     kept = data.values[np.isfinite(data.values).all(axis=1)]
-    return np.asarray((kept - moments.means) / moments.scales)
+    columns = moments.coding.recoded(kept, data.coding)
+    return StandardRows.of((columns - moments.means) / moments.scales, moments.coding)

@@ -19,8 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.special import stdtr
+from scipy.special import chdtrc, stdtr
 
+from qwo.agreement.correlations import Correlations
 from qwo.graph.cpdag import to_cpdag
 from qwo.graph.dag import ancestor_matrix, topological_order
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
@@ -36,7 +37,8 @@ from qwo.types import Adjacency, FloatArray, Indices, Mask
 class Family:
     """A variable, its parents, and its partial correlation with every other given them.
 
-    That of a parent is given the other parents; that with itself is 0.
+    That of a parent is given the other parents; that with itself is 0. Of blocks it is
+    √(1 - exp(-G / N)), without a sign, with G what the edge adds to twice the log-likelihood.
     """
 
     variable: int
@@ -44,11 +46,31 @@ class Family:
     partial: FloatArray
 
 
-def families(correlation: FloatArray, dag: Adjacency) -> Iterator[Family]:
+def families(data: Correlations, dag: Adjacency) -> Iterator[Family]:
     """All families of a DAG, by column."""
     for variable, column in enumerate(dag.T):
         parents = np.flatnonzero(column)
-        yield Family(variable, parents, _partial(correlation, variable, parents))
+        if data.sizes is None:
+            partial = _partial(data.matrix, variable, parents)
+        else:
+            partial = np.sqrt(-np.expm1(-_strengths(data, variable, parents)))
+        yield Family(variable, parents, partial)
+
+
+def _strengths(data: Correlations, v: int, parents: Indices) -> FloatArray:
+    """What each variable explains of a block given its parents, or the other ones: G / N."""
+
+    def log_det(given: Indices) -> float:
+        left = data.regression(v, given)[1]
+        return float(np.log(np.maximum(np.linalg.eigvalsh(left), 1e-12)).sum())
+
+    whole, strengths = log_det(parents), np.zeros(len(data.columns))
+    for u in range(len(strengths)):
+        if u in parents:
+            strengths[u] = log_det(parents[parents != u]) - whole
+        elif u != v:
+            strengths[u] = whole - log_det(np.append(parents, u))
+    return np.maximum(strengths, 0.0)
 
 
 def _partial(correlation: FloatArray, v: int, parents: Indices) -> FloatArray:
@@ -95,24 +117,33 @@ class Independences:
         return len(self.first)
 
 
-def implied_independences(
-    correlation: FloatArray, n_samples: float, dag: Adjacency
-) -> Independences:
+def _chance(data: Correlations, family: Family, others: Indices) -> FloatArray:
+    """p-values of independence of others given the parents; of blocks by Bartlett's χ²."""
+    partial, given = family.partial[others], len(data.all_of(family.parents))
+    freedom = max(data.n_samples - given - 2.0, 1.0)
+    found = two_sided(partial, np.full(len(others), freedom))
+    if data.sizes is None:
+        return found
+    own, widths = data.sizes[family.variable], data.sizes[others]
+    rows = np.maximum(data.n_samples - 1 - given - (own + widths + 1) / 2, 1.0)
+    strengths = -np.log1p(-np.minimum(np.square(partial), 1 - 1e-15))
+    return np.where(own * widths > 1, chdtrc(own * widths, rows * strengths), found)
+
+
+def implied_independences(data: Correlations, dag: Adjacency) -> Independences:
     """The independences that a DAG implies, tested."""
     place = np.empty(len(dag), dtype=np.intp)
     place[topological_order(dag)] = np.arange(len(dag))
-    first, second, partial, freedom = [], [], [], []
-    for family in families(correlation, dag):
+    first, second, partial, chances = [], [], [], []
+    for family in families(data, dag):
         earlier = place < place[family.variable]
         earlier[family.parents] = False
         others = np.flatnonzero(earlier)
         first.append(others)
         second.append(np.full(len(others), family.variable))
         partial.append(family.partial[others])
-        freedom.append(np.full(len(others), n_samples - len(family.parents) - 2.0))
-    joined = np.concatenate(partial)
-    p_values = two_sided(joined, np.maximum(np.concatenate(freedom), 1.0))
-    return Independences(np.concatenate(first), np.concatenate(second), joined, p_values)
+        chances.append(_chance(data, family, others))
+    return Independences(*map(np.concatenate, (first, second, partial, chances)))
 
 
 def failing(p_values: FloatArray, level: float) -> Mask:
@@ -126,23 +157,15 @@ def failing(p_values: FloatArray, level: float) -> Mask:
     return np.asarray(p_values <= ranked[passes[-1]])
 
 
-def deviance(correlation: FloatArray, n_samples: float, dag: Adjacency) -> float:
+def deviance(data: Correlations, dag: Adjacency) -> float:
     """Twice the log-likelihood that the graph is short of the saturated model.
 
     N (Σ_v log σ²_v - log det R): 0 for a complete graph.
     """
-    variances = [_residual_variance(correlation, v, c) for v, c in enumerate(dag.T)]
-    _, log_det = np.linalg.slogdet(correlation)
-    return float(n_samples * (np.log(variances).sum() - log_det))
-
-
-def _residual_variance(correlation: FloatArray, v: int, column: FloatArray) -> float:
-    parents = np.flatnonzero(column)
-    if not parents.size:
-        return 1.0
-    cross = correlation[parents, v]
-    fitted = np.linalg.solve(correlation[np.ix_(parents, parents)], cross)
-    return max(float(1.0 - cross @ fitted), 1e-12)
+    left = [data.regression(v, np.flatnonzero(c))[1] for v, c in enumerate(dag.T)]
+    variances = [max(float(np.linalg.det(rest)), 1e-12) for rest in left]
+    _, log_det = np.linalg.slogdet(data.matrix)
+    return float(data.n_samples * (np.log(variances).sum() - log_det))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,22 +182,24 @@ class Change:
 
 
 def wanted_changes(
-    correlation: FloatArray,
-    n_samples: float,
+    data: Correlations,
     dag: Adjacency,
     price: float,
     knowledge: ResolvedKnowledge | None = None,
 ) -> list[Change]:
     """Every addition, removal and reversal of one edge that raises the score, the best first.
 
-    An edge is worth -N log(1 - r²) and costs ``price``. Of the two ways to link a pair only the
-    better is listed, and no change that would close a cycle or that knowledge forbids.
+    An edge is worth -N log(1 - r²) and costs ``price`` for each coefficient. Of the two ways to
+    link a pair only the better is listed, and no change that would close a cycle or that knowledge
+    forbids.
     """
     n = len(dag)
     worth = np.zeros((n, n))
-    for family in families(correlation, dag):
+    for family in families(data, dag):
         squared = np.minimum(np.square(family.partial), 1.0 - 1e-15)
-        worth[:, family.variable] = -n_samples * np.log1p(-squared)
+        worth[:, family.variable] = -data.n_samples * np.log1p(-squared)
+    sizes = np.ones(n) if data.sizes is None else data.sizes
+    prices = price * np.outer(sizes, sizes)
     onward, allowed = dag.astype(np.bool_), np.ones((n, n), dtype=np.bool_)
     loose = dag
     if knowledge is not None:
@@ -182,8 +207,8 @@ def wanted_changes(
         onward |= knowledge.before
         allowed, loose = knowledge.allowed_parents, np.where(knowledge.required, 0, dag)
     found = [
-        *_additions(dag, worth - price, onward, allowed),
-        *_losses(loose, worth, price, onward, allowed),
+        *_additions(dag, worth - prices, onward, allowed),
+        *_losses(loose, worth, prices, onward, allowed),
     ]
     return sorted(found, key=lambda change: -change.gain)
 
@@ -200,17 +225,17 @@ def _additions(dag: Adjacency, gains: FloatArray, onward: Mask, allowed: Mask) -
 
 
 def _losses(
-    dag: Adjacency, worth: FloatArray, price: float, onward: Mask, allowed: Mask
+    dag: Adjacency, worth: FloatArray, prices: FloatArray, onward: Mask, allowed: Mask
 ) -> Iterator[Change]:
     """Removals, and reversals: what v loses with its parent u, and u wins with its parent v."""
     above = ancestor_matrix(onward)
     for u, v in zip(*np.nonzero(dag), strict=True):
-        removed = price - worth[u, v]
+        removed = prices[u, v] - worth[u, v]
         if removed > 0:
             yield Change("remove", int(u), int(v), float(removed))
         if allowed[v, u] and not (onward[u] & above[:, v]).any():
             turned = worth[v, u] - worth[u, v]
-            if turned > max(removed, 0.0) + 1e-6 * price:
+            if turned > max(removed, 0.0) + 1e-6 * prices[u, v]:
                 yield Change("turn", int(v), int(u), float(turned))
 
 
@@ -233,12 +258,10 @@ class Contradictions:
 
 
 def contradictions(
-    correlation: FloatArray,
-    n_samples: float,
+    data: Correlations,
     dag: Adjacency,
     penalty_discount: float,
     subsets: list[Indices],
-    *,
     knowledge: ResolvedKnowledge | None = None,
 ) -> Contradictions:
     """Contradictions between a DAG and the graphs that the search finds in subsets."""
@@ -247,7 +270,7 @@ def contradictions(
     for chosen in subsets:
         part = np.ix_(chosen, chosen)
         known = None if knowledge is None else knowledge.among(chosen)
-        found = to_cpdag(quick_dag(correlation[part], n_samples, penalty_discount, known))
+        found = to_cpdag(quick_dag(data.among(chosen), penalty_discount, known))
         linked = _links(dag, above, chosen)
         seen = (found != 0) | (found.T != 0)
         missing += int((linked & ~seen).sum()) // 2
@@ -257,18 +280,25 @@ def contradictions(
 
 
 def quick_dag(
-    correlation: FloatArray,
-    n_samples: float,
-    penalty_discount: float,
-    knowledge: ResolvedKnowledge | None = None,
+    data: Correlations, penalty_discount: float, knowledge: ResolvedKnowledge | None = None
 ) -> Adjacency:
     """The DAG of one search without restarts, and nothing besides: there are hundreds of them."""
-    n = len(correlation)
-    moments = Moments(default_names(n), n_samples, np.zeros(n), np.ones(n), correlation)
-    order = r2_order(correlation, n_samples)
+    n = len(data.matrix)
+    moments = Moments(default_names(n), data.n_samples, np.zeros(n), np.ones(n), data.matrix)
+    order = r2_order(data.matrix, data.n_samples)
+    if data.sizes is not None:
+        # Variables in the order of their first columns.
+        owners = np.repeat(np.arange(len(data.sizes)), data.sizes)
+        order = owners[order][np.sort(np.unique(owners[order], return_index=True)[1])]
     if knowledge is not None:
         order = knowledge.topological_start(order)
-    engine = BicEngine(moments, penalty_discount=penalty_discount, knowledge=knowledge, order=order)
+    engine = BicEngine(
+        moments,
+        penalty_discount=penalty_discount,
+        knowledge=knowledge,
+        block_sizes=data.sizes,
+        order=order,
+    )
     bic_insertion(engine, restarts=0, knowledge=knowledge, random_state=0)
     return engine.dag()
 

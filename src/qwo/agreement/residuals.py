@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from qwo.graph.pdag import enumerate_dags
+from qwo.moments.columns import Coding
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
 FAR = 5.0
@@ -27,6 +28,46 @@ FOLDS = 5
 
 MEMBERS = 100
 """Ways to direct an undirected piece of a class up to which all are looked at."""
+
+
+@dataclass(frozen=True, eq=False)
+class StandardRows:
+    """Complete rows in standard deviations, the columns of each variable, and which are numbers.
+
+    The indicators of a category have neither linear equations nor noise that is independent of
+    the causes, however right the graph: they are causes here, and no effects but of the density.
+    """
+
+    values: FloatArray
+    columns: Sequence[Indices]
+    numeric: Mask
+
+    @classmethod
+    def of(cls, values: FloatArray, coding: Coding | None = None) -> StandardRows:
+        """Rows whose columns are those of a coding, or variables each."""
+        coding = coding or Coding.plain(values.shape[1])
+        columns = [coding.columns_of([v]) for v in range(len(coding.variables))]
+        numeric = [not recipe.levels for recipe in coding.variables]
+        return cls(values, columns, np.array(numeric))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def effect(self, variable: int) -> FloatArray:
+        """The values of a variable of one column."""
+        return np.asarray(self.values[:, self.columns[variable][0]])
+
+    def places(self, variables: Iterable[int]) -> list[int]:
+        """The columns of some variables."""
+        return [int(c) for v in variables for c in self.columns[v]]
+
+    def equations(self, dag: Adjacency) -> Iterator[tuple[int, list[int]]]:
+        """Each column with those of its causes, and with those before it of the same variable."""
+        for variable, column in enumerate(dag.T):
+            causes = self.places(np.flatnonzero(column))
+            for own in self.columns[variable].tolist():
+                yield own, causes
+                causes = [*causes, own]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,30 +93,30 @@ class FamilyFit:
 
 
 def family_fits(
-    rows: FloatArray, dag: Adjacency, settled: Mask | None = None
+    rows: StandardRows, dag: Adjacency, settled: Mask | None = None
 ) -> Iterator[FamilyFit]:
-    """The tests of every equation, from standardised rows.
+    """The tests of every equation of a variable that is a number.
 
     Noise is held against the parents of ``settled`` variables alone, if these are given: those
     whose parents are the same in every graph of the class.
     """
-    for variable, column in enumerate(dag.T):
-        parents = np.flatnonzero(column)
+    for variable in np.flatnonzero(rows.numeric).tolist():
+        parents = np.flatnonzero(dag[:, variable])
         design, residuals, extra = _equation(rows, variable, parents)
         yield FamilyFit(
             variable,
-            linearity=_added(design, extra, rows[:, variable]) if parents.size else np.nan,
+            linearity=_added(design, extra, rows.effect(variable)) if parents.size else np.nan,
             equal_variance=_trend(design, extra, residuals) if parents.size else np.nan,
             normality=_normality(residuals),
             outliers=int((np.abs(residuals) > FAR * residuals.std()).sum()),
-            independence=_Powers.of(residuals, rows[:, parents]).p_value()
+            independence=_Powers.of(residuals, design[:, 1:]).p_value()
             if parents.size and len(rows) >= FEWEST and (settled is None or settled[variable])
             else np.nan,
         )
 
 
-def open_linearity(rows: FloatArray, graph: Adjacency) -> Iterator[float]:
-    """p-value of linear equations for each undirected piece of a class, from standardised rows.
+def open_linearity(rows: StandardRows, graph: Adjacency) -> Iterator[float]:
+    """p-value of linear equations for each undirected piece of a class.
 
     It is that of the member in which the piece looks most linear: if the equations are linear in
     the true one, the p-value is no smaller than there, whichever it is. Pieces with more than
@@ -94,25 +135,26 @@ def open_linearity(rows: FloatArray, graph: Adjacency) -> Iterator[float]:
 
 
 def _piece_linearity(
-    rows: FloatArray, piece: Indices, outside: Mask, inside: Sequence[Indices]
+    rows: StandardRows, piece: Indices, outside: Mask, inside: Sequence[Indices]
 ) -> float:
     """p-value of the equations of some variables, their parents inside the piece being given."""
     found = []
     for variable, others, own in zip(piece.tolist(), outside, inside, strict=True):
         parents = np.concatenate([np.flatnonzero(others), own])
-        if parents.size:
+        if parents.size and rows.numeric[variable]:
             design, _, extra = _equation(rows, variable, parents)
-            found.append(_added(design, extra, rows[:, variable]))
+            found.append(_added(design, extra, rows.effect(variable)))
     return float(min(1.0, np.nanmin(found, initial=1.0) * len(found)))
 
 
 def _equation(
-    rows: FloatArray, variable: int, parents: Indices
+    rows: StandardRows, variable: int, parents: Indices
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Constant and parents, residuals of the variable, and squares of parents and fitted values."""
-    design = np.column_stack([np.ones(len(rows)), rows[:, parents]])
-    residuals, fitted = _least_squares(design, rows[:, variable])
-    return design, residuals, np.column_stack([np.square(rows[:, parents]), np.square(fitted)])
+    causes = rows.values[:, rows.places(parents)]
+    design = np.column_stack([np.ones(len(rows)), causes])
+    residuals, fitted = _least_squares(design, rows.effect(variable))
+    return design, residuals, np.column_stack([np.square(causes), np.square(fitted)])
 
 
 def _least_squares(design: FloatArray, target: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -174,7 +216,7 @@ def _unit(values: FloatArray) -> FloatArray:
 
 
 def noise_dependence(
-    rows: FloatArray, dag: Adjacency, settled: Mask, n_draws: int, rng: np.random.Generator
+    rows: StandardRows, dag: Adjacency, settled: Mask, n_draws: int, rng: np.random.Generator
 ) -> float:
     """p-value of noise that goes with causes in squares or cubes, over all equations together.
 
@@ -182,10 +224,10 @@ def noise_dependence(
     where there is no settled variable with a parent, or nothing to compare with.
     """
     powers = []
-    for variable in np.flatnonzero(settled & (dag.sum(axis=0) > 0)).tolist():
-        causes = rows[:, np.flatnonzero(dag[:, variable])]
+    for variable in np.flatnonzero(settled & rows.numeric & (dag.sum(axis=0) > 0)).tolist():
+        causes = rows.values[:, rows.places(np.flatnonzero(dag[:, variable]))]
         design = np.column_stack([np.ones(len(rows)), causes])
-        powers.append(_Powers.of(_least_squares(design, rows[:, variable])[0], causes))
+        powers.append(_Powers.of(_least_squares(design, rows.effect(variable))[0], causes))
     if not powers or not n_draws or len(rows) < FEWEST:
         return float("nan")
     seen = max(power.largest() for power in powers)
@@ -202,15 +244,15 @@ def _normality(residuals: FloatArray) -> float:
     return float(stats.normaltest(residuals).pvalue)
 
 
-def influential_rows(rows: FloatArray, dag: Adjacency, count: int) -> list[tuple[int, float]]:
+def influential_rows(rows: StandardRows, dag: Adjacency, count: int) -> list[tuple[int, float]]:
     """Rows that the equations together explain worst: number, and the sum of squared residuals.
 
     Residuals are in standard deviations; under the model the sum is χ² with n degrees of freedom.
     """
     total = np.zeros(len(rows))
-    for variable, column in enumerate(dag.T):
-        design = np.column_stack([np.ones(len(rows)), rows[:, np.flatnonzero(column)]])
-        residuals, _ = _least_squares(design, rows[:, variable])
+    for own, causes in rows.equations(dag):
+        design = np.column_stack([np.ones(len(rows)), rows.values[:, causes]])
+        residuals, _ = _least_squares(design, rows.values[:, own])
         total += np.square(residuals / max(residuals.std(), 1e-300))
     worst = np.argsort(-total, kind="stable")[:count]
     return [(int(row), float(total[row])) for row in worst]
@@ -229,10 +271,10 @@ class HeldOut:
     saturated_error: float
 
 
-def held_out(rows: FloatArray, dag: Adjacency, rng: np.random.Generator) -> HeldOut | None:
+def held_out(rows: StandardRows, dag: Adjacency, rng: np.random.Generator) -> HeldOut | None:
     """Cross-validated likelihood of the graph and the saturated model; None with too few rows."""
-    n = rows.shape[1]
-    if len(rows) < FOLDS * (n + 2):
+    n = len(dag)
+    if len(rows) < FOLDS * (rows.values.shape[1] + 2):
         return None
     complete = np.triu(np.ones((n, n), dtype=dag.dtype), 1)
     parts = np.array_split(rng.permutation(len(rows)), FOLDS)
@@ -241,17 +283,19 @@ def held_out(rows: FloatArray, dag: Adjacency, rng: np.random.Generator) -> Held
     for part in parts:
         kept = np.setdiff1d(np.arange(len(rows)), part, assume_unique=True)
         for model, which in enumerate(models):
-            density[model, part] = _log_density(rows[kept], rows[part], which)
+            equations = rows.equations(which)
+            density[model, part] = _log_density(rows.values[kept], rows.values[part], equations)
     gains = density[1:] - density[0]
     errors = gains.std(axis=1) / np.sqrt(len(rows))
     means = gains.mean(axis=1)
     return HeldOut(float(means[0]), float(errors[0]), float(means[1]), float(errors[1]))
 
 
-def _log_density(train: FloatArray, test: FloatArray, dag: Adjacency) -> FloatArray:
+def _log_density(
+    train: FloatArray, test: FloatArray, equations: Iterable[tuple[int, list[int]]]
+) -> FloatArray:
     total = np.zeros(len(test))
-    for variable, column in enumerate(dag.T):
-        parents = np.flatnonzero(column)
+    for variable, parents in equations:
         design = np.column_stack([np.ones(len(train)), train[:, parents]])
         slopes = np.linalg.lstsq(design, train[:, variable], rcond=None)[0]
         variance = np.square(train[:, variable] - design @ slopes).mean()
