@@ -260,7 +260,7 @@ def test_labels_of_a_dense_graph_can_be_read(open_report: Any) -> None:
     names = tuple(f"variable_{k}" for k in range(31))
     report = open_report(example(31, names=names, degree=14))
     zoom = report.graph("cy.zoom()")
-    assert zoom < 0.5
+    assert zoom < 0.7
     sizes = report.graph("cy.nodes().map(v => parseFloat(v.style('font-size')) * cy.zoom())")
     assert min(sizes) >= 9
     assert report.graph(
@@ -304,3 +304,21 @@ def test_the_sliders_go_by_probabilities_or_by_resamples(
     assert "90 % interval" in report.details()
     header = report.download("csv").decode().splitlines()[0]
     assert header.endswith("undirected,p_link,p_arrow,p_reverse,p_undirected,coin_toss")
+
+
+def test_a_tangle_opens_with_its_surest_edges_and_says_so(open_report: Any) -> None:
+    report = open_report(example(40, degree=10))
+    edges = report.data()["edges"]
+    assert len(edges) > 150
+    told = report.page.locator("#shown").inner_text()
+    shown = int(told.split()[0])
+    assert 0 < shown <= 150
+    assert told == f"{shown} of {len(edges)} edges shown; move the sliders to see the others"
+    report.slide("#least-link", 0)
+    assert report.page.locator("#shown").inner_text() == f"{len(edges)} of {len(edges)} edges shown"
+
+
+def test_links_below_a_half_are_faint(report: Any) -> None:
+    weak = {e for e, edge in enumerate(report.data()["edges"]) if edge["link"] < 0.5}
+    assert weak
+    assert report.ids("edge.weak") == weak

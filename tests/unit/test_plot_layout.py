@@ -210,3 +210,17 @@ def test_a_solver_that_fails_costs_no_picture(monkeypatch: pytest.MonkeyPatch, f
     monkeypatch.setattr("scipy.optimize.milp", failing)
     edges = np.array([[0, 1], [1, 2], [0, 3]])
     np.testing.assert_array_equal(assign_layers(4, edges), [0, 1, 2, 1])
+
+
+def test_variables_without_edges_stand_in_rows_below_the_rest() -> None:
+    """Thirty lonely variables beside a chain of three: they must neither shrink nor surround it."""
+    n = 33
+    edges = np.array([[5, 9], [9, 20]])
+    layout = arrange(n, edges).place(np.tile([40.0, 20.0], (n, 1)))
+    joined = np.isin(np.arange(n), edges)
+    alone = layout.centres[~joined]
+    assert alone[:, 1].min() > layout.centres[joined, 1].max()
+    rows = np.unique(alone[:, 1])
+    assert len(rows) < 6
+    for row in rows:
+        assert (np.diff(alone[alone[:, 1] == row, 0]) > 40).all(), "in the order of columns"

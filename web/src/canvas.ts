@@ -7,6 +7,8 @@ import { type Palette, shade } from "./theme";
 export type Colouring = "sign" | "link" | "arrow" | "plain";
 
 const FONT_SIZE = 13;
+// The share of resamples, or the probability, below which a link is faint.
+const WEAK = 0.5;
 const MANY_NODES = 400;
 const MANY_EDGES = 800;
 
@@ -90,7 +92,8 @@ export function paintEdges(
       } else if (colouring === "arrow" && edge.type === "-->") {
         colour = shade(palette.support, sure?.arrow ?? 0);
       }
-      cy.getElementById(`e${e}`).data("colour", colour);
+      const weak = (sure?.link ?? 1) < WEAK;
+      cy.getElementById(`e${e}`).data("colour", colour).toggleClass("weak", weak);
     });
   });
 }
@@ -204,6 +207,7 @@ export function applyStyle(cy: cytoscape.Core, boxes: boolean, palette: Palette)
       selector: "edge.undirected",
       style: { "line-style": "dashed", "line-dash-pattern": [6, 4] },
     },
+    { selector: "edge.weak", style: { opacity: 0.35 } },
     { selector: ".absent", style: { display: "none" } },
     { selector: "node.dim", style: { opacity: 0.28 } },
     { selector: "edge.dim", style: { opacity: 0.1 } },

@@ -11,7 +11,9 @@ import type { Table } from "./tables";
 import { startPointer } from "./pointer";
 import { palette } from "./theme";
 
-const LARGEST_FIT = 1.3;
+const LARGEST_FIT = 1.8;
+// More edges than this are a tangle: at first only the surest or largest are shown.
+const MOST_EDGES = 150;
 // More names than this beside one another cannot be read.
 const MOST_NAMED = 40;
 // Milliseconds without a change of the zoom after which lines are drawn for the new one.
@@ -23,6 +25,7 @@ export class Workbench {
   readonly cy: cytoscape.Core;
   shown: boolean[];
   selection: Selection = null;
+  private thinned = false;
   private readonly container = byId("canvas");
   private readonly details = byId("details");
   private readonly relation = byId<HTMLSelectElement>("relation");
@@ -39,6 +42,7 @@ export class Workbench {
     private readonly tables: Map<string, Table>,
   ) {
     this.shown = graph.links.map(() => true);
+    this.thinOut();
     this.cy = createCanvas(this.container, graph);
     // What fits depends on the sizes of things, and the widths of lines on what fits.
     this.restyle();
@@ -150,10 +154,7 @@ export class Workbench {
     for (const slider of this.sliders()) {
       slider.addEventListener("input", () => this.filter());
     }
-    if (this.coefficient) {
-      const sizes = this.graph.report.edges.map((edge) => Math.abs(edge.standardized ?? 0));
-      this.coefficient.max = (Math.ceil(100 * Math.max(...sizes, 0.01)) / 100).toFixed(2);
-    }
+    if (this.coefficient) this.setLargest();
     this.hideIsolated.addEventListener("change", () => this.filter());
     this.relation.addEventListener("change", () => this.refresh());
     this.colour?.addEventListener("change", () => this.restyle());
@@ -185,6 +186,28 @@ export class Workbench {
     });
     this.filter();
     this.fit();
+  }
+
+  // Move a slider so far that no more edges are left than can be told apart.
+  private thinOut(): void {
+    const { edges } = this.graph.report;
+    if (edges.length <= MOST_EDGES) return;
+    const slider = this.link ?? this.coefficient;
+    if (!slider) return;
+    const sizes = edges.map((edge) =>
+      this.link ? 100 * (shares(edge, this.by())?.link ?? 1) : Math.abs(edge.standardized ?? Infinity),
+    );
+    if (this.coefficient) this.setLargest();
+    const step = Number(slider.step);
+    const least = sizes.sort((a, b) => b - a)[MOST_EDGES]!;
+    const value = Math.min((Math.floor(least / step) + 1) * step, Number(slider.max));
+    slider.defaultValue = slider.value = String(Number(value.toFixed(2)));
+    this.thinned = true;
+  }
+
+  private setLargest(): void {
+    const sizes = this.graph.report.edges.map((edge) => Math.abs(edge.standardized ?? 0));
+    this.coefficient!.max = (Math.ceil(100 * Math.max(...sizes, 0.01)) / 100).toFixed(2);
   }
 
   // Which edges pass the sliders, and which variables are left.
@@ -219,8 +242,9 @@ export class Workbench {
       });
     });
     const left = this.shown.filter(Boolean).length;
+    const why = this.thinned && left < this.shown.length ? "; move the sliders to see the others" : "";
     byId("shown").textContent =
-      `${left.toLocaleString("en")} of ${count(this.shown.length, "edge")} shown`;
+      `${left.toLocaleString("en")} of ${count(this.shown.length, "edge")} shown${why}`;
     this.refresh();
   }
 

@@ -23,6 +23,7 @@ _LAYER_GAP = 36.0
 _LARGEST_GAP = 110.0
 _FLATTEST = 0.22
 _PART_GAP = 24.0
+_ROW_GAP = 14.0
 # What nodes and bends keep free around them, half of it on either side, in points.
 _NODE_GAP = 16.0
 _BEND_GAP = 9.0
@@ -104,7 +105,8 @@ class Arrangement:
             left, right = (x - half)[points].min(), (x + half)[points].max()
             positions[points, 0] = x[points] - left
             boxes[k] = right - left, self._stack(layers, positions, extents)
-        corners, extent = packed(boxes, aspect, _PART_GAP)
+        alone = np.array([len(points) == 1 for points in members])
+        corners, extent = _with_rows_below(boxes, alone, aspect)
         for points, corner in zip(members, corners, strict=True):
             positions[points] += corner
         n, bends = self.graph.n_vertices, [list(chain[1:-1]) for chain in self.graph.chains]
@@ -155,16 +157,39 @@ def arrange(n_vertices: int, edges: Pairs) -> Arrangement:
     return Arrangement(graph, tuple(ordered_layers(graph, points) for points in members))
 
 
-def packed(boxes: FloatArray, aspect: float, gap: float) -> tuple[FloatArray, tuple[float, float]]:
+def _with_rows_below(
+    boxes: FloatArray, alone: Mask, aspect: float
+) -> tuple[FloatArray, tuple[float, float]]:
+    """Corners of the boxes; single nodes stand in rows below all else, in the order of columns."""
+    if alone.all() or not alone.any():
+        return packed(boxes, aspect, _PART_GAP)
+    corners = np.zeros(boxes.shape)
+    corners[~alone], (width, height) = packed(boxes[~alone], aspect, _PART_GAP)
+    # The width w at which all of it has the shape wanted: w = aspect · (height + area / w).
+    area = float(np.prod(boxes[alone] + _ROW_GAP, axis=1).sum())
+    wanted = aspect * height / 2 + np.sqrt((aspect * height / 2) ** 2 + aspect * area)
+    below, (row, depth) = packed(boxes[alone], aspect, _ROW_GAP, max(width, float(wanted)))
+    whole = max(width, row)
+    corners[~alone, 0] += (whole - width) / 2
+    corners[alone] = below + np.array([(whole - row) / 2, height + _PART_GAP])
+    return corners, (whole, height + _PART_GAP + depth)
+
+
+def packed(
+    boxes: FloatArray, aspect: float, gap: float, least: float = 0.0
+) -> tuple[FloatArray, tuple[float, float]]:
     """The upper left corners of boxes that do not overlap, and the size of them all together.
 
-    Boxes have a width and a height; the whole is to be about ``aspect`` times as wide as high.
+    Boxes have a width and a height; the whole is to be ``aspect`` times as wide as high. Where
+    a least width is given, the boxes stay in order.
     """
     area = float(np.prod(boxes + gap, axis=1).sum())
-    width = max(float(boxes[:, 0].max()), np.sqrt(area * aspect))
-    by_height = np.lexsort((np.arange(len(boxes)), -boxes[:, 0], -boxes[:, 1]))
+    width = max(float(boxes[:, 0].max()), np.sqrt(area * aspect), least)
+    order = np.lexsort((np.arange(len(boxes)), -boxes[:, 0], -boxes[:, 1]))
+    if least:
+        order = np.arange(len(boxes))
     corners = np.zeros(boxes.shape)
-    shelves = _shelves(boxes[:, 0], by_height.tolist(), width, gap)
+    shelves = _shelves(boxes[:, 0], order.tolist(), width, gap)
     whole = max(_length(boxes[shelf, 0], gap) for shelf in shelves)
     top = 0.0
     for shelf in shelves:

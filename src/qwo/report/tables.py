@@ -71,8 +71,8 @@ _PAIR = [
 ]
 _ESTIMATES = [
     Column("Coefficient", "coefficient", help="in the units of the data"),
-    Column("Std. error", "standard_error"),
-    Column("p", "p_value", write=text.p_value),
+    Column("Std. error", "standard_error", help="of the coefficient"),
+    Column("p", "p_value", write=text.p_value, help="of a test that the coefficient is zero"),
     Column("Standardized", "standardized", help="both variables in standard deviations"),
 ]
 _EVIDENCE = [
@@ -81,7 +81,7 @@ _EVIDENCE = [
         "False",
         "false_rate",
         write=remarks.percent,
-        help="chance that an edge of this strength is none",
+        help="chance that an edge of this strength is none, as far as the model holds",
     ),
 ]
 _SUPPORTS = [
@@ -109,8 +109,8 @@ _EFFECTS = [
     Column("Cause", "cause", "name"),
     Column("Effect", "effect", "name"),
     Column("Any effect", "probability", write=remarks.percent, help="probability of a path"),
-    Column("Above zero", "probability_positive", write=remarks.percent),
-    Column("Below zero", "probability_negative", write=remarks.percent),
+    Column("Above zero", "probability_positive", write=remarks.percent, help="of the draws"),
+    Column("Below zero", "probability_negative", write=remarks.percent, help="of the draws"),
     Column("Median", "median", help="in the units of the data, graphs without a path included"),
     Column("5 %", "low", help="lower end of the 90 % interval"),
     Column("95 %", "high", help="upper end of the 90 % interval"),
@@ -124,8 +124,8 @@ _VARIABLES = [
 ]
 _EQUATIONS = [
     Column("R²", "r_squared", help="share of the variance that its parents explain"),
-    Column("Residual variance", "residual_variance"),
-    Column("Intercept", "intercept"),
+    Column("Residual variance", "residual_variance", help="what its parents leave"),
+    Column("Intercept", "intercept", help="its mean where all its parents are zero"),
 ]
 
 
