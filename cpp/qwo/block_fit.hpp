@@ -37,6 +37,7 @@ class BlockFit final : public ParentFit {
     void wanted(FitContext& context, const std::uint8_t* allowed,
                 std::uint64_t* words) const override;
     bool would_pay(FitContext& context, int u) const override;
+    bool nearly_pays(FitContext&, int, double) const override { return true; }
     bool is_full() const override { return !has_room(1); }
     void drop(FitContext& context, int index) override;
 

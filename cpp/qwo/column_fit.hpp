@@ -32,6 +32,9 @@ class ColumnFit final : public ParentFit {
     bool would_pay(FitContext& context, int u) const override {
         return strength(context, u) > moments_->worth_adding;
     }
+    bool nearly_pays(FitContext& context, int u, double share) const override {
+        return strength(context, u) > share * moments_->worth_adding;
+    }
     bool is_full() const override { return size() >= moments_->max_parents; }
     void drop(FitContext& context, int index) override;
 

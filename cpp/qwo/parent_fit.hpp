@@ -52,6 +52,8 @@ class ParentFit {
                         std::uint64_t* words) const = 0;
     // Whether u would pay for itself, as far as the moments say.
     virtual bool would_pay(FitContext& context, int u) const = 0;
+    // Whether u is worth such a share of its price; true if that takes long to tell.
+    virtual bool nearly_pays(FitContext& context, int u, double share) const = 0;
     virtual bool is_full() const = 0;
     int n_required() const { return n_required_; } // parents, which come first
 

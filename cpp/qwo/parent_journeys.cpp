@@ -8,6 +8,8 @@
 #include <limits>
 #include <span>
 
+#include "qwo/policy.hpp"
+
 namespace qwo {
 
 bool ParentSets::wants(const ParentFit& fit, int candidate) {
@@ -356,7 +358,9 @@ bool ParentSets::exchange(int v, double least_gain) {
     const auto follows = followers(order().begin() + place(v), order().end(),
                                    [&](int u) { return std::span(fit(u).parents()); });
     own_->borrow(fit(v));
-    return find_better(v, follows, least_gain) && take_better(v, follows, dag());
+    const bool found = find_better(v, follows, least_gain) ||
+                       find_pair(v, follows, least_gain, n() <= policy::every_pair_up_to);
+    return found && take_better(v, follows, dag());
 }
 
 bool ParentSets::exchange(int v, const OrderedDag& member, double least_gain) {
@@ -365,7 +369,9 @@ bool ParentSets::exchange(int v, const OrderedDag& member, double least_gain) {
         followers(begin, member.order.end(), [&](int u) { return std::span(member.parents[u]); });
     own_->borrow(fit(v));
     own_->take(context_, member.parents[v]);
-    return find_better(v, follows, least_gain) && take_better(v, follows, member);
+    const bool found =
+        find_better(v, follows, least_gain) || find_pair(v, follows, least_gain, false);
+    return found && take_better(v, follows, member);
 }
 
 bool ParentSets::find_better(int v, const std::vector<std::int32_t>& follows, double least_gain) {
@@ -383,16 +389,20 @@ bool ParentSets::find_better(int v, const std::vector<std::int32_t>& follows, do
     }
     other_->start(problem(), lists_.of(v), v);
     other_->add_required(context_);
-    return is_better() || find_pair(v, follows, least_gain);
+    return is_better();
 }
 
-// Two parents may pay where neither does: those that nearly determine each other, for one.
-bool ParentSets::find_pair(int v, const std::vector<std::int32_t>& follows, double least_gain) {
-    if (own_->is_full())
+// Two parents may pay where neither does. With a and b the partial correlations of the child with
+// them, both below t = worth_adding, that takes a partial correlation between the two of more than
+// 1 - (a^2 + b^2) / 2t.
+bool ParentSets::find_pair(int v, const std::vector<std::int32_t>& follows, double least_gain,
+                           bool all) {
+    if (is_given(v) || own_->is_full())
         return false;
     for (int i = 0; i < own_->columns().size(); ++i) {
         const int u = own_->columns().variable(i);
-        if (follows[u] != 0 || own_->index_of(u) >= 0 || !may_have(v, u) || u == v)
+        if (follows[u] != 0 || own_->index_of(u) >= 0 || !may_have(v, u) || u == v ||
+            !(all || own_->nearly_pays(context_, u, policy::half_a_pair)))
             continue;
         other_->borrow(*own_);
         if (other_->grow_around(context_, u, follows.data(), 1) &&

@@ -35,6 +35,17 @@
         "beyond so many there are no turns (51 s with, 7 s without at n = 3000, for a few points), " \
         "sweeps look again only at what has changed, and attempts are tried out many at a time",    \
         "wide")                                                                                     \
+    ROW(int, every_pair_up_to, 100,                                                                 \
+        "up to so many a sweep asks of every two variables whether they pay together",              \
+        "seeds")                                                                                    \
+    ROW(double, half_a_pair, 0.1,                                                                  \
+        "beyond, and in other members of the class, one of two must be worth so much of its price " \
+        "alone: two that are worth less need r^2 above .8 given the other parents to pay",       \
+        "seeds")                                                                                    \
+    ROW(int, crowded_up_to, 20,                                                                     \
+        "up to so many all DAGs are gone through if more than half of all pairs are joined: 300 "   \
+        "restarts take as long, and still end short on one of twelve",                              \
+        "seeds")                                                                                    \
     ROW(int, attempts_at_once, 128,                                                                 \
         "attempts tried out at a time there, enough to keep threads busy",                          \
         "wide")                                                                                     \

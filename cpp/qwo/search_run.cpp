@@ -152,9 +152,7 @@ void SearchRun::end_descent() {
 
 void SearchRun::begin() {
     if (options_.nearby || options_.restarts > 0) {
-        is_proved_ = take_best(engine_);
-        note("best of all", is_proved_);
-        note_cost();
+        prove(policy::proved_up_to);
         if (is_proved_)
             return;
     }
@@ -170,6 +168,12 @@ void SearchRun::begin() {
                                    : &SearchRun::begin_rounds);
 }
 
+void SearchRun::prove(int most) {
+    is_proved_ = take_best(engine_, most);
+    note("best of all", is_proved_);
+    note_cost();
+}
+
 void SearchRun::begin_at_cheaper() {
     const std::vector<int> order = next_tree_order();
     cost_of_tree_ = engine_.cost_of(order, options_.threads);
@@ -183,6 +187,11 @@ void SearchRun::restart_near() {
 }
 
 void SearchRun::begin_rounds() {
+    if (n_ <= policy::crowded_up_to && 4 * n_edges(engine_) > n_ * (n_ - 1)) {
+        prove(policy::crowded_up_to);
+        if (is_proved_)
+            return;
+    }
     if (cost_of_tree_ < policy::never)
         distance_from_tree(cost_of_tree_);
     begin_round();

@@ -79,6 +79,7 @@ class SearchRun {
     void end_descent();
 
     void begin();
+    void prove(int most);
     void begin_at_cheaper();
     void restart_near();
     void begin_rounds();
