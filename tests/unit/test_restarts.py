@@ -82,9 +82,11 @@ def test_restarts_go_on_once_around_what_is_doubtful_where_starts_agree() -> Non
 
 
 def test_dense_graphs_get_no_more_than_asked_for() -> None:
-    data = simulate("er", n_variables=20, n_samples=2000, degree=10, random_state=0).data
+    data = simulate("er", n_variables=21, n_samples=2000, degree=12, random_state=0).data
     steps = steps_of(BicEngine(Moments.from_data(data)), restarts=4)
     assert [name for name, _ in steps] == ["best of all", "descent", "restarts"]
+    few = steps_of(BicEngine(Moments.from_data(data[:, :18])), restarts=4)
+    assert few[-1] == ("best of all", 1)
 
 
 def test_there_are_further_starts_until_enough_agree() -> None:

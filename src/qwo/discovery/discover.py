@@ -225,6 +225,7 @@ def _result(
         params=params,
         versions=versions(),
         evidence=evidence,
+        proved=outcome.proved,
     )
 
 
