@@ -18,6 +18,9 @@ from qwo.reproduction.store import Row, run_key
 from qwo.reproduction.tasks import CUT_OFF, DONE
 
 METRICS = ("skf1", "pshd", "cpu")
+TIMES = ("cpu", "search")
+FEWEST = 5
+"""Fewer runs than these tell nothing."""
 _KEPT = (*METRICS, "search", "pshd_reversed", "memory", "scores", "edges")
 _LABELS = (
     "graph",
@@ -36,18 +39,16 @@ class Point:
     """All runs of the same parameters but for the seed.
 
     ``run`` has the parameters that they share, ``values`` for each metric those of the runs that
-    ended, by seed, ``tried`` how many were made, ``cut_at`` the largest budget that one exceeded.
+    ended, by seed, ``count`` how many did, ``tried`` how many were made, ``cut_at`` the largest
+    budget that one exceeded. Times of older runs, which were stored without a commit, count only
+    where there are fewer than `FEWEST` others: machine and code were not the same.
     """
 
     run: Mapping[str, Any]
     values: Mapping[str, Mapping[int, float]]
+    count: int
     tried: int
     cut_at: float | None
-
-    @property
-    def count(self) -> int:
-        """How many runs ended."""
-        return len(self.values["cpu"])
 
     @property
     def complete(self) -> bool:
@@ -94,12 +95,18 @@ def _point(rows: Sequence[Row]) -> Point:
     for outcome in ended.values():
         if "prepared" in outcome:
             outcome["search"] = outcome["cpu"] - outcome["prepared"]
+    recent = {row.run["seed"] for row in rows if "commit" in row.record} & ended.keys()
+    timed = recent if len(recent) >= FEWEST else ended.keys()
     values = {
-        metric: {seed: found[metric] for seed, found in sorted(ended.items()) if metric in found}
+        metric: {
+            seed: found[metric]
+            for seed, found in sorted(ended.items())
+            if metric in found and (seed in timed or metric not in TIMES)
+        }
         for metric in _KEPT
     }
     cut = [row.outcome["budget"] for row in rows if row.outcome["status"] == CUT_OFF]
-    return Point(run, values, len(rows), max(cut, default=None))
+    return Point(run, values, len(ended), len(rows), max(cut, default=None))
 
 
 class Interval(NamedTuple):

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from qwo.reproduction.aggregate import (
+    FEWEST,
     Cells,
     Interval,
     Point,
@@ -30,7 +31,6 @@ COMPARABLE = 0.02
 MUCH = 10.0
 """How many times as fast much faster is."""
 
-FEWEST = 5
 YES, NO, OPEN = "", " no", " open"
 DENSITIES = ((None, "degree 4"), ("dense", "degree n/2"))
 PHASES = ("initial", "update")
@@ -57,7 +57,7 @@ class _Verdict:
     """The points of one verdict: for each row and size an interval and what it says."""
 
     def __init__(self, claim: str, what: str) -> None:
-        self.claim, self.what = claim, what
+        self.claim, self.what, self.span = claim, what, ""
         self.found: dict[tuple[str, int], tuple[Interval, str]] = {}
         self.shown: dict[tuple[str, int], str] = {}
 
@@ -79,13 +79,18 @@ class _Verdict:
                 told = _tell(found, low, high)
                 self.found[key] = found, told
                 self.shown[key] = show(found, pair) + told
+        means = [interval.mean for interval, _ in self.found.values()]
+        if means and show in (_times, _difference):
+            low_end, high_end = (_short(show, mean) for mean in (min(means), max(means)))
+            self.span = f"{low_end} to {high_end}"
         return self
 
     def verdict(self) -> Claim:
         told = [said for _, said in self.found.values()]
         yes, no = told.count(YES), told.count(NO)
         counts = f"{len(told)} points: {yes} yes, {no} no, {told.count(OPEN)} cannot be told"
-        return Claim(self.claim, _in_words(yes, no, told.count(OPEN)), f"{self.what}; {counts}")
+        on_what = "; ".join(filter(None, [self.what, self.span, counts]))
+        return Claim(self.claim, _in_words(yes, no, told.count(OPEN)), on_what)
 
 
 def _tell(found: Interval, low: float, high: float) -> str:
@@ -145,6 +150,11 @@ def _times(found: Interval, _pair: object) -> str:
     return " ".join(
         [two_digits(math.exp(found.mean)), f"({_factor(found.low)} to {_factor(found.high)})"]
     )
+
+
+def _short(show: Callable[..., str], mean: float) -> str:
+    """A mean as it is shown, without its interval."""
+    return f"{_factor(mean)} times" if show is _times else f"{mean:+.3f}"
 
 
 def _factor(log: float) -> str:

@@ -13,8 +13,8 @@ from jinja2 import Environment, StrictUndefined
 from qwo.datasets import load_network
 from qwo.files import write_whole
 from qwo.reproduction import differences, tables
-from qwo.reproduction.aggregate import AXES, Cells, cells_as_csv
-from qwo.reproduction.claims import COMPARABLE, FEWEST, MUCH, claims
+from qwo.reproduction.aggregate import AXES, FEWEST, Cells, cells_as_csv
+from qwo.reproduction.claims import COMPARABLE, MUCH, claims
 from qwo.reproduction.figures import DEGREES, HIGH_DIMENSIONAL, draw_figures
 from qwo.reproduction.paper import load_paper_table2
 from qwo.reproduction.raw_bdeu import true_edges_found
