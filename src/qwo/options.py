@@ -99,6 +99,14 @@ def _is_workers(value: Any) -> bool:
 
 
 WORKERS = Rule("a number of threads, or -1 for all", _is_workers)
+START = Rule(
+    f"one of {', '.join(map(repr, STARTS))}, or all variables by name or number",
+    lambda v: isinstance(v, str) or hasattr(v, "__iter__"),
+)
+MARKS = Rule(
+    "text that marks missing values, such as '-999', or a list of such",
+    lambda v: isinstance(v, str) or hasattr(v, "__iter__"),
+)
 ESTIMATOR = Rule("the name of an estimator, or one", lambda v: bool(estimator_name(v)))
 
 
@@ -349,7 +357,7 @@ class SearchOptions:
         'by name or number, as in A,B,C. If not given, ``"r2"`` for the insertion search, and for '
         'GRaSP and hill climbing ``"markov-boundary"`` (as in the paper) or ``"spanning-tree"``, '
         "whichever of these two costs less as it stands.",
-        None,
+        START,
         "--start ORDER",
     )
     device: Device = option(
@@ -489,7 +497,7 @@ class ReadOptions:
         "str or sequence of str",
         "What else marks a missing value, such as -999. In text files that is besides the empty "
         "field, NA, NaN and their like; as a number, it is so in any data.",
-        None,
+        MARKS,
         "--null-value TEXT",
         type=list[str],
         panel=TEXT,

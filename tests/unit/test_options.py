@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any, get_args, get_type_hints
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import qwo
@@ -199,3 +200,33 @@ def test_the_time_limit_covers_the_set_up(monkeypatch: pytest.MonkeyPatch) -> No
     assert known.dag[0, 39] == 0
     unhurried = qwo.discover(data, time_limit=1e9, random_state=0)
     assert unhurried.params["start"] == "r2"
+
+
+ODD = np.array([1, 2])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"engine": ODD},
+        {"start": 2.5},
+        {"method": "qwo-grasp", "start": np.arange(6)},
+        {"callback": 3},
+        {"null_values": 3},
+        {"missing": ODD},
+        {"search": ODD},
+    ],
+    ids=str,
+)
+def test_no_value_of_an_option_ends_in_an_error_of_numpy_or_python(given: dict[str, Any]) -> None:
+    name = list(given)[-1]
+    with pytest.raises(qwo.InputError, match=f"^{name} is"):
+        qwo.discover(DATA, **given)
+
+
+def test_a_count_of_rows_is_not_told_of_a_cure_that_it_refuses() -> None:
+    letters = np.random.default_rng(0).choice(list("abc"), size=(60, 3)).astype(object)
+    letters[3, 0] = None
+    with pytest.raises(qwo.InputError, match="missing='drop'") as caught:
+        qwo.discover(pd.DataFrame(letters, columns=list("xyz")), score="bdeu")
+    assert "'em'" not in str(caught.value)

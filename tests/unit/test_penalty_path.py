@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
 import pickle
+import signal
+import time
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +26,7 @@ from qwo.errors import (
     SampleSizeError,
 )
 from qwo.estimator import PenaltyPath, penalty_path
-from qwo.estimator.stability import chance_price, instability, subsample_size
+from qwo.estimator.penalty_choice import chance_price, instability, subsample_size
 from qwo.graph import Knowledge, shd, to_cpdag
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
@@ -29,6 +34,9 @@ from qwo.sem import fit_sem, score_graph
 from qwo.simulation import simulate
 
 FEW = (8.0, 3.0, 1.0)
+
+discover_module: Any = import_module("qwo.discovery.discover")
+"""The package shows the function under this name."""
 
 
 @pytest.fixture(scope="module")
@@ -77,10 +85,11 @@ def test_no_worse_than_searches_on_their_own(n_variables, degree, n_samples, see
 
 def test_better_than_searches_on_their_own_where_those_get_stuck():
     data, _, _ = simulate(
-        "er", n_variables=30, degree=4, n_samples=300, standardize=True, random_state=4
+        "er", n_variables=20, degree=8, n_samples=200, standardize=True, random_state=5
     )
-    path = penalty_path(data, random_state=0)
-    own = [discover(data, penalty_discount=c, random_state=0).score for c in path.penalties]
+    options: dict[str, Any] = {"random_state": 0, "restarts": 0}
+    path = penalty_path(data, [16, 8, 4], **options)
+    own = [discover(data, penalty_discount=c, **options).score for c in path.penalties]
     assert (path.scores - own).max() > 1.0
 
 
@@ -380,3 +389,39 @@ def test_messages_name_the_covariance_estimator(data):
         penalty_path(data, FEW, covariance_estimator="luck")
     with pytest.raises(ArgumentError, match=r"^covariance_estimator is 'oas', but the Moments"):
         penalty_path(Moments.from_data(data), FEW, covariance_estimator="oas")
+
+
+@pytest.mark.parametrize("at", [1, 2, 4])
+def test_ctrl_c_ends_a_path(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+    """It ended one search, whose graph went into the path as if nothing had happened."""
+    searches = 0
+    search = discover_module.run_search
+
+    def interrupted(*given: Any) -> Any:
+        nonlocal searches
+        searches += 1
+        if searches == at:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+        return search(*given)
+
+    monkeypatch.setattr(discover_module, "run_search", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        penalty_path(simulate("er", n_variables=6, n_samples=200, random_state=0).data)
+    assert searches == at
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("method", {"method": np.array([1, 2])}),
+        ("beta", {"method": "stars", "beta": "x"}),
+        ("n_subsamples", {"method": "stars", "n_subsamples": "x"}),
+        ("n_folds", {"method": "held-out", "n_folds": 2.5}),
+        ("random_state", {"method": "held-out", "random_state": "x"}),
+    ],
+)
+def test_a_choice_refuses_odd_values_by_name(name: str, given: dict[str, Any]) -> None:
+    path = penalty_path(simulate("er", n_variables=4, n_samples=60, random_state=0).data, [2.0])
+    with pytest.raises(InputError, match=f"^{name} is"):
+        path.choose(**given)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from qwo.arguments import ReadArguments
-from qwo.errors import ArgumentError, Cure, InputError, list_names
+from qwo.errors import ArgumentError, Cure, InputError, MissingValuesError, list_names
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, read_table
 from qwo.moments.tables import Table
@@ -41,29 +41,20 @@ def counted_rows(data: Any, reading: ReadArguments) -> tuple[Table, Moments]:
             "weights are given, but score 'bdeu' counts each row once", option="weights"
         )
     table = data if isinstance(data, Table) else read_table(data, **reading)
-    return table, Moments.from_data(table, missing=missing)
+    try:
+        return table, Moments.from_data(table, missing=missing)
+    except MissingValuesError as error:
+        error.cures = tuple(cure for cure in error.cures if cure.value != "em")
+        raise
 
 
 def counting_engine(
     score: str | BDeu, table: Table, moments: Moments, knowledge: ResolvedKnowledge | None
 ) -> LocalScoreEngine:
-    """The engine that gives each order its DAG by such a score.
+    """The engine that gives each order its DAG by such a score of complete rows.
 
-    Parameters
-    ----------
-    score : "bdeu" or BDeu
-        The score.
-    table : Table
-        The rows; those with missing values are left out.
-    moments : Moments
-        Those of the table, with its audit.
-    knowledge : ResolvedKnowledge, optional
-        What parents may be.
-
-    Raises
-    ------
-    InputError
-        If a variable is no category.
+    The moments are those of the table, whose audit says what is a category; nothing else may be
+    there.
     """
     kinds = moments.audit().types
     numbers = [name for name in moments.names if kinds[name] == "continuous"]

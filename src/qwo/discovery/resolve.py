@@ -131,7 +131,7 @@ def resolve(options: SearchOptions, moments: Moments, table: Table | None = None
         options = expanded(options, moments.n_variables)
     search = "insertion" if options.search == "auto" else options.search
     engine: Any = options.engine
-    if engine == "auto":
+    if isinstance(engine, str) and engine == "auto":
         enough = moments.n_samples > moments.n_variables + 2
         paper = search != "insertion" and enough and not moments.has_blocks
         dense = options.alpha is not None or (paper and options.score == "bic")
@@ -174,7 +174,8 @@ def expanded(options: SearchOptions, n_variables: int) -> SearchOptions:
     fixed = METHODS[options.method] | {"alpha": paper_level(n_variables)}
     for name, value in fixed.items():
         given = getattr(options, name)
-        if given is not None and given not in (DEFAULTS[name], value):
+        plain = isinstance(given, str | float | int | None)
+        if not plain or given not in (None, DEFAULTS[name], value):
             raise ArgumentError(
                 f"{name} is {given!r}, but the method {options.method!r} takes {value!r}; leave "
                 "one of them out",

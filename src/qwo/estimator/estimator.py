@@ -19,7 +19,7 @@ from qwo.graph.formats.objects import to_networkx
 from qwo.moments import Moments, read_table
 from qwo.moments.audit import MIN_SAMPLES
 from qwo.moments.tables import Table, is_frame
-from qwo.options import OPTIONS, SearchOptions
+from qwo.options import OPTIONS, READING, SearchOptions
 from qwo.resample.draws import table_moments
 from qwo.sem import fit_sem
 from qwo.types import Adjacency
@@ -150,6 +150,8 @@ class QWO(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
         """The parameters, checked; scikit-learn wants that only now."""
         given = {name: value for name, value in vars(self).items() if name in OPTIONS}
         seed = _seed(self.random_state)
+        if (rule := READING["missing"].rule) is not None:
+            rule.checked("missing", self.missing)
         return named_engine(SearchOptions(**{**given, "random_state": seed}))
 
     def _table(self, X: Any) -> Table:

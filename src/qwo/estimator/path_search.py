@@ -17,15 +17,7 @@ from qwo.parallel import run_many
 
 @dataclass(frozen=True, eq=False)
 class PathSettings:
-    """What all searches of a path have in common, and what makes moments of rows.
-
-    Attributes
-    ----------
-    options : SearchOptions
-        The searches; the penalty is that of each.
-    covariance_estimator, missing
-        As for `Moments.from_data`.
-    """
+    """What all searches of a path but for the penalty have in common, and what moments of rows."""
 
     options: SearchOptions
     covariance_estimator: str | Any = "plain"
@@ -66,16 +58,28 @@ def search_path(
     follow one another.
     """
     # The first fills in what was left open, and warns of it once.
-    found = [search_once(moments, penalties[0], settings)]
+    found = [heard(search_once(moments, penalties[0], settings))]
     settings = settings.as_used(found[0])
     task = partial(_search_own, moments, settings)
-    own = dict(run_many(task, penalties[1:], n_jobs=n_jobs, cluster=cluster))
+    results = run_many(task, penalties[1:], n_jobs=n_jobs, cluster=cluster)
+    own = {k: heard(one) for k, one in results}
     for k, penalty in enumerate(penalties[1:]):
         warm = settings.with_options(start=found[-1].order, restarts=0)
-        found.append(_best([own[k], search_once(moments, penalty, warm)], penalty))
+        found.append(_best([own[k], heard(search_once(moments, penalty, warm))], penalty))
     return tuple(
         _best_at(penalty, own, found) for penalty, own in zip(penalties, found, strict=True)
     )
+
+
+def heard(found: Discovery) -> Discovery:
+    """A graph of the path, unless Ctrl-C has cut its search short, which ends all of them.
+
+    Nothing is raised where it runs: a worker gets the interrupt key beside the process that it
+    works for.
+    """
+    if found.status == "interrupted":
+        raise KeyboardInterrupt
+    return found
 
 
 def score_at(discovery: Discovery, penalty: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, get_args
@@ -12,17 +12,21 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.arguments import PathArguments, named_engine, options_given, takes_options
+from qwo.checks import is_choice
 from qwo.discovery import Discovery
-from qwo.discovery.price import LEAST, LEAST_OF_BLOCKS
 from qwo.errors import HOW_MANY, ArgumentError, Cure, InputError, SampleSizeError
-from qwo.estimator.held_out import most_predictive
 from qwo.estimator.path_search import (
     PathSettings,
-    objective_at,
     search_path,
 )
-from qwo.estimator.penalty_choice import Method, PenaltyChoice
-from qwo.estimator.stability import smallest_stable
+from qwo.estimator.penalty_choice import (
+    Method,
+    PenaltyChoice,
+    least_loss,
+    lowest_bic,
+    most_predictive,
+    smallest_stable,
+)
 from qwo.moments import Moments
 from qwo.moments.tables import Table
 from qwo.resample.draws import kept_rows, table_moments
@@ -160,26 +164,22 @@ class PenaltyPath:
         InputError
             If the path was made from moments, and the method needs rows.
         """
-        if method not in get_args(Method):
+        if not is_choice(method, get_args(Method)):
             raise ArgumentError(f"method is {method!r}; wanted one of {get_args(Method)}")
         if method == "bic":
-            index, values = _lowest_bic(self.discoveries)
+            index, values = lowest_bic(self.discoveries)
         elif method == "auto":
-            index, values = _least_loss(self.discoveries)
+            index, values = least_loss(self.discoveries)
         else:
             seed = self.settings.options.random_state if random_state is None else random_state
-            common: dict[str, Any] = {
-                "table": self._rows(method),
-                "penalties": self.penalties.tolist(),
-                "settings": self.settings,
-                "rng": np.random.default_rng(seed),
-                "n_jobs": n_jobs,
-                "cluster": cluster,
-            }
+            given = self._rows(method), self.penalties.tolist(), self.settings
+            drawn: dict[str, Any] = {"random_state": seed, "n_jobs": n_jobs, "cluster": cluster}
             if method == "held-out":
-                index, values = most_predictive(**common, n_folds=n_folds)
+                index, values = most_predictive(*given, n_folds=n_folds, **drawn)
             else:
-                index, values = smallest_stable(**common, n_subsamples=n_subsamples, beta=beta)
+                index, values = smallest_stable(
+                    *given, n_subsamples=n_subsamples, beta=beta, **drawn
+                )
         penalty = float(self.penalties[index])
         return PenaltyChoice(method, penalty, self.discoveries[index], self.penalties, values)
 
@@ -269,34 +269,6 @@ def penalty_path(
         moments, descending.tolist(), settings, n_jobs=given.n_jobs, cluster=given.cluster
     )
     return PenaltyPath(descending, found, settings.as_used(found[0]), table)
-
-
-def _lowest_bic(discoveries: Sequence[Discovery]) -> tuple[int, FloatArray]:
-    """The place of the graph of lowest BIC, the largest penalty of several, and the BICs."""
-    values = np.array([-objective_at(one, 1.0) for one in discoveries])
-    return int(values.argmin()), values
-
-
-def _least_loss(discoveries: Sequence[Discovery]) -> tuple[int, FloatArray]:
-    """The place of the penalty that loses least, and the losses.
-
-    They are judged by the edges that the least penalty from 2 up has found, or from 1.5 up where
-    there are categories; all below lose more.
-    """
-    if any(one.evidence is None for one in discoveries):
-        raise ArgumentError(
-            "choose('auto') needs the strengths of the edges, which the exact BIC alone has; make "
-            "the path with it, or take choose('held-out')",
-            cures=[Cure("engine", "bic", "is the exact BIC")],
-        )
-    prices = np.array([one.evidence.price for one in discoveries if one.evidence is not None])
-    least = LEAST_OF_BLOCKS if "columns" in discoveries[0].params else LEAST
-    fair = [k for k, one in enumerate(discoveries) if one.params["penalty_discount"] >= least]
-    judge = discoveries[fair[-1] if fair else 0].evidence
-    assert judge is not None
-    values = judge.losses(prices)
-    values[[k for k in range(len(values)) if fair and k not in fair]] = np.inf
-    return int(values.argmin()), values
 
 
 def _check_penalties(penalties: Iterable[float]) -> FloatArray:

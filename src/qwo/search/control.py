@@ -122,6 +122,8 @@ class Control:
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         limit = math.inf if time_limit is None else _seconds(time_limit)
+        if callback is not None and not callable(callback):
+            raise ArgumentError(f"callback is {callback!r}; wanted a function", option="callback")
         self._clock = clock
         self._start = clock()
         self._deadline = self._start + limit
