@@ -267,3 +267,16 @@ def test_what_the_audit_notes_is_told_by_learn_its_folder_and_its_report(
     page = Path("out/report.html").read_text(encoding="utf-8")
     assert "far from normal" in page
     assert "nothing to report" not in page
+
+
+@pytest.mark.parametrize("edge", [("c", "d"), ("d", "c")])
+def test_convert_hands_out_the_dag_that_the_folder_has(data: Path, edge: tuple[str, str]) -> None:
+    """The class has c --- d; the coefficients of the folder belong to one of its members."""
+    assert run("learn", data, "-o", "found", "--no-report", "--no-figures").exit_code == 0
+    names, arrows = list("abcd"), [("a", "b"), ("c", "b"), edge]
+    matrix = np.zeros((4, 4), dtype=np.int8)
+    for tail, head in arrows:
+        matrix[names.index(tail), names.index(head)] = 1
+    qwo.write_graph(qwo.CausalGraph.from_matrix(matrix, names, "dag"), "found/dag.json")
+    assert run("convert", "found", "one.json", "--dag").exit_code == 0
+    assert np.array_equal(qwo.read_graph("one.json").matrix, matrix)

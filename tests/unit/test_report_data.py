@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 import qwo
 from qwo.drawing.scene import MOST_BOXES, page_scene
-from qwo.report import report_data
+from qwo.report import report_data, write_report
 from qwo.report.contents import Contents
 from qwo.report.pictures import price_chart, trace_chart
 from qwo.report.remarks import percent, remarks, seconds, text_pairs
@@ -311,3 +312,34 @@ def test_a_posterior_of_other_variables_is_refused(judged: dict[str, Any]) -> No
     other = discovery_of(judged["discovery"].dag, tuple("abcdefgh"))
     with pytest.raises(qwo.InputError, match="variables of the posterior are not those"):
         report_data(other, posterior=judged["posterior"])
+
+
+def test_a_coin_toss_is_said_only_of_arrows_that_are_one() -> None:
+    """An arrow that all resamples turn round is no coin toss, and neither is a weak link."""
+    names = tuple("abcdef")
+    dag = np.zeros((6, 6), dtype=np.int8)
+    dag[[0, 1, 3, 4], [2, 2, 2, 2]] = 1
+    links, arrows = np.zeros((6, 6)), np.zeros((6, 6))
+    for i, (forth, back, open_) in ((0, (0, 1, 0)), (1, (0.5, 0.5, 0)), (3, (0.3, 0, 0.6))):
+        arrows[i, 2], arrows[2, i] = forth, back
+        links[i, 2] = links[2, i] = forth + back + open_
+    arrows[4, 2] = links[4, 2] = links[2, 4] = 0.3
+    known = Contents(discovery_of(dag, names), bootstrap=Supports(names, 10, links, arrows))
+    said = {r.text.partition(" (?)")[0]: r.text for r in remarks(known) if " (?)" in r.text}
+    assert {text: text_of.count("-->") for text, text_of in said.items()} == {
+        "arrows that most resamples turn round": 1,
+        "arrows that most resamples leave without direction": 1,
+        "arrows little surer than a coin toss": 1,
+    }
+    assert "a --> c (arrow 0 %, reverse 100 %)" in said["arrows that most resamples turn round"]
+
+
+def test_chains_that_do_not_mix_are_said_in_words(judged: dict[str, Any], tmp_path: Path) -> None:
+    """An infinite R-hat is no JSON, and ended the report in a TypeError."""
+    found = judged["posterior"]
+    stuck = replace(found, rhat=np.full(found.rhat.shape, np.inf))
+    page = write_report(tmp_path / "r.html", judged["discovery"], posterior=stuck).read_text(
+        "utf-8"
+    )
+    assert "The chains of the posterior do not mix" in page
+    assert "infinite: the chains do not mix" in page

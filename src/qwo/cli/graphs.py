@@ -186,14 +186,20 @@ def convert(
             autocompletion=format_names,
         ),
     ] = None,
-    dag: Annotated[bool, option("--dag", "Write one DAG of the equivalence class.")] = False,
+    dag: Annotated[
+        bool,
+        option(
+            "--dag",
+            "Write one DAG of the equivalence class: that of dag.json if SOURCE is a folder.",
+        ),
+    ] = False,
     force: Annotated[bool, option("--force", "Replace TARGET if it is there.")] = False,
 ) -> None:
     """Write a graph in another format.
 
     [b]qwo convert graph.dot graph.graphml[/b]
     [b]qwo convert result truth.csv --to pcalg[/b]      codes of another tool: name them
-    [b]qwo convert result model.lavaan --dag[/b]        formats for DAGs only
+    [b]qwo convert result model.lavaan --dag[/b]        the DAG of dag.json
 
     Formats: json, graphml, gml, dagitty, dot, tetrad, bnlearn, lavaan, edges, adjacency, parquet,
     and the matrices of pcalg, causal-learn, zero-one.
@@ -201,7 +207,8 @@ def convert(
     from qwo.graph import write_graph
     from qwo.graph.formats import find_format
 
-    graph = graph_from(source, source_format)
+    # Of a folder it is the member that its coefficients belong to, and not just any.
+    graph = graph_from(source, source_format, of_folder="dag" if dag else "cpdag")
     shown = graph.to_dag() if dag else graph
     if target == STDIN:
         if target_format is None:

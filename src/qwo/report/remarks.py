@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qwo.graph.marks import LINE
+from qwo.resample.support import TIMES_THE_REVERSE
 from qwo.text import NONE, count, first_few
 
 if TYPE_CHECKING:
@@ -158,14 +159,23 @@ def rhat_text(value: float | None) -> str:
 
 
 def _direction_remarks(contents: Contents) -> Iterator[Remark]:
-    """Arrows that do not hold: those against which most speaks, then those that are unsure."""
+    """Arrows that do not hold, by why; what is unsure with its link alone is said of the link."""
     pairs = contents.edge_supports or contents.edge_probabilities
-    tosses = [pair for pair in pairs if pair.coin_toss]
-    against = [pair for pair in tosses if pair.reverse > WEAK]
-    unsure = [pair for pair in tosses if pair.reverse <= WEAK]
-    most = "most resamples" if contents.edge_supports else "the probabilities"
+    most = "most resamples" if contents.edge_supports else "most of the probability"
+    turns, leaves = ("turn", "leave") if contents.edge_supports else ("turns", "leaves")
+    against, undecided, unsure = [], [], []
+    for pair in pairs:
+        if not pair.coin_toss:
+            continue
+        if pair.reverse > WEAK:
+            against.append(pair)
+        elif pair.undirected > WEAK:
+            undecided.append(pair)
+        elif pair.link >= WEAK or pair.arrow < TIMES_THE_REVERSE * pair.reverse:
+            unsure.append(pair)
     for some, text in (
-        (against, f"arrows that {most} turn round (?)"),
+        (against, f"arrows that {most} {turns} round (?)"),
+        (undecided, f"arrows that {most} {leaves} without direction (?)"),
         (unsure, "arrows little surer than a coin toss (?)"),
     ):
         if some:
