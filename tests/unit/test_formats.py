@@ -565,3 +565,14 @@ def test_many_comments_before_something_else_are_passed_over_once():
     """Each further one doubled the time to see that a text is no DOT."""
     assert format_of_text("/**/" * 200 + "x\n") is None
     assert format_of_text("/**/" * 200 + "graph {}\n") == "dot"
+
+
+def test_values_of_a_short_text_do_not_fill_the_memory(monkeypatch):
+    """Every kind of value takes a number for each pair of variables, however few edges have it."""
+    monkeypatch.setattr("qwo.graph.formats.json_graph.MOST_VALUES", 100)
+    edges = [{"source": "a", "target": "b", "type": "-->", "values": dict.fromkeys("pqr", 0.5)}]
+    document = {"format": "qwo-graph", "version": 1, "kind": "dag", "edges": edges}
+    few = parse_graph(json.dumps(document | {"names": list("abcd")}), "json")
+    assert list(few.values) == list("pqr")
+    with pytest.raises(FileFormatError, match="3 kinds of values for the pairs of 6 variables"):
+        parse_graph(json.dumps(document | {"names": list("abcdef")}), "json")

@@ -23,6 +23,9 @@ from qwo.types import FloatArray
 
 SCHEMA = "qwo-graph"
 VERSION = 1
+MOST_VALUES = 2**28
+"""Numbers of all kinds that the pairs of variables have: 2 GB, of a text that may be short."""
+
 _REQUIRED = ("format", "version", "kind", "names", "edges")
 _EDGE_KEYS = ("source", "target", "type")
 
@@ -101,11 +104,17 @@ class _Document:
     def _values(self, graph: CausalGraph) -> dict[str, FloatArray]:
         """The matrices of the numbers that edges have, NaN where there is none."""
         place = {name: k for k, name in enumerate(graph.names)}
-        values: dict[str, FloatArray] = {}
+        kinds = list(dict.fromkeys(name for numbers in self._known.values() for name in numbers))
+        if len(kinds) * graph.matrix.size > MOST_VALUES:
+            raise malformed(
+                self.source,
+                f"{len(kinds)} kinds of values for the pairs of {graph.n_variables} variables are "
+                f"more than {MOST_VALUES:,} numbers; leave some out",
+            )
+        values = {name: np.full(graph.matrix.shape, np.nan) for name in kinds}
         for (source, target), numbers in self._known.items():
             for name, number in numbers.items():
-                known = values.setdefault(name, np.full(graph.matrix.shape, np.nan))
-                known[place[source], place[target]] = number
+                values[name][place[source], place[target]] = number
         return values
 
     def _object(

@@ -42,21 +42,19 @@ class Format:
     recognises: Callable[[str], bool] = _never
 
 
-def _text_format(
+def _text(
     parse: Callable[[str, str], CausalGraph],
     render: Callable[[CausalGraph], str],
+    recognises: Callable[[str], bool],
     *suffixes: str,
-    recognises: Callable[[str], bool] = _never,
 ) -> Format:
     """A format whose bytes are UTF-8."""
-
-    def read(data: bytes, source: str) -> CausalGraph:
-        return parse(decoded(data, source), source)
-
-    def write(graph: CausalGraph) -> bytes:
-        return render(graph).encode("utf-8")
-
-    return Format(read, write, suffixes, recognises)
+    return Format(
+        lambda data, source: parse(decoded(data, source), source),
+        lambda graph: render(graph).encode("utf-8"),
+        suffixes,
+        recognises,
+    )
 
 
 def decoded(data: bytes, source: str) -> str:
@@ -68,56 +66,32 @@ def decoded(data: bytes, source: str) -> str:
         raise malformed(source, "not UTF-8 text; save it as UTF-8", line) from error
 
 
-def _matrix_format(code: str, *suffixes: str) -> Format:
-    return _text_format(
-        partial(tables.parse_matrix, code=code), partial(tables.render_matrix, code=code), *suffixes
-    )
+def _matrix(code: str, suffix: str) -> Format:
+    parse, render = tables.parse_matrix, tables.render_matrix
+    return _text(partial(parse, code=code), partial(render, code=code), _never, suffix)
 
 
+_R = r_packages
 FORMATS = {
-    "json": _text_format(
-        json_graph.parse, json_graph.render, ".json", recognises=json_graph.recognises
-    ),
-    "graphml": _text_format(
+    "json": _text(json_graph.parse, json_graph.render, json_graph.recognises, ".json"),
+    "graphml": _text(
         objects.parse_graphml,
         objects.render_graphml,
+        objects.recognises_graphml,
         ".graphml",
         ".xml",
-        recognises=objects.recognises_graphml,
     ),
-    "gml": _text_format(
-        objects.parse_gml, objects.render_gml, ".gml", recognises=objects.recognises_gml
-    ),
-    "dagitty": _text_format(
-        r_packages.parse_dagitty,
-        r_packages.render_dagitty,
-        ".dagitty",
-        recognises=r_packages.recognises_dagitty,
-    ),
-    "dot": _text_format(dot.parse, dot.render, ".dot", ".gv", recognises=dot.recognises),
-    "tetrad": _text_format(
-        tetrad.parse, tetrad.render, ".tetrad", ".txt", recognises=tetrad.recognises
-    ),
-    "bnlearn": _text_format(
-        r_packages.parse_bnlearn,
-        r_packages.render_bnlearn,
-        ".bnlearn",
-        recognises=r_packages.recognises_bnlearn,
-    ),
-    "lavaan": _text_format(
-        r_packages.parse_lavaan,
-        r_packages.render_lavaan,
-        ".lavaan",
-        ".lav",
-        recognises=r_packages.recognises_lavaan,
-    ),
-    "edges": _text_format(
-        tables.parse_edges, tables.render_edges, ".edges.csv", recognises=tables.recognises_edges
-    ),
-    "pcalg": _matrix_format("pcalg", ".pcalg.csv"),
-    "causal-learn": _matrix_format("causal-learn", ".causal-learn.csv"),
-    "zero-one": _matrix_format("zero-one", ".zero-one.csv"),
-    "adjacency": _matrix_format("qwo", ".csv"),
+    "gml": _text(objects.parse_gml, objects.render_gml, objects.recognises_gml, ".gml"),
+    "dagitty": _text(_R.parse_dagitty, _R.render_dagitty, _R.recognises_dagitty, ".dagitty"),
+    "dot": _text(dot.parse, dot.render, dot.recognises, ".dot", ".gv"),
+    "tetrad": _text(tetrad.parse, tetrad.render, tetrad.recognises, ".tetrad", ".txt"),
+    "bnlearn": _text(_R.parse_bnlearn, _R.render_bnlearn, _R.recognises_bnlearn, ".bnlearn"),
+    "lavaan": _text(_R.parse_lavaan, _R.render_lavaan, _R.recognises_lavaan, ".lavaan", ".lav"),
+    "edges": _text(tables.parse_edges, tables.render_edges, tables.recognises_edges, ".edges.csv"),
+    "pcalg": _matrix("pcalg", ".pcalg.csv"),
+    "causal-learn": _matrix("causal-learn", ".causal-learn.csv"),
+    "zero-one": _matrix("zero-one", ".zero-one.csv"),
+    "adjacency": _matrix("qwo", ".csv"),
     "parquet": Format(tables.parse_parquet, tables.render_parquet, (".parquet", ".pq")),
 }
 """Format by name."""
