@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "qwo/equivalence.hpp"
+
 namespace qwo {
 
 namespace {
@@ -238,10 +240,7 @@ bool FamilySearch::insert(int variable) {
     const State before = state();
     const double cost_before = cost();
     apply_path(variable, gain_left <= gain_right ? left : right);
-    if (cost() < cost_before - kNoise)
-        return true;
-    restore(before);
-    return false;
+    return keep_if_better(before, cost_before);
 }
 
 bool FamilySearch::tuck(int parent, int child) {
@@ -272,10 +271,45 @@ bool FamilySearch::tuck(int parent, int child) {
     const State before = state();
     const double cost_before = cost();
     rearrange(order, from, to);
+    return keep_if_better(before, cost_before);
+}
+
+bool FamilySearch::keep_if_better(const State& before, double cost_before) {
     if (cost() < cost_before - kNoise)
         return true;
     restore(before);
     return false;
+}
+
+bool FamilySearch::reroot(int root) {
+    std::vector<std::uint8_t> precedes(limits_.precedes.begin(), limits_.precedes.end());
+    MemberRules rules;
+    rules.may_turn = [this](int child, int parent) {
+        return allowed(parent, child) && !is_given(child) && !has(limits_.required[parent], child);
+    };
+    if (!precedes.empty())
+        rules.precedes = &precedes;
+    ClassMembers members({order_, parents_});
+    OrderedDag member;
+    if (!members.with_root(root, rules, member))
+        return false;
+    const State before = state();
+    const double cost_before = cost();
+    std::vector<int> changed;
+    for (int v = 0; v < n(); ++v) {
+        std::sort(member.parents[v].begin(), member.parents[v].end());
+        if (member.parents[v] == parents_[v])
+            continue;
+        parents_[v] = std::move(member.parents[v]);
+        costs_[v] = family(v, parents_[v]);
+        changed.push_back(v);
+    }
+    if (changed.empty())
+        return false;
+    order_ = std::move(member.order);
+    for (int k = 0; k < n(); ++k)
+        place_[order_[k]] = k;
+    return keep_if_better(before, cost_before);
 }
 
 void FamilySearch::restore(const State& state) {
@@ -351,7 +385,7 @@ void FamilySearch::shake() {
 
 void FamilySearch::refill_queue() {
     queue_.clear();
-    if (phase_ == Phase::insertions) {
+    if (phase_ == Phase::insertions || phase_ == Phase::roots) {
         queue_.resize(order_.size());
         std::iota(queue_.begin(), queue_.end(), 0);
         random_.shuffle(queue_);
@@ -376,6 +410,8 @@ bool FamilySearch::step() {
         const int item = queue_[next_++];
         if (phase_ == Phase::insertions) {
             improved_ |= insert(item);
+        } else if (phase_ == Phase::roots) {
+            improved_ |= reroot(item);
         } else if (phase_ == Phase::tucks) {
             const int u = item / n(), v = item % n();
             if (has(parents_[v], u) && !is_given(u))
@@ -388,6 +424,8 @@ bool FamilySearch::step() {
     if (improved_)
         phase_ = Phase::insertions;
     else if (phase_ == Phase::insertions)
+        phase_ = Phase::roots;
+    else if (phase_ == Phase::roots)
         phase_ = Phase::tucks;
     else if (phase_ == Phase::tucks && restarts_ > 0)
         phase_ = Phase::restarts;

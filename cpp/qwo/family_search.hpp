@@ -27,9 +27,9 @@ struct FamilyLimits {
 };
 
 // The DAG of an order is what growing and shrinking make of each parent set as the order changes;
-// the search descends by insertions (a variable is put where it costs least) and tucks (the child
-// of an edge, with its ancestors between, goes before the parent), then shuffles neighbourhoods and
-// repairs them. Costs need not be score equivalent.
+// the search descends by insertions (a variable is put where it costs least), other members of the
+// Markov class, which need not cost the same, and tucks (the child of an edge, with its ancestors
+// between, goes before the parent), then shuffles neighbourhoods and repairs them.
 class FamilySearch {
   public:
     using Parents = std::vector<int>;
@@ -55,7 +55,7 @@ class FamilySearch {
         std::vector<Parents> parents;
         std::vector<double> costs;
     };
-    enum class Phase { insertions, tucks, restarts, done };
+    enum class Phase { insertions, roots, tucks, restarts, done };
 
     int n() const { return static_cast<int>(order_.size()); }
     bool allowed(int u, int v) const;
@@ -68,6 +68,9 @@ class FamilySearch {
     double try_path(int variable, int step, int& best_place);
     void apply_path(int variable, int place);
     bool tuck(int parent, int child);
+    // Goes to the member of the Markov class in which a variable is the root of its piece.
+    bool reroot(int root);
+    bool keep_if_better(const State& before, double cost_before);
     void rearrange(const std::vector<int>& order, int first, int last);
     void settle(std::vector<int> queue);
     bool step();

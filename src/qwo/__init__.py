@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from qwo.agreement.result import Check
     from qwo.bayes.posterior import posterior
     from qwo.bayes.result import Posterior
+    from qwo.discovery.changes import changes
     from qwo.discovery.discover import discover
     from qwo.discovery.result import Discovery
     from qwo.errors import DataWarning, InputError
@@ -53,6 +54,7 @@ __all__ = [
     "Posterior",
     "audit",
     "bootstrap",
+    "changes",
     "check",
     "compare",
     "discover",
@@ -76,6 +78,7 @@ _NAMES = {
     "agreement": ("Check", "check"),
     "bayes": ("Posterior", "posterior"),
     "discovery": ("Discovery", "discover"),
+    "discovery.changes": ("changes",),
     "errors": ("DataWarning", "InputError"),
     "estimator": ("QWO", "penalty_path"),
     "graph": (

@@ -20,6 +20,7 @@ from qwo.options import (
     Columns,
     Device,
     EngineName,
+    InterventionName,
     MethodName,
     Missing,
     ObjectiveName,
@@ -81,6 +82,15 @@ class TimeArguments(TypedDict, total=False):
     time_limit: float | None
 
 
+class RegimeArguments(TypedDict, total=False):
+    """Conditions under which rows were taken."""
+
+    regime: str | int | None
+    targets: Mapping[str, Sequence[str]] | str | None
+    reference: str | None
+    effect: InterventionName
+
+
 class ClusterArguments(TypedDict, total=False):
     """Where many searches are made."""
 
@@ -105,7 +115,7 @@ class ReadArguments(TypedDict, total=False):
 
 
 class SearchArguments(
-    SharedArguments, ScoreArguments, PriceArguments, TimeArguments, ReadArguments
+    SharedArguments, ScoreArguments, PriceArguments, TimeArguments, RegimeArguments, ReadArguments
 ):
     """The keyword arguments of `qwo.discover`."""
 

@@ -45,6 +45,7 @@ Device = Literal["cpu", "gpu"]
 ObjectiveName = Literal["likelihood", "edges"]
 Penalty = float | Literal["auto"]
 Missing = Literal["raise", "drop", "em"]
+InterventionName = Literal["soft", "perfect"]
 EstimatorName = Literal["plain", "ledoit-wolf", "oas", "latent"]
 Kind = Literal["continuous", "ordinal", "nominal", "binary"]
 Columns = Sequence[str | int] | None
@@ -89,6 +90,34 @@ ENGINE = Rule(
 SCORE = Rule(
     f"one of {get_args(ScoreName)}, or a qwo.order.bdeu.BDeu",
     lambda v: v in get_args(ScoreName) if isinstance(v, str) else hasattr(v, "of"),
+)
+
+
+def _parsed_targets(value: Any) -> dict[str, list[str]]:
+    """Targets by condition, also from text such as ``drug=Akt,Mek;cold=PKC``."""
+    if isinstance(value, str):
+        parts = [part.partition("=") for part in value.split(";") if part.strip()]
+        if not all(equals for _, equals, _ in parts):
+            raise ValueError(value)
+        return {
+            label.strip(): [name.strip() for name in names.split(",") if name.strip()]
+            for label, _, names in parts
+        }
+    return {str(k): [v] if isinstance(v, str) else [str(u) for u in v] for k, v in value.items()}
+
+
+def _are_targets(value: Any) -> bool:
+    try:
+        _parsed_targets(value)
+    except (AttributeError, TypeError, ValueError):
+        return False
+    return True
+
+
+TARGETS = Rule(
+    "a mapping from conditions to lists of variables, or text such as drug=Akt,Mek;cold=PKC",
+    _are_targets,
+    _parsed_targets,
 )
 
 
@@ -349,6 +378,39 @@ class SearchOptions:
         "Background knowledge, its arguments by name, or a file of it in Tetrad's format; strictly "
         "kept.",
         counts=False,
+    )
+    regime: str | int | None = option(
+        None,
+        "str or int, optional",
+        "Column that says under which condition a row was taken. Equations may differ between "
+        "conditions; which do is found along with the graph, and directs edges. A mapping from "
+        "conditions to tables or files needs no column.",
+        None,
+        "--regime COLUMN",
+    )
+    targets: Mapping[str, Sequence[str]] | str | None = option(
+        None,
+        "mapping, optional",
+        "Variables that each condition is known to have touched, as in drug=Akt,Mek;cold=PKC. On "
+        "the command line so; in Python a mapping from conditions to variables. Further changes "
+        "are still looked for.",
+        TARGETS,
+        "--targets CONDITION=VARIABLES",
+        type=str,
+    )
+    reference: str | None = option(
+        None,
+        "str, optional",
+        "The condition in which nothing was touched, if there is one.",
+        None,
+        "--reference CONDITION",
+    )
+    effect: InterventionName = option(
+        "soft",
+        InterventionName,
+        'What the known targets went through: ``"soft"`` changes of their equations, or '
+        '``"perfect"`` ones: they were set, whatever their causes.',
+        flag="--effect KIND",
     )
     start: Any = option(
         None,

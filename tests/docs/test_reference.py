@@ -23,6 +23,7 @@ PUBLIC = [
     "qwo.graph",
     "qwo.moments",
     "qwo.plot",
+    "qwo.regimes",
     "qwo.report",
     "qwo.resample",
     "qwo.search",

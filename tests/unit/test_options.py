@@ -25,11 +25,16 @@ from qwo.order import objective
 from qwo.order.bdeu import BDeu
 from qwo.order.protocol import OrderEngine
 
+CONDITIONS = set(get_type_hints(arguments.RegimeArguments))
 CALLS = {
     "discover": (qwo.discover, {"cluster"}),
-    "bootstrap": (qwo.bootstrap, {"time_limit"}),
-    "penalty_path": (qwo.penalty_path, {"method", "penalty_discount", "alpha", "score"}),
-    "QWO": (qwo.QWO, {"score", "cluster"}),
+    # Its reference is the graph whose edges are counted.
+    "bootstrap": (qwo.bootstrap, {"time_limit", *CONDITIONS} - {"reference"}),
+    "penalty_path": (
+        qwo.penalty_path,
+        {"method", "penalty_discount", "alpha", "score", *CONDITIONS},
+    ),
+    "QWO": (qwo.QWO, {"score", "cluster", *CONDITIONS}),
 }
 DATA = qwo.simulate("er", n_variables=6, n_samples=300, degree=2, random_state=4)[0]
 

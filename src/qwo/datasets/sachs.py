@@ -18,6 +18,20 @@ if TYPE_CHECKING:
 OBSERVATIONAL_ROWS = 853
 """The cells of the first condition, under general stimulation only, come first in the file."""
 
+CONDITIONS = {
+    "anti-CD3/CD28": 853,
+    "+ ICAM-2": 902,
+    "+ Akt inhibitor": 911,
+    "+ G06976": 723,
+    "+ psitectorigenin": 810,
+    "+ U0126": 799,
+    "+ LY294002": 848,
+    "PMA": 913,
+    "β2cAMP": 707,
+}
+"""The nine experimental conditions, in the order of the rows, and how many cells each has. With +
+the reagent was added to the first, general stimulation."""
+
 PROTEINS = {
     "praf": "Raf",
     "pmek": "Mek",
@@ -43,15 +57,18 @@ class Dataset:
         The graph, in the order of the columns: ``truth[i, j] = 1`` for i → j.
     description : str
         What the numbers are and where they come from.
+    conditions : tuple of str
+        Under which condition each row was taken; empty where there is one.
     """
 
     names: tuple[str, ...]
     values: FloatArray
     truth: Adjacency
     description: str
+    conditions: tuple[str, ...] = ()
 
-    def to_frame(self) -> pd.DataFrame:
-        """The values as a pandas data frame.
+    def to_frame(self, *, conditions: bool = False) -> pd.DataFrame:
+        """The values as a pandas data frame, with a column ``condition`` if asked for.
 
         Raises
         ------
@@ -60,6 +77,8 @@ class Dataset:
         """
         pandas = optional_module("pandas", "a data frame needs")
         frame: pd.DataFrame = pandas.DataFrame(self.values.copy(), columns=list(self.names))
+        if conditions:
+            frame["condition"] = list(self.conditions)
         return frame
 
     def __repr__(self) -> str:
@@ -78,7 +97,7 @@ def load_sachs(*, observational: bool = True, log: bool = True) -> Dataset:
     observational : bool
         Only the 853 cells of the observational condition, instead of all 7466. Most others were
         treated with inhibitors or activators, so that all rows together are no sample of one
-        distribution.
+        distribution: `Dataset.conditions` says which.
     log : bool
         Natural logarithms of the intensities, which are strongly skewed.
 
@@ -99,7 +118,9 @@ def load_sachs(*, observational: bool = True, log: bool = True) -> Dataset:
     truth = network.dag[np.ix_(order, order)]
     for array in (values, truth):
         array.setflags(write=False)
-    return Dataset(names, values, truth, _description(observational, log))
+    labels = [label for label, rows in CONDITIONS.items() for _ in range(rows)]
+    conditions = () if observational else tuple(labels)
+    return Dataset(names, values, truth, _description(observational, log), conditions)
 
 
 def _description(observational: bool, log: bool) -> str:

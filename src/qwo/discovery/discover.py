@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -91,6 +92,11 @@ def discover_as(
     """`discover` with its options as records: data, plan, start, penalty, search, result."""
     with progress_bar(callback) if progress else nullcontext(callback) as watch:
         control = Control(time_limit=options.time_limit, callback=watch)
+        if options.regime is not None or isinstance(data, Mapping):
+            from qwo.discovery.regimes import discover_regimes
+
+            with keyboard_heard(control):
+                return discover_regimes(data, options, reading or {}, control)
         on_host = options.device == "cpu"
         with nullcontext() if on_host else computing_with(array_module(options.device)):
             if options.score == "bic":

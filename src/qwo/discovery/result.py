@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwo.discovery.price import Evidence
-from qwo.errors import list_names
+from qwo.errors import ArgumentError, list_names
 from qwo.graph.causal_graph import EDGE_HEADER, VARIABLES, CausalGraph, Edge, edges_of
 from qwo.graph.display import as_html, edge_lines
 from qwo.graph.marks import MARKS
 from qwo.order.blocks import n_coefficients
+from qwo.regimes.classes import next_experiments
+from qwo.regimes.result import Regimes
 from qwo.search.control import Status
 from qwo.text import records_frame
 from qwo.types import Adjacency, FloatArray, Indices
@@ -63,6 +65,8 @@ class Discovery:
         Whether no graph has a better score: of all that the knowledge allows, with at most N / 3
         parents a variable. The default search proves it for up to 16 variables, unless some of them
         all but determine another.
+    regimes : Regimes or None
+        Which equations changed under which condition, where ``regime=`` was given.
     """
 
     cpdag: Adjacency
@@ -78,6 +82,7 @@ class Discovery:
     versions: Mapping[str, Any]
     evidence: Evidence | None = None
     proved: bool = False
+    regimes: Regimes | None = None
 
     def __post_init__(self) -> None:
         for array in (self.cpdag, self.dag, self.order):
@@ -160,6 +165,24 @@ class Discovery:
         ends = (sorted((places[a], places[b])) for a, _, b in self.edges)
         return np.array([values[i, j] for i, j in ends], dtype=np.float64)
 
+    @property
+    def targets(self) -> pd.DataFrame:
+        """Which equations changed under which condition; see `qwo.regimes.Regimes.to_frame`."""
+        if self.regimes is None:
+            raise ArgumentError(
+                "there are no targets: the graph was learnt without conditions; name the column "
+                "that says under which condition a row was taken: regime=",
+            )
+        return self.regimes.to_frame()
+
+    def next_experiment(self) -> dict[str, float]:
+        """Variables by how many undirected edges setting one of them would direct, most first.
+
+        The number is the mean over the graphs that the data leave open, the first 2000 if there are
+        more; empty where every edge is directed.
+        """
+        return {self.names[v]: edges for v, edges in next_experiments(self.cpdag).items()}
+
     def __repr__(self) -> str:
         directed = int((self.cpdag == 1).sum())
         return (
@@ -169,7 +192,8 @@ class Discovery:
         )
 
     def __str__(self) -> str:
-        return "\n".join([repr(self), *edge_lines(self.edges)])
+        told = [] if self.regimes is None else [self.regimes.summary()]
+        return "\n".join([repr(self), *edge_lines(self.edges), *told])
 
     def _repr_html_(self) -> str:
         rows = ((source, MARKS[mark].symbol, target) for source, mark, target in self.edges)

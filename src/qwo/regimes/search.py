@@ -24,11 +24,14 @@ where equations change in one way; drift of all regimes speaks for more, perfect
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RegimeOutcome:
-    """The graph found, and which equations it takes to have changed: regimes by variables."""
+    """The graph found, and which equations it takes to have changed: regimes by variables.
+
+    The score is by how much the graph costs less than the one without edges.
+    """
 
     dag: Adjacency
     order: Indices
-    cost: float
+    score: float
     changed: Mask
     status: Status
     trace: tuple[tuple[float, float], ...]
@@ -83,7 +86,7 @@ def search_regimes(
     return RegimeOutcome(
         search.dag(),
         search.order().astype(np.intp),
-        search.cost,
+        sum(search.family_cost(v, []) for v in range(n)) - search.cost,
         search.changed().astype(bool),
         status,
         tuple(trace),

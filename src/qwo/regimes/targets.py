@@ -103,13 +103,16 @@ class Changes:
         return found
 
 
-def changes_of(sums: RegimeSums, dag: Adjacency, dropped: Mask | None = None) -> Changes:
+def changes_of(
+    sums: RegimeSums, dag: Adjacency, dropped: Mask | None = None, reference: int | None = None
+) -> Changes:
     """The changes of every equation of a DAG in every regime; sums are standardised.
 
     A regime leaves the base of a variable, the most surprising first, while it is significant and
     more than half are left: otherwise one large shift would make all others look changed. Where the
     median over regimes is above what chance gives, all regimes drift, and the bar rises by as much
-    as such a drift would reach (as genomic control does).
+    as such a drift would reach (as genomic control does). Of two regimes the reference, or else the
+    first, is the base, and only the other can have changed.
     """
     from scipy.stats import chi2
 
@@ -124,7 +127,12 @@ def changes_of(sums: RegimeSums, dag: Adjacency, dropped: Mask | None = None) ->
             continue
         family = _Family(products, sums.sizes, v, np.flatnonzero(dag[:, v]))
         significant[v] = bars[v] = chi2.isf(level, family.degrees)
-        seen = family.against_base(usable, significant[v])
+        base = usable.copy()
+        if usable.sum() == 2:
+            places = np.flatnonzero(usable).tolist()
+            base[:] = False
+            base[reference if reference in places else places[0]] = True
+        seen = family.against_base(base, significant[v])
         columns[:, usable, v] = np.array(seen)[:, usable]
         if usable.sum() >= FEWEST_FOR_DRIFT:
             usual = np.median(seen.statistic[usable]) - chi2.median(family.degrees)
@@ -148,10 +156,12 @@ class _Family:
         self._g = len(chosen) - self._q  # the constant and the parents
         self.degrees = self._q * self._g + self._q * (self._q + 1) // 2
 
-    def against_base(self, usable: Mask, significant: float) -> Surprise:
-        """Each usable regime against those that have stayed in the base, itself left out."""
-        base = usable.copy()
-        least = max(2, (int(usable.sum()) + 1) // 2)
+    def against_base(self, base: Mask, significant: float) -> Surprise:
+        """Each regime against those that have stayed in the base, itself left out."""
+        if base.sum() == 1:
+            seen = self._against(base, itself=True)
+            return Surprise(*(np.where(base, 0.0, column) for column in seen))
+        least = max(2, (int(base.sum()) + 1) // 2)
         while True:
             seen = self._against(base)
             statistics = np.where(base, seen.statistic, -math.inf)
@@ -160,9 +170,10 @@ class _Family:
                 return seen
             base[worst] = False
 
-    def _against(self, base: Mask) -> Surprise:
+    def _against(self, base: Mask, *, itself: bool = False) -> Surprise:
         own, g, q = self._products, self._g, self._q
-        others = own[base].sum(axis=0) - np.where(base[:, None, None], own, 0.0)
+        left_out = base & (not itself)
+        others = own[base].sum(axis=0) - np.where(left_out[:, None, None], own, 0.0)
         rows, count = others[:, 0, 0], own[:, 0, 0]
         slopes, residual = self._regression(others, rows)
         away = np.concatenate([-slopes, np.tile(np.eye(q), (len(own), 1, 1))], axis=1)

@@ -1,0 +1,335 @@
+"""What changed between two tables: which equations of a graph differ, and in which way.
+
+"Why are this week's numbers not last month's?" A variable whose equation is the same has moved
+because its causes have; one whose equation differs has changed by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from qwo.regimes.sums import RegimeSums
+from qwo.text import records_frame
+from qwo.types import Adjacency, FloatArray, Indices
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEVEL = 0.05
+ROUNDS = 20
+"""Weighted least squares with one variance a table come to rest in a few rounds."""
+
+
+class Slope(NamedTuple):
+    """The coefficient of a cause before and after, and the standard error of the difference."""
+
+    cause: str
+    before: float
+    after: float
+    standard_error: float
+
+
+@dataclass(frozen=True, slots=True)
+class EquationChange:
+    """How the equation of one variable differs between two tables.
+
+    Attributes
+    ----------
+    variable : str
+        The variable.
+    causes : tuple of str
+        Its parents in the graph.
+    p_value : float
+        Of the same equation in both (likelihood ratio, χ²).
+    changed : bool
+        Whether that is below the level, divided by the number of variables.
+    mean_p, variance_p, slopes_p : float
+        The same for its intercept, its residual variance and its slopes, each given the others.
+    moved : float
+        By how much its mean has moved, in standard deviations before.
+    own : float
+        The part of that which its own equation explains; its causes explain the rest.
+    variance_ratio : float
+        Residual variance after, over before.
+    slopes : tuple of Slope
+        Its coefficients.
+    """
+
+    variable: str
+    causes: tuple[str, ...]
+    p_value: float
+    changed: bool
+    mean_p: float
+    variance_p: float
+    slopes_p: float
+    moved: float
+    own: float
+    variance_ratio: float
+    slopes: tuple[Slope, ...]
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """In which way it changed: mean, variance, slopes.
+
+        Between lines of different slopes there is no one difference of means.
+        """
+        if not self.changed:
+            return ()
+        parts = {"mean": self.mean_p, "variance": self.variance_p, "slopes": self.slopes_p}
+        if self.slopes_p < LEVEL / 3:
+            del parts["mean"]
+        found = tuple(name for name, p in parts.items() if p < LEVEL / 3)
+        return found or (min(parts, key=lambda name: parts[name]),)
+
+
+@dataclass(frozen=True, eq=False)
+class EquationChanges:
+    """All equations of a graph in two tables, those that changed first.
+
+    Attributes
+    ----------
+    equations : tuple of EquationChange
+        By p-value.
+    graph : CausalGraph
+        The graph whose equations they are.
+    n_before, n_after : int
+        Rows of the tables.
+    """
+
+    equations: tuple[EquationChange, ...]
+    graph: Any
+    n_before: int
+    n_after: int
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The variables whose equations changed."""
+        return tuple(own.variable for own in self.equations if own.changed)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each variable; slopes stand in `equations`."""
+        columns = (
+            "variable",
+            "changed",
+            "kinds",
+            "p_value",
+            "moved",
+            "own",
+            "variance_ratio",
+            "mean_p",
+            "variance_p",
+            "slopes_p",
+        )
+        return records_frame(columns, [self._row(own) for own in self.equations])
+
+    @staticmethod
+    def _row(own: EquationChange) -> tuple[Any, ...]:
+        return (
+            own.variable,
+            own.changed,
+            ", ".join(own.kinds),
+            own.p_value,
+            own.moved,
+            own.own,
+            own.variance_ratio,
+            own.mean_p,
+            own.variance_p,
+            own.slopes_p,
+        )
+
+    def summary(self) -> str:
+        """What changed, in sentences."""
+        rows = f"{self.n_before} rows before, {self.n_after} after"
+        lines = [f"{len(self.changed)} of {len(self.equations)} equations changed ({rows})."]
+        lines += [f"  {own.variable}: {_in_words(own)}" for own in self.equations if own.changed]
+        followed = [
+            own for own in self.equations if not own.changed and abs(own.moved) > 4 * _error(self)
+        ]
+        if followed:
+            names = ", ".join(f"{own.variable} ({own.moved:+.2f} sd)" for own in followed)
+            lines.append(f"  moved with their causes, equations unchanged: {names}")
+        return "\n".join(lines)
+
+    __str__ = summary
+
+
+def _error(found: EquationChanges) -> float:
+    return math.sqrt(1 / found.n_before + 1 / found.n_after)
+
+
+def _in_words(own: EquationChange) -> str:
+    parts = []
+    if "mean" in own.kinds:
+        parts.append(f"mean {own.own:+.2f} sd by itself (of {own.moved:+.2f} in all)")
+    if "variance" in own.kinds:
+        parts.append(f"residual variance × {own.variance_ratio:.2g}")
+    if "slopes" in own.kinds:
+        worst = max(own.slopes, key=lambda s: abs(s.after - s.before) / s.standard_error)
+        parts.append(f"effect of {worst.cause} {worst.before:.3g} → {worst.after:.3g}")
+    return "; ".join(parts) + f" (p = {own.p_value:.2g})"
+
+
+def compared_equations(
+    sums: RegimeSums, dag: Adjacency, names: tuple[str, ...], labels: Mapping[int, str]
+) -> tuple[EquationChange, ...]:
+    """Each equation of a DAG in two sets of rows; sums are in the units of the data.
+
+    `labels` names the columns, of which a variable may have several.
+    """
+    found = []
+    for v, name in enumerate(names):
+        parents = np.flatnonzero(dag[:, v])
+        family = _Equation(sums, v, parents)
+        found.append(
+            EquationChange(
+                name,
+                tuple(names[p] for p in parents),
+                family.p_value,
+                family.p_value < LEVEL / len(names),
+                *family.parts(),
+                family.moved,
+                family.own,
+                family.variance_ratio,
+                tuple(
+                    Slope(labels[c], float(b), float(a), float(e))
+                    for c, b, a, e in zip(*family.slopes(), strict=True)
+                ),
+            )
+        )
+    return tuple(sorted(found, key=lambda own: (own.p_value, -abs(own.own))))
+
+
+class _Equation:
+    """The regression of the first column of a variable on those of its parents, in two tables."""
+
+    def __init__(self, sums: RegimeSums, variable: int, parents: Indices) -> None:
+        ends = np.cumsum(sums.sizes)
+        starts = ends - sums.sizes
+        y = int(starts[variable])
+        self.columns = np.concatenate(
+            [np.arange(starts[p], ends[p]) for p in parents] or [np.empty(0, int)]
+        ).astype(int)
+        self.rows = sums.rows
+        self.mean = sums.means[:, y]
+        self.means = sums.means[:, self.columns]
+        self.among = sums.covariances[:, self.columns[:, None], self.columns]
+        self.with_y = sums.covariances[:, self.columns, y]
+        self.variance = sums.covariances[:, y, y]
+        self.free = np.array([self._slopes_of([r]) for r in (0, 1)])
+        self.residual = np.array([self._mean_square(r, self.free[r]) for r in (0, 1)])
+
+    def _slopes_of(self, regimes: list[int], weights: FloatArray | None = None) -> FloatArray:
+        """Slopes within regimes, each with an intercept of its own."""
+        w = self.rows if weights is None else weights
+        among = sum(w[r] * self.among[r] for r in regimes)
+        with_y = sum(w[r] * self.with_y[r] for r in regimes)
+        if not len(self.columns):
+            return np.zeros(0)
+        ridge = 1e-10 * np.trace(among) * np.eye(len(self.columns))
+        return np.asarray(np.linalg.solve(among + ridge, with_y))
+
+    def _mean_square(self, regime: int, slopes: FloatArray, offset: float = 0.0) -> float:
+        square = self.variance[regime] - 2 * slopes @ self.with_y[regime]
+        square += slopes @ self.among[regime] @ slopes + offset**2
+        return max(float(square), 1e-12 * float(self.variance.max()))
+
+    def _fit(self, *, same_slopes: bool, same_mean: bool, same_variance: bool) -> float:
+        """Minus twice the log-likelihood, up to a constant, of a model that shares some of it."""
+        slopes = self.free.copy()
+        variances = self.residual.copy()
+        for _ in range(ROUNDS if same_slopes or same_mean else 1):
+            w = self.rows / (np.full(2, self._joint(variances)) if same_variance else variances)
+            slopes, offsets = self._shared(w, same_slopes=same_slopes, same_mean=same_mean)
+            variances = np.array(
+                [self._mean_square(r, slopes[r], float(offsets[r])) for r in (0, 1)]
+            )
+        if same_variance:
+            return float(self.rows.sum() * math.log(self._joint(variances)))
+        return float(self.rows @ np.log(variances))
+
+    def _joint(self, variances: FloatArray) -> float:
+        return float(self.rows @ variances / self.rows.sum())
+
+    def _shared(
+        self, weights: FloatArray, *, same_slopes: bool, same_mean: bool
+    ) -> tuple[FloatArray, FloatArray]:
+        """Weighted least squares under what is shared; offsets are mean residuals left over."""
+        k = len(self.columns)
+        parts = 1 if same_slopes else 2
+        # Parameters: intercepts (one or two), slopes (one set or two).
+        width = (1 if same_mean else 2) + parts * k
+        gram, right = np.zeros((width, width)), np.zeros(width)
+        designs = []
+        for r in (0, 1):
+            select = np.zeros((k + 1, width))
+            select[0, 0 if same_mean else r] = 1
+            first = (1 if same_mean else 2) + (0 if same_slopes else r * k)
+            select[1:, first : first + k] = np.eye(k)
+            second = self.among[r] + np.outer(self.means[r], self.means[r])
+            inner = np.block(
+                [[np.ones((1, 1)), self.means[r][None]], [self.means[r][:, None], second]]
+            )
+            cross = np.r_[self.mean[r], self.with_y[r] + self.means[r] * self.mean[r]]
+            gram += weights[r] * select.T @ inner @ select
+            right += weights[r] * select.T @ cross
+            designs.append(select)
+        found = np.linalg.lstsq(gram, right, rcond=1e-12)[0]
+        own = [select @ found for select in designs]
+        slopes = np.array([values[1:] for values in own])
+        offsets = np.array([self.mean[r] - own[r][0] - self.means[r] @ own[r][1:] for r in (0, 1)])
+        return slopes, offsets
+
+    @property
+    def p_value(self) -> float:
+        from scipy.stats import chi2
+
+        ratio = self._fit(same_slopes=True, same_mean=True, same_variance=True) - self._all_free()
+        return float(chi2.sf(max(ratio, 0.0), len(self.columns) + 2))
+
+    def _all_free(self) -> float:
+        return float(self.rows @ np.log(self.residual))
+
+    def parts(self) -> tuple[float, float, float]:
+        """p-values of the mean, the variance and the slopes, each with all else free.
+
+        That of the mean takes slopes as shared where they may be: between different lines there is
+        no one difference.
+        """
+        from scipy.stats import chi2
+
+        free, k = self._all_free(), len(self.columns)
+        lines = self._fit(same_slopes=True, same_mean=False, same_variance=False)
+        slopes = float(chi2.sf(max(lines - free, 0.0), k)) if k else 1.0
+        level = self._fit(same_slopes=True, same_mean=True, same_variance=False)
+        mean = float(chi2.sf(max(level - lines, 0.0), 1))
+        spread = self._fit(same_slopes=False, same_mean=False, same_variance=True)
+        return mean, float(chi2.sf(max(spread - free, 0.0), 1)), slopes
+
+    @property
+    def moved(self) -> float:
+        """Mean after less mean before, in standard deviations before."""
+        return float((self.mean[1] - self.mean[0]) / math.sqrt(self.variance[0]))
+
+    @property
+    def own(self) -> float:
+        """The part of it that the causes' move, by the equation before, leaves."""
+        carried = (self.means[1] - self.means[0]) @ self.free[0]
+        return float((self.mean[1] - self.mean[0] - carried) / math.sqrt(self.variance[0]))
+
+    @property
+    def variance_ratio(self) -> float:
+        return float(self.residual[1] / self.residual[0])
+
+    def slopes(self) -> tuple[list[int], FloatArray, FloatArray, FloatArray]:
+        """Columns, coefficients before and after, standard errors of the differences."""
+        error = np.zeros(len(self.columns))
+        for r in (0, 1):
+            if len(self.columns):
+                inverse = np.linalg.pinv(self.among[r])
+                error += np.diagonal(inverse) * self.residual[r] / self.rows[r]
+        return self.columns.tolist(), self.free[0], self.free[1], np.sqrt(error)

@@ -1,0 +1,179 @@
+"""Rows and the regimes that they were taken in, from a table with a column that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from qwo.arguments import ReadArguments
+from qwo.errors import ArgumentError, ColumnNameError, InputError, ShapeError, list_names
+from qwo.moments.audit import Code
+from qwo.moments.moments import Moments
+from qwo.moments.readers import open_source
+from qwo.moments.reading import TableReading
+from qwo.moments.sums import split_covariance
+from qwo.moments.tables import Table
+from qwo.names import suggestion
+from qwo.options import ReadOptions, estimator_name
+from qwo.regimes.sums import RegimeSums
+from qwo.types import Indices, Mask
+
+FEWEST_ROWS = 5
+"""A regime with fewer rows tells nothing."""
+
+COLUMN = "regime"
+"""What the regimes are called if they are the keys of a mapping."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RegimeData:
+    """What is known of the rows: moments over all and within regimes, and sums of each regime."""
+
+    labels: tuple[str, ...]
+    moments: Moments
+    within: Moments
+    sums: RegimeSums
+
+
+def read_regimes(data: Any, column: str | int | None, reading: ReadArguments) -> RegimeData:
+    """The rows of a table by a column, or of several tables by their keys, in one pass."""
+    _refuse(reading)
+    options = ReadOptions(**reading)
+    if column is not None:
+        table = TableReading(open_source(data, options), options, group=column)
+    else:
+        stacked, regime = _of_parts(data, options)
+        names = (*stacked.names, COLUMN)
+        whole = np.column_stack([stacked.values, regime])
+        table = TableReading(open_source(Table(names, whole), options), options, group=COLUMN)
+    found = table.moments()
+    if isinstance(found, Moments) and found.found is not None:
+        # Rows that stand regime by regime depend on each other for that reason alone.
+        codes: tuple[Code, ...] = ("serial",)
+        found = replace(found, found=found.found.without(codes))
+    moments = Moments._of(found)
+    parts = [sums.covariance() for sums in table.groups.values()]
+    labels = tuple(table.groups)
+    if column is None:
+        labels = tuple(str(list(data)[int(float(label))]) for label in labels)
+    _check_sizes(labels, [count for count, _, _ in parts], moments.n_samples)
+    sizes = tuple(moments.coding.sizes.tolist())
+    rows, means, covariances = (np.array(own) for own in zip(*parts, strict=True))
+    sums = RegimeSums(rows, means, covariances, sizes)
+    return RegimeData(labels, moments, _within(moments, sums), sums)
+
+
+def _refuse(reading: ReadArguments) -> None:
+    name = estimator_name(reading.get("covariance_estimator", "plain"))
+    if name != "plain":
+        raise ArgumentError(
+            f"covariance_estimator is {name!r}, which does not go with regimes; leave it out",
+            option="covariance_estimator",
+        )
+    if reading.get("missing") == "em":
+        raise ArgumentError(
+            "missing is 'em', which does not go with regimes: equations may differ between them; "
+            "take missing='drop'",
+            option="missing",
+        )
+
+
+def _of_parts(data: Any, options: ReadOptions) -> tuple[Table, Indices]:
+    """The rows of several tables, and the place of the table that each comes from."""
+    if not isinstance(data, Mapping) or not data:
+        raise InputError(
+            f"the data are a {type(data).__name__}; wanted a table with a column that says under "
+            "which condition a row was taken, or a mapping from conditions to tables"
+        )
+    tables = {
+        str(label): TableReading(open_source(source, options), options).table()
+        for label, source in data.items()
+    }
+    (start, first), *_ = tables.items()
+    for label, table in tables.items():
+        if table.names != first.names:
+            raise ShapeError(
+                f"the columns of {label!r} are not those of {start!r}: "
+                f"{list_names(table.names)} instead of {list_names(first.names)}"
+            )
+        if not table.coding.is_plain or table.refused:
+            raise ArgumentError(
+                f"the table of {label!r} has categories; put all rows into one table with a column "
+                "for the regime, so that levels mean the same everywhere",
+            )
+    regime = np.repeat(np.arange(len(tables)), [len(table.values) for table in tables.values()])
+    values = np.concatenate([table.values for table in tables.values()])
+    return Table(first.names, values), regime
+
+
+def _check_sizes(labels: Sequence[str], counts: Sequence[float], n_samples: float) -> None:
+    if sum(counts) < n_samples - 0.5:
+        raise ArgumentError(
+            f"{n_samples - sum(counts):.0f} rows have no regime: their value is missing; leave "
+            "these rows out, or give them a regime of their own",
+        )
+    if len(labels) < 2:
+        raise ArgumentError(
+            f"all rows are of one regime, {list_names(labels)}: there is nothing to compare; leave "
+            "regime out",
+        )
+    few = [label for label, count in zip(labels, counts, strict=True) if count < FEWEST_ROWS]
+    if few:
+        raise ArgumentError(
+            f"{len(few)} of {len(labels)} regimes have fewer than {FEWEST_ROWS} rows: "
+            f"{list_names(few)}; leave them out, or name the column that says under which "
+            "condition a row was taken: it has a few values with many rows each",
+        )
+
+
+def _within(moments: Moments, sums: RegimeSums) -> Moments:
+    """The moments of the rows less the mean of their regime."""
+    total = sums.rows.sum()
+    covariance = np.einsum("r,rij->ij", sums.rows / total, sums.covariances)
+    still = np.diagonal(covariance) <= 1e-12 * moments.scales**2
+    if still.any():
+        names = sorted({moments.names[v] for v in moments.coding.owners[still]})
+        raise ArgumentError(
+            f"{list_names(names)} {'is' if len(names) == 1 else 'are'} constant within every "
+            "regime: nothing but the regime itself explains such a column; drop it",
+            names,
+        )
+    scales, correlation = split_covariance(covariance)
+    return replace(moments, scales=scales, correlation=correlation)
+
+
+def known_targets(
+    given: Mapping[Any, Any] | None, labels: Sequence[str], names: Sequence[str]
+) -> Mask:
+    """Which variables each regime is known to have touched: regimes by variables."""
+    mask = np.zeros((len(labels), len(names)), dtype=bool)
+    for label, variables in (given or {}).items():
+        if str(label) not in labels:
+            raise ArgumentError(
+                f"targets names a regime {str(label)!r}; {suggestion(str(label), labels)}",
+                option="targets",
+            )
+        listed = [variables] if isinstance(variables, str) else list(variables)
+        unknown = [str(name) for name in listed if name not in names]
+        if unknown:
+            raise ColumnNameError(
+                f"the targets of {str(label)!r} are no variables: {list_names(unknown)}; "
+                f"{suggestion(unknown[0], names)}",
+                unknown,
+            )
+        mask[labels.index(str(label)), [names.index(name) for name in listed]] = True
+    return mask
+
+
+def reference_of(given: object, labels: Sequence[str]) -> int | None:
+    """The place of the regime in which nothing was touched."""
+    if given is None:
+        return None
+    if str(given) not in labels:
+        raise ArgumentError(
+            f"reference is {given!r}; {suggestion(str(given), labels)}", option="reference"
+        )
+    return labels.index(str(given))

@@ -1,0 +1,116 @@
+"""What rows from several regimes have told, beside the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwo.regimes.classes import Reason
+from qwo.regimes.targets import Changes, TargetStatus
+from qwo.text import records_frame
+from qwo.types import Mask
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = (
+    "regime",
+    "variable",
+    "status",
+    "surprise",
+    "statistic",
+    "bar",
+    "shift",
+    "variance_ratio",
+)
+
+REPORTED: tuple[TargetStatus, ...] = ("target", "known", "set")
+"""What counts as a target where arrows are directed and in short lists."""
+
+
+@dataclass(frozen=True, eq=False)
+class Regimes:
+    """Which equations changed in which regime, and what follows for arrows.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        The regimes.
+    rows : tuple of int
+        How many rows each has.
+    names : tuple of str
+        The variables.
+    changes : Changes
+        How much each equation differs from its base in each regime.
+    status : tuple of tuple of str
+        What is said of each regime (rows) and variable: ``"target"``; ``"may be curvature"`` (its
+        causes moved beyond where they were seen otherwise); ``"drift"`` (no more than all regimes
+        differ); ``"absorbed"`` or ``"same"``; ``"known"``, ``"known, does not show"`` and ``"set"``
+        for targets that were given.
+    reasons : mapping
+        Why each arrow has its direction: ``"collider"``, ``"regime"`` with the regime's name,
+        ``"knowledge"`` or ``"rule"``.
+    class_before, class_after : int
+        How many DAGs the data of one regime would leave open, and how many are left.
+    """
+
+    labels: tuple[str, ...]
+    rows: tuple[int, ...]
+    names: tuple[str, ...]
+    changes: Changes
+    status: tuple[tuple[TargetStatus, ...], ...]
+    reasons: Mapping[tuple[str, str], tuple[Reason, str | None]]
+    class_before: int
+    class_after: int
+
+    @property
+    def targets(self) -> Mask:
+        """The equations that count as touched: regimes by variables."""
+        return np.array([[status in REPORTED for status in row] for row in self.status])
+
+    def listed(self) -> dict[str, list[str]]:
+        """The targets of each regime by name, the most changed first."""
+        found = {}
+        for r, label in enumerate(self.labels):
+            order = np.argsort(-self.changes.divergences[r], kind="stable").tolist()
+            found[label] = [self.names[v] for v in order if self.targets[r, v]]
+        return found
+
+    def records(self) -> list[tuple[Any, ...]]:
+        """One row for each regime and variable, as `to_frame` has them."""
+        c = self.changes
+        return [
+            (
+                label,
+                name,
+                self.status[r][v],
+                float(c.divergences[r, v]),
+                float(c.statistics[r, v]),
+                float(c.bars[v]),
+                float(c.shifts[r, v]),
+                float(c.ratios[r, v]),
+            )
+            for r, label in enumerate(self.labels)
+            for v, name in enumerate(self.names)
+        ]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Every regime and variable: status, surprise per row, statistic and its bar, changes.
+
+        The shift is the mean residual of the usual equation, in its standard deviations; the
+        variance ratio is that of the residuals.
+        """
+        return records_frame(COLUMNS, self.records())
+
+    def summary(self) -> str:
+        """The targets of each regime, in a line each."""
+        width = max(map(len, self.labels))
+        lines = [
+            f"  {label:<{width}}  {rows:>6} rows  {', '.join(targets) or '–'}"
+            for (label, targets), rows in zip(self.listed().items(), self.rows, strict=True)
+        ]
+        kept = f"{self.class_before} graphs fit one regime alone, {self.class_after} fit them all"
+        return "\n".join(["Regimes and the variables whose equations they changed:", *lines, kept])

@@ -1,0 +1,183 @@
+"""`discover` with conditions, and what changed between two tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import qwo
+from qwo.errors import ArgumentError, ColumnNameError, InputError
+from qwo.regimes.compared import compared_equations
+from qwo.regimes.sums import RegimeSums
+
+N = 200
+
+
+def table(seed: int = 0, n_regimes: int = 6) -> pd.DataFrame:
+    """a → b → c; the second condition shifts b, the fourth triples the noise of c."""
+    rng = np.random.default_rng(seed)
+    parts = []
+    for r in range(n_regimes):
+        a = rng.normal(size=N)
+        b = a + rng.normal(size=N) + 2 * (r == 1)
+        c = b + rng.normal(size=N) * (3 if r == 3 else 1)
+        parts.append(pd.DataFrame({"a": a, "b": b, "c": c, "batch": f"day {r}"}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def test_conditions_direct_what_one_population_cannot() -> None:
+    frame = table()
+    assert (qwo.discover(frame[frame.batch == "day 0"].drop(columns="batch")).cpdag != 1).all()
+    found = qwo.discover(frame, regime="batch", random_state=0)
+    assert found.names == ("a", "b", "c")
+    assert found.edges == (("a", "-->", "b"), ("b", "-->", "c"))
+    assert found.regimes is not None
+    targets = {label: own for label, own in found.regimes.listed().items() if own}
+    assert targets == {"day 1": ["b"], "day 3": ["c"]}
+    assert found.regimes.labels == tuple(f"day {r}" for r in range(6))
+    assert (found.regimes.class_before, found.regimes.class_after) == (3, 1)
+    assert found.regimes.reasons["a", "b"] == ("regime", "day 1")
+    assert "day 3" in str(found)
+    assert found.next_experiment() == {}
+    assert len(found.targets) == 18
+
+
+def test_rows_in_any_order_files_and_parts_give_the_same(tmp_path: Path) -> None:
+    frame = table()
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    first = qwo.discover(frame, regime="batch", random_state=0)
+    shuffled = frame.sample(frac=1, random_state=1)
+    parts = {str(k): part.drop(columns="batch") for k, part in frame.groupby("batch")}
+    for data, regime in ((tmp_path / "t.csv", "batch"), (shuffled, "batch"), (parts, None)):
+        again = qwo.discover(data, regime=regime, random_state=0)
+        assert np.array_equal(again.cpdag, first.cpdag)
+        assert again.score == pytest.approx(first.score, rel=1e-9)
+
+
+def test_known_targets_are_said_to_show_or_not() -> None:
+    known = {"day 1": ["b"], "day 2": ["a"]}
+    found = qwo.discover(table(), regime="batch", targets=known, random_state=0)
+    status = found.targets.set_index(["regime", "variable"]).status
+    assert status["day 1", "b"] == "known"
+    assert status["day 2", "a"] == "known, does not show"
+    assert status["day 3", "c"] == "target"
+    set_ = qwo.discover(table(), regime="batch", targets=known, effect="perfect", random_state=0)
+    assert set_.targets.set_index(["regime", "variable"]).status["day 1", "b"] == "set"
+
+
+def test_a_reference_has_no_targets() -> None:
+    found = qwo.discover(table(), regime="batch", reference="day 1", random_state=0)
+    assert found.regimes is not None
+    assert found.regimes.listed()["day 1"] == []
+
+
+def test_knowledge_is_kept() -> None:
+    knowledge = qwo.Knowledge(tiers=[["c"], ["b"], ["a"]])
+    found = qwo.discover(table(), regime="batch", knowledge=knowledge, random_state=0)
+    assert not np.triu(found.dag, 1).any()
+
+
+def test_categories_are_blocks() -> None:
+    frame = table()
+    rng = np.random.default_rng(3)
+    frame["kind"] = np.where(frame.c + rng.normal(size=len(frame)) > 0, "x", "y")
+    frame.loc[rng.random(len(frame)) < 0.2, "kind"] = "z"
+    found = qwo.discover(frame, regime="batch", random_state=0)
+    assert found.names == ("a", "b", "c", "kind")
+    assert found.dag[[0, 1], [1, 2]].all()
+    assert found.dag[2, 3] or found.dag[3, 2]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"regime": "day"}, ColumnNameError, "day"),
+        ({"regime": "a"}, ArgumentError, "fewer than 5 rows"),
+        ({"regime": "batch", "targets": {"day 9": ["a"]}}, ArgumentError, "day 9"),
+        ({"regime": "batch", "targets": {"day 1": ["d"]}}, ColumnNameError, "'d'"),
+        ({"regime": "batch", "targets": 3}, ArgumentError, "targets is 3"),
+        ({"regime": "batch", "reference": "night"}, ArgumentError, "night"),
+        ({"regime": "batch", "missing": "em"}, ArgumentError, "drop"),
+        ({"regime": "batch", "search": "grasp"}, ArgumentError, "search"),
+        ({"regime": "batch", "covariance_estimator": "oas"}, ArgumentError, "oas"),
+    ],
+)
+def test_what_cannot_be_is_said(
+    options: dict[str, Any], error: type[InputError], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        qwo.discover(table(), **options)
+
+
+def test_columns_constant_within_conditions_are_refused() -> None:
+    frame = table()
+    frame["level"] = frame.batch.str[-1].astype(float)
+    with (
+        pytest.warns(qwo.DataWarning, match="level"),
+        pytest.raises(ArgumentError, match="'level' is constant within every regime"),
+    ):
+        qwo.discover(frame, regime="batch")
+
+
+def test_no_targets_without_conditions() -> None:
+    found = qwo.discover(table().drop(columns="batch"), random_state=0)
+    with pytest.raises(ArgumentError, match="condition"):
+        _ = found.targets
+    assert found.next_experiment()
+
+
+def test_the_next_experiment_of_a_chain_is_its_middle() -> None:
+    found = qwo.discover(table().query("batch == 'day 0'").drop(columns="batch"), random_state=0)
+    assert next(iter(found.next_experiment())) == "b"
+
+
+class TestChanges:
+    def tables(self) -> tuple[np.ndarray, np.ndarray]:
+        rng = np.random.default_rng(5)
+        found = []
+        for after in (False, True):
+            a = rng.normal(size=800) + after
+            b = a + rng.normal(size=800)
+            c = (2 if after else 1) * b + rng.normal(size=800)
+            d = c + rng.normal(size=800) * (2 if after else 1)
+            found.append(np.column_stack([a, b, c, d]))
+        return found[0], found[1]
+
+    dag = np.diag(np.ones(3, np.int8), 1)
+
+    def test_each_change_is_called_by_its_name(self) -> None:
+        found = qwo.changes(*self.tables(), graph=self.dag)
+        kinds = {own.variable: own.kinds for own in found.equations}
+        assert kinds == {"X0": ("mean",), "X1": (), "X2": ("slopes",), "X3": ("variance",)}
+        assert set(found.changed) == {"X0", "X2", "X3"}
+        by_name = {own.variable: own for own in found.equations}
+        assert by_name["X1"].moved == pytest.approx(1 / np.sqrt(2), abs=0.1)
+        assert by_name["X1"].own == pytest.approx(0, abs=0.1)
+        assert by_name["X3"].variance_ratio == pytest.approx(4, rel=0.2)
+        [slope] = by_name["X2"].slopes
+        assert (slope.cause, round(slope.before), round(slope.after)) == ("X1", 1, 2)
+        assert "moved with their causes" in found.summary()
+        assert len(found.to_frame()) == 4
+
+    def test_the_graph_is_learnt_if_none_is_given(self) -> None:
+        found = qwo.changes(*self.tables(), random_state=0)
+        assert set(found.changed) == {"X0", "X2", "X3"}
+
+    def test_nothing_changes_by_chance(self) -> None:
+        rng = np.random.default_rng(0)
+        alarms, names = 0, ("a", "b", "c", "d")
+        for _ in range(100):
+            rows = rng.normal(size=(400, 4)) @ np.linalg.inv(np.eye(4) - 0.7 * self.dag)
+            sums = RegimeSums.of([rows[:200], rows[200:]])
+            found = compared_equations(sums, self.dag, names, dict(enumerate(names)))
+            alarms += any(own.changed for own in found)
+        assert alarms <= 12  # 5 are expected
+
+    def test_other_columns_are_refused(self) -> None:
+        before, after = self.tables()
+        with pytest.raises(InputError, match="columns"):
+            qwo.changes(before, after[:, :3])
