@@ -152,8 +152,9 @@ def test_notes_tell_what_to_worry_about(tmp_path: Path, small: dict[str, Any]) -
     audit = audit_data(np.array([[1.0, 5.0], [2.0, 5.0], [4.0, 5.0]]))
     text = html.unescape(page_of(tmp_path, discovery=hurried, audit=audit))
     assert "The search was cut short by the time limit" in text
-    assert "The data audit has 1 problem." in text
-    assert "The data audit has 1 warning." in text
+    for severity, noun in (("error", "problem"), ("warning", "warning")):
+        [finding] = [finding for finding in audit.findings if finding.severity == severity]
+        assert f"The data audit has 1 {noun}: {finding.message.partition('. ')[0]}" in text
     assert "3 of 3 edges could point either way: the data fit both equally well." in text
     assert audit.findings[0].message in text
     weak = [edge for edge in qwo.report.report_data(**small)["edges"] if edge["link"] < 0.5]

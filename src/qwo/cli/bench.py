@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import statistics
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -87,43 +85,6 @@ def _version(package: str) -> str | None:
 HEADER = ["variables", "edges", "median s", "slowest s", "SHD", "skeleton F1", "exact"]
 
 
-@dataclass(frozen=True)
-class Case:
-    """Random graphs of one size, and data of them."""
-
-    n_variables: int
-    n_samples: int
-    degree: float
-    runs: int
-    seed: int
-
-
-@dataclass(frozen=True)
-class Timing:
-    """How the search did on the graphs of one size."""
-
-    n_variables: int
-    n_edges: float
-    seconds_median: float
-    seconds_max: float
-    shd_mean: float
-    skeleton_f1_mean: float
-    exact: int
-    runs: int
-
-    def row(self) -> list[str]:
-        """The cells of a table."""
-        return [
-            str(self.n_variables),
-            f"{self.n_edges:.0f}",
-            f"{self.seconds_median:.3f}",
-            f"{self.seconds_max:.3f}",
-            f"{self.shd_mean:.1f}",
-            f"{self.skeleton_f1_mean:.3f}",
-            f"{self.exact} of {self.runs}",
-        ]
-
-
 def bench(
     *,
     console: Console,
@@ -144,7 +105,7 @@ def bench(
     """
     from qwo.order.build import versions
 
-    problems = [Case(n, samples, degree, runs, seed) for n in _sizes(sizes, degree)]
+    wanted = _sizes(sizes, degree)
     if runs < 1:
         raise ArgumentError(f"--runs is {runs}; wanted 1 at least")
     build = versions()
@@ -154,11 +115,26 @@ def bench(
         f"{count(jobs, 'thread') if jobs > 0 else 'all threads'}; {samples} samples, "
         f"average degree {degree:g}"
     )
-    outcomes = [_measure(problem, jobs, console) for problem in problems]
-    console.result(
-        "\n".join(aligned([HEADER, *(outcome.row() for outcome in outcomes)], left=0)),
-        {"versions": build, "outcomes": [asdict(outcome) for outcome in outcomes]},
-    )
+    outcomes = []
+    for n in wanted:
+        if console.shows_progress:
+            console.say(f"  {count(n, 'variable')} …")
+        seeds = range(seed, seed + runs)
+        outcomes.append(_measure([_run(n, samples, degree, own, jobs) for own in seeds], n))
+    rows = [
+        [
+            str(found["n_variables"]),
+            f"{found['n_edges']:.0f}",
+            f"{found['seconds_median']:.3f}",
+            f"{found['seconds_max']:.3f}",
+            f"{found['shd_mean']:.1f}",
+            f"{found['skeleton_f1_mean']:.3f}",
+            f"{found['exact']} of {found['runs']}",
+        ]
+        for found in outcomes
+    ]
+    table = "\n".join(aligned([HEADER, *rows], left=0))
+    console.result(table, {"versions": build, "outcomes": outcomes})
 
 
 def _sizes(text: str, degree: float) -> list[int]:
@@ -174,35 +150,34 @@ def _sizes(text: str, degree: float) -> list[int]:
     return sizes
 
 
-def _measure(problem: Case, jobs: int, console: Console) -> Timing:
-    if console.shows_progress:
-        console.say(f"  {count(problem.n_variables, 'variable')} …")
-    runs = list(_runs(problem, jobs))
-    return Timing(
-        n_variables=problem.n_variables,
-        n_edges=statistics.mean(comparison.n_edges_true for _, comparison in runs),
-        seconds_median=statistics.median(seconds for seconds, _ in runs),
-        seconds_max=max(seconds for seconds, _ in runs),
-        shd_mean=statistics.mean(comparison.shd_cpdag for _, comparison in runs),
-        skeleton_f1_mean=statistics.mean(comparison.skeleton_f1 for _, comparison in runs),
-        exact=sum(comparison.exact for _, comparison in runs),
-        runs=problem.runs,
-    )
+def _measure(runs: list[tuple[float, Comparison]], n_variables: int) -> dict[str, float]:
+    """How the search did on the graphs of one size."""
+    seconds, comparisons = zip(*runs, strict=True)
+    return {
+        "n_variables": n_variables,
+        "n_edges": statistics.mean(found.n_edges_true for found in comparisons),
+        "seconds_median": statistics.median(seconds),
+        "seconds_max": max(seconds),
+        "shd_mean": statistics.mean(found.shd_cpdag for found in comparisons),
+        "skeleton_f1_mean": statistics.mean(found.skeleton_f1 for found in comparisons),
+        "exact": sum(found.exact for found in comparisons),
+        "runs": len(runs),
+    }
 
 
-def _runs(problem: Case, jobs: int) -> Iterator[tuple[float, Comparison]]:
-    """Seconds of the search, and how its graph differs from the truth, for each run."""
+def _run(
+    n_variables: int, n_samples: int, degree: float, seed: int, jobs: int
+) -> tuple[float, Comparison]:
+    """Seconds of a search on simulated data, and how its graph differs from the truth."""
     import qwo
 
-    for seed in range(problem.seed, problem.seed + problem.runs):
-        data, dag, _ = qwo.simulate(
-            "er",
-            n_variables=problem.n_variables,
-            n_samples=problem.n_samples,
-            degree=problem.degree,
-            standardize=True,
-            random_state=seed,
-        )
-        moments = qwo.Moments.from_data(data)
-        found = qwo.discover(moments, random_state=seed, n_jobs=jobs)
-        yield found.seconds, qwo.compare(found, dag, aid=False)
+    data, dag, _ = qwo.simulate(
+        "er",
+        n_variables=n_variables,
+        n_samples=n_samples,
+        degree=degree,
+        standardize=True,
+        random_state=seed,
+    )
+    found = qwo.discover(qwo.Moments.from_data(data), random_state=seed, n_jobs=jobs)
+    return found.seconds, qwo.compare(found, dag, aid=False)

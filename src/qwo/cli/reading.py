@@ -160,23 +160,10 @@ class DataRead:
 def read_data(
     path: Path, reading: Reading, console: Console, *, with_rows: bool = False
 ) -> DataRead:
-    """Read a file, say what was read, and warn of what is doubtful about it.
+    """Read a file, or standard input, say what was read, and warn of what is doubtful about it.
 
-    Parameters
-    ----------
-    path : Path
-        The file, or ``-``.
-    reading : Reading
-        How to read it.
-    console : Console
-        Where to say so.
-    with_rows : bool
-        Whether the samples themselves are needed, besides their moments.
-
-    Raises
-    ------
-    InputError
-        If it cannot be used; a note tells the options that would cure it.
+    Only with rows are the samples themselves kept besides their moments. Where the file cannot be
+    used, a note of the error tells the options that would fix it.
     """
     with data_file(path) as file:
         try:

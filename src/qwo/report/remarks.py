@@ -21,6 +21,7 @@ WEAK = 0.5
 """The share of resamples, or the probability, below which a link is weak."""
 
 _MOST_NAMED = 6
+_MOST_TOLD = 2
 
 RESAMPLES = {
     None: "resamples of the data",
@@ -68,13 +69,14 @@ def remarks(contents: Contents) -> list[Remark]:
 
 def page_remarks(contents: Contents) -> list[Remark]:
     """What the command line has said already: the findings of the audit, chains that disagree."""
-    findings = () if contents.audit is None else contents.audit.findings
-    levels = [finding.severity for finding in findings]
-    said = [
-        Remark(level, f"the data audit has {count(levels.count(level), noun)}", "audit")
-        for level, noun in (("error", "problem"), ("warning", "warning"))
-        if level in levels
-    ]
+    said = []
+    for level, noun in (("error", "problem"), ("warning", "warning")):
+        findings = () if contents.audit is None else contents.audit.findings
+        texts = [finding.message for finding in findings if finding.severity == level]
+        if texts:
+            gist = first_few([text.partition(". ")[0].rstrip(".") for text in texts], _MOST_TOLD)
+            text = f"the data audit has {count(len(texts), noun)}: {gist}"
+            said.append(Remark(level, text, "audit"))
     found = contents.posterior
     mixing = "" if found is None else _mixing(float(found.to_dict()["rhat_99"]))
     return [*said, Remark("warning", mixing, "posterior")] if mixing else said

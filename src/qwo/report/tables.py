@@ -39,24 +39,14 @@ class TableCell(NamedTuple):
 
 @dataclass(frozen=True)
 class PageTable:
-    """A table to show.
-
-    Attributes
-    ----------
-    key : str
-        What the page calls it.
-    caption : str
-    columns : list of Column
-    rows : list of list of TableCell
-    target : str
-        ``"edge"`` or ``"variable"`` if row k is about that with number k, else empty.
-    """
+    """A table to show, by what the page calls it."""
 
     key: str
     caption: str
     columns: list[Column]
     rows: list[list[TableCell]]
     target: str = ""
+    """``"edge"`` or ``"variable"`` if row k is about that with number k, else empty."""
 
 
 _ENDS = [
@@ -75,42 +65,42 @@ _ESTIMATES = [
     Column("p", "p_value", write=text.p_value, help="of a test that the coefficient is zero"),
     Column("Standardized", "standardized", help="both variables in standard deviations"),
 ]
+
+
+def _share(title: str, key: str, text: str) -> Column:
+    return Column(title, key, write=remarks.percent, help=text)
+
+
 _EVIDENCE = [
     Column("Strength", "strength", help="what it adds to twice the log-likelihood"),
-    Column(
+    _share(
         "False",
         "false_rate",
-        write=remarks.percent,
-        help="chance that an edge of this strength is none, as far as the model holds",
+        "chance that an edge of this strength is none, as far as the model holds",
     ),
 ]
 _SUPPORTS = [
-    Column("Link", "link", write=remarks.percent, help="resamples that join the two"),
-    Column("Arrow", "arrow", write=remarks.percent, help="resamples that direct it as written"),
-    Column("Reverse", "reverse", write=remarks.percent, help="that direct it the other way"),
-    Column("Undirected", "undirected", write=remarks.percent, help="that leave it undirected"),
+    _share("Link", "link", "resamples that join the two"),
+    _share("Arrow", "arrow", "resamples that direct it as written"),
+    _share("Reverse", "reverse", "that direct it the other way"),
+    _share("Undirected", "undirected", "that leave it undirected"),
 ]
 _PROBABILITIES = [
-    Column("Link", "link", write=remarks.percent, help="probability of an edge between the two"),
-    Column("Arrow", "arrow", write=remarks.percent, help="that the data direct it as written"),
-    Column("Reverse", "reverse", write=remarks.percent, help="that they direct it the other way"),
-    Column(
-        "Undirected",
-        "undirected",
-        write=remarks.percent,
-        help="that they cannot tell the direction",
-    ),
+    _share("Link", "link", "probability of an edge between the two"),
+    _share("Arrow", "arrow", "that the data direct it as written"),
+    _share("Reverse", "reverse", "that they direct it the other way"),
+    _share("Undirected", "undirected", "that they cannot tell the direction"),
 ]
 _SURE = [
-    Column("P(link)", "p_link", write=remarks.percent, help="probability of an edge"),
-    Column("P(arrow)", "p_arrow", write=remarks.percent, help="that the data direct it so"),
+    _share("P(link)", "p_link", "probability of an edge"),
+    _share("P(arrow)", "p_arrow", "that the data direct it so"),
 ]
 _EFFECTS = [
     Column("Cause", "cause", "name"),
     Column("Effect", "effect", "name"),
-    Column("Any effect", "probability", write=remarks.percent, help="probability of a path"),
-    Column("Above zero", "probability_positive", write=remarks.percent, help="of the draws"),
-    Column("Below zero", "probability_negative", write=remarks.percent, help="of the draws"),
+    _share("Any effect", "probability", "probability of a path"),
+    _share("Above zero", "probability_positive", "of the draws"),
+    _share("Below zero", "probability_negative", "of the draws"),
     Column("Median", "median", help="in the units of the data, graphs without a path included"),
     Column("5 %", "low", help="lower end of the 90 % interval"),
     Column("95 %", "high", help="upper end of the 90 % interval"),
