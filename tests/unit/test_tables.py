@@ -113,6 +113,13 @@ class TestArrays:
             as_table(ROWS, names=list("abc"))
 
 
+def test_text_in_front_of_numbers_is_a_category_in_an_array_of_objects():
+    rows = [["red", 1.5], ["blue", 2.5], ["red", 0.5]] * 4
+    table = as_table(np.array(rows, dtype=object))
+    assert table.names == ("X0", "X1")
+    assert table.coding.variables[0].levels == ("blue", "red")
+
+
 FRAMES = {
     "pandas": pd.DataFrame,
     "polars": pl.DataFrame,
@@ -283,6 +290,9 @@ class TestCsv:
             as_table(path)
         values = as_table(path, decimal=",").values
         assert np.array_equal(values, [[1.5, 2], [3.25, 4]])
+
+    def test_no_column_is_left(self, write):
+        assert as_table(write("a,b\n1,2\n3,4\n"), drop=["a", "b"]).values.shape == (2, 0)
 
     def test_quoted_groups_of_three_digits_are_thousands(self, write):
         path = write('a,b\n"1,549",2\n298,3\n"12,345,678.5",-4\n"-2,000",1\n')
