@@ -138,16 +138,7 @@
         "thin")                                                                                     \
     ROW(double, near_miss_of_many, 0.3,                                                             \
         "the same above the size of few starts, where tucks take most of the time",                 \
-        "thin")                                                                                     \
-    /* Candidates */                                                                                \
-    ROW(int, all_candidates_up_to, 1000,                                                            \
-        "up to so many variables each may become a parent of every other; without lists beyond, "   \
-        "memory would not suffice for 10,000",                                                      \
-        "wide")                                                                                     \
-    ROW(int, lists_wait_up_to, 5000,                                                                \
-        "up to so many, lists wait for the end of the first descent if correlations are crowded: "  \
-        "till then memory holds 18 to 26 matrices of n^2 numbers",                                  \
-        "wide")
+        "thin")
 // clang-format on
 
 namespace qwo {
