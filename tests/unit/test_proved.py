@@ -71,3 +71,27 @@ def test_nothing_is_proved_of_many_variables_or_by_another_search() -> None:
     assert not qwo.discover(large, random_state=0).proved
     assert not qwo.discover(small, search="grasp", random_state=0).proved
     assert not qwo.discover(small, restarts=0, random_state=0).proved
+
+
+def test_the_exact_search_proves_more_variables_and_says_what_it_takes() -> None:
+    data = qwo.simulate("er", n_variables=25, n_samples=300, random_state=0).data
+    exact = qwo.discover(data[:, :17], search="exact", penalty_discount=2.0)
+    found = qwo.discover(data[:, :17], penalty_discount=2.0, random_state=0)
+    assert exact.proved
+    assert exact.score >= found.score - 1e-9
+    with pytest.raises(qwo.InputError, match=r"24 variables, and there are 25.*GB"):
+        qwo.discover(data, search="exact")
+    with pytest.raises(qwo.InputError, match="no restarts"):
+        qwo.discover(data, search="exact", restarts=5)
+
+
+def test_the_exact_search_says_where_rounding_would_decide() -> None:
+    rng = np.random.default_rng(0)
+    data = rng.standard_normal((200, 4))
+    data[:, 3] = data[:, 0] + data[:, 1] + 1e-6 * rng.standard_normal(200)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        moments = Moments.from_data(data)
+    with pytest.warns(DataWarning, match="all but determine another"):
+        found = qwo.discover(moments, search="exact", penalty_discount=2.0)
+    assert not found.proved

@@ -121,7 +121,7 @@ def discover_as(
                     score = BIC(plan.penalty, plan.gamma)
                     engine.reprice(score, order, dense.candidates, all_at_first=dense.late)
                     outcome = None
-            if outcome is None and plan.search != "insertion" and plan.start_is_open:
+            if outcome is None and plan.search in ("grasp", "hill-climbing") and plan.start_is_open:
                 plan = start_at_better(
                     plan, engine, _start("spanning-tree", plan, moments, rng, dense)
                 )

@@ -40,6 +40,7 @@ from qwo.search import (
     insertion,
     insertion_search_of,
 )
+from qwo.search.exact import check_size, exact
 from qwo.types import FloatArray, Indices
 
 # The policy: what is chosen by the size of the data where nothing is asked for.
@@ -133,10 +134,12 @@ def resolve(options: SearchOptions, moments: Moments, table: Table | None = None
     engine: Any = options.engine
     if isinstance(engine, str) and engine == "auto":
         enough = moments.n_samples > moments.n_variables + 2
-        paper = search != "insertion" and enough and not moments.has_blocks
+        paper = search in ("grasp", "hill-climbing") and enough and not moments.has_blocks
         dense = options.alpha is not None or (paper and options.score == "bic")
         engine = "qwo" if dense else "bic"
     _refuse_foreign(options, search, engine)
+    if search == "exact":
+        check_size(moments.n_variables)
     asked = options.knowledge
     knowledge = None if asked is None else resolved_knowledge(options, moments.names)
     if table is not None:
@@ -145,7 +148,7 @@ def resolve(options: SearchOptions, moments: Moments, table: Table | None = None
     seed, restarts = options.random_state, options.restarts
     if restarts is None:
         restarts = RESTARTS if search == "insertion" else 0
-    start = "r2" if search == "insertion" else "markov-boundary"
+    start = "markov-boundary" if search in ("grasp", "hill-climbing") else "r2"
     return Resolved(
         options,
         search,
@@ -208,6 +211,12 @@ def _refuse_foreign(options: SearchOptions, search: str, engine: str | OrderEngi
                 cures=(Cure("score", "bic", "has it"),),
                 option=name,
             )
+    if search == "exact" and (engine != "bic" or options.score != "bic" or options.restarts):
+        raise ArgumentError(
+            "search 'exact' goes with the engine 'bic', the score 'bic' and no restarts",
+            cures=(Cure("search", "insertion", "goes with others"),),
+            option="search",
+        )
     for name, option, value, now in (
         ("version", "search", "grasp", search),
         ("depth", "search", "grasp", search),
@@ -349,6 +358,9 @@ def run_search(
 ) -> SearchOutcome:
     """The search on an engine, which is left at the best order."""
     shared: dict[str, Any] = {"knowledge": plan.knowledge, "control": control, "random_state": rng}
+    if plan.search == "exact":
+        assert isinstance(engine, BicEngine)
+        return exact(engine, n_jobs=plan.threads, **shared)
     if plan.search == "insertion":
         own = insertion_search_of(engine)
         if own is insertion:

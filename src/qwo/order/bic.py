@@ -324,14 +324,14 @@ class BicEngine(EngineBase):
         """The Markov equivalence class of the DAG; see `qwo.to_cpdag`."""
         return self._sets.cpdag()
 
-    def take_best(self) -> bool:
+    def take_best(self, most: int = 16) -> bool:
         """Go over to the best of all DAGs; whether the present one is it then.
 
         It is the best of those that knowledge allows, with at most `max_parents` parents a
-        variable. Where there are more than 16 variables or lists of candidates, or where others all
-        but determine a variable, nothing happens, and nobody can tell.
+        variable. Where there are more variables than ``most`` or lists of candidates, or where
+        others all but determine a variable, nothing happens, and nobody can tell.
         """
-        return self._sets.take_best()
+        return self._sets.take_best(most)
 
     def coefficients(self) -> FloatArray:
         """B on the correlation scale: entry (i, j) belongs to i → j.
