@@ -40,7 +40,7 @@ from qwo.search import (
     insertion,
     insertion_search_of,
 )
-from qwo.search.exact import check_size, exact
+from qwo.search.exact import check_exact, exact
 from qwo.types import FloatArray, Indices
 
 # The policy: what is chosen by the size of the data where nothing is asked for.
@@ -139,7 +139,7 @@ def resolve(options: SearchOptions, moments: Moments, table: Table | None = None
         engine = "qwo" if dense else "bic"
     _refuse_foreign(options, search, engine)
     if search == "exact":
-        check_size(moments.n_variables)
+        check_exact(moments.n_variables, engine, options.score, options.restarts)
     asked = options.knowledge
     knowledge = None if asked is None else resolved_knowledge(options, moments.names)
     if table is not None:
@@ -211,12 +211,6 @@ def _refuse_foreign(options: SearchOptions, search: str, engine: str | OrderEngi
                 cures=(Cure("score", "bic", "has it"),),
                 option=name,
             )
-    if search == "exact" and (engine != "bic" or options.score != "bic" or options.restarts):
-        raise ArgumentError(
-            "search 'exact' goes with the engine 'bic', the score 'bic' and no restarts",
-            cures=(Cure("search", "insertion", "goes with others"),),
-            option="search",
-        )
     for name, option, value, now in (
         ("version", "search", "grasp", search),
         ("depth", "search", "grasp", search),

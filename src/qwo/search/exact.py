@@ -35,8 +35,14 @@ def takes(n_variables: int) -> str:
     )
 
 
-def check_size(n_variables: int) -> None:
-    """Refuse what no memory suffices for, and say what a large one takes."""
+def check_exact(n_variables: int, engine: Any, score: Any, restarts: int | None) -> None:
+    """Refuse what cannot be proved or no memory suffices for, and say what a large one takes."""
+    if engine != "bic" or score != "bic" or restarts:
+        raise ArgumentError(
+            "search 'exact' goes with the engine 'bic', the score 'bic' and no restarts",
+            cures=(Cure("search", "insertion", "goes with others"),),
+            option="search",
+        )
     if n_variables > MOST:
         raise ArgumentError(
             f"search is 'exact', which goes through all graphs of up to {MOST} variables, and "
