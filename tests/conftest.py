@@ -7,6 +7,10 @@ import signal
 
 from hypothesis import settings
 
+# Two workers on two processors, each of whose threads of BLAS waits in a loop for the other's, take
+# several times as long on small matrices. Tests of threads ask for their own.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # A tree that passes today passes tomorrow: examples are drawn from a fixed seed, unless new ones
 # are asked for (QWO_EXPLORE=1).
 settings.register_profile("fixed", derandomize=True)

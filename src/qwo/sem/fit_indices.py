@@ -5,24 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from os import PathLike
-from typing import Any
 
 import numpy as np
 from scipy.special import chdtrc, chndtr, chndtrinc
 
 from qwo.errors import (
-    ColumnNameError,
     InputError,
-    MissingValuesError,
-    NonNumericError,
-    ShapeError,
-    list_names,
 )
-from qwo.moments import Moments, read_table
+from qwo.moments import Moments
 from qwo.moments.columns import Coding
 from qwo.moments.matrix_checks import PivotedCholesky
-from qwo.moments.tables import Table, is_frame
 from qwo.sem.regression import Regression
 from qwo.types import FloatArray
 
@@ -202,50 +194,3 @@ def row_log_likelihood(
         constant += math.log(equation.residual_variance)
         constant += 2 * math.log(moments.scales[equation.target])
     return -(distance + constant) / 2
-
-
-def rows_in_order(data: Any, names: Sequence[str]) -> FloatArray:
-    """The rows of a table with its columns in the order of ``names``.
-
-    The columns of a frame or file are found by name, those of an array by position.
-    """
-    if isinstance(data, Moments):
-        raise InputError("the likelihood of rows needs the rows; got their Moments")
-    named = is_frame(data) or isinstance(data, str | PathLike)
-    table = read_table(data)
-    pairs = zip(table.names, table.coding.variables, strict=True)
-    coded = [name for name, own in pairs if own.levels]
-    refused = [
-        name
-        for name in (*coded, *(column.name for column in table.refused))
-        if not named or name in names
-    ]
-    if refused:
-        raise NonNumericError(
-            f"columns are not numeric, as those of the model are: {list_names(refused)}", refused
-        )
-    rows = _select(table, names) if named else table.values
-    if rows.shape[1] != len(names):
-        raise ShapeError(
-            f"the data have {rows.shape[1]} columns; wanted the {len(names)} of the model, in its "
-            "order"
-        )
-    wrong = [names[k] for k in np.flatnonzero(~np.isfinite(rows).all(axis=0)).tolist()]
-    if wrong:
-        raise MissingValuesError(
-            f"missing or infinite values in {list_names(wrong)}; leave those rows out", wrong
-        )
-    return rows
-
-
-def _select(table: Table, names: Sequence[str]) -> FloatArray:
-    """The columns called ``names``."""
-    place = {name: k for k, name in enumerate(table.names)}
-    absent = [name for name in names if name not in place]
-    if absent:
-        raise ColumnNameError(
-            f"the model has variables that the data lack: {list_names(absent)}; the data have "
-            f"{list_names(table.names)}",
-            absent,
-        )
-    return table.values[:, [place[name] for name in names]]

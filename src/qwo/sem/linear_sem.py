@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qwo.errors import InputError, MissingValuesError, list_names
 from qwo.graph.causal_graph import EDGE_HEADER
 from qwo.graph.display import as_html
 from qwo.moments import Moments
 from qwo.moments.columns import Coding
 from qwo.moments.reading import new_rows
-from qwo.sem.fit_indices import ModelFit, model_fit, row_log_likelihood, rows_in_order
+from qwo.sem.fit_indices import ModelFit, model_fit, row_log_likelihood
 from qwo.sem.regression import JointTest, Regression, edge_tests, regress, t_test
 from qwo.sem.summary import summary
 from qwo.simulation import LinearModel, implied_covariance
@@ -287,10 +288,18 @@ class LinearSem:
 
     def _rows(self, data: Any) -> FloatArray:
         """The columns of rows."""
-        coding = self.coding or self.moments.coding
-        if coding.is_plain or (isinstance(data, np.ndarray) and data.shape[1] == coding.n_columns):
-            return rows_in_order(data, self.names)
-        return new_rows(self.variables.names, data, "raise", coding)
+        if isinstance(data, Moments):
+            raise InputError("the likelihood of rows needs the rows; got their Moments")
+        known = self.variables
+        if isinstance(data, np.ndarray) and data.shape[1:] == (self.n_variables,):
+            known = self.moments  # the columns themselves
+        rows = new_rows(known.names, data, "raise", known.coding)
+        wrong = [self.names[k] for k in np.flatnonzero(~np.isfinite(rows).all(axis=0))]
+        if wrong:
+            raise MissingValuesError(
+                f"missing or infinite values in {list_names(wrong)}; leave those rows out", wrong
+            )
+        return rows
 
     def edges_table(self) -> pd.DataFrame:
         """`edges` as a pandas data frame."""
