@@ -58,6 +58,15 @@ def test_rows_in_any_order_files_and_parts_give_the_same(tmp_path: Path) -> None
         assert again.score == pytest.approx(first.score, rel=1e-9)
 
 
+def test_parts_are_transformed_once() -> None:
+    frame = table().drop(columns="batch").abs() + 0.1
+    parts = {"a": frame[:600], "b": frame[600:]}
+    whole = frame.assign(part=["a"] * 600 + ["b"] * 600)
+    first = qwo.discover(parts, transform="log", random_state=0)
+    other = qwo.discover(whole, regime="part", transform="log", random_state=0)
+    assert first.score == pytest.approx(other.score, rel=1e-9)
+
+
 def test_known_targets_are_said_to_show_or_not() -> None:
     known = {"day 1": ["b"], "day 2": ["a"]}
     found = qwo.discover(table(), regime="batch", targets=known, random_state=0)

@@ -10,6 +10,7 @@ import typer
 
 from qwo.cli.bench import bench, info
 from qwo.cli.bootstrap import bootstrap, merge
+from qwo.cli.changes import changes
 from qwo.cli.failures import Command, Commands
 from qwo.cli.graphs import compare, convert, fit
 from qwo.cli.learn import learn
@@ -50,7 +51,7 @@ app = typer.Typer(
 
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     LEARNING: (audit, learn, posterior, bootstrap, merge),
-    GRAPHS: (check, compare, fit, effect, convert),
+    GRAPHS: (check, compare, changes, fit, effect, convert),
     TRYING: (simulate, bench, reproduce, info),
 }
 for panel, commands in PANELS.items():

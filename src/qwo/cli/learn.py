@@ -17,6 +17,7 @@ from qwo.cli.failures import Attempts, ExitCode, watched_search
 from qwo.cli.folder import check_folder, only_writer, open_checkpoint
 from qwo.cli.options import (
     REPORT,
+    ConditionFlags,
     KnowledgeOptions,
     OutputOptions,
     SearchFlags,
@@ -77,6 +78,7 @@ def learn(
     reading: Reading,
     known: KnowledgeOptions,
     search: SearchFlags,
+    conditions: ConditionFlags,
     output: OutputOptions,
     console: Console,
     beside: BesideOptions,
@@ -93,6 +95,7 @@ def learn(
     [b]qwo learn cells.csv -o result --check[/b]             report, does it fit?
     [b]qwo learn cells.csv --drop id,notes --missing em[/b]  fix the data
     [b]qwo learn cells.csv --tiers 'age,sex > dose > outcome'[/b]
+    [b]qwo learn cells.csv --regime condition[/b]            experiments, batches, sites
     [b]qwo learn lead.csv --samples 250[/b]                  a covariance matrix
     [b]qwo learn cells.csv --json | jq .edges[/b]
 
@@ -104,14 +107,14 @@ def learn(
     from qwo.report.contents import Contents
 
     started = time.perf_counter()
-    _check_request(beside.bootstrap, output)
+    _check_request(beside, conditions, output)
     with only_writer(output.output):
         checkpoint = _open(output, resume=resume, resampled=bool(beside.bootstrap))
         knowledge = known.build()
         needed = bool(beside.bootstrap) or beside.check or search.counts_rows
-        data = read_data(file, reading, console, with_rows=needed)
+        data = read_data(file, reading, console, with_rows=needed, regime=conditions.regime)
         logger.info("data read after %.2f s", time.perf_counter() - started)
-        asked = _Asked(data, knowledge, search, console)
+        asked = _Asked(data, knowledge, search, console, conditions, (file, reading))
         attempt = Attempts()
         with shown_warnings([f.worded() for f in data.audit.warnings]) as warnings:
             found = asked.search()
@@ -139,12 +142,25 @@ def learn(
         raise typer.Exit(code)
 
 
-def _check_request(bootstrap: int, output: OutputOptions) -> None:
+def _check_request(
+    beside: BesideOptions, conditions: ConditionFlags, output: OutputOptions
+) -> None:
     """Refuse what cannot be had before anything is computed."""
     from qwo.graph.formats import find_format
 
-    if bootstrap < 0:
-        raise ArgumentError(f"--bootstrap is {bootstrap}; wanted a number of resamples")
+    if beside.bootstrap < 0:
+        raise ArgumentError(f"--bootstrap is {beside.bootstrap}; wanted a number of resamples")
+    if conditions.regime is None and any(
+        conditions.arguments()[name] is not None for name in ("targets", "reference")
+    ):
+        raise ArgumentError(
+            "--targets and --reference are about conditions; name their column by --regime"
+        )
+    if conditions.regime is not None and (beside.bootstrap or beside.posterior or beside.check):
+        raise ArgumentError(
+            "--regime does not go with --bootstrap, --posterior and --check, which take all rows "
+            "for those of one condition; leave them out"
+        )
     if output.benchpress is not None:
         check_outputs(output.benchpress)
     for name in graph_formats(output.formats):
@@ -194,6 +210,8 @@ class _Asked(NamedTuple):
     knowledge: Knowledge | None
     options: SearchFlags
     console: Console
+    conditions: ConditionFlags
+    file: tuple[Path, Reading]
 
     def search(self) -> Discovery:
         """The graph; Ctrl-C ends the search but does not break it."""
@@ -205,16 +223,26 @@ class _Asked(NamedTuple):
             source: dict[str, Any] = {"data": data.moments}
             if self.options.counts_rows and data.rows is not None:
                 source = {"data": data.rows.data, "missing": data.rows.missing}
+            if self.conditions.regime is not None:
+                source = {**self._rows_again(), **self.conditions.arguments()}
             asked = {k: v for k, v in self.options.arguments().items() if k != "cluster"}
             found = discover(**source, knowledge=self.knowledge, callback=watch, **asked)
         logger.info("search: %s after %.2f s", found.status, found.seconds)
         return replace(found, status="interrupted") if found.status == "stopped" else found
 
+    def _rows_again(self) -> dict[str, Any]:
+        """The file and how it is read: sums over each condition take a pass of their own."""
+        path, reading = self.file
+        arguments = reading.arguments()
+        del arguments["n_samples"]
+        return {"data": path, **arguments}
+
     def model(self, found: Discovery) -> LinearSem:
         """The linear model on the graph found."""
         from qwo.sem import fit_sem
 
-        return fit_sem(self.data.moments, found.dag)
+        usual = None if found.regimes is None else found.regimes.within
+        return fit_sem(self.data.moments if usual is None else usual, found.dag)
 
     def supports(
         self, found: Discovery, asked: BesideOptions, checkpoint: Path | None
@@ -267,6 +295,8 @@ def _show(learnt: Learnt, options: OutputOptions, console: Console, *, written: 
         # Whoever watches wants the gist of a large graph; all of it is in the folder.
         watched = options.output is not None and is_terminal(sys.stdout)
         console.result(learnt.edge_list(MOST_SHOWN if watched else None), learnt.document())
+    if learnt.found.regimes is not None:
+        console.say(learnt.found.regimes.summary())
     for note in learnt.notes:
         console.note(note)
     if written and options.output is not None:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
 
 import typer
 
+from qwo.arguments import RegimeArguments
 from qwo.errors import ArgumentError, FileFormatError, MissingFileError
-from qwo.options import STARTS, Flag, SearchOptions
+from qwo.options import OPTIONS, STARTS, Flag, SearchOptions
 
 if TYPE_CHECKING:
     from qwo.graph import Knowledge
@@ -114,6 +115,8 @@ class OptionFlags:
     panel: ClassVar[str]
     says: ClassVar[dict[str, str] | None] = None
     """The options to take and what they mean here; all, as they are, if there is nothing to say."""
+    without: ClassVar[frozenset[str]] = frozenset()
+    """Options that are not offered here."""
 
     def __init__(self, **given: Any) -> None:
         self._given = given
@@ -125,6 +128,7 @@ class OptionFlags:
             parameter(own.name, own.metadata["option"].flag, own.default, cls)
             for own in fields(cls.record)
             if own.metadata["option"].flag is not None
+            and own.name not in cls.without
             and (cls.says is None or own.name in cls.says)
         ]
 
@@ -133,16 +137,35 @@ class OptionFlags:
         return {name: _PARSERS.get(name, _same)(value) for name, value in self._given.items()}
 
 
+CONDITIONS = frozenset(RegimeArguments.__annotations__)
+"""Options that are about conditions under which rows were taken."""
+
+
 class SearchFlags(OptionFlags):
     """How to search; what is left out is chosen to suit the data."""
 
     record = SearchOptions
     panel = "Search"
+    without = CONDITIONS
 
     @property
     def counts_rows(self) -> bool:
         """Whether the score needs the rows themselves."""
         return bool(self._given.get("score", "bic") != "bic")
+
+
+class ConditionFlags(OptionFlags):
+    """Under which conditions rows were taken, and what these are known to have touched."""
+
+    record = SearchOptions
+    panel = "Conditions"
+    without = frozenset(OPTIONS) - CONDITIONS
+
+    @property
+    def regime(self) -> str | None:
+        """The column that tells conditions apart, if there is one."""
+        given: str | None = self._given["regime"]
+        return given
 
 
 def parameter(name: str, flag: Flag, default: Any, group: type[OptionFlags]) -> inspect.Parameter:

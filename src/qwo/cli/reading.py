@@ -66,6 +66,11 @@ class Reading(OptionFlags):
         # One word, with quotes around names that have commas.
         return Reading(**self._given | {"columns": [csv_line(dict.fromkeys(names))]})
 
+    def leaving_out(self, column: str) -> Reading:
+        """The same but for one column more to leave out."""
+        left_out = [*(self._given["drop"] or []), csv_line([column])]
+        return Reading(**self._given | {"drop": left_out})
+
     def arguments(self) -> dict[str, Any]:
         """The keyword arguments of `qwo.moments.read_moments`."""
         given = super().arguments()
@@ -158,16 +163,27 @@ class DataRead:
 
 
 def read_data(
-    path: Path, reading: Reading, console: Console, *, with_rows: bool = False
+    path: Path,
+    reading: Reading,
+    console: Console,
+    *,
+    with_rows: bool = False,
+    regime: str | None = None,
 ) -> DataRead:
     """Read a file, or standard input, say what was read, and warn of what is doubtful about it.
 
     Only with rows are the samples themselves kept besides their moments. Where the file cannot be
-    used, a note of the error tells the options that would fix it.
+    used, a note of the error tells the options that would fix it. A column of conditions is no
+    variable, and rows that stand condition by condition depend on each other for that reason alone.
     """
     with data_file(path) as file:
         try:
-            moments, audit, rows = _read(file, reading, with_rows=with_rows)
+            own = reading if regime is None else reading.leaving_out(regime)
+            moments, audit, rows = _read(file, own, with_rows=with_rows)
+            if regime is not None:
+                from qwo.regimes.reading import DEPENDENCE
+
+                audit = audit.without(DEPENDENCE)
         except InputError as error:
             hint = _cure(file, reading)
             if hint:

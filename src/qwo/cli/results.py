@@ -148,6 +148,7 @@ class Learnt:
             if posterior is None
             else posterior.to_dict() | {"effects": [effect.to_dict() for effect in known.effects]},
             "check": None if known.check is None else known.check.to_dict(),
+            "regimes": None if found.regimes is None else found.regimes.to_dict(),
             "trace": found.trace,
             "params": found.params,
             "versions": found.versions,
@@ -167,6 +168,7 @@ def _support_text(pair: PairSupport, form: str) -> str:
 COEFFICIENTS = "coefficients.csv"
 SUPPORTS = "support.csv"
 CHECK = "check.txt"
+TARGETS = "targets.csv"
 MOST_DRAWN = 300
 """Beyond so many variables a drawing that nobody can zoom into shows nothing."""
 
@@ -235,6 +237,10 @@ def _write_tables(folder: Path, learnt: Learnt) -> None:
         write_csv(folder / SUPPORTS, PairSupport._fields, pairs)
     if known.posterior is not None:
         write_probabilities(folder, known.posterior, known.effects)
+    if learnt.found.regimes is not None:
+        from qwo.regimes.result import COLUMNS
+
+        write_csv(folder / TARGETS, COLUMNS, learnt.found.regimes.records())
     if known.check is not None:
         write_whole(folder / CHECK, known.check.summary() + "\n")
 

@@ -129,6 +129,7 @@ def _read(
         },
         class_before=n_members(before),
         class_after=n_members(graph),
+        within=given.within,
     )
 
 

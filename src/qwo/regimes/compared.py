@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -142,6 +142,17 @@ class EquationChanges:
             own.slopes_p,
         )
 
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, for programs."""
+        return {
+            "kind": "changes",
+            "n_before": self.n_before,
+            "n_after": self.n_after,
+            "changed": list(self.changed),
+            "equations": [asdict(own) | _listed(own) for own in self.equations],
+            "edges": [list(edge) for edge in self.graph.edges],
+        }
+
     def summary(self) -> str:
         """What changed, in sentences."""
         rows = f"{self.n_before} rows before, {self.n_after} after"
@@ -156,6 +167,10 @@ class EquationChanges:
         return "\n".join(lines)
 
     __str__ = summary
+
+
+def _listed(own: EquationChange) -> dict[str, Any]:
+    return {"kinds": list(own.kinds), "slopes": [slope._asdict() for slope in own.slopes]}
 
 
 def _error(found: EquationChanges) -> float:

@@ -24,6 +24,9 @@ from qwo.types import Indices, Mask
 FEWEST_ROWS = 5
 """A regime with fewer rows tells nothing."""
 
+DEPENDENCE: tuple[Code, ...] = ("serial",)
+"""What an audit finds in rows that stand regime by regime, for that reason alone."""
+
 COLUMN = "regime"
 """What the regimes are called if they are the keys of a mapping."""
 
@@ -48,12 +51,12 @@ def read_regimes(data: Any, column: str | int | None, reading: ReadArguments) ->
         stacked, regime = _of_parts(data, options)
         names = (*stacked.names, COLUMN)
         whole = np.column_stack([stacked.values, regime])
+        # Columns have been chosen and transformed where the parts were read.
+        options = ReadOptions(missing=options.missing, n_jobs=options.n_jobs)
         table = TableReading(open_source(Table(names, whole), options), options, group=COLUMN)
     found = table.moments()
     if isinstance(found, Moments) and found.found is not None:
-        # Rows that stand regime by regime depend on each other for that reason alone.
-        codes: tuple[Code, ...] = ("serial",)
-        found = replace(found, found=found.found.without(codes))
+        found = replace(found, found=found.found.without(DEPENDENCE))
     moments = Moments._of(found)
     parts = [sums.covariance() for sums in table.groups.values()]
     labels = tuple(table.groups)

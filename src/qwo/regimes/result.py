@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qwo.moments.moments import Moments
 from qwo.regimes.classes import Reason
 from qwo.regimes.targets import Changes, TargetStatus
-from qwo.text import records_frame
+from qwo.text import count, records_frame
 from qwo.types import Mask
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class Regimes:
         ``"knowledge"`` or ``"rule"``.
     class_before, class_after : int
         How many DAGs the data of one regime would leave open, and how many are left.
+    within : Moments or None
+        Moments of the rows less the mean of their regime, for a model of the usual equations.
     """
 
     labels: tuple[str, ...]
@@ -65,6 +68,7 @@ class Regimes:
     reasons: Mapping[tuple[str, str], tuple[Reason, str | None]]
     class_before: int
     class_after: int
+    within: Moments | None = None
 
     @property
     def targets(self) -> Mask:
@@ -105,6 +109,20 @@ class Regimes:
         """
         return records_frame(COLUMNS, self.records())
 
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, for programs; `targets` has a row for each regime and variable."""
+        return {
+            "labels": list(self.labels),
+            "rows": list(self.rows),
+            "targets": [dict(zip(COLUMNS, row, strict=True)) for row in self.records()],
+            "reasons": [
+                {"source": cause, "target": effect, "reason": why, "regime": regime}
+                for (cause, effect), (why, regime) in self.reasons.items()
+            ],
+            "class_before": self.class_before,
+            "class_after": self.class_after,
+        }
+
     def summary(self) -> str:
         """The targets of each regime, in a line each."""
         width = max(map(len, self.labels))
@@ -112,5 +130,8 @@ class Regimes:
             f"  {label:<{width}}  {rows:>6} rows  {', '.join(targets) or '–'}"
             for (label, targets), rows in zip(self.listed().items(), self.rows, strict=True)
         ]
-        kept = f"{self.class_before} graphs fit one regime alone, {self.class_after} fit them all"
-        return "\n".join(["Regimes and the variables whose equations they changed:", *lines, kept])
+        kept = (
+            f"{count(self.class_before, 'graph')} would fit the rows of one condition alone, "
+            f"{self.class_after} fit them all"
+        )
+        return "\n".join(["Conditions, and variables whose equations they changed:", *lines, kept])

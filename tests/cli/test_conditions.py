@@ -1,0 +1,65 @@
+"""``qwo learn --regime`` and ``qwo changes``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import run
+from tests.unit.test_regimes import table
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "t.csv"
+    table().to_csv(path, index=False)
+    return path
+
+
+def test_conditions_direct_edges_and_are_written(file: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "result"
+    done = run("learn", file, "--regime", "batch", "-o", folder, "--no-figures")
+    assert done.exit_code == 0, done.stderr
+    assert "day 1" in done.stderr
+    result = json.loads((folder / "result.json").read_text())
+    assert result["edges"] == [["a", "-->", "b"], ["b", "-->", "c"]]
+    assert result["data"]["names"] == ["a", "b", "c"]
+    assert {row["status"] for row in result["regimes"]["targets"]} >= {"target", "same"}
+    assert len((folder / "targets.csv").read_text().splitlines()) == 19
+
+
+def test_known_targets_are_text(file: Path) -> None:
+    done = run("learn", file, "--regime", "batch", "--targets", "day 1=b;day 2=a", "--json")
+    assert done.exit_code == 0, done.stderr
+    status = {
+        (t["regime"], t["variable"]): t["status"]
+        for t in json.loads(done.stdout)["regimes"]["targets"]
+    }
+    assert status["day 1", "b"] == "known"
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["--regime", "batch", "-b", "10"], "--bootstrap"),
+        (["--targets", "day 1=b"], "--regime"),
+        (["--regime", "batch", "--targets", "day 1"], "drug=Akt"),
+        (["--regime", "night"], "night"),
+    ],
+)
+def test_what_cannot_be_is_said(file: Path, flags: list[str], words: str) -> None:
+    done = run("learn", file, *flags)
+    assert done.exit_code in (1, 2)
+    assert words in done.stderr
+
+
+def test_changes_between_two_files(tmp_path: Path) -> None:
+    frame = table()
+    for day, name in (("day 0", "before"), ("day 1", "after")):
+        part = frame[frame.batch == day].drop(columns="batch")
+        part.to_csv(tmp_path / f"{name}.csv", index=False)
+    done = run("changes", tmp_path / "before.csv", tmp_path / "after.csv")
+    assert done.exit_code == 0, done.stderr
+    assert "b: mean +" in done.stdout
