@@ -17,9 +17,11 @@ from typer.testing import CliRunner
 from qwo.cli.options import with_option_groups
 from qwo.datasets import load_network
 from qwo.errors import ArgumentError
+from qwo.reproduction.aggregate import Cells, cells_as_csv
 from qwo.reproduction.command import _mention_left_out
 from qwo.reproduction.command import reproduce as command
 from qwo.reproduction.items import COLUMNS
+from qwo.reproduction.page import render
 from qwo.reproduction.paper import load_paper_figures, load_paper_table2
 from qwo.reproduction.reproduce import Reproduction, reproduce
 from qwo.reproduction.runner import Tally
@@ -90,8 +92,8 @@ def test_every_row_tells_where_it_comes_from(done):
     folder, _ = done
     for row in ResultStore(folder / "runs.csv", COLUMNS).rows().values():
         assert {"seed", "method", "n_variables", "n_samples", "noise"} <= row.run.keys()
-        assert {"skf1", "pshd", "wall", "cpu", "memory", "status"} <= row.outcome.keys()
-        assert {"qwo", "python", "numpy", "scipy", "core"} <= row.record.keys()
+        assert {"skf1", "pshd", "wall", "cpu", "memory", "status", "budget"} <= row.outcome.keys()
+        assert {"qwo", "python", "numpy", "core", "commit", "processor"} <= row.record.keys()
         assert row.outcome["status"] == "done"
 
 
@@ -126,21 +128,18 @@ def test_compact_results_have_a_line_for_each_point(done):
     assert len(lines) == len({json.dumps(point, sort_keys=True) for point in points})
 
 
-def test_a_point_that_was_cut_off_is_shown_as_such(done, tmp_path):
+def test_a_point_that_was_cut_off_is_shown_as_such(done):
     folder, _ = done
     rows = list(ResultStore(folder / "runs.csv", COLUMNS).rows().values())
     slow = next(r for r in rows if r.run["method"] == "hc/bic" and r.run["graph"] == "asia")
-    cut = {"status": "cut off", "budget": 5.0, "cpu": 5.0}
-    with ResultStore(tmp_path / "runs.csv", COLUMNS) as store:
-        for row in rows:
-            same = row.run | {"seed": 0} == slow.run | {"seed": 0}
-            store.append(row._replace(outcome=cut) if same else row)
-    page = reproduce(folder=tmp_path, page_only=True).page.read_text(encoding="utf-8")
+    cut = slow._replace(outcome={"status": "cut off", "budget": 5.0, "cpu": 5.0})
+    cells = Cells([cut if row is slow else row for row in rows])
+    page = render(cells, rows, [])
     line = next(line for line in page.splitlines() if line.startswith("| BIC: HC, our engine"))
-    assert line.split("|")[4].strip() == "cut off at 5 s (0.94)"
-    with (tmp_path / "results-searches.csv").open(encoding="utf-8") as file:
-        (found,) = [line for line in csv.DictReader(file) if line["cut_off_at"]]
-    assert (found["graph"], found["graphs"], found["skf1_mean"]) == ("asia", "0", "")
+    assert line.split("|")[4].strip() == "cut off at 5 s (1 of 2 ended) (0.94)"
+    lines = csv.DictReader(cells_as_csv(cells.select(kind="search")).splitlines())
+    (found,) = [line for line in lines if line["cut_off_at"]]
+    assert (found["graph"], found["graphs"], found["skf1_mean"]) == ("asia", "1", "")
 
 
 def test_the_page_alone_changes_nothing(done):

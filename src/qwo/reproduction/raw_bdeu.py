@@ -20,13 +20,14 @@ n - 1 edges, and if t of the e true edges are among them,
 from __future__ import annotations
 
 import statistics
+from functools import cache
 
 import numpy as np
 
 from qwo.datasets import load_network
 from qwo.graph import pshd
 
-TREES = 500
+TREES = 200
 """How many random trees the mean PSHD is over."""
 
 
@@ -35,6 +36,7 @@ def true_edges_found(skf1: float, n: int, e: int) -> int:
     return round(skf1 * (n - 1 + e) / 2)
 
 
+@cache
 def raw_bdeu(graph: str, metric: str) -> str | None:
     """What BDeu of raw values gives on average on a network: a tree with parents at random.
 
