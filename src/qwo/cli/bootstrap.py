@@ -277,15 +277,13 @@ def _resample(
 ) -> Bootstrap:
     from qwo.resample import bootstrap as resample
 
-    arguments: dict[str, Any] = search.arguments()
-    arguments["replicate_time_limit"] = arguments.pop("time_limit")
     return resample(
         data.rows,
         knowledge=knowledge,
         checkpoint=folder.checkpoint,
         progress=console.shows_progress,
         **resampling.arguments(),
-        **arguments,
+        **search.of_resamples(),
     )
 
 

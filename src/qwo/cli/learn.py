@@ -250,8 +250,6 @@ class _Asked(NamedTuple):
         """How sure each edge is."""
         from qwo.resample import bootstrap
 
-        arguments = self.options.arguments()
-        arguments["replicate_time_limit"] = arguments.pop("time_limit")
         result = bootstrap(
             self.data.rows,
             n_resamples=asked.bootstrap,
@@ -260,7 +258,7 @@ class _Asked(NamedTuple):
             reference=found,
             knowledge=self.knowledge,
             progress=self.console.shows_progress,
-            **arguments,
+            **self.options.of_resamples(),
         )
         if result.n_degenerate:
             count = f"{result.n_degenerate} of {result.n_done} resamples"

@@ -148,6 +148,11 @@ class SearchFlags(OptionFlags):
     panel = "Search"
     without = CONDITIONS
 
+    def of_resamples(self) -> dict[str, Any]:
+        """The keyword arguments of `qwo.bootstrap`, whose time limit is that of each resample."""
+        arguments = self.arguments()
+        return arguments | {"replicate_time_limit": arguments.pop("time_limit")}
+
     @property
     def counts_rows(self) -> bool:
         """Whether the score needs the rows themselves."""
