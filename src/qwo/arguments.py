@@ -10,10 +10,9 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from textwrap import fill, indent
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from qwo.errors import ArgumentError, Cure
-from qwo.names import suggestion
 from qwo.options import (
     OPTIONS,
     READING,
@@ -184,25 +183,6 @@ def with_options(text: str, taken: Mapping[str, Any], says: Mapping[str, str]) -
         for name, own in taken.items()
     ]
     return text.replace(line, indent("\n".join(entries), line[: -len(line.lstrip())]))
-
-
-def options_given(
-    function: Callable[..., Any], given: Mapping[str, Any]
-) -> tuple[SearchOptions, ReadArguments]:
-    """The ``**options`` of a call, checked: those of the search, and those of reading."""
-    known = vars(function)["__signature__"].parameters
-    for name in given:
-        if name not in known:
-            raise TypeError(
-                f"{function.__name__}() got an unexpected keyword argument {name!r}; "
-                f"{suggestion(name, list(known))}"
-            )
-        rule = READING[name].rule if name in READING and name not in OPTIONS else None
-        if rule is not None:
-            rule.checked(name, given[name])
-    search = {name: value for name, value in given.items() if name in OPTIONS}
-    reading = {name: value for name, value in given.items() if name not in OPTIONS}
-    return SearchOptions(**search), cast(ReadArguments, reading)
 
 
 def named_engine(options: SearchOptions) -> SearchOptions:

@@ -65,16 +65,7 @@ def as_column(
 ) -> int:
     """The column number of a variable given by name or by column number.
 
-    Parameters
-    ----------
-    names : sequence of str
-        The variables there are.
-    variable : str or int
-        The one that is wanted.
-    role : str
-        What messages call it, such as ``"cause"``.
-    error : type
-        The error to raise.
+    The role is what messages call it, such as ``"cause"``.
     """
     if isinstance(variable, int | np.integer) and not isinstance(variable, bool):
         if 0 <= variable < len(names):

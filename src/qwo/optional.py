@@ -9,21 +9,10 @@ from qwo.errors import MissingPackageError
 
 
 def optional_module(module: str, purpose: str, requirement: str | None = None) -> Any:
-    """A module of an optional package.
+    """A module of an optional package; the error that it is not installed says how to.
 
-    Parameters
-    ----------
-    module : str
-        Its import name.
-    purpose : str
-        Who needs it, as the start of a sentence: ``"plots need"``.
-    requirement : str, optional
-        What to install, such as ``"dask[distributed]"``; the package itself if not given.
-
-    Raises
-    ------
-    MissingPackageError
-        If it is not installed, with the command that installs it.
+    The purpose is the start of a sentence, ``"plots need"``; the requirement is what to install,
+    such as ``"dask[distributed]"``, and the package itself if not given.
     """
     try:
         return import_module(module)

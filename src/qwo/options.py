@@ -13,7 +13,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from qwo.checks import (
     FROM_0,
@@ -31,6 +31,7 @@ from qwo.errors import ArgumentError, Cure
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from qwo.arguments import ReadArguments
     from qwo.graph.knowledge import KnowledgeLike
     from qwo.order.bdeu import BDeu
     from qwo.order.protocol import OrderEngine
@@ -179,22 +180,10 @@ def option(
 ) -> Any:
     """A field that is an option.
 
-    Parameters
-    ----------
-    default : object
-        Its default.
-    kind : str or Literal
-        Its type in words, or the names among which it is chosen.
-    text : str
-        What it does. The first sentence is the help of its flag.
-    rule : Rule, optional
-        What a value other than the default must be; one of the names for a Literal.
-    flag : str
-        Names and placeholder on the command line, as in ``"--penalty -p C"``.
-    counts : bool
-        Whether the graph depends on it.
-    flag_default, **flagged
-        Default, type and panel of the flag, where they do not follow.
+    Its kind is its type in words, or a Literal of the names among which it is chosen, which is its
+    rule then. The first sentence of the text is the help of its flag, which is given by names and
+    placeholder, as in ``"--penalty -p C"``; type, default and panel of the flag are given where
+    they do not follow. It counts if the graph depends on it.
     """
     typed: Any = float if rule and rule.plain is float else str
     if rule and rule.plain is operator.index:
@@ -624,3 +613,24 @@ class ReadOptions:
 
 READING: dict[str, Option] = {f.name: f.metadata["option"] for f in fields(ReadOptions)}
 """What is known of each option of reading, by name."""
+
+
+def options_given(
+    function: Callable[..., Any], given: Mapping[str, Any]
+) -> tuple[SearchOptions, ReadArguments]:
+    """The ``**options`` of a call, checked: those of the search, and those of reading."""
+    known = vars(function)["__signature__"].parameters
+    for name in given:
+        if name not in known:
+            from qwo.names import suggestion  # which takes NumPy
+
+            raise TypeError(
+                f"{function.__name__}() got an unexpected keyword argument {name!r}; "
+                f"{suggestion(name, list(known))}"
+            )
+        rule = READING[name].rule if name in READING and name not in OPTIONS else None
+        if rule is not None:
+            rule.checked(name, given[name])
+    search = {name: value for name, value in given.items() if name in OPTIONS}
+    reading = {name: value for name, value in given.items() if name not in OPTIONS}
+    return SearchOptions(**search), cast("ReadArguments", reading)

@@ -169,7 +169,7 @@ def test_a_new_option_is_a_field_and_its_type() -> None:
 
             {options}
             """
-            return taking.options_given(search, options)
+            return wider.options_given(search, options)
 
         assert inspect.signature(search).parameters["look_back"].default is None
         assert "look_back : int, optional" in (search.__doc__ or "")

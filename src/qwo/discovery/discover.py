@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from qwo.arguments import ReadArguments, SearchArguments, options_given, takes_options
+from qwo.arguments import ReadArguments, SearchArguments, takes_options
 from qwo.compute import array_module, computing_with, one_blas_thread
 from qwo.discovery.counts import counted_rows
 from qwo.discovery.price import edge_evidence, explained_in
@@ -29,7 +29,7 @@ from qwo.discovery.result import Discovery
 from qwo.graph.cpdag import to_cpdag, to_mpdag
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
-from qwo.options import SearchOptions
+from qwo.options import SearchOptions, options_given
 from qwo.order.bic import BicEngine
 from qwo.order.blocks import BlockScore, n_coefficients
 from qwo.order.build import versions

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, get_args
 import numpy as np
 import numpy.typing as npt
 
-from qwo.arguments import PathArguments, named_engine, options_given, takes_options
+from qwo.arguments import PathArguments, named_engine, takes_options
 from qwo.checks import is_choice
 from qwo.discovery import Discovery
 from qwo.errors import HOW_MANY, ArgumentError, Cure, InputError, SampleSizeError
@@ -29,6 +29,7 @@ from qwo.estimator.penalty_choice import (
 )
 from qwo.moments import Moments
 from qwo.moments.tables import Table
+from qwo.options import options_given
 from qwo.resample.draws import kept_rows, table_moments
 from qwo.resample.options import DataRows
 from qwo.text import records_frame

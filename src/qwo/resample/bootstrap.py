@@ -9,12 +9,12 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from qwo.arguments import ResampleArguments, named_engine, options_given, takes_options
+from qwo.arguments import ResampleArguments, named_engine, takes_options
 from qwo.discovery import Discovery
 from qwo.discovery.discover import discover_as
 from qwo.discovery.resolve import expanded, resolved_knowledge
 from qwo.errors import ArgumentError, SampleSizeError
-from qwo.options import SearchOptions
+from qwo.options import SearchOptions, options_given
 from qwo.resample.draws import Resampling
 from qwo.resample.options import (
     DataRows,
