@@ -102,7 +102,8 @@ class View:
     ) -> View:
         """The view of some variables; what is not `known` of kinds, their values tell."""
         rows, head = seen.spread, seen.first
-        ends, marks = np.array([seen.lowest, seen.highest]), seen.marks
+        ends = np.array([seen.lowest, seen.highest])
+        marks = np.zeros(ends.shape, dtype=np.int64) if seen.marks is None else seen.marks
         if len(columns) < len(seen.low):
             rows, head, ends = rows[:, columns], head[:, columns], ends[:, columns]
             marks = marks[:, columns]
@@ -225,7 +226,7 @@ def _identifiers(view: View, found: list[int]) -> Finding:
 def _marks(view: View) -> dict[int, float]:
     """Values such as -999, farther from all others of their column than those from each other."""
     found: dict[int, float] = {}
-    for k in np.flatnonzero(np.isin(view.ends, SENTINELS).any(axis=0)).tolist():
+    for k in np.flatnonzero(view.marks.any(axis=0)).tolist():
         column = view.rows[np.isfinite(view.rows[:, k]), k]
         for mark in view.ends[:, k].tolist():
             others = column[column != mark]
@@ -421,7 +422,7 @@ CHECKS: tuple[tuple[Callable[[View], Any], Callable[[View, Any], Finding]], ...]
         _identifiers,
     ),
     (
-        lambda view: np.isin(view.ends, SENTINELS).any() and _marks(view),
+        lambda view: view.marks.any() and _marks(view),
         _sentinels,
     ),
     (_near_copies, _copies),

@@ -51,9 +51,9 @@ WIDE, STRIPE = 512, 256
 
 KEPT_ENTRIES, KEPT_ROWS = 1 << 17, 1000
 """Entries of the rows that are kept for the audit, and how many rows at least: so many of the
-first, and up to twice as many from all over the data."""
+first, and between half as many and as many from all over the data."""
 
-SENTINELS = tuple(sign * (10.0**k - 1) for k in (2, 3, 4, 5, 6) for sign in (-1, 1))
+SENTINELS = frozenset(sign * (10.0**k - 1) for k in (2, 3, 4, 5, 6) for sign in (-1, 1))
 """-99, 999, …: what some programs write for a missing value."""
 
 COARSE = 64
@@ -186,7 +186,7 @@ class Seen:
     highest: FloatArray
     absent: Counts
     infinite: Counts
-    marks: Counts
+    marks: Counts | None
     first: FloatArray
     spread: FloatArray
     stride: int = 1
@@ -195,8 +195,8 @@ class Seen:
     def nothing(cls, n: int) -> Seen:
         """What was seen of no row."""
         low, high, none = np.full(n, np.inf), np.full(n, -np.inf), np.zeros(n, dtype=np.int64)
-        marks, rows = np.zeros((2, n), dtype=np.int64), np.empty((0, n))
-        return cls(0, 0, low, high, low, high, none, none, marks, rows, rows)
+        rows = np.empty((0, n))
+        return cls(0, 0, low, high, low, high, none, none, None, rows, rows)
 
     def merged(self, other: Seen) -> Seen:
         """What was seen of the rows of both, of which the other's come later."""
@@ -209,14 +209,12 @@ class Seen:
         spread = self.spread[:: stride // self.stride]
         if len(other.spread):
             spread = np.concatenate([spread, other.spread[:: stride // other.stride]])
-        marks = np.array(
-            [
-                self.marks[0] * (self.lowest <= other.lowest)
-                + other.marks[0] * (other.lowest <= self.lowest),
-                self.marks[1] * (self.highest >= other.highest)
-                + other.marks[1] * (other.highest >= self.highest),
-            ]
-        )
+        marks = self.marks
+        if marks is not None or other.marks is not None:
+            mine, theirs = (0 if seen.marks is None else seen.marks for seen in (self, other))
+            lows, highs = (self.lowest, other.lowest), (self.highest, other.highest)
+            marks = mine * np.array([np.less_equal(*lows), np.greater_equal(*highs)])
+            marks += theirs * np.array([np.greater_equal(*lows), np.less_equal(*highs)])
         return Seen(
             self.n_rows + other.n_rows,
             self.n_incomplete + other.n_incomplete,
@@ -380,7 +378,7 @@ class Piece:
         """Keep every so many-th row, by its number in the data; and fewer of them as they grow."""
         above = self.start + self.seen.n_rows
         self._spread.append(block[-above % self.stride :: self.stride].copy())
-        if sum(map(len, self._spread)) > 2 * self.kept:
+        if sum(map(len, self._spread)) > self.kept:
             uneven = -(-self.start // self.stride) % 2
             self._spread = [np.concatenate(self._spread)[uneven::2].copy()]
             self.stride *= 2
@@ -408,10 +406,10 @@ def _look(block: FloatArray) -> Seen:
     return Seen(n_rows, n_incomplete, low, high, low, high, absent, infinite, marks, *first)
 
 
-def _marks(block: FloatArray, low: FloatArray, high: FloatArray) -> Counts:
+def _marks(block: FloatArray, low: FloatArray, high: FloatArray) -> Counts | None:
     """How many rows have the extremes of columns, if one of these is a mark of missing values."""
-    if not np.isin([low, high], SENTINELS).any():
-        return np.zeros((2, block.shape[1]), dtype=np.int64)
+    if SENTINELS.isdisjoint(low.tolist()) and SENTINELS.isdisjoint(high.tolist()):
+        return None
     return np.array([(block == low).sum(axis=0), (block == high).sum(axis=0)])
 
 
@@ -561,7 +559,7 @@ class PartialSums:
         """
         kept = kept_rows(self.n_columns) if self._keep else 0
         start, stride = self._issued * PIECE_BLOCKS * block_rows(self.n_columns), 1
-        while kept and start // stride >= 2 * kept:
+        while kept and start // stride >= kept:
             stride *= 2
         self._issued += 1
         pool = self._pool if self.n_columns > WIDE else None
