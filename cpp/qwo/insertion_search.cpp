@@ -44,7 +44,8 @@ InsertionSearch::InsertionSearch(ParentSets& engine, std::uint64_t seed, SearchO
                                  bool at_optimum)
     : engine_(engine), random_(seed), options_(options), queued_(engine.n(), 0),
       changed_(engine.n(), at_optimum || options.nearby ? 0 : to_tuck | to_sweep),
-      restarted_(engine.n(), 0), best_(engine.cost()), noise_(engine.problem().noise()) {
+      fresh_(engine.n(), 0), restarted_(engine.n(), 0), best_(engine.cost()),
+      noise_(engine.problem().noise()) {
     trace_.emplace_back(0.0, best_);
     if (at_optimum) {
         phase_ = SearchPhase::done;
@@ -473,7 +474,8 @@ void InsertionSearch::step_sweep() {
 // All variables; among very many, those around which something has changed since the last time.
 void InsertionSearch::list_sweep() {
     for (int v = 0; v < engine_.n(); ++v) {
-        if (!is_wide() || (changed_[v] & to_sweep))
+        fresh_[v] = (changed_[v] & to_sweep) != 0;
+        if (!is_wide() || fresh_[v])
             sweep_.push_back(v);
         changed_[v] &= ~to_sweep;
     }
@@ -481,7 +483,8 @@ void InsertionSearch::list_sweep() {
 }
 
 void InsertionSearch::visit(int v) {
-    if (engine_.exchange(v, noise_)) {
+    // Twins of a wide search list no sweeps; there all that are visited have changed.
+    if (engine_.exchange(v, noise_, is_wide() || fresh_[v])) {
         ++counts_.exchanges;
         queue_touched();
     }

@@ -163,6 +163,7 @@ class InsertionSearch {
     bool turns_listed_ = false;
     bool turns_improved_ = false;
     std::vector<int> sweep_;
+    std::vector<char> fresh_; // changed since the sweep before
     SearchPhase after_renewal_ = SearchPhase::done;
     int next_renewed_ = 0;
     bool renewed_ = false; // since the first descent

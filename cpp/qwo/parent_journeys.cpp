@@ -354,12 +354,14 @@ std::vector<std::int32_t> ParentSets::followers(std::vector<int>::const_iterator
     return follows;
 }
 
-bool ParentSets::exchange(int v, double least_gain) {
+bool ParentSets::exchange(int v, double least_gain, bool pairs) {
     const auto follows = followers(order().begin() + place(v), order().end(),
                                    [&](int u) { return std::span(fit(u).parents()); });
     own_->borrow(fit(v));
-    const bool found = find_better(v, follows, least_gain) ||
-                       find_pair(v, follows, least_gain, n() <= policy::every_pair_up_to);
+    const bool few = n() <= policy::every_pair_up_to;
+    pairs = pairs && (few || count_of(fit(v).parents()) >= policy::many_parents);
+    const bool found =
+        find_better(v, follows, least_gain) || (pairs && find_pair(v, follows, least_gain, few));
     return found && take_better(v, follows, dag());
 }
 
@@ -370,7 +372,8 @@ bool ParentSets::exchange(int v, const OrderedDag& member, double least_gain) {
     own_->borrow(fit(v));
     own_->take(context_, member.parents[v]);
     const bool found =
-        find_better(v, follows, least_gain) || find_pair(v, follows, least_gain, false);
+        find_better(v, follows, least_gain) ||
+        (n() <= policy::every_pair_up_to && find_pair(v, follows, least_gain, false));
     return found && take_better(v, follows, member);
 }
 

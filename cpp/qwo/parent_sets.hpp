@@ -109,9 +109,10 @@ class ParentSets {
     Insertion best_insertion(int v, double give_up);
 
     // Looks for other parents of v among all variables that are no descendants of it: one is given
-    // up for others, or all are found anew. Goes there if that lowers the cost by more than so
-    // much; whether it does. Growing and shrinking alone never exchange.
-    bool exchange(int v, double least_gain);
+    // up for others, or all are found anew, or two are added that pay only together. Goes there if
+    // that lowers the cost by more than so much; whether it does. Growing and shrinking alone never
+    // exchange.
+    bool exchange(int v, double least_gain, bool pairs = true);
     // The same in another member of the class.
     bool exchange(int v, const OrderedDag& member, double least_gain);
 

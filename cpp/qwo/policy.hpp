@@ -38,9 +38,13 @@
     ROW(int, every_pair_up_to, 100,                                                                 \
         "up to so many a sweep asks of every two variables whether they pay together",              \
         "seeds")                                                                                    \
-    ROW(double, half_a_pair, 0.1,                                                                  \
+    ROW(double, half_a_pair, 0.1,                                                                   \
         "beyond, and in other members of the class, one of two must be worth so much of its price " \
-        "alone: two that are worth less need r^2 above .8 given the other parents to pay",       \
+        "alone: two that are worth less need r^2 above .8 given the other parents to pay",          \
+        "seeds")                                                                                    \
+    ROW(int, many_parents, 4,                                                                       \
+        "beyond, only who has so many asks for two: most have fewer, and it is among many that "    \
+        "those that came first keep out better ones (degree 8, n = 500: 431 points)",               \
         "seeds")                                                                                    \
     ROW(int, crowded_up_to, 20,                                                                     \
         "up to so many all DAGs are gone through if more than half of all pairs are joined: 300 "   \
