@@ -22,17 +22,7 @@ from qwo.errors import KnowledgeError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.order.blocks import association
-from qwo.order.build import check_kernels
-from qwo.order.problem import (
-    as_sources,
-    constraints_of,
-    flat_candidates,
-    given_variables,
-    moment_set,
-    priced_blocks,
-    sizes_of_blocks,
-    which_moments,
-)
+from qwo.order.problem import CoreProblem
 from qwo.order.protocol import Changes, EngineBase, as_integers, check_block, check_order
 from qwo.order.score import BIC, Score, score_from
 from qwo.types import Adjacency, FloatArray, Indices
@@ -115,22 +105,24 @@ class BicEngine(EngineBase):
         block_sizes: Sequence[int] | Indices | None = None,
         threads: int = 1,
     ) -> None:
-        if block_sizes is None and isinstance(moments, Moments) and moments.has_blocks:
-            moments, block_sizes = moments.as_whitened()
-        self._sources = as_sources(moments)
-        self.moments = self._sources[0]
-        self.block_sizes = sizes_of_blocks(block_sizes, self._sources)
-        self._is_plain = len(self.block_sizes) == self.moments.n_variables
-        n = len(self.block_sizes)
-        self._which = which_moments(moments_of, n, len(self._sources))
-        self._n = n
-        self._most_parents = max_parents
-        self.given = given_variables(given, n)
+        problem = CoreProblem(
+            moments,
+            moments_of=moments_of,
+            block_sizes=block_sizes,
+            max_parents=max_parents,
+            given=given,
+            knowledge=knowledge,
+            kernels=kernels,
+        )
+        self._problem = problem
+        self.moments = problem.sources[0]
+        self.block_sizes = problem.sizes
+        self._n = problem.n_variables
+        self.given = problem.given
         self.knowledge = knowledge
         self.threads = threads
-        self._kernels = check_kernels(kernels)
         if order is None:
-            first = np.arange(n)
+            first = np.arange(self._n)
             order = first if knowledge is None else knowledge.topological_start(first)
         score = score_from(score, penalty_discount, gamma)
         self.reprice(score, order, candidates, all_at_first=all_at_first)
@@ -144,14 +136,12 @@ class BicEngine(EngineBase):
         all_at_first: bool = False,
     ) -> float:
         """Start anew from an order with another score, and candidates as they are given here."""
-        self.score, n = score, self._n
-        self._problem = [moment_set(own, score, n, self._most_parents) for own in self._sources]
-        _, self.n_samples, self.penalty, self.max_parents = self._problem[0]
-        self._blocks = priced_blocks(self.block_sizes, score, self.n_samples)
+        self.score = score
         self._has_lists = candidates is not None
         # There need not be memory for those of before beside these.
         vars(self).pop("_sets", None)
-        self._sets = self._make_sets(candidates, all_at_first and self._has_lists)
+        made = self._problem.parent_sets(score, candidates, all_at_first=all_at_first)
+        self._sets, (_, self.n_samples, self.penalty, self.max_parents) = made
         return self.reset(order)
 
     @property
@@ -159,20 +149,6 @@ class BicEngine(EngineBase):
         """What an edge between single columns costs, and the extended BIC's share of that."""
         gamma = self.score.gamma if isinstance(self.score, BIC) else 0.0
         return self.penalty, 2 * gamma * math.log(self._n)
-
-    def _make_sets(
-        self, candidates: Sequence[Indices] | None, all_at_first: bool
-    ) -> _core.ParentSets:
-        return _core.ParentSets.create(
-            self._problem,
-            self._which,
-            *constraints_of(self.knowledge),
-            self._kernels,
-            *flat_candidates(candidates, self.knowledge, self._n),
-            all_at_first,
-            self._blocks,
-            self.given.astype(np.int64, copy=False),
-        )
 
     def __getstate__(self) -> dict[str, Any]:
         """The problem, the candidates as they are by now, and the state."""
@@ -183,7 +159,7 @@ class BicEngine(EngineBase):
         """The same engine in another process, without the marks."""
         lists, all_at_first, state = kept.pop("_sets")
         self.__dict__.update(kept)
-        self._sets = self._make_sets(lists, all_at_first)
+        self._sets, _ = self._problem.parent_sets(self.score, lists, all_at_first=all_at_first)
         self.load(state)
 
     def copy(self) -> BicEngine:
@@ -229,7 +205,7 @@ class BicEngine(EngineBase):
 
     def _association(self) -> FloatArray | None:
         """How much each pair of variables depends on each other; None for their correlations."""
-        if self._is_plain:
+        if self._problem.is_plain:
             return None
         correlation = self.moments.correlation
         return association(correlation, self.block_sizes, self.n_samples, self.score)

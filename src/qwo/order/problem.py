@@ -11,10 +11,12 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from qwo import _core
 from qwo.errors import ArgumentError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.order.blocks import check_block_sizes
+from qwo.order.build import check_kernels
 from qwo.order.protocol import as_integers
 from qwo.order.score import Score, price_of
 from qwo.types import FloatArray, Indices
@@ -34,7 +36,56 @@ SAMPLES_PER_PARENT = 3.0
 """A variable gets at most N / 3 parents: beyond that the likelihood measures noise."""
 
 
-def as_sources(moments: Moments | Sequence[Moments]) -> tuple[Moments, ...]:
+class CoreProblem:
+    """What an engine of the core is made of, checked: all but the score and the candidates.
+
+    sources: the moments, of one set of rows or several; which: those of each variable.
+    sizes: how many columns each variable owns; is_plain: all own one.
+    """
+
+    def __init__(
+        self,
+        moments: Moments | Sequence[Moments],
+        *,
+        moments_of: Sequence[int] | Indices | None,
+        block_sizes: Sequence[int] | Indices | None,
+        max_parents: int | None,
+        given: Sequence[int] | Indices | None,
+        knowledge: ResolvedKnowledge | None,
+        kernels: str | None,
+    ) -> None:
+        if block_sizes is None and isinstance(moments, Moments) and moments.has_blocks:
+            moments, block_sizes = moments.as_whitened()
+        self.sources = _as_sources(moments)
+        self.sizes = _sizes_of_blocks(block_sizes, self.sources)
+        self.n_variables = len(self.sizes)
+        self.is_plain = self.n_variables == self.sources[0].n_variables
+        self.which = _which_moments(moments_of, self.n_variables, len(self.sources))
+        self.given = _given_variables(given, self.n_variables)
+        self.knowledge = knowledge
+        self._max_parents = max_parents
+        self._kernels = "" if kernels is None else check_kernels(kernels)
+
+    def parent_sets(
+        self, score: Score, candidates: Sequence[Indices] | None, *, all_at_first: bool
+    ) -> tuple[_core.ParentSets, MomentSet]:
+        """An engine of the core at no order yet, and the first moments as it has them."""
+        n, most = self.n_variables, self._max_parents
+        sets = [_moment_set(own, score, n, most) for own in self.sources]
+        engine = _core.ParentSets.create(
+            sets,
+            self.which,
+            *_constraints_of(self.knowledge),
+            self._kernels,
+            *_flat_candidates(candidates, self.knowledge, n),
+            all_at_first and candidates is not None,
+            _priced_blocks(self.sizes, score, sets[0][1]),
+            self.given.astype(np.int64, copy=False),
+        )
+        return engine, sets[0]
+
+
+def _as_sources(moments: Moments | Sequence[Moments]) -> tuple[Moments, ...]:
     """One or several moments of the same variables."""
     sources = (moments,) if isinstance(moments, Moments) else tuple(moments)
     for own in sources:
@@ -47,7 +98,7 @@ def as_sources(moments: Moments | Sequence[Moments]) -> tuple[Moments, ...]:
     return sources
 
 
-def which_moments(
+def _which_moments(
     given: Sequence[int] | Indices | None, n: int, count: int
 ) -> npt.NDArray[np.int64]:
     """Which of several moments each variable has; empty for the first."""
@@ -62,7 +113,7 @@ def which_moments(
     return which
 
 
-def given_variables(given: Sequence[int] | Indices | None, n: int) -> Indices:
+def _given_variables(given: Sequence[int] | Indices | None, n: int) -> Indices:
     """The variables that are given, ascending."""
     if given is None:
         return np.empty(0, np.intp)
@@ -74,7 +125,7 @@ def given_variables(given: Sequence[int] | Indices | None, n: int) -> Indices:
     return variables.astype(np.intp)
 
 
-def sizes_of_blocks(
+def _sizes_of_blocks(
     given: Sequence[int] | Indices | None, sources: tuple[Moments, ...]
 ) -> npt.NDArray[np.int64]:
     """How many columns each variable owns: 1 if nothing else is said."""
@@ -89,7 +140,7 @@ def sizes_of_blocks(
     return sizes
 
 
-def priced_blocks(sizes: npt.NDArray[np.int64], score: Score, n_samples: float) -> Blocks:
+def _priced_blocks(sizes: npt.NDArray[np.int64], score: Score, n_samples: float) -> Blocks:
     """Blocks as the core takes them; the prices are for 0, 1, 2 … parameters.
 
     Where every variable is a column the core is told of no blocks, and takes a faster way.
@@ -101,7 +152,7 @@ def priced_blocks(sizes: npt.NDArray[np.int64], score: Score, n_samples: float) 
     return sizes, prices, _most_parents(n_samples, None)
 
 
-def moment_set(moments: Moments, score: Score, n: int, max_parents: int | None) -> MomentSet:
+def _moment_set(moments: Moments, score: Score, n: int, max_parents: int | None) -> MomentSet:
     """Moments as the core takes them: correlation matrix, N, price of an edge, most parents."""
     size = ORACLE_SAMPLES if moments.is_oracle else float(moments.n_samples)
     most = min(n - 1, _most_parents(size, max_parents))
@@ -116,7 +167,7 @@ def _most_parents(n_samples: float, given: int | None) -> int:
     return operator.index(given)
 
 
-def constraints_of(
+def _constraints_of(
     knowledge: ResolvedKnowledge | None,
 ) -> tuple[npt.NDArray[np.uint8] | None, npt.NDArray[np.uint8] | None, list[list[int]]]:
     """Allowed parents by child, precedence, and required parents, as the core takes them."""
@@ -128,7 +179,7 @@ def constraints_of(
     return may_cause, precedes if precedes.any() else None, required
 
 
-def flat_candidates(
+def _flat_candidates(
     lists: Sequence[Indices] | None, knowledge: ResolvedKnowledge | None, n: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """The lists one after the other, and where each ends; nothing at all for no lists."""

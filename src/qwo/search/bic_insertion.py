@@ -86,7 +86,9 @@ def bic_insertion(
     for name, value in (("restarts", restarts), ("starts", starts), ("tries", tries)):
         if value is not None and value < 0:
             raise ArgumentError(f"{name} must be at least 0; got {value}", option=name)
-    check_allowed(engine.order, engine.knowledge if knowledge is None else knowledge)
+    knowledge = engine.knowledge if knowledge is None else knowledge
+    if knowledge is not None:
+        check_allowed(engine.order, knowledge)
     control = control or Control()
     begun = control.seconds
     run = engine.compiled_run(
@@ -99,14 +101,14 @@ def bic_insertion(
         jobs=n_jobs,
     )
     status = _watched(run, engine, control)
-    counts = run.counts
+    counts, order = run.counts, engine.order
     return SearchOutcome(
-        order=engine.order,
+        order=order,
         cost=engine.cost,
         status=status,
         trace=tuple((begun + seconds, cost) for seconds, cost in run.trace),
         n_moves=counts["moves"],
-        n_evaluations=counts["scans"] * engine.n_variables,
+        n_evaluations=counts["scans"] * len(order),
         proved=run.is_proved,
     )
 
