@@ -333,13 +333,11 @@ class TestDiscovery:
         assert found.score == pytest.approx(qwo.discover(table, random_state=0).score)
 
     def test_who_cannot_refuses(self, table):
-        dag = qwo.discover(table, random_state=0)
         for call in (
             lambda: qwo.discover(table, engine="qwo"),
             lambda: qwo.discover(table, method="qwo-hc"),
             lambda: qwo.order_dag(table, list(range(5)), penalty_discount=2),
             lambda: qwo.posterior(table),
-            lambda: qwo.check(table, dag),
         ):
             with pytest.raises(EngineError, match="'race', 'stage' have more than two") as caught:
                 call()
