@@ -117,7 +117,7 @@ def discover_as(
             if plan.highest is not None:
                 outcome = first_descent(plan, engine, control)
                 if outcome.status == "converged":
-                    plan, weaker = _priced(plan, engine, moments)
+                    plan, weaker = _priced(plan, engine, moments, outcome.order)
                     score = BIC(plan.penalty, plan.gamma)
                     engine.reprice(score, order, dense.candidates, all_at_first=dense.late)
                     outcome = None
@@ -167,14 +167,14 @@ def first_descent(plan: Resolved, engine: Any, control: Control) -> SearchOutcom
     )
 
 
-def _priced(plan: Resolved, engine: Any, moments: Moments) -> tuple[Resolved, FloatArray]:
+def _priced(
+    plan: Resolved, engine: Any, moments: Moments, order: Indices
+) -> tuple[Resolved, FloatArray]:
     """The plan with the penalty of least loss, and lower prices that edges found could bear."""
     assert plan.highest is not None
     low, extension = engine.edge_price
     strengths = explained_in(moments, engine.dag())
-    evidence = edge_evidence(
-        moments, strengths, engine.order, low, plan.knowledge, extension=extension
-    )
+    evidence = edge_evidence(moments, strengths, order, low, plan.knowledge, extension=extension)
     price = evidence.best_price(plan.highest)
     penalty = round((price - extension) / math.log(moments.n_samples), 2)
     return replace(plan, penalty=penalty), evidence.worths[evidence.worths < price]
@@ -201,7 +201,7 @@ def _result(
         evidence = edge_evidence(
             moments,
             strengths,
-            engine.order,
+            outcome.order,
             price[0],
             known,
             extension=price[1],
