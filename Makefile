@@ -39,7 +39,8 @@ help:  ## show this list
 
 setup: $(VENV)/.installed $(if $(NPM),.try-report-bundle)  ## make .venv, compile, and install the package into it, editable
 
-demo: setup  ## learn the graph of the bundled Sachs data, with bootstrap and report, into demo-output/
+# The demonstration needs the package and its figures, and none of the tools of development.
+demo: $(VENV)/.built $(if $(NPM),.try-report-bundle)  ## learn the graph of nine experiments (Sachs), with a report, into demo-output/
 	$(BIN)/python examples/demo.py
 
 test: setup  ## run the tests
@@ -138,10 +139,15 @@ $(VENVS:%=%/.build-requires): %/.build-requires: pyproject.toml | %/bin/python
 	$*/bin/python -c '$(PRINT_BUILD_REQUIRES)' | $*/bin/python -m pip install --quiet -r /dev/stdin
 	@touch $@
 
-$(VENV)/.installed: $(NATIVE) $(VENV)/.build-requires
+$(VENV)/.built: $(NATIVE) $(VENV)/.build-requires
 	$(BIN)/python -m pip install --quiet --no-build-isolation \
 	  --config-settings=cmake.define.CMAKE_COMPILE_WARNING_AS_ERROR=$(WERROR) \
-	  --editable '.[dev]'
+	  --editable '.[plot]'
+	@touch $@
+
+# The package is there already: this adds what its extra names.
+$(VENV)/.installed: $(VENV)/.built
+	$(BIN)/python -m pip install --quiet 'qwo[dev]'
 	@touch $@
 
 $(SANITIZE_VENV)/.installed: $(NATIVE) $(SANITIZE_VENV)/.build-requires

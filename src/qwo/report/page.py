@@ -117,6 +117,7 @@ def _render(contents: Contents, *, figures: bool, interactive: bool) -> str:
     drawing = draw_contents(contents)
     data = contents_data(contents, drawing)
     interactive = interactive and drawing is not None
+    unread = contents.discovery.regimes is None
     bundle = find_bundle() if interactive else None
     listed = data if drawing is not None else tables.first_rows(data)
     return (
@@ -125,6 +126,8 @@ def _render(contents: Contents, *, figures: bool, interactive: bool) -> str:
         .render(
             data=data,
             notes=_notes(contents, data),
+            regimes=contents.discovery.regimes,
+            experiments={} if unread else contents.discovery.next_experiment(),
             tables={
                 "edges": tables.edges_table(listed),
                 "contrasts": tables.contrast_table(data),
