@@ -193,14 +193,7 @@ def typed(header: Mapping[str, Any], **kinds: type) -> dict[str, Any]:
 
 
 class ResultRecord:
-    """Base of frozen dataclasses that are results: read-only arrays and mappings, in files whole.
-
-    Subclasses have `summary`; those that are saved have `FORMAT`, `LAYOUT`, `_header`, `_arrays`
-    and `_of`.
-    """
-
-    FORMAT: ClassVar[str]
-    LAYOUT: ClassVar[Layout]
+    """Base of frozen dataclasses that are results: read-only arrays and mappings, and a summary."""
 
     def __post_init__(self) -> None:
         for field in fields(self):  # type: ignore[arg-type]
@@ -223,6 +216,13 @@ class ResultRecord:
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self.summary())}</pre>"
+
+
+class StoredResult(ResultRecord):
+    """Base of results that are saved: subclasses say what header and arrays hold."""
+
+    FORMAT: ClassVar[str]
+    LAYOUT: ClassVar[Layout]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a file (.npz, without pickles), from which `load` has it again."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from qwo.archives import Arrays, Layout, ResultRecord, typed
+from qwo.archives import Arrays, Layout, StoredResult, typed
 from qwo.bayes.candidates import Lists, Masks
 from qwo.bayes.chains import SURE, disagreement
 from qwo.bayes.draws import (
@@ -54,7 +54,7 @@ _TYPES = {"acceptance": dict, "status": str, "seconds": float, "params": dict, "
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Posterior(ResultRecord):
+class Posterior(StoredResult):
     """DAGs drawn in proportion to their probability given the data; made by `posterior`.
 
     Arrays are read-only. Entry (i, j) of a matrix concerns i → j.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from qwo.archives import Arrays, Layout, ResultRecord, typed
+from qwo.archives import Arrays, Layout, StoredResult, typed
 from qwo.discovery import Discovery
 from qwo.discovery.price import Evidence
 from qwo.errors import ArgumentError, list_names
@@ -54,7 +54,7 @@ _REFERENCE = ("score", "n_edges", "trace", "status", "seconds", "params", "versi
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Bootstrap(ResultRecord):
+class Bootstrap(StoredResult):
     """Support of every edge over resamples of the data; made by `bootstrap`. Arrays are read-only.
 
     Attributes
