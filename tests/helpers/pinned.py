@@ -1,8 +1,8 @@
 """Twenty fixed problems, and what the engines say of them at fixed orders and after fixed moves.
 
-``python -m tests.helpers.pinned`` prints the record of this build as JSON, numbers to the last bit:
-what two builds of the core print on one machine may be compared with ``diff``. With ``--write`` the
-record becomes the one that `tests/properties/test_pins.py` holds the engines to.
+``python -m tests.helpers.pinned`` prints the record of this build as JSON, numbers to the last bit,
+and what searches come to: two builds of the core on one machine may be compared with ``diff``. With
+``--write`` the record becomes the one that `tests/properties/test_pins.py` holds the engines to.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from qwo.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.order.protocol import OrderEngine
 from qwo.order.qwo import QwoEngine
+from qwo.search.bic_insertion import bic_insertion
 from tests.helpers.random_knowledge import random_knowledge
 
 RECORD = Path(__file__).with_name("pinned.json")
@@ -167,9 +168,34 @@ def record() -> Record:
     return {problem.name: record_of(problem) for problem in PROBLEMS}
 
 
-if __name__ == "__main__":
-    text = json.dumps(record(), indent=1)
+def searches_of(problem: Problem) -> Iterator[Record]:
+    """What whole searches come to, to the last bit; with other kernels they may end elsewhere."""
+    for options in (
+        {"restarts": 0},
+        {"restarts": 45, "n_jobs": 2},
+        {"nearby": True},
+        {"starts": 2},
+    ):
+        engine = _bic_engine(problem, problem.moments(), np.random.default_rng([problem.seed, 1]))
+        assert isinstance(engine, BicEngine)
+        found = bic_insertion(engine, random_state=problem.seed, **options)
+        classes = zlib.crc32(engine.cpdag().tobytes())
+        yield {
+            "search": options,
+            "cost": found.cost.hex(),
+            "class": classes,
+            "moves": found.n_moves,
+        }
+
+
+def main() -> None:
+    """Print the record of this build, and what searches come to; or write the record."""
     if "--write" in sys.argv:
-        RECORD.write_text(text + "\n", encoding="utf-8")
-    else:
-        sys.stdout.write(text + "\n")
+        RECORD.write_text(json.dumps(record(), indent=1) + "\n", encoding="utf-8")
+        return
+    searches = {problem.name: list(searches_of(problem)) for problem in PROBLEMS}
+    sys.stdout.write(json.dumps([record(), searches], indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
