@@ -63,3 +63,10 @@ def test_changes_between_two_files(tmp_path: Path) -> None:
     done = run("changes", tmp_path / "before.csv", tmp_path / "after.csv")
     assert done.exit_code == 0, done.stderr
     assert "b: mean +" in done.stdout
+
+
+def test_options_of_conditions_are_those_of_the_library() -> None:
+    from qwo.arguments import RegimeArguments
+    from qwo.cli.options import CONDITIONS
+
+    assert set(RegimeArguments.__annotations__) == CONDITIONS

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
 
 import typer
 
-from qwo.arguments import RegimeArguments
 from qwo.errors import ArgumentError, FileFormatError, MissingFileError
 from qwo.options import OPTIONS, STARTS, Flag, SearchOptions
 
@@ -137,7 +136,7 @@ class OptionFlags:
         return {name: _PARSERS.get(name, _same)(value) for name, value in self._given.items()}
 
 
-CONDITIONS = frozenset(RegimeArguments.__annotations__)
+CONDITIONS = frozenset(("regime", "targets", "reference", "effect"))
 """Options that are about conditions under which rows were taken."""
 
 
