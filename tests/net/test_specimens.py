@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import qwo
@@ -68,3 +69,20 @@ def test_graphs_of_an_earlier_version_are_read_as_they_were(name: str) -> None:
 def test_every_stored_format_has_a_specimen() -> None:
     suffixes = {form.suffixes[0] for form in qwo.graph.formats.FORMATS.values()}
     assert {name.removeprefix("graph") for name in EXPECTED["graphs"]} == suffixes
+
+
+def test_a_run_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
+    """Options that are added later do not make it another run."""
+    data = qwo.simulate("er", n_variables=4, n_samples=80, degree=2, random_state=5).data.round(3)
+    names = ["dose", "blood pressure", "größe", "outcome"]
+    file = tmp_path / "bootstrap.npz"
+    file.write_bytes((HERE / "bootstrap.npz").read_bytes())
+    found = qwo.bootstrap(
+        pd.DataFrame(data, columns=names),
+        n_resamples=10,
+        random_state=1,
+        knowledge=HERE / "knowledge.txt",
+        checkpoint=file,
+    )
+    assert found.n_done == 10
+    assert found.fingerprint == EXPECTED["bootstrap.npz"]["fingerprint"]

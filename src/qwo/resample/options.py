@@ -45,6 +45,10 @@ BLOCK_ROWS = 4096
 FREE_PARAMS = ("n_resamples", "tolerance", "shard")
 """Parameters that say which replicates are run; none of the replicates depends on them."""
 
+LATER_PARAMS = {"regime": None, "targets": None, "reference": None, "effect": "soft"}
+"""Options that are younger than the files of bootstraps, with their defaults: runs that were begun
+before go on."""
+
 Method = Literal["rows", "parametric"]
 
 MOST_RESAMPLES = 1_000_000
@@ -286,7 +290,11 @@ def fingerprint_of(
     digest: str, params: Mapping[str, Any], knowledge: ResolvedKnowledge | None
 ) -> str:
     """A digest of all that replicates depend on: data, parameters, knowledge."""
-    depends = {key: value for key, value in params.items() if key not in FREE_PARAMS}
+    depends = {
+        key: value
+        for key, value in params.items()
+        if key not in FREE_PARAMS and not (key in LATER_PARAMS and value == LATER_PARAMS[key])
+    }
     result = hashlib.sha256(json.dumps([digest, depends], sort_keys=True).encode())
     if knowledge is not None:
         for matrix in (knowledge.forbidden, knowledge.required, knowledge.before):

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from qwo.errors import ArgumentError, Cure, FileFormatError, MergeError
+from qwo.resample.options import LATER_PARAMS
 from qwo.resample.result import Bootstrap
 from qwo.resample.support import Outcome, have
 
@@ -85,7 +86,7 @@ def _as_before(name: str, before: Any, now: Any) -> Cure:
 
 
 def _same(stored: Bootstrap, begun: Bootstrap, name: str) -> bool:
-    first, second = stored.params.get(name), begun.params[name]
+    first, second = stored.params.get(name, LATER_PARAMS.get(name)), begun.params[name]
     return _shown(first) == _shown(second)
 
 
