@@ -13,6 +13,7 @@
 #include "bindings.hpp"
 #include "checks.hpp"
 #include "problem.hpp"
+#include "qwo/arrow_turns.hpp"
 #include "qwo/best_dag.hpp"
 #include "qwo/class_step.hpp"
 #include "qwo/equivalence.hpp"
@@ -34,6 +35,33 @@ ListsOut from_lists(const std::vector<std::vector<int>>& lists) {
         ends.push_back(items.size());
     }
     return {to_numpy<std::int64_t>(items), to_numpy<std::int64_t>(ends)};
+}
+
+using Ints = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>;
+using Doubles = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
+using Marks = nb::ndarray<nb::numpy, std::int8_t, nb::ndim<2>>;
+
+std::tuple<Ints, Ints, Ints, Ints, Doubles, Ints, Marks> turns_out(const ArrowTurns& found) {
+    std::vector<int> from, to, compelled, edges, more;
+    std::vector<double> lost;
+    for (const ClassEdge& edge : found.edges) {
+        from.push_back(edge.from);
+        to.push_back(edge.to);
+        compelled.push_back(edge.compelled);
+    }
+    Marks marks = zeros<std::int8_t>(found.turns.size(), found.edges.size());
+    std::int8_t* next = marks.data();
+    for (const ArrowTurn& turn : found.turns) {
+        edges.push_back(turn.edge);
+        lost.push_back(turn.lost);
+        more.push_back(turn.more);
+        for (int k = 0; k < count_of(found.edges); ++k)
+            *next++ = turn.marks.empty() ? std::int8_t{-1} : static_cast<std::int8_t>(turn.marks[k]);
+    }
+    return {to_numpy<std::int64_t>(from),      to_numpy<std::int64_t>(to),
+            to_numpy<std::int64_t>(compelled), to_numpy<std::int64_t>(edges),
+            to_numpy<double>(lost),            to_numpy<std::int64_t>(more),
+            marks};
 }
 
 // An order that the constraints allow.
@@ -235,6 +263,22 @@ void bind_parent_sets(nb::module_& m) {
             nb::arg("variable"),
             "Go to the member of the class in which a variable is the root of its piece; whether "
             "that was allowed.")
+        .def(
+            "turn_arrows",
+            [](ParentSets& self, double limit, int most) {
+                check_unmarked(self);
+                ArrowTurns found;
+                {
+                    nb::gil_scoped_release release;
+                    found = turn_arrows(self, limit, most);
+                }
+                return turns_out(found);
+            },
+            nb::arg("limit"), nb::arg("most"),
+            "The edges of the class (from, to, compelled); then, for each arrow that was turned, "
+            "which edge it is, what is lost, how many edges there are more, and the mark of every "
+            "edge: 0 none, 1 along, 2 open, 3 against, -1 unknown where more than the limit is "
+            "lost.")
         .def(
             "cross",
             [](ParentSets& self, const ParentSets& other, double least_gain) {

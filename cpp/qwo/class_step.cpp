@@ -123,6 +123,28 @@ bool reroot(ParentSets& sets, int root) {
     return true;
 }
 
+void tuck(ParentSets& sets, int x, int y) {
+    const int from = sets.place(x);
+    std::vector<char> ancestor(sets.n(), 0);
+    ancestor[y] = 1;
+    std::vector<int> movers;
+    for (int k = sets.place(y); k > from; --k) {
+        const int v = sets.order()[k];
+        if (!ancestor[v])
+            continue;
+        movers.push_back(v);
+        for (int p : sets.fit(v).parents())
+            ancestor[p] = 1;
+    }
+    int target = from;
+    for (auto v = movers.rbegin(); v != movers.rend(); ++v) {
+        sets.move(*v, std::max(target, sets.permitted(*v).first));
+        ++target;
+    }
+    // Who comes before x now may help it, together with another that did not help before.
+    sets.invite(x, y, sets.problem().noise());
+}
+
 bool cross(ParentSets& sets, const OrderedDag& other, double least_gain) {
     const MemberRules rules = rules_of(sets);
     std::vector<int> places(sets.n());

@@ -21,6 +21,10 @@ std::vector<int> permitted_order(const ParentSets& sets, const std::vector<int>&
 // candidates forbid it.
 bool reroot(ParentSets& sets, int root);
 
+// y and those of its ancestors that stand after x move, in their order, before x (the tuck of
+// GRaSP). Constraints are kept: a move is cut short where they forbid it.
+void tuck(ParentSets& sets, int x, int y);
+
 // Partition crossover (Whitley, Hains and Howe 2009, for tours): where the parents of the present
 // DAG differ from those of another one, in the member of its class that is nearest to the present
 // order, the variables fall into connected pieces. Each piece that is better by more than

@@ -267,7 +267,7 @@ void InsertionSearch::try_tuck(int x, int y) {
     ++counts_.tucks;
     const double before = engine_.cost();
     const std::size_t mark = engine_.mark();
-    tuck(x, y);
+    tuck(engine_, x, y);
     const double give_up = restarting_ ? policy::give_up_tuck_in_haste : options_.give_up_tuck;
     if (keep_or_undo(mark, before, give_up, true))
         ++counts_.improving_tucks;
@@ -376,7 +376,7 @@ void InsertionSearch::turn(int x, int y) {
         if (engine_.cost() >= before - noise_)
             engine_.take_touched();
         engine_.mark(); // the member, which a tuck that leads nowhere comes back to
-        tuck(x, y);
+        tuck(engine_, x, y);
     } else if (exchange_below(x)) {
         ++counts_.exchanges;
     } else {
@@ -423,31 +423,6 @@ bool InsertionSearch::part(int x, int y) {
     return apart < engine_.cost_with(y, compelled) - noise_ &&
            members_->with_root(x, rules_of(engine_), rooted_, y) &&
            engine_.exchange(y, rooted_, noise_);
-}
-
-// y and those of its ancestors that stand after x move, in their order, before x. Constraints are
-// kept: a move is cut short where they forbid it.
-void InsertionSearch::tuck(int x, int y) {
-    const int from = engine_.place(x);
-    const int to = engine_.place(y);
-    std::vector<char> ancestor(engine_.n(), 0);
-    ancestor[y] = 1;
-    std::vector<int> movers;
-    for (int k = to; k > from; --k) {
-        const int v = engine_.order()[k];
-        if (!ancestor[v])
-            continue;
-        movers.push_back(v);
-        for (int p : engine_.fit(v).parents())
-            ancestor[p] = 1;
-    }
-    int target = from;
-    for (auto v = movers.rbegin(); v != movers.rend(); ++v) {
-        engine_.move(*v, std::max(target, engine_.permitted(*v).first));
-        ++target;
-    }
-    // Who comes before x now may help it, together with another that did not help before.
-    engine_.invite(x, y, noise_);
 }
 
 void InsertionSearch::step_sweep() {

@@ -133,7 +133,6 @@ class InsertionSearch {
     void repair_next();
     void stop_if_back(double before);
     int next_queued();
-    void tuck(int x, int y);
     void queue(int v);
     void queue_touched();
     void touch(int v);

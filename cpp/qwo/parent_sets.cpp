@@ -279,6 +279,10 @@ std::pair<int, int> ParentSets::permitted(int v) const {
         return {p, p};
     int lowest = problem().n_given;
     int highest = n() - 1;
+    if (v == pinned_.first)
+        highest = place(pinned_.second) - 1;
+    if (v == pinned_.second)
+        lowest = place(pinned_.first) + 1;
     if (problem().constraints.precedes.empty())
         return {lowest, highest};
     for (int k = p - 1; k >= lowest; --k) {
@@ -287,7 +291,7 @@ std::pair<int, int> ParentSets::permitted(int v) const {
             break;
         }
     }
-    for (int k = p + 1; k < n(); ++k) {
+    for (int k = p + 1; k <= highest; ++k) {
         if (problem().constraints.must_precede(v, places_.at(k), n())) {
             highest = k - 1;
             break;

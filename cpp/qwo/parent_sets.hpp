@@ -83,6 +83,9 @@ class ParentSets {
     // Whether u is among the variables that the fit of v looks at.
     bool may_list(int v, int u) const { return lists_.of(v).find(u) >= 0; }
 
+    // Keeps one variable before another until the next call; -1 for none.
+    void pin(int first, int second) { pinned_ = {first, second}; }
+
     // The places that the constraints leave for v while all others stay: lowest and highest.
     std::pair<int, int> permitted(int v) const;
 
@@ -212,6 +215,7 @@ class ParentSets {
     WishIndex index_;
     FitJournal journal_;
     double cost_ = 0.0;
+    std::pair<int, int> pinned_{-1, -1};
     std::vector<std::vector<int>> checked_; // the parents for which renew() has nothing to add
     std::map<int, Missed> foreseen_;
     std::vector<int> touched_;
