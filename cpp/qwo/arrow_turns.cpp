@@ -8,14 +8,13 @@
 #include "qwo/class_step.hpp"
 #include "qwo/equivalence.hpp"
 #include "qwo/index.hpp"
+#include "qwo/policy.hpp"
 
 namespace qwo {
 
 namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
-// When a direction of a scan is given up, in edge penalties.
-constexpr double give_up_repair = 2.0;
 
 int count_edges(const OrderedDag& dag) {
     int count = 0;
@@ -97,7 +96,7 @@ class Turner {
             queue_.pop_front();
             queued_[v] = 0;
             const Insertion best =
-                engine_.best_insertion(v, give_up_repair * engine_.problem().penalty_of(v));
+                engine_.best_insertion(v, policy::give_up_repair * engine_.problem().penalty_of(v));
             if (!(best.change < -noise_))
                 continue;
             const double before = engine_.cost();

@@ -13,7 +13,6 @@ import qwo
 from qwo.discovery.price import (
     FREEDOM_OF_A_PARENT,
     MANY_FREE,
-    STAND_INS,
     Evidence,
     NullEdges,
     as_quantile,
@@ -154,7 +153,7 @@ def test_weak_edges_are_the_doubtful_ones() -> None:
     rates = evidence.false_rates
     assert ((rates >= 0) & (rates <= 1)).all()
     strongest = evidence.strengths.argmax()
-    assert rates[strongest] == pytest.approx(STAND_INS / (400 - 2 - 2), rel=0.1)
+    assert rates[strongest] < 0.01
     assert np.delete(rates, strongest).mean() > 0.7
     assert rates.sum() == pytest.approx(engine.n_edges - 1, rel=0.3)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from qwo.arguments import ReadArguments, SearchArguments, takes_options
 from qwo.compute import array_module, computing_with, one_blas_thread
+from qwo.discovery.arrows import arrow_evidence
 from qwo.discovery.counts import counted_rows
 from qwo.discovery.price import edge_evidence, explained_in
 from qwo.discovery.resolve import (
@@ -26,6 +27,7 @@ from qwo.discovery.resolve import (
     start_at_better,
 )
 from qwo.discovery.result import Discovery
+from qwo.discovery.weak_edges import WeakEdge, without_weak_edges
 from qwo.graph.cpdag import to_cpdag, to_mpdag
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
@@ -126,9 +128,12 @@ def discover_as(
                     plan, engine, _start("spanning-tree", plan, moments, rng, dense)
                 )
             del dense
+            weak: tuple[WeakEdge, ...] = ()
             if outcome is None:
                 outcome = run_search(plan, engine, control, rng)
-    return _result(plan, moments, engine, outcome, control=control, weaker=weaker)
+                if plan.highest is not None and outcome.status == "converged" and not plan.listed:
+                    engine, weak = without_weak_edges(plan, moments, engine, control)
+    return _result(plan, moments, engine, outcome, control=control, weaker=weaker, weak=weak)
 
 
 def _start(
@@ -188,9 +193,10 @@ def _result(
     *,
     control: Control,
     weaker: FloatArray,
+    weak: tuple[WeakEdge, ...],
 ) -> Discovery:
     """The graph that belongs to the order found, its class, its score and its evidence."""
-    params = plan.described()
+    params = _described(plan, moments)
     counted = params["engine"] == "counts"
     known = plan.knowledge
     dag = engine.dag() if known is None else _allowed_dag(known, engine, moments, plan.penalty)
@@ -212,15 +218,13 @@ def _result(
     else:
         # An engine may know the class of its DAG from inside.
         cpdag = getattr(engine, "cpdag", partial(to_cpdag, dag))()
-    params |= {"n_samples": moments.n_samples, "covariance_estimator": moments.estimator}
-    if moments.has_blocks:
-        params["columns"] = moments.whitened()[1].tolist()
-    if not moments.coding.is_plain:
-        params["variables"] = moments.coding.described(moments.names)
+    arrows = None
+    if evidence is not None and not plan.listed and control.remaining > 0:
+        arrows = arrow_evidence(moments, engine, cpdag)
     return Discovery(
         cpdag=cpdag,
         dag=dag,
-        order=outcome.order,
+        order=engine.order,
         names=moments.names,
         score=-engine.cost if counted else _score(moments, dag, plan.penalty, strengths),
         n_edges=int(dag.sum()),
@@ -231,8 +235,21 @@ def _result(
         params=params,
         versions=versions(),
         evidence=evidence,
-        proved=outcome.proved,
+        proved=outcome.proved and not weak,
+        arrow_evidence=arrows,
+        weak_edges=weak,
     )
+
+
+def _described(plan: Resolved, moments: Moments) -> dict[str, Any]:
+    """What a result tells of how it was found."""
+    params = plan.described()
+    params |= {"n_samples": moments.n_samples, "covariance_estimator": moments.estimator}
+    if moments.has_blocks:
+        params["columns"] = moments.whitened()[1].tolist()
+    if not moments.coding.is_plain:
+        params["variables"] = moments.coding.described(moments.names)
+    return params
 
 
 def _allowed_dag(

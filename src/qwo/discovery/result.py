@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qwo.discovery.arrows import ArrowEvidence, leaning
 from qwo.discovery.price import Evidence
+from qwo.discovery.weak_edges import WeakEdge
 from qwo.errors import ArgumentError, list_names
 from qwo.graph.causal_graph import EDGE_HEADER, VARIABLES, CausalGraph, Edge, edges_of
 from qwo.graph.display import as_html, edge_lines
-from qwo.graph.marks import MARKS
+from qwo.graph.marks import ARROW, LINE, MARKS
+from qwo.names import Variable, as_column
 from qwo.order.blocks import n_coefficients
 from qwo.regimes.classes import next_experiments
 from qwo.regimes.result import Regimes
@@ -67,6 +70,12 @@ class Discovery:
         all but determine another.
     regimes : Regimes or None
         Which equations changed under which condition, where ``regime=`` was given.
+    arrow_evidence : ArrowEvidence or None
+        What the arrows are worth, and how likely they are; None where `evidence` is, with more than
+        1000 variables, and where time was up.
+    weak_edges : tuple of WeakEdge
+        Edges that are more likely false than true, which a search whose penalty the data choose
+        leaves out: a lower ``penalty_discount`` has them.
     """
 
     cpdag: Adjacency
@@ -83,6 +92,8 @@ class Discovery:
     evidence: Evidence | None = None
     proved: bool = False
     regimes: Regimes | None = None
+    arrow_evidence: ArrowEvidence | None = None
+    weak_edges: tuple[WeakEdge, ...] = ()
 
     def __post_init__(self) -> None:
         for array in (self.cpdag, self.dag, self.order):
@@ -108,29 +119,100 @@ class Discovery:
 
     @cached_property
     def graph(self) -> CausalGraph:
-        """The equivalence class as a graph with names, which can be drawn, compared and written.
+        """The graph to show: the class, with a line for each arrow that the data do not support.
 
-        Its metadata have the types and levels of categories, which formats write with the nodes.
+        That is the one of the fewest wrong marks to expect; `cpdag` is the class of `dag`, whatever
+        its arrows are worth. Its values have the probability of each arrow, its metadata the types
+        and levels of categories, which formats write with the nodes.
         """
         known = self.params.get(VARIABLES)
         metadata = {} if known is None else {VARIABLES: known}
-        return CausalGraph(self.names, self.cpdag, "cpdag", metadata)
+        shown, values = self.cpdag, {}
+        if self.arrow_evidence is not None:
+            shown, arrows = shown.copy(), self.arrow_evidence
+            open_ = ~arrows.supported
+            causes, effects = arrows.causes[open_], arrows.effects[open_]
+            shown[causes, effects] = shown[effects, causes] = 2
+            forward = np.full(shown.shape, math.nan)
+            forward[arrows.causes, arrows.effects] = arrows.probabilities[:, 0]
+            values = {"arrow_probability": forward}
+        return CausalGraph(self.names, shown, "cpdag", metadata, values)
 
     @cached_property
     def edges(self) -> tuple[tuple[str, str, str], ...]:
-        """The edges of the CPDAG as (name, ``"-->"`` or ``"---"``, name), by column."""
-        return tuple((a, mark, b) for a, mark, b in edges_of(self.names, self.cpdag))
+        """The edges of the `graph` as (name, ``"-->"`` or ``"---"``, name), by column.
+
+        A line in place of an arrow that is not supported begins where the arrow would.
+        """
+        doubted = set(self.leans)
+        return tuple(
+            (a, LINE if (a, b) in doubted else mark, b)
+            for a, mark, b in edges_of(self.names, self.cpdag)
+        )
+
+    @cached_property
+    def leans(self) -> dict[tuple[str, str], float]:
+        """The arrows of the class that are not supported, with their odds against the reverse."""
+        arrows = self.arrow_evidence
+        if arrows is None:
+            return {}
+        doubted = np.flatnonzero(~arrows.supported)
+        return {
+            (self.names[arrows.causes[k]], self.names[arrows.effects[k]]): float(arrows.leans[k])
+            for k in doubted
+        }
+
+    def hanging_on(self, cause: Variable, effect: Variable) -> tuple[Edge, ...]:
+        """The arrows that hang on one: they are open or reversed in the best graph without it.
+
+        That is, where it points the other way, all else searched anew near by.
+        """
+        a, b = as_column(self.names, cause, "cause"), as_column(self.names, effect, "effect")
+        arrows = self.arrow_evidence
+        if arrows is None or self.cpdag[a, b] != 1:
+            raise ArgumentError(
+                f"{self.names[a]} --> {self.names[b]} is no arrow of the class, or nobody knows "
+                "what it is worth"
+            )
+        row = np.flatnonzero((arrows.causes == a) & (arrows.effects == b))[0]
+        return tuple(
+            Edge(self.names[i], ARROW, self.names[j])
+            for i, j in zip(
+                arrows.causes[arrows.hanging[row]], arrows.effects[arrows.hanging[row]], strict=True
+            )
+            if (i, j) != (a, b)
+        )
 
     def to_frame(self) -> pd.DataFrame:
-        """The edges as a pandas data frame: source, mark, target, strength and false_rate.
+        """The edges as a pandas data frame: source, mark, target and how sure they are.
 
         The strength is what the edge adds to twice the log-likelihood, the false rate the chance
-        that an edge of its strength is none; NaN where they are not known.
+        that an edge of its strength is none. The worth of an arrow of the class, source to target,
+        is the score that is lost if it must point the other way; then come its odds against that,
+        and the probability that the true class has it, if there is an edge. NaN where they are not
+        known, and for edges that the class leaves open.
         """
-        columns = (*Edge._fields, "strength", "false_rate")
-        evidence = zip(self.edge_strengths.tolist(), self.edge_false_rates.tolist(), strict=True)
-        rows = [(*edge, *known) for edge, known in zip(self.edges, evidence, strict=True)]
-        return records_frame(columns, rows)
+        columns = (*Edge._fields, "strength", "false_rate", "arrow_worth", "arrow_odds")
+        known = (
+            self.edge_strengths,
+            self.edge_false_rates,
+            *self._of_arrows().T,
+        )
+        numbers = zip(*(column.tolist() for column in known), strict=True)
+        rows = [(*edge, *own) for edge, own in zip(self.edges, numbers, strict=True)]
+        return records_frame((*columns, "arrow_probability"), rows)
+
+    def _of_arrows(self) -> FloatArray:
+        """Worth, odds and probability of each of the `edges`."""
+        known, arrows = np.full((self.n_edges, 3), math.nan), self.arrow_evidence
+        if arrows is None:
+            return known
+        numbers = np.stack([arrows.worths, arrows.leans, arrows.probabilities[:, 0]], axis=1)
+        own = dict(zip(zip(arrows.causes, arrows.effects, strict=True), numbers, strict=True))
+        place = {v: k for k, v in enumerate(self.names)}
+        for k, (a, _, b) in enumerate(self.edges):
+            known[k] = own.get((place[a], place[b]), math.nan)
+        return known
 
     @property
     def expected_false_edges(self) -> float:
@@ -184,7 +266,7 @@ class Discovery:
         return {self.names[v]: edges for v, edges in next_experiments(self.cpdag).items()}
 
     def __repr__(self) -> str:
-        directed = int((self.cpdag == 1).sum())
+        directed = sum(mark == ARROW for _, mark, _ in self.edges)
         return (
             f"<Discovery: {self.n_variables} variables ({list_names(self.names)}), "
             f"{self.n_edges} edges ({directed} directed), score {self.score:.2f}, "
@@ -192,8 +274,15 @@ class Discovery:
         )
 
     def __str__(self) -> str:
+        lines = [
+            (*edge, f"  (leans {a} {ARROW} {b}, {leaning(self.leans[a, b])})")
+            if (a, b) in self.leans
+            else edge
+            for edge in self.edges
+            for a, _, b in [edge]
+        ]
         told = [] if self.regimes is None else [self.regimes.summary()]
-        return "\n".join([repr(self), *edge_lines(self.edges), *told])
+        return "\n".join([repr(self), *edge_lines(lines), *told])
 
     def _repr_html_(self) -> str:
         rows = ((source, MARKS[mark].symbol, target) for source, mark, target in self.edges)

@@ -31,7 +31,7 @@ def plot(graph: object, **options: Any) -> Axes:
     return plot_graph(graph, **options)
 
 
-def edge_lines(edges: Sequence[tuple[str, str, str]]) -> list[str]:
+def edge_lines(edges: Sequence[Sequence[str]]) -> list[str]:
     """The edges as ``a --> b``, one a line; of very many the first, and how many more there are."""
     lines = [" ".join(edge) for edge in edges[:MOST_LINES]]
     hidden = len(edges) - len(lines)

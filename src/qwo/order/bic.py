@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,35 @@ Flat = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
 BicState = tuple[npt.NDArray[np.int64], Flat, Flat, float]
 """What a `BicEngine` has come to, a few numbers per variable; see `BicEngine.state`."""
+
+
+class TurnedArrows(NamedTuple):
+    """The edges of a class, and what turning each of its arrows leads to.
+
+    Attributes
+    ----------
+    causes, effects : ndarray of int
+        The edges of the DAG.
+    compelled : ndarray of bool
+        Which of them are arrows of the class.
+    edges : ndarray of int
+        Which of them were turned.
+    lost : ndarray
+        What the graph with the arrow turned costs more; infinite where knowledge forbids it.
+    more : ndarray of int
+        How many edges it has more.
+    marks : ndarray of int8, turns × edges
+        How each edge stands in its class: 0 not at all, 1 as it is, 2 undirected, 3 reversed, -1
+        unknown.
+    """
+
+    causes: Indices
+    effects: Indices
+    compelled: npt.NDArray[np.bool_]
+    edges: Indices
+    lost: FloatArray
+    more: Indices
+    marks: npt.NDArray[np.int8]
 
 
 class BicEngine(EngineBase):
@@ -192,6 +221,22 @@ class BicEngine(EngineBase):
             association=self._association(),
             threads=self.threads,
             **options,
+        )
+
+    def turn_arrows(self, limit: float, most: int) -> TurnedArrows:
+        """What it costs to turn each of the first arrows of the class, all else found anew near by.
+
+        The marks of other edges are told where no more than a limit is lost. Nothing changes.
+        """
+        causes, effects, compelled, edges, lost, more, marks = self._sets.turn_arrows(limit, most)
+        return TurnedArrows(
+            causes.astype(np.intp, copy=False),
+            effects.astype(np.intp, copy=False),
+            compelled != 0,
+            edges.astype(np.intp, copy=False),
+            lost,
+            more.astype(np.intp, copy=False),
+            marks,
         )
 
     def doubtful(self) -> Indices:

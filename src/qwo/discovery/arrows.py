@@ -1,0 +1,232 @@
+"""What the arrows of a class are worth, and how likely each of its marks is.
+
+The worth Δ of an arrow is the score that is lost if it must point the other way, all else searched
+anew near by (`cpp/qwo/arrow_turns.hpp`). An arrow whose Δ is small hangs on little: a collider that
+the score prefers by a hair directs whole stretches of a graph. How much is enough is learnt from
+the graph itself. Let π be the share of colliders among its unshielded triples, found by
+expectation and maximisation: a triple that the data settle counts as what it is, one that they
+leave in doubt in proportion. Trees and chains have π near 0, random graphs a quarter to a third. An
+arrow then has the odds
+
+    forward : undirected : backward = 1 : exp((open(π) - T Δ') / 2) : exp(-B Δ' / 2),
+
+where open(π) grows with λ = 2 log((1 - π) / π), and Δ' is Δ, but for edges of which the graph with
+the arrow turned has more: these cost the penalty in Δ, and in Δ' what a closed triangle costs in a
+graph that has as many of them. The constants were fitted to graphs of many kinds
+(`benchmarks.arrows` shows them on others). T and B are below 1, as the best of many graphs owes a
+part of its score to chance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from qwo.moments import Moments
+from qwo.order.bic import BicEngine, TurnedArrows
+from qwo.types import Adjacency, FloatArray, Indices, Mask
+
+FARTHEST = 80.0
+"""Points of score beyond which a graph does not count: nobody doubts an arrow that is worth so
+much."""
+
+MOST_TURNS = 2000
+"""Arrows that are turned, causes first: all of them up to some 500 variables; the others keep the
+bounds that these give."""
+
+TRUST, TRUST_BACKWARD = 0.3, 0.6
+OPEN, OPEN_OF_TREES, TREE_LIKE, OPEN_AT = 1.5, 1.0, 5.0, -5.0
+"""T and B; and open(π) = OPEN λ + OPEN_OF_TREES (λ - TREE_LIKE)₊ + OPEN_AT."""
+
+ROUNDS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class ArrowEvidence:
+    """What the arrows of a class are worth.
+
+    Attributes
+    ----------
+    causes, effects : ndarray of int
+        The arrows of the class, knowledge's included.
+    worths : ndarray
+        Δ of each: the score lost if it must point the other way, as far as graphs near by tell;
+        infinite where knowledge decides, and above `FARTHEST`.
+    discounted : ndarray
+        Δ', with a milder price of further edges.
+    colliders, others : ndarray
+        What the unshielded triples that are colliders, and those that are none, are worth as that.
+    hanging : ndarray of bool, arrows × arrows
+        Entry (a, b): arrow b is not there in the graph with arrow a turned, so that it hangs on a.
+    """
+
+    causes: Indices
+    effects: Indices
+    worths: FloatArray
+    discounted: FloatArray
+    colliders: FloatArray
+    others: FloatArray
+    hanging: Mask
+
+    @cached_property
+    def collider_share(self) -> float:
+        """π: which share of unshielded triples are colliders."""
+        against = np.exp(-np.concatenate((self.colliders, -self.others)).clip(-100, 100) / 2)
+        share = 0.3
+        for _ in range(ROUNDS):
+            share = (float((share / (share + (1 - share) * against)).sum()) + 0.5) / (
+                len(against) + 1
+            )
+        return share
+
+    @cached_property
+    def probabilities(self) -> FloatArray:
+        """For each arrow, that the true class has it, has a line there, or the reverse arrow.
+
+        Given that there is an edge: rows add up to 1.
+        """
+        share = self.collider_share
+        scale = 2 * math.log((1 - share) / share)
+        opened = OPEN * scale + OPEN_OF_TREES * max(scale - TREE_LIKE, 0) + OPEN_AT
+        lost = self.discounted
+        odds = np.zeros((len(lost), 3))
+        odds[:, 1] = (opened - TRUST * lost) / 2
+        odds[:, 2] = -TRUST_BACKWARD * np.maximum(lost, 0) / 2
+        odds = np.exp(odds - odds.max(axis=1, keepdims=True, initial=0))
+        chances: FloatArray = odds / odds.sum(axis=1, keepdims=True)
+        return chances
+
+    @property
+    def supported(self) -> Mask:
+        """Which arrows are at least as likely as a line or the reverse: those that are shown."""
+        chances = self.probabilities
+        supported: Mask = chances[:, 0] >= chances[:, 1:].max(axis=1, initial=0)
+        return supported
+
+    @property
+    def leans(self) -> FloatArray:
+        """The odds of each arrow against its reverse, where the class tells the direction at all.
+
+        They are exp(B Δ' / 2).
+        """
+        forward, _, backward = self.probabilities.T
+        return np.where(backward > 0, forward / np.where(backward > 0, backward, 1), np.inf)
+
+    @property
+    def expected_wrong(self) -> float:
+        """How many marks of these edges are wrong, to expect, as they are shown."""
+        return float((1 - self.probabilities.max(axis=1, initial=0)).sum())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists, from which `from_dict` makes it again."""
+        return {field.name: getattr(self, field.name).tolist() for field in fields(self)}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> ArrowEvidence:
+        """The evidence that `to_dict` has written down."""
+        causes, effects = (np.array(plain[name], np.intp) for name in ("causes", "effects"))
+        worths, discounted, colliders, others = (
+            np.array(plain[name], np.float64)
+            for name in ("worths", "discounted", "colliders", "others")
+        )
+        hanging = np.array(plain["hanging"], np.bool_).reshape(len(causes), -1)
+        return cls(causes, effects, worths, discounted, colliders, others, hanging)
+
+
+def arrow_evidence(moments: Moments, engine: Any, cpdag: Adjacency) -> ArrowEvidence:
+    """What the arrows are worth of the class that an exact BIC engine is at.
+
+    The class may have further arrows than those that the DAG's own has: what knowledge directs.
+    """
+    turned: TurnedArrows = engine.turn_arrows(FARTHEST, MOST_TURNS)
+    rows = {(a, b): k for k, (a, b) in enumerate(zip(turned.causes, turned.effects, strict=True))}
+    causes, effects = np.nonzero(cpdag == 1)
+    compelled = set(np.flatnonzero(turned.compelled).tolist())
+    own = np.array([rows.get(edge, -1) for edge in zip(causes, effects, strict=True)], np.intp)
+    own[[k not in compelled for k in own]] = -1
+    bonus = _edge_bonus(moments, engine, cpdag)
+    mild = turned.lost - bonus * np.maximum(turned.more, 0)
+    gone = (turned.marks == 2) | (turned.marks == 3)
+    worths, discounted = (
+        np.where(gone, lost[:, None], np.inf).min(axis=0, initial=np.inf)
+        for lost in (turned.lost, mild)
+    )
+    turn_of = np.full(len(rows) + 1, -1)
+    turn_of[turned.edges] = np.arange(len(turned.edges))
+    hanging = np.zeros((len(causes), len(causes)), np.bool_)
+    told = np.flatnonzero((own >= 0) & (turn_of[own] >= 0))
+    hanging[np.ix_(told, told)] = gone[np.ix_(turn_of[own[told]], own[told])]
+    colliders, others = _triples(engine, moments, turned, discounted)
+    known = own >= 0
+    return ArrowEvidence(
+        causes,
+        effects,
+        np.where(known, worths[own], np.inf),
+        np.where(known, discounted[own], np.inf),
+        colliders,
+        others,
+        hanging,
+    )
+
+
+def _edge_bonus(moments: Moments, engine: BicEngine, cpdag: Adjacency) -> float:
+    """What of the price of a further edge is not held against a graph: none in trees.
+
+    The BIC's own penalty is log N. What goes beyond stands for how rare edges are; where an edge
+    closes a triangle, the share of closed triangles tells that.
+    """
+    joined = (cpdag != 0) | (cpdag.T != 0)
+    degrees = joined.sum(axis=0).astype(np.float64)
+    pairs = float((degrees * (degrees - 1)).sum()) / 2
+    near = joined.astype(np.float32)
+    closed = float((near @ near)[joined].sum()) / 2
+    odds = (closed + 0.5) / (pairs - closed + 0.5)
+    beyond = engine.edge_price[0] - math.log(moments.n_samples)
+    return max(0.0, beyond + 2 * math.log(odds))
+
+
+def _triples(
+    engine: BicEngine, moments: Moments, turned: TurnedArrows, worths: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """What unshielded triples are worth as the colliders, or not, that they are.
+
+    A collider falls with either of its arrows. That a – b – c is none is worth the likelihood ratio
+    of independence given b against independence without, in the three variables alone.
+    """
+    n = engine.n_variables
+    joined = np.zeros((n, n), np.bool_)
+    worth = np.full((n, n), -np.inf)
+    joined[turned.causes, turned.effects] = joined[turned.effects, turned.causes] = True
+    worth[turned.causes, turned.effects] = np.where(turned.compelled, worths, -np.inf)
+    centres, sides = np.nonzero(joined)
+    degrees = joined.sum(axis=0)
+    first = np.repeat(np.arange(len(sides)), degrees[centres])
+    starts = np.cumsum(degrees) - degrees
+    counts = np.arange(len(first)) - np.repeat(
+        np.cumsum(degrees[centres]) - degrees[centres], degrees[centres]
+    )
+    second = starts[centres[first]] + counts
+    keep = (first < second) & ~joined[sides[first], sides[second]]
+    a, b, c = sides[first[keep]], centres[first[keep]], sides[second[keep]]
+    both = np.minimum(worth[a, b], worth[c, b])
+    meet = both > -np.inf
+    a, b, c = (ends[~meet] for ends in (a, b, c))
+    r = engine.association()
+    apart, left, right = r[a, c], r[a, b], r[b, c]
+    given = (apart - left * right) / np.sqrt(
+        np.maximum((1 - left * left) * (1 - right * right), 1e-12)
+    )
+    fit = np.log1p(-np.minimum(given * given, 0.9999)) - np.log1p(-np.minimum(apart**2, 0.9999))
+    return both[meet], np.maximum(moments.n_samples * fit, 0)
+
+
+def leaning(odds: float) -> str:
+    """Odds in words, as in "3 to 1"."""
+    if odds >= 9.5:
+        return f"{min(round(odds), 999)} to 1"
+    return f"{odds:.1f} to 1".replace(".0 ", " ")
