@@ -172,15 +172,21 @@ def drawn_effects(
     return solved
 
 
-def draw(setting: Setting, seed: int) -> tuple[qwo.Moments, npt.NDArray[np.int8]]:
-    """A data set of a kind, and its DAG."""
+def draw_data(setting: Setting, seed: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int8]]:
+    """Rows of a kind of data, and their DAG."""
     rng = np.random.default_rng([seed, *setting[2:4], *map(ord, "".join(setting[:2]))])
     if setting.effects == "thin":
         data, dag = thin.draw_thin(setting.graph, setting.n_variables, setting.n_samples, rng)
         place = rng.permutation(len(dag))
-        return qwo.Moments.from_data(data[:, place]), dag[np.ix_(place, place)]
+        return data[:, place], dag[np.ix_(place, place)]
     drawn = model(setting, rng)
-    return qwo.Moments.from_data(drawn.sample(setting.n_samples, setting.noise, rng)), drawn.dag
+    return drawn.sample(setting.n_samples, setting.noise, rng), drawn.dag
+
+
+def draw(setting: Setting, seed: int) -> tuple[qwo.Moments, npt.NDArray[np.int8]]:
+    """A data set of a kind, and its DAG."""
+    data, dag = draw_data(setting, seed)
+    return qwo.Moments.from_data(data), dag
 
 
 def run(

@@ -96,9 +96,10 @@ def test_a_discovery_has_its_graph():
 
 def test_edges_as_a_frame():
     frame = FOUND.to_frame()
-    assert list(frame.columns) == ["source", "mark", "target", "strength", "false_rate"]
+    numbers = ["strength", "false_rate", "arrow_worth", "arrow_odds", "arrow_probability"]
+    assert list(frame.columns) == ["source", "mark", "target", *numbers]
     assert tuple(map(tuple, frame.to_numpy()[:, :3])) == FOUND.edges
-    assert frame.iloc[:, :3].equals(FOUND.graph.to_frame())
+    assert frame.iloc[:, :3].equals(FOUND.graph.to_frame().iloc[:, :3])
     assert frame["strength"].min() > FOUND.evidence.price
     assert frame["false_rate"].between(0, 1).all()
 

@@ -8,13 +8,14 @@ expectation and maximisation: a triple that the data settle counts as what it is
 leave in doubt in proportion. Trees and chains have π near 0, random graphs a quarter to a third. An
 arrow then has the odds
 
-    forward : undirected : backward = 1 : exp((open(π) - T Δ') / 2) : exp(-B Δ' / 2),
+    forward : undirected : backward = 1 : exp((open - T Δ') / 2) : exp(-B Δ' / 2),
 
-where open(π) grows with λ = 2 log((1 - π) / π), and Δ' is Δ, but for edges of which the graph with
-the arrow turned has more: these cost the penalty in Δ, and in Δ' what a closed triangle costs in a
-graph that has as many of them. The constants were fitted to graphs of many kinds
-(`benchmarks.arrows` shows them on others). T and B are below 1, as the best of many graphs owes a
-part of its score to chance.
+where open grows with λ = 2 log((1 - π) / π) and falls with the share of edges that the class leaves
+open anyway: where these are many, nothing directs whole stretches. Δ' is Δ, but for edges of which
+the graph with the arrow turned has more: these cost the penalty in Δ, and in Δ' what a closed
+triangle costs in a graph that has as many of them. The constants were fitted to graphs of many
+kinds (`benchmarks.arrows` shows them on others). T and B are below 1, as the best of many graphs
+owes a part of its score to chance.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ MOST_TURNS = 2000
 bounds that these give."""
 
 TRUST, TRUST_BACKWARD = 0.3, 0.6
-OPEN, OPEN_OF_TREES, TREE_LIKE, OPEN_AT = 1.5, 1.0, 5.0, -5.0
-"""T and B; and open(π) = OPEN λ + OPEN_OF_TREES (λ - TREE_LIKE)₊ + OPEN_AT."""
+OPEN_AT, OPEN, OPEN_OF_TREES, TREE_LIKE, OPEN_ALREADY = -4.5, 1.5, 1.0, 5.0, -8.0
+"""T and B; open = OPEN_AT + OPEN λ + OPEN_OF_TREES (λ - TREE_LIKE)₊ + OPEN_ALREADY · share."""
 
 ROUNDS = 60
 
@@ -63,6 +64,8 @@ class ArrowEvidence:
         What the unshielded triples that are colliders, and those that are none, are worth as that.
     hanging : ndarray of bool, arrows × arrows
         Entry (a, b): arrow b is not there in the graph with arrow a turned, so that it hangs on a.
+    open_share : float
+        The share of edges that the class leaves open.
     """
 
     causes: Indices
@@ -72,6 +75,7 @@ class ArrowEvidence:
     colliders: FloatArray
     others: FloatArray
     hanging: Mask
+    open_share: float
 
     @cached_property
     def collider_share(self) -> float:
@@ -92,7 +96,8 @@ class ArrowEvidence:
         """
         share = self.collider_share
         scale = 2 * math.log((1 - share) / share)
-        opened = OPEN * scale + OPEN_OF_TREES * max(scale - TREE_LIKE, 0) + OPEN_AT
+        opened = OPEN_AT + OPEN * scale + OPEN_OF_TREES * max(scale - TREE_LIKE, 0)
+        opened += OPEN_ALREADY * self.open_share
         lost = self.discounted
         odds = np.zeros((len(lost), 3))
         odds[:, 1] = (opened - TRUST * lost) / 2
@@ -124,7 +129,9 @@ class ArrowEvidence:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, from which `from_dict` makes it again."""
-        return {field.name: getattr(self, field.name).tolist() for field in fields(self)}
+        arrays = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "open_share"}
+        plain = {name: array.tolist() for name, array in arrays.items()}
+        return {**plain, "open_share": self.open_share}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> ArrowEvidence:
@@ -135,7 +142,8 @@ class ArrowEvidence:
             for name in ("worths", "discounted", "colliders", "others")
         )
         hanging = np.array(plain["hanging"], np.bool_).reshape(len(causes), -1)
-        return cls(causes, effects, worths, discounted, colliders, others, hanging)
+        share = float(plain["open_share"])
+        return cls(causes, effects, worths, discounted, colliders, others, hanging, share)
 
 
 def arrow_evidence(moments: Moments, engine: Any, cpdag: Adjacency) -> ArrowEvidence:
@@ -171,6 +179,7 @@ def arrow_evidence(moments: Moments, engine: Any, cpdag: Adjacency) -> ArrowEvid
         colliders,
         others,
         hanging,
+        1 - float(turned.compelled.sum()) / max(len(turned.compelled), 1),
     )
 
 
