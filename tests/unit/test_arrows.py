@@ -52,7 +52,7 @@ def test_the_worth_of_an_arrow_is_that_of_a_full_search_or_a_bound_of_it(seed: i
     near = reference < FARTHEST / 2
     assert near.any()
     # The optimum may be missed by a little: what hangs on another arrow may be worth less.
-    assert (found.worths[near] >= -engine.noise).all()
+    assert (found.worths[near] >= -0.05).all()
     same = np.abs(found.worths - reference)[near] < 0.05
     assert same.mean() > 0.6
     assert (found.worths[near] >= reference[near] - 0.05).mean() > 0.9

@@ -225,7 +225,8 @@ def _triples(
     both = np.minimum(worth[a, b], worth[c, b])
     meet = both > -np.inf
     a, b, c = (ends[~meet] for ends in (a, b, c))
-    r = engine.association()
+    own = engine.association()
+    r = moments.correlation if own is None else own
     apart, left, right = r[a, c], r[a, b], r[b, c]
     given = (apart - left * right) / np.sqrt(
         np.maximum((1 - left * left) * (1 - right * right), 1e-12)

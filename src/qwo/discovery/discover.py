@@ -204,6 +204,7 @@ def _result(
     price = getattr(engine, "edge_price", None)
     evidence = None
     if price is not None and not moments.is_oracle:
+<<<<<<< HEAD
         evidence = edge_evidence(
             moments,
             strengths,
@@ -213,6 +214,10 @@ def _result(
             extension=price[1],
             weaker=weaker,
         )
+=======
+        noted = {"extension": price[1], "weaker": weaker}
+        evidence = edge_evidence(moments, strengths, engine.order, price[0], known, **noted)
+>>>>>>> a63eb36 (The record of promises has weak edges and the worth of arrows)
     if known is not None:
         cpdag = to_mpdag(dag, known)
     else:

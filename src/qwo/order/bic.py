@@ -218,7 +218,7 @@ class BicEngine(EngineBase):
         return _core.SearchRun(
             self._sets,
             rng.bit_generator,
-            association=self._association(),
+            association=self.association(),
             threads=self.threads,
             **options,
         )
@@ -248,7 +248,7 @@ class BicEngine(EngineBase):
         """
         return np.array(self._sets.doubtful(), dtype=np.intp)
 
-    def _association(self) -> FloatArray | None:
+    def association(self) -> FloatArray | None:
         """How much each pair of variables depends on each other; None for their correlations."""
         if self._problem.is_plain:
             return None
