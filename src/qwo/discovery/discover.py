@@ -133,6 +133,7 @@ def discover_as(
                 outcome = run_search(plan, engine, control, rng)
                 if plan.highest is not None and outcome.status == "converged" and not plan.listed:
                     engine, weak = without_weak_edges(plan, moments, engine, control)
+                    outcome = replace(outcome, order=engine.order)
     return _result(plan, moments, engine, outcome, control=control, weaker=weaker, weak=weak)
 
 
@@ -204,20 +205,8 @@ def _result(
     price = getattr(engine, "edge_price", None)
     evidence = None
     if price is not None and not moments.is_oracle:
-<<<<<<< HEAD
-        evidence = edge_evidence(
-            moments,
-            strengths,
-            outcome.order,
-            price[0],
-            known,
-            extension=price[1],
-            weaker=weaker,
-        )
-=======
         noted = {"extension": price[1], "weaker": weaker}
-        evidence = edge_evidence(moments, strengths, engine.order, price[0], known, **noted)
->>>>>>> a63eb36 (The record of promises has weak edges and the worth of arrows)
+        evidence = edge_evidence(moments, strengths, outcome.order, price[0], known, **noted)
     if known is not None:
         cpdag = to_mpdag(dag, known)
     else:
@@ -229,7 +218,7 @@ def _result(
     return Discovery(
         cpdag=cpdag,
         dag=dag,
-        order=engine.order,
+        order=outcome.order,
         names=moments.names,
         score=-engine.cost if counted else _score(moments, dag, plan.penalty, strengths),
         n_edges=int(dag.sum()),
