@@ -133,7 +133,7 @@ class OptionFlags:
 
     def arguments(self) -> dict[str, Any]:
         """The keyword arguments of the library that they stand for."""
-        return {name: _PARSERS.get(name, _same)(value) for name, value in self._given.items()}
+        return {k: _PARSERS[k](v) if k in _PARSERS else v for k, v in self._given.items()}
 
 
 CONDITIONS = frozenset(("regime", "targets", "reference", "effect"))
@@ -210,10 +210,6 @@ def _penalty(text: str) -> float | str:
 def _start(text: str | None) -> str | list[str] | None:
     named = text is None or text in STARTS or "," not in text
     return text if named else names_in([text or ""])
-
-
-def _same(value: Any) -> Any:
-    return value
 
 
 _PARSERS: dict[str, Callable[[Any], Any]] = {
@@ -357,16 +353,14 @@ Formats = Annotated[
 ]
 
 
-REPLACE = "Replace what qwo wrote into the folder before; other files stay."
-
-
 def folder_option(text: str, panel: str | None = None) -> Any:
     """The option for the folder to write; the text says what, and what happens without."""
     return typer.Option("--output", "-o", metavar="FOLDER", help=text, rich_help_panel=panel)
 
 
-def force_option(text: str = REPLACE, panel: str | None = None) -> Any:
+def force_option(text: str = "", panel: str | None = None) -> Any:
     """The option to write into a folder that is not empty."""
+    text = text or "Replace what qwo wrote into the folder before; other files stay."
     return typer.Option("--force", metavar="", help=text, rich_help_panel=panel)
 
 
