@@ -26,7 +26,7 @@ from qwo.bayes.candidates import (
 from qwo.bayes.chains import AGREED, ChainRecord, Chains, disagreement, edge_convergence, shares
 from qwo.bayes.result import Posterior, PosteriorStatus
 from qwo.bayes.scores import FamilyScore, ScoreName, bge_score, bic_score, choose_t
-from qwo.checks import at_least, whole_number
+from qwo.checks import at_least
 from qwo.compute import count_workers
 from qwo.discovery.discover import discover_as
 from qwo.discovery.resolve import bic_engine, dense_algebra, resolve
@@ -34,7 +34,7 @@ from qwo.errors import ArgumentError, Cure, DataWarning, SampleSizeError
 from qwo.graph.knowledge import KnowledgeLike, as_knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
-from qwo.options import SearchOptions
+from qwo.options import SearchOptions, whole_number
 from qwo.order.build import versions
 from qwo.search import Control
 from qwo.search.bic_insertion import bic_insertion

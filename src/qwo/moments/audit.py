@@ -1,7 +1,7 @@
 """What an audit of the input leaves, and what the types and counts of a table show.
 
 Four things are looked at, each of which needs the one before: what was seen of the table (types,
-missing values, size) and its columns (constant or nearly so), both here; the correlation matrix
+missing values, size), here; the spread of its columns and the correlation matrix
 (`qwo.moments.matrix_checks`); and rows (`qwo.moments.row_checks`). Nothing is repaired; every
 finding names columns, and cures where options can cure it.
 """
@@ -40,7 +40,6 @@ from qwo.errors import (
 )
 from qwo.moments.levels import RefusedColumn
 from qwo.options import Kind
-from qwo.types import FloatArray
 
 Code = Literal[
     "non-numeric",
@@ -85,9 +84,6 @@ _ERRORS: dict[Code, type[InputError]] = {
 
 MIN_SAMPLES = 3
 """Any two points lie on a line: a correlation takes three to say anything."""
-
-NEARLY_CONSTANT = 1e-12
-"""A spread below this fraction of the mean leaves fewer than four digits of a float64 to it."""
 
 SHOWN = 5
 """Things that a message names; it counts the others."""
@@ -287,32 +283,6 @@ def inspect_size(n_rows: float, dropped: int = 0) -> Iterator[Finding]:
             f"the table has {n_rows:g} rows{reason}; wanted {MIN_SAMPLES} at the very least, and "
             "many more than columns for a result to trust",
             cures if dropped > MIN_SAMPLES else (),
-        )
-
-
-def inspect_spread(names: Sequence[str], low: FloatArray, high: FloatArray) -> Iterator[Finding]:
-    """Columns with one value, or whose values differ only in their last digits."""
-    constant = tuple(compress(names, low == high))
-    if constant:
-        yield Finding(
-            "constant",
-            "error",
-            constant,
-            f"{count_of(len(constant), len(names))} constant: {list_names(constant)}",
-            drop_cure(names, constant),
-        )
-    size = np.maximum(np.abs(low), np.abs(high))
-    with np.errstate(invalid="ignore"):
-        flat = (low < high) & (high / 2 - low / 2 < NEARLY_CONSTANT * size)
-    nearly = tuple(compress(names, flat))
-    if nearly:
-        yield Finding(
-            "nearly-constant",
-            "warning",
-            nearly,
-            f"{count_of(len(nearly), len(names))} constant but for the last digits of float64: "
-            f"{list_names(nearly)}; subtract the offset before the data are stored",
-            drop_cure(names, nearly),
         )
 
 

@@ -24,10 +24,10 @@ import numpy as np
 
 from qwo.compute import one_blas_thread
 from qwo.errors import Cure, list_names
-from qwo.moments.audit import Finding, MissingCounts, drop_cure, inspect_size, inspect_spread, shown
+from qwo.moments.audit import Finding, MissingCounts, drop_cure, inspect_size, shown
 from qwo.moments.columns import Coding, default_names
 from qwo.moments.estimators import inverse
-from qwo.moments.matrix_checks import determined_columns, inspect_matrix
+from qwo.moments.matrix_checks import determined_columns, inspect_matrix, inspect_spread
 from qwo.moments.moments import Moments
 from qwo.moments.sums import finite_extremes, mirror_lower, split_covariance
 from qwo.types import FloatArray, Indices, Mask

@@ -1,4 +1,4 @@
-"""What a correlation matrix shows: too few samples, copies, linear combinations, its condition.
+"""What sums show: constant columns, too few samples, copies, linear combinations, conditions.
 
 A copy, whatever its shift, scale and sign, has a correlation of ±1 with its original. A linear
 combination shows as a vanishing pivot of the Cholesky factorisation with diagonal pivoting
@@ -18,7 +18,7 @@ import numpy as np
 from scipy.linalg import eigvalsh, lapack, solve_triangular
 
 from qwo.errors import Cure, list_names
-from qwo.moments.audit import Finding, Severity, drop_cure, shown
+from qwo.moments.audit import Finding, Severity, count_of, drop_cure, shown
 from qwo.moments.columns import block_squares
 from qwo.moments.moments import Moments
 from qwo.types import FloatArray, Indices
@@ -28,6 +28,9 @@ TOLERANCE = 1e-13
 
 NEGLIGIBLE = 3e-7
 """Relative size of a standardised coefficient whose square no pivot shows: √TOLERANCE."""
+
+NEARLY_CONSTANT = 1e-12
+"""A spread below this fraction of the mean leaves fewer than four digits of a float64 to it."""
 
 SAFE_PIVOT = 1e-3
 """Relative size below which an entry is passed over in elimination, for the sake of rounding."""
@@ -76,6 +79,32 @@ SHRINK = (
     Cure("covariance_estimator", "ledoit-wolf", "shrinks the correlations"),
     Cure("covariance_estimator", "oas", "shrinks them too"),
 )
+
+
+def inspect_spread(names: Sequence[str], low: FloatArray, high: FloatArray) -> Iterator[Finding]:
+    """Columns with one value, or whose values differ only in their last digits."""
+    constant = tuple(compress(names, low == high))
+    if constant:
+        yield Finding(
+            "constant",
+            "error",
+            constant,
+            f"{count_of(len(constant), len(names))} constant: {list_names(constant)}",
+            drop_cure(names, constant),
+        )
+    size = np.maximum(np.abs(low), np.abs(high))
+    with np.errstate(invalid="ignore"):
+        flat = (low < high) & (high / 2 - low / 2 < NEARLY_CONSTANT * size)
+    nearly = tuple(compress(names, flat))
+    if nearly:
+        yield Finding(
+            "nearly-constant",
+            "warning",
+            nearly,
+            f"{count_of(len(nearly), len(names))} constant but for the last digits of float64: "
+            f"{list_names(nearly)}; subtract the offset before the data are stored",
+            drop_cure(names, nearly),
+        )
 
 
 def inspect_matrix(

@@ -28,7 +28,6 @@ from qwo.moments.audit import (
     Finding,
     MissingCounts,
     inspect_size,
-    inspect_spread,
     inspect_types,
 )
 from qwo.moments.columns import (
@@ -50,6 +49,7 @@ from qwo.moments.matrix_checks import (
     SMALL_SAMPLE,
     inspect_levels,
     inspect_matrix,
+    inspect_spread,
     small_sample,
 )
 from qwo.moments.moments import LATENT, Moments

@@ -19,7 +19,6 @@ from scipy.linalg import cython_lapack
 
 from qwo import _core
 from qwo.compute import to_host
-from qwo.graph.dag import entries_of
 from qwo.moments.sums import mirror_lower
 from qwo.types import Adjacency, FloatArray, Indices
 
@@ -110,7 +109,7 @@ class Explained(NamedTuple):
 
 def edges_by_effect(dag: Adjacency) -> tuple[Indices, Indices]:
     """Causes and effects of the edges, ordered by effect."""
-    causes, effects = entries_of(dag)
+    causes, effects = np.divmod(np.flatnonzero(dag != 0), max(len(dag), 1))
     by_effect = np.argsort(effects, kind="stable")
     return causes[by_effect], effects[by_effect]
 

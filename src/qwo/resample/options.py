@@ -14,14 +14,13 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from qwo.arguments import ReadArguments
-from qwo.checks import is_number, whole_number
 from qwo.discovery import Discovery
 from qwo.errors import HOW_MANY, ArgumentError, Cure, DataWarning, SampleSizeError, list_names
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments, read_table
 from qwo.moments.estimators import standardized
 from qwo.moments.tables import Table
-from qwo.options import Missing, SearchOptions, estimator_name
+from qwo.options import Missing, SearchOptions, estimator_name, is_number, whole_number
 from qwo.resample.draws import (
     NormalModel,
     RefittedRows,
