@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <span>
@@ -395,12 +396,18 @@ bool ParentSets::find_better(int v, const std::vector<std::int32_t>& follows, do
     return is_better();
 }
 
+// By chance a pair is worth its price twice over with a probability of exp(-price).
+bool ParentSets::may_pair(int v) const {
+    const double pairs = 0.5 * n() * n();
+    return pairs * std::exp(-problem().penalty_of(v)) < policy::chance_pairs;
+}
+
 // Two parents may pay where neither does. With a and b the partial correlations of the child with
 // them, both below t = worth_adding, that takes a partial correlation between the two of more than
 // 1 - (a^2 + b^2) / 2t.
 bool ParentSets::find_pair(int v, const std::vector<std::int32_t>& follows, double least_gain,
                            bool all) {
-    if (is_given(v) || own_->is_full())
+    if (is_given(v) || own_->is_full() || !may_pair(v))
         return false;
     for (int i = 0; i < own_->columns().size(); ++i) {
         const int u = own_->columns().variable(i);
@@ -417,8 +424,8 @@ bool ParentSets::find_pair(int v, const std::vector<std::int32_t>& follows, doub
 
 bool ParentSets::invite(int v, int u, double least_gain) {
     ParentFit& fit = own_fit(v);
-    if (is_given(v) || !places_.precedes(u, v) || fit.is_full() || fit.index_of(u) >= 0 ||
-        !may_have(v, u))
+    if (!may_pair(v) || is_given(v) || !places_.precedes(u, v) || fit.is_full() ||
+        fit.index_of(u) >= 0 || !may_have(v, u))
         return false;
     other_->borrow(fit);
     if (!other_->grow_around(context_, u, places_.places(), place(v)) ||

@@ -181,6 +181,7 @@ class ParentSets {
                                         std::vector<int>::const_iterator end,
                                         ParentsOf parents_of) const;
     bool find_better(int v, const std::vector<std::int32_t>& follows, double least_gain);
+    bool may_pair(int v) const; // whether chance has few pairs to offer
     bool find_pair(int v, const std::vector<std::int32_t>& follows, double least_gain, bool all);
     bool take_better(int v, const std::vector<std::int32_t>& follows, OrderedDag dag);
     bool is_permitted(const std::vector<int>& order) const;

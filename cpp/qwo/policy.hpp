@@ -42,6 +42,10 @@
         "beyond, and in other members of the class, one of two must be worth so much of its price " \
         "alone: two that are worth less need r^2 above .8 given the other parents to pay",          \
         "seeds")                                                                                    \
+    ROW(double, chance_pairs, 0.15,                                                                 \
+        "if chance offers a variable more pairs that pay, as with few rows, none are looked for: "  \
+        "they would add a third to the false edges (n = 40, N = 60)",                               \
+        "price")                                                                                    \
     ROW(int, many_parents, 4,                                                                       \
         "beyond, only who has so many asks for two: most have fewer, and it is among many that "    \
         "those that came first keep out better ones (degree 8, n = 500: 431 points)",               \
