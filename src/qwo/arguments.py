@@ -142,14 +142,8 @@ def takes_options(
 ) -> Callable[[Function], Function]:
     """Give a function with ``**options`` the signature and the docstring of all of them.
 
-    In the docstring they take the place of a line ``{options}``.
-
-    Parameters
-    ----------
-    arguments : TypedDict
-        The names of the options that it takes.
-    says : mapping, optional
-        What an option means in this function, where that differs.
+    In the docstring they take the place of a line ``{options}``; `says` has what an option means in
+    this function, where that differs.
     """
     listed = {own.name: own for own in (*fields(ReadOptions), *fields(SearchOptions))}
     names = (*OPTIONS, *READING)

@@ -28,15 +28,7 @@ _present: ContextVar[Any] = ContextVar("array module", default=np)
 
 
 def array_module(device: str = "cpu") -> Any:
-    """NumPy, or CuPy if it is installed and finds a device.
-
-    Raises
-    ------
-    MissingPackageError
-        If CuPy is not installed.
-    EngineError
-        If there is no CUDA device.
-    """
+    """NumPy, or CuPy; errors say that it is not installed, or that there is no CUDA device."""
     if device not in get_args(Device):
         raise ArgumentError(f"device is {device!r}; wanted 'cpu' or 'gpu'", option="device")
     if device == "cpu":

@@ -124,13 +124,7 @@ def plain(value: Any) -> Plain:
 
 
 def records_frame(fields: Sequence[str], records: Iterable[tuple[object, ...]]) -> pd.DataFrame:
-    """A data frame with one row for each record.
-
-    Raises
-    ------
-    MissingPackageError
-        If pandas is not installed.
-    """
+    """A data frame with one row for each record; an error where pandas is not installed."""
     pandas = optional_module("pandas", "a table as a data frame needs")
     frame: pd.DataFrame = pandas.DataFrame(list(records), columns=list(fields))
     return frame

@@ -19,10 +19,7 @@ from qwo.order.local_score import LocalScoreEngine
 def counted_rows(data: Any, reading: ReadArguments) -> tuple[Table, Moments]:
     """The rows of whatever the user calls data, and their moments.
 
-    Raises
-    ------
-    ArgumentError
-        If there are no rows, or if they are to be treated in a way that leaves no counts.
+    An ArgumentError says that there are none, or that they are treated so that no counts are left.
     """
     if isinstance(data, Moments):
         raise ArgumentError(

@@ -254,22 +254,13 @@ class _Kind:
 class Evidence:
     """How strong the edges of a DAG are, beside what chance alone gives.
 
-    Attributes
-    ----------
-    nulls : tuple of NullEdges
-        What chance gives, for each number of coefficients that an edge may have.
-    price : float
-        What an edge with one coefficient had to be worth: c log N, and the extended BIC's share.
-    causes, effects : ndarray of int
-        The edges, by effect.
-    strengths : ndarray
-        What each of them adds to twice the log-likelihood, given the other parents.
-    n_parents : ndarray
-        How many columns the parents of its effect have.
-    kinds : ndarray of int
-        Which of the nulls is that of its number of coefficients.
-    weaker : ndarray
-        Prices that edges could just bear which the search for a price has met, below the one taken.
+    nulls: what chance gives, for each number of coefficients that an edge may have.
+    price: what an edge with one coefficient had to be worth: c log N, and the extended BIC's share.
+    causes, effects: the edges, by effect.
+    strengths: what each of them adds to twice the log-likelihood, given the other parents.
+    n_parents: how many columns the parents of its effect have.
+    kinds: which of the nulls is that of its number of coefficients.
+    weaker: prices below the one taken that edges met by the search for it could just bear.
     """
 
     nulls: tuple[NullEdges, ...]

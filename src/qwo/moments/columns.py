@@ -122,25 +122,13 @@ def chosen_columns(names: Sequence[str], options: ReadOptions) -> tuple[list[int
 class Variable:
     """The recipe of a variable: which columns it is made of.
 
-    Attributes
-    ----------
-    kind : {"continuous", "ordinal", "nominal", "binary"}
-        What its values are.
-    levels : tuple of str
-        The levels behind its codes 0, 1, …, of which the first is the reference; empty where it is
-        numbers as they are.
-    said : bool
-        Whether the user has said so.
-    transform : str, optional
-        What is done to its numbers before anything else.
-    role : {"searched", "given"}
-        Whether it may have causes.
-    source : int, optional
-        The column of the table that it is computed from; the one at its own place if not given.
-    lag : int
-        How many rows earlier its values stand.
-    level : int, optional
-        The one level of which it is the indicator, as of a regime.
+    kind: what its values are; said: whether the user has said so.
+    levels: those behind its codes 0, 1, …, the first of which is the reference; empty for numbers.
+    transform: what is done to its numbers before anything else.
+    role: whether it may have causes ("searched") or not ("given").
+    source: the column of the table that it is computed from, if not the one at its own place.
+    lag: how many rows earlier its values stand.
+    level: the one level of which it is the indicator, as of a regime.
     """
 
     kind: Kind = "continuous"
@@ -170,20 +158,9 @@ class Variable:
 class Coding:
     """The recipes of all variables: how a table's rows become columns, variable by variable.
 
-    Attributes
-    ----------
-    variables : tuple of Variable
-        The recipes.
-    sizes, starts : ndarray of int
-        How many columns each variable has, and the first of them.
-    n_columns : int
-        How many there are.
-    has_blocks : bool
-        Whether a variable has several.
-    is_plain : bool
-        Whether nothing is known of any variable but that it is numbers.
-    rows_before : int
-        How many earlier rows a row's columns are made from, besides itself.
+    sizes, starts: how many columns each variable has, and the first of them; n_columns: of all.
+    has_blocks: a variable has several; is_plain: nothing is known of any but that it is numbers.
+    rows_before: how many earlier rows a row's columns are made from, besides itself.
     """
 
     variables: tuple[Variable, ...] = ()

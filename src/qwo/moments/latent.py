@@ -216,14 +216,7 @@ def normal_cdf(h: FloatArray, k: FloatArray, correlation: FloatArray) -> FloatAr
     """P(x < h, y < k) of standard normal x and y, for every threshold of one and of the other.
 
     Φ(h) Φ(k) + (1/2π) ∫₀^{asin ρ} exp(-(h² + k² - 2hk sin θ) / (2 cos² θ)) dθ, by the quadrature
-    of Gauss (Z. Drezner and G. Wesolowsky, 1990).
-
-    Parameters
-    ----------
-    h, k : ndarray of shape (m, a) and (m, b)
-        The thresholds of m pairs.
-    correlation : ndarray of shape (m,)
-        Their correlations.
+    of Gauss (Z. Drezner and G. Wesolowsky, 1990). The thresholds of m pairs are m×a and m×b.
     """
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     end = np.arcsin(correlation)[:, None]

@@ -403,16 +403,9 @@ class Relation:
 class PivotedCholesky:
     """P R Pᵀ = L Lᵀ up to the numerical rank of a correlation matrix R.
 
-    Attributes
-    ----------
-    factor : ndarray
-        L in its lower triangle; only the first `rank` columns have meaning.
-    pivots : ndarray of int
-        The column of R at each place.
-    rank : int
-        Number of pivots above the tolerance.
-    reciprocal_condition : float
-        Estimate of 1 / (‖R‖₁ ‖R⁻¹‖₁); 0 where the rank is not full.
+    factor: L in its lower triangle; only the first `rank` columns, with pivots above the tolerance,
+    have meaning; pivots: the column of R at each place.
+    reciprocal_condition: estimate of 1 / (‖R‖₁ ‖R⁻¹‖₁); 0 where the rank is not full.
     """
 
     factor: FloatArray

@@ -272,10 +272,8 @@ def _refuse_options(what: str, options: ReadOptions, made_by: str) -> None:
 def estimate_rows(source: Any, options: ReadOptions, kind: Any = None) -> Moments | Audit:
     """Audited moments of rows, of a source whose kind may be known: a frame, CSV or Parquet.
 
-    Raises
-    ------
-    InputError
-        If there is no table to look at: no such file, lines of unequal length, no such columns.
+    An InputError says that there is no table to look at: no such file, lines of unequal length, no
+    such columns.
     """
     if isinstance(source, Table) and not source.coding.is_plain:
         # Its types are known, and its codes are no numbers.

@@ -54,20 +54,9 @@ Column = Any
 class Table:
     """Named columns of numbers, missing ones as NaN, and the columns that are not numbers.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Names of the columns of `values`.
-    values : float64 ndarray of shape (N, n)
-        The numeric columns, in any memory order, and the codes of categories.
-    refused : tuple of RefusedColumn
-        The other columns.
-    coding : Coding
-        What the codes stand for.
-    order : tuple of str
-        All columns as they stand in the data, where some are refused.
-    notes : tuple of Finding
-        What is worth knowing of how the table was read.
+    names, values: the numeric columns, in any memory order, and the codes of categories.
+    refused: the other columns; order: all as they stand in the data, where some are refused.
+    coding: what the codes stand for; notes: what is worth knowing of how the table was read.
     """
 
     names: tuple[str, ...]

@@ -75,35 +75,6 @@ def residual_log_det(
     return float(log_det((left + left.T) / 2))
 
 
-def family_costs(
-    correlation: FloatArray, sizes: Indices, dag: Adjacency, n_samples: float, score: Score
-) -> FloatArray:
-    """What each variable with its parents in a DAG costs."""
-    n = len(sizes)
-    costs = np.empty(n)
-    for child in range(n):
-        parents = np.flatnonzero(dag[:, child])
-        prices = [price_of(score, n, n_samples, int(sizes[p] * sizes[child])) for p in parents]
-        costs[child] = n_samples * residual_log_det(correlation, sizes, child, parents) + sum(
-            prices
-        )
-    return costs
-
-
-def edge_gains(
-    correlation: FloatArray, sizes: Indices, dag: Adjacency, n_samples: float
-) -> FloatArray:
-    """What each edge i → j adds to twice the log-likelihood, given the other parents of j."""
-    gains = np.zeros(dag.shape)
-    for child in range(len(sizes)):
-        parents = np.flatnonzero(dag[:, child])
-        with_all = residual_log_det(correlation, sizes, child, parents)
-        for p in parents:
-            without = residual_log_det(correlation, sizes, child, parents[parents != p])
-            gains[p, child] = n_samples * (without - with_all)
-    return gains
-
-
 def pairwise_gains(correlation: FloatArray, sizes: Indices) -> FloatArray:
     """-log det(I - R) for each pair, R with the squared canonical correlations as eigenvalues.
 
@@ -154,12 +125,7 @@ def association(
 class BlockScore:
     """Minus the cost of a family, for `qwo.order.local_score.LocalScoreEngine`: the slow reference.
 
-    Parameters
-    ----------
-    moments : Moments
-        The data, with or without blocks.
-    penalty_discount, gamma : float
-        c and γ of the BIC.
+    Moments are with or without blocks; `penalty_discount` and `gamma` are c and γ of the BIC.
     """
 
     def __init__(self, moments: Moments, penalty_discount: float = 2.0, gamma: float = 0.0) -> None:

@@ -66,20 +66,9 @@ def candidate_parents(
 ) -> list[Indices]:
     """For each variable those with the largest partial and marginal correlations, ascending.
 
-    Parameters
-    ----------
-    correlation : ndarray, n×n
-        The correlation matrix.
-    precision : ndarray, n×n
-        Its inverse, as `qwo.order.linalg.precision_matrix` has it.
-    n_samples : float
-        N; what is left of it after conditioning on n variables says which partial correlations are
-        significant.
-    partial, marginal : int
-        How many are taken for their correlation with the variable given all others (more, if more
-        are significant), and for that given nothing.
-    xp : module
-        The array module of both matrices, which computes; the lists are in the host's memory.
+    So many are taken for their correlation given all others (`partial`; more, if more are
+    significant with what N leaves after conditioning on n variables) and given nothing
+    (`marginal`). Both matrices are arrays of `xp`; the lists are in the host's memory.
     """
     n = len(correlation)
     left = min(n_samples, ORACLE_SAMPLES) - n
@@ -110,18 +99,7 @@ def block_candidates(
     """The same for variables that own blocks of columns, and whether they are crowded.
 
     Candidates are ranked by what they explain of a variable less what the edge would cost, given
-    all others and given nothing.
-
-    Parameters
-    ----------
-    correlation, precision : ndarray
-        The correlation matrix of the columns, whitened within each block, and its inverse.
-    sizes : ndarray of int
-        How many columns each variable owns.
-    n_samples, partial, marginal
-        As for `candidate_parents`.
-    score : Score
-        What an edge costs.
+    all others and given nothing. The correlations are those of columns whitened within each block.
     """
     size = min(n_samples, ORACLE_SAMPLES)
     n, left = len(sizes), max(size - len(correlation), 2.0)

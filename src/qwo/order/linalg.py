@@ -32,16 +32,7 @@ def precision_matrix(correlation: FloatArray, n_samples: float, xp: Any = np) ->
     """The inverse of the correlation matrix, or of its mixture with the identity: see `RIDGE`.
 
     The mixture is taken where there is no inverse, as always for n ≥ N. It takes n³ operations and
-    the memory of the result.
-
-    Parameters
-    ----------
-    correlation : ndarray, n×n
-        The correlation matrix, an array of `xp`.
-    n_samples : float
-        N.
-    xp : module
-        The array module that computes; the result is an array of it.
+    the memory of the result. Matrix and result are arrays of `xp`, which computes.
     """
     inverse: FloatArray = xp.array(correlation, order="C")
     if len(correlation) < n_samples and _inverted(inverse, xp):
@@ -57,14 +48,7 @@ def inverse_cholesky(matrix: FloatArray, xp: Any = np) -> tuple[FloatArray, int]
     """L with L S Lᵀ = I, lower triangular, and 0.
 
     Or, where S is not positive definite, the number of the first leading block that is not. The
-    memory of S is used.
-
-    Parameters
-    ----------
-    matrix : ndarray, n×n, C-contiguous
-        S, in the host's memory, as the result is.
-    xp : module
-        The array module that computes.
+    memory of S, C-contiguous and the host's, is used; `xp` computes.
     """
     if xp is not np:
         half = _inverse_factor(xp.asarray(matrix), xp)
@@ -91,14 +75,8 @@ def regressions(
 class Explained(NamedTuple):
     """What the edges of a DAG explain.
 
-    Attributes
-    ----------
-    causes, effects : ndarray of int
-        The edges, by effect.
-    shares : ndarray
-        r² of each edge given the other parents.
-    variances : ndarray
-        What the parents of each variable leave, on the scale of correlations.
+    causes, effects: the edges, by effect; shares: r² of each given the other parents.
+    variances: what the parents of each variable leave, on the scale of correlations.
     """
 
     causes: Indices
@@ -124,18 +102,10 @@ def explained(correlation: FloatArray, dag: Adjacency) -> Explained:
 def mixture_weights(
     kernels: FloatArray, known: FloatArray, visible: FloatArray, rounds: int
 ) -> FloatArray:
-    """The weights w of kernels K beside a known density, by expectation and maximisation.
+    """The weights w of k kernels K at m points beside a known density, by so many rounds of EM.
 
-    In each round w_j becomes w_j Σ_i K_ij / (known_i + Σ_l K_il w_l) / visible_j.
-
-    Parameters
-    ----------
-    kernels : ndarray, m×k
-        Each of k kernels at each of m points.
-    known, visible : ndarray
-        Of each point what else there is, and of each kernel the share that can be seen.
-    rounds : int
-        How many.
+    In each round w_j becomes w_j Σ_i K_ij / (known_i + Σ_l K_il w_l) / visible_j; `visible` is the
+    share of each kernel that can be seen.
     """
     return _core.mixture_weights(kernels, known, visible, rounds)
 
@@ -169,31 +139,17 @@ def _inverse_factor(matrix: FloatArray, xp: Any) -> Any:
 def invert_cholesky(matrix: FloatArray) -> int:
     """Replace the lower triangle of a symmetric matrix S by that of L, where L S Lᵀ = I.
 
-    Parameters
-    ----------
-    matrix : ndarray, n×n, C-contiguous
-        S; only its lower triangle is read and written.
-
-    Returns
-    -------
-    int
-        0, or the number k of the first leading k×k block that is not positive definite.
+    S is C-contiguous; only its lower triangle is read and written. The result is 0, or the number k
+    of the first leading k×k block that is not positive definite.
     """
     return _apply("dpotrf", matrix) or _apply("dtrtri", matrix)
 
 
 def invert(matrix: FloatArray) -> int:
-    """Replace a positive definite symmetric matrix by its inverse.
+    """Replace a positive definite symmetric matrix, C-contiguous, by its inverse.
 
-    Parameters
-    ----------
-    matrix : ndarray, n×n, C-contiguous
-        The matrix; spoilt if there is no inverse.
-
-    Returns
-    -------
-    int
-        0, or the number k of the first leading k×k block that is not positive definite.
+    The result is 0, or the number k of the first leading k×k block that is not positive definite;
+    the matrix is spoilt then.
     """
     failed = _apply("dpotrf", matrix) or _apply("dpotri", matrix)
     if not failed:

@@ -74,12 +74,7 @@ def squared_partial_correlations(
 ) -> FloatArray:
     """r²(k, i) = L[k, i]² / D[k, i], and 0 unless i stands before place k.
 
-    Parameters
-    ----------
-    order : sequence of int
-        The variable at each place.
-    factor, precisions : ndarray, n×n
-        L and D: rows by place, columns by variable.
+    L, the factor, and D, the precisions, have rows by place and columns by variable.
     """
     squared = np.divide(factor**2, precisions, out=np.zeros_like(factor), where=precisions > 0)
     squared[np.arange(len(factor)), np.asarray(order)] = 0.0

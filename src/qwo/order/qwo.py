@@ -246,11 +246,8 @@ def as_given_moments(moments: Moments | npt.ArrayLike, n_samples: float | None) 
 def inverse_cholesky(moments: Moments, order: Indices, xp: Any = np) -> FloatArray:
     """L with its columns by place: the inverse of the Cholesky factor of S in an order, 2n³/3.
 
-    Raises
-    ------
-    EngineError
-        If the matrix is singular up to rounding. Whether it is does not depend on the order, since
-        column sums of L² are the diagonal of the inverse correlation matrix.
+    An EngineError says that S is singular up to rounding. Whether it is does not depend on the
+    order, since column sums of L² are the diagonal of the inverse correlation matrix.
     """
     inverse, failed = invert(moments.correlation[np.ix_(order, order)], xp)
     if failed:

@@ -227,16 +227,9 @@ class Run:
 
     The best state is kept as a mark of the engine, so that the search may leave it and come back.
 
-    Attributes
-    ----------
-    engine : OrderEngine
-        The engine, which the search moves.
-    best : float
-        The lowest cost so far.
-    tolerance : float
-        By how much two costs may differ and still be equal; from the cost of the start.
-    evaluations : int
-        How many orders were looked at, for the search to count.
+    engine: the engine, which the search moves; best: the lowest cost so far.
+    tolerance: by how much two costs may differ and still be equal; from the cost of the start.
+    evaluations: how many orders were looked at, for the search to count.
     """
 
     def __init__(self, name: str, engine: OrderEngine, control: Control) -> None:
