@@ -276,14 +276,11 @@ class BicEngine(EngineBase):
 
     def reset(self, order: Sequence[int] | Indices) -> float:
         """Start anew from an order, given variables first; marks are forgotten."""
-        self._sets.reset(self._permitted(order), self.threads)
-        return self._sets.cost
-
-    def _permitted(self, order: Sequence[int] | Indices) -> Indices:
         order = check_order(order, self._n)
         if self.given.size:
             order = order[np.argsort(~np.isin(order, self.given), kind="stable")]
-        return order.astype(np.int64, copy=False)
+        self._sets.reset(order.astype(np.int64, copy=False), self.threads)
+        return self._sets.cost
 
     def move(self, variable: int, place: int) -> float:
         """Take a variable out and put it in at a place; those between shift by one."""
@@ -331,12 +328,12 @@ class BicEngine(EngineBase):
     @property
     def n_edges(self) -> int:
         """Number of edges in the DAG of the present order."""
-        _, (parents, _), _, _ = self.state()
+        _, (parents, _), _, _ = self._sets.state()
         return len(parents)
 
     def dag(self) -> Adjacency:
         """The DAG of the present order: entry (i, j) is 1 for i → j."""
-        _, (parents, ends), _, _ = self.state()
+        _, (parents, ends), _, _ = self._sets.state()
         dag = np.zeros((self._n, self._n), dtype=np.int8)
         dag[parents, np.searchsorted(ends, np.arange(len(parents)), side="right")] = 1
         return dag

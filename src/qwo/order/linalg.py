@@ -111,9 +111,12 @@ def mixture_weights(
 
 
 def _inverted(matrix: FloatArray, xp: Any) -> bool:
-    """Replace a matrix by its inverse, if it has one."""
+    """Replace a positive definite matrix by its inverse; one that is not so is spoilt."""
     if xp is np:
-        return invert(matrix) == 0
+        if _apply("dpotrf", matrix) or _apply("dpotri", matrix):
+            return False
+        mirror_lower(matrix)
+        return True
     half = _inverse_factor(matrix, xp)
     if half is None:
         return False
@@ -143,18 +146,6 @@ def invert_cholesky(matrix: FloatArray) -> int:
     of the first leading k×k block that is not positive definite.
     """
     return _apply("dpotrf", matrix) or _apply("dtrtri", matrix)
-
-
-def invert(matrix: FloatArray) -> int:
-    """Replace a positive definite symmetric matrix, C-contiguous, by its inverse.
-
-    The result is 0, or the number k of the first leading k×k block that is not positive definite;
-    the matrix is spoilt then.
-    """
-    failed = _apply("dpotrf", matrix) or _apply("dpotri", matrix)
-    if not failed:
-        mirror_lower(matrix)
-    return failed
 
 
 def _apply(name: Routine, matrix: FloatArray) -> int:

@@ -27,6 +27,9 @@ MomentSet = tuple[FloatArray, float, float, int]
 Blocks = tuple[npt.NDArray[np.int64], list[float], int]
 """Block sizes, none if all are 1; prices by number of parameters; most columns of parents."""
 
+NONE: npt.NDArray[np.int64] = np.empty(0, np.int64)
+"""What the core takes for nothing said: no lists, no blocks, the first moments for all."""
+
 ORACLE_SAMPLES = 1e10
 """N that stands for infinity: the BIC needs a finite one to weigh fit against edges. At 1e8, one
 random model in a hundred looked as if it had an edge less; far above 1e10, rounding counts as
@@ -57,11 +60,16 @@ class CoreProblem:
         if block_sizes is None and isinstance(moments, Moments) and moments.has_blocks:
             moments, block_sizes = moments.as_whitened()
         self.sources = _as_sources(moments)
-        self.sizes = _sizes_of_blocks(block_sizes, self.sources)
+        self.sizes = np.ones(self.sources[0].n_variables, np.int64)
+        if block_sizes is not None:
+            self.sizes = _sizes_of_blocks(block_sizes, self.sources)
         self.n_variables = len(self.sizes)
         self.is_plain = self.n_variables == self.sources[0].n_variables
-        self.which = _which_moments(moments_of, self.n_variables, len(self.sources))
-        self.given = _given_variables(given, self.n_variables)
+        self.which, self.given = NONE, np.empty(0, np.intp)
+        if moments_of is not None:
+            self.which = _which_moments(moments_of, self.n_variables, len(self.sources))
+        if given is not None:
+            self.given = _given_variables(given, self.n_variables)
         self.knowledge = knowledge
         self._max_parents = max_parents
         self._kernels = "" if kernels is None else check_kernels(kernels)
@@ -70,16 +78,18 @@ class CoreProblem:
         self, score: Score, candidates: Sequence[Indices] | None, *, all_at_first: bool
     ) -> tuple[_core.ParentSets, MomentSet]:
         """An engine of the core at no order yet, and the first moments as it has them."""
-        n, most = self.n_variables, self._max_parents
+        n, most, known = self.n_variables, self._max_parents, self.knowledge
+        lists = (NONE, NONE) if candidates is None else _flat_candidates(candidates, known, n)
         sets = [_moment_set(own, score, n, most) for own in self.sources]
         engine = _core.ParentSets.create(
             sets,
             self.which,
-            *_constraints_of(self.knowledge),
+            *((None, None, []) if known is None else _constraints_of(known)),
             self._kernels,
-            *_flat_candidates(candidates, self.knowledge, n),
+            *lists,
             all_at_first and candidates is not None,
-            _priced_blocks(self.sizes, score, sets[0][1]),
+            # Where every variable is a column the core is told of no blocks: a faster way.
+            (NONE, [], 0) if self.is_plain else _priced_blocks(self.sizes, score, sets[0][1]),
             self.given.astype(np.int64, copy=False),
         )
         return engine, sets[0]
@@ -98,12 +108,8 @@ def _as_sources(moments: Moments | Sequence[Moments]) -> tuple[Moments, ...]:
     return sources
 
 
-def _which_moments(
-    given: Sequence[int] | Indices | None, n: int, count: int
-) -> npt.NDArray[np.int64]:
-    """Which of several moments each variable has; empty for the first."""
-    if given is None:
-        return np.empty(0, np.int64)
+def _which_moments(given: Sequence[int] | Indices, n: int, count: int) -> npt.NDArray[np.int64]:
+    """Which of several moments each variable has."""
     which = as_integers(given)
     if len(which) != n or not (which.min() >= 0 and which.max() < count):
         raise ArgumentError(
@@ -113,10 +119,8 @@ def _which_moments(
     return which
 
 
-def _given_variables(given: Sequence[int] | Indices | None, n: int) -> Indices:
+def _given_variables(given: Sequence[int] | Indices, n: int) -> Indices:
     """The variables that are given, ascending."""
-    if given is None:
-        return np.empty(0, np.intp)
     variables = np.unique(as_integers(given))
     if variables.size and not (variables[0] >= 0 and variables[-1] < n):
         raise ArgumentError(f"given must be some of the variables 0 … {n - 1}; got {given}")
@@ -126,11 +130,9 @@ def _given_variables(given: Sequence[int] | Indices | None, n: int) -> Indices:
 
 
 def _sizes_of_blocks(
-    given: Sequence[int] | Indices | None, sources: tuple[Moments, ...]
+    given: Sequence[int] | Indices, sources: tuple[Moments, ...]
 ) -> npt.NDArray[np.int64]:
-    """How many columns each variable owns: 1 if nothing else is said."""
-    if given is None:
-        return np.ones(sources[0].n_variables, np.int64)
+    """How many columns each variable owns."""
     sizes = check_block_sizes(given, sources[0].n_variables)
     if len(sources) > 1 and sizes.max() > 1:
         raise ArgumentError(
@@ -141,12 +143,7 @@ def _sizes_of_blocks(
 
 
 def _priced_blocks(sizes: npt.NDArray[np.int64], score: Score, n_samples: float) -> Blocks:
-    """Blocks as the core takes them; the prices are for 0, 1, 2 … parameters.
-
-    Where every variable is a column the core is told of no blocks, and takes a faster way.
-    """
-    if sizes.max() == 1:
-        return np.empty(0, np.int64), [], 0
+    """Blocks as the core takes them; the prices are for 0, 1, 2 … parameters."""
     most = int(sizes.max()) ** 2
     prices = [0.0, *(price_of(score, len(sizes), n_samples, k) for k in range(1, most + 1))]
     return sizes, prices, _most_parents(n_samples, None)
@@ -168,11 +165,9 @@ def _most_parents(n_samples: float, given: int | None) -> int:
 
 
 def _constraints_of(
-    knowledge: ResolvedKnowledge | None,
+    knowledge: ResolvedKnowledge,
 ) -> tuple[npt.NDArray[np.uint8] | None, npt.NDArray[np.uint8] | None, list[list[int]]]:
     """Allowed parents by child, precedence, and required parents, as the core takes them."""
-    if knowledge is None:
-        return None, None, []
     may_cause = np.ascontiguousarray(knowledge.allowed_parents.T).astype(np.uint8)
     precedes = np.ascontiguousarray(knowledge.before).astype(np.uint8)
     required = [np.flatnonzero(column).tolist() for column in knowledge.required.T]
@@ -180,11 +175,9 @@ def _constraints_of(
 
 
 def _flat_candidates(
-    lists: Sequence[Indices] | None, knowledge: ResolvedKnowledge | None, n: int
+    lists: Sequence[Indices], knowledge: ResolvedKnowledge | None, n: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The lists one after the other, and where each ends; nothing at all for no lists."""
-    if lists is None:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
+    """The lists one after the other, and where each ends."""
     if len(lists) != n:
         raise ArgumentError(f"candidates has {len(lists)} lists for {n} variables")
     lists = [as_integers(own) for own in lists]

@@ -9,6 +9,7 @@ number that decides on it, stand in the core: ``cpp/qwo/search_run.hpp`` and ``p
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from qwo.errors import ArgumentError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.order.bic import BicEngine, CompiledRun
+from qwo.order.protocol import OrderEngine
 from qwo.search.control import (
     Control,
     Progress,
@@ -24,6 +26,7 @@ from qwo.search.control import (
     Stopped,
     check_allowed,
 )
+from qwo.search.insertion import insertion
 
 SLICE = 0.02
 """Seconds that the core runs before it is asked whether to go on."""
@@ -131,3 +134,18 @@ def _watched(run: CompiledRun, engine: BicEngine, control: Control) -> Status:
         return "interrupted"
     finally:
         run.stop()
+
+
+INSERTION_SEARCHES: dict[str, Callable[..., SearchOutcome]] = {
+    "by scans": insertion,
+    "compiled": bic_insertion,
+}
+"""Insertion searches by the names that engines give them; see `insertion_search_of`."""
+
+
+def insertion_search_of(engine: OrderEngine) -> Callable[..., SearchOutcome]:
+    """The insertion search that an engine names in ``insertion_search``; by scans if it does not.
+
+    An engine knows nothing of searches but the name of the one that was made for it.
+    """
+    return INSERTION_SEARCHES[getattr(engine, "insertion_search", "by scans")]
