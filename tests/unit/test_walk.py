@@ -10,22 +10,27 @@ import qwo
 from benchmarks.walk import calls, count_calls, walked
 
 MOST = {
-    "Moments of csv": (11, 72, 17),
-    "discover(csv)": (28, 168, 52),
-    "discover(moments)": (24, 115, 42),
+    ("Moments of csv", 5): (9, 62, 13),
+    ("Moments of csv", 30): (9, 64, 13),
+    ("discover(csv)", 5): (24, 154, 46),
+    ("discover(csv)", 30): (24, 156, 46),
+    ("discover(moments)", 5): (21, 104, 38),
+    ("discover(moments)", 30): (21, 104, 38),
 }
-"""Modules, functions, and ways between modules: a little above what they are. Whoever needs more
-than that may raise them, having looked whether something else can go."""
+"""Modules, functions, and ways between modules for so many variables: what they are, with two
+threads or more. They only fall, until `discover(csv)` has 18 modules and 130 functions for 5
+variables, 18 and 150 for 30. The goals for changes of module are 85 and 95; there are 109, but
+their number goes with the slices of time that a search takes, and so the ways are held instead."""
 
 
-@pytest.mark.parametrize("n_variables", [5, 30])
-@pytest.mark.parametrize("name", MOST)
+@pytest.mark.parametrize(("name", "n_variables"), MOST)
 def test_the_road_from_data_to_graph_is_no_longer_than_it_was(
     name: str, n_variables: int, tmp_path: Path
 ) -> None:
     walk = walked(calls(tmp_path, n_variables)[name])
     found = len(walk.modules), len(walk.functions), len(walk.switches)
-    assert all(own <= most for own, most in zip(found, MOST[name], strict=True)), found
+    most = MOST[name, n_variables]
+    assert all(own <= limit for own, limit in zip(found, most, strict=True)), found
 
 
 MOST_CALLS = {"array": 2600, "moments": 1550, "moments, price given": 820}
