@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from qwo.moments.columns import Coding, Variable, lagged, regimes
+from qwo.moments.moments import Moments
 from qwo.moments.readers import open_source
-from qwo.moments.reading import TableReading, grouped_sums
+from qwo.moments.reading import TableReading
 from qwo.moments.sums import sample_moments
 from qwo.options import ReadOptions
+from qwo.types import FloatArray
 
 N_ROWS = 700
 
@@ -73,6 +76,15 @@ def test_lags_carry_rows_over_from_batch_to_batch(
     assert found.n_samples == N_ROWS - 3
     assert found.names[-1] == "b[t-3]"
     np.testing.assert_array_equal(found.correlation, expected.correlation)
+
+
+def grouped_sums(
+    source: Any, options: ReadOptions, column: str
+) -> tuple[Moments, dict[str, tuple[float, FloatArray, FloatArray]]]:
+    """Moments of all rows, and for each value of a column N, means and covariances of its rows."""
+    reading = TableReading(open_source(source, options), options, group=column)
+    moments = Moments._of(reading.moments())
+    return moments, {label: sums.covariance() for label, sums in reading.groups.items()}
 
 
 @pytest.mark.usefixtures("small_pieces")

@@ -448,19 +448,6 @@ class TableReading:
         return rows
 
 
-def grouped_sums(
-    source: Any, options: ReadOptions, column: str | int
-) -> tuple[Moments, dict[str, tuple[float, FloatArray, FloatArray]]]:
-    """Moments of all rows, and for each value of a column N, means and covariances of its rows.
-
-    It takes one pass, in which the column is no variable. Of rows in which a variable does not
-    vary, its covariances are 0.
-    """
-    reading = TableReading(open_source(source, options), options, group=column)
-    moments = Moments._of(reading.moments())
-    return moments, {label: sums.covariance() for label, sums in sorted(reading.groups.items())}
-
-
 def with_weights(rows: Rows, name: str) -> Rows:
     """Rows whose last column is that of the weights."""
     for column in rows.refused:

@@ -47,44 +47,29 @@ def bic_insertion(
 ) -> SearchOutcome:
     """The order that no insertion, tuck or turn improves, from several starts, shaken and repaired.
 
-    Parameters
-    ----------
-    engine : BicEngine
-        At the order to start from; left at the order found.
-    restarts : int
-        How often a connected piece of the order found is shuffled and repaired by insertions, in
-        each of at most two rounds. They run in chains of twenty or more, at most eight, each from
-        the order found first; a chain whose first ten lead back to it, or not near it where no edge
-        is weak, ends there. The best chain wins.
-        Where none are wanted, nothing but the search from the given order is made. Otherwise there
-        is no search at all where the best graph can be had: see `BicEngine.take_best`.
-    starts : int, optional
-        The most further orders to start from: breadth first through the maximum spanning tree of
-        the correlations, from random roots. Better pieces of what they lead to are taken over. They
-        end when three agree on each variable, or one where few are doubtful. If not given, 12 up to
-        200 variables, 3 up to 500; beyond, the search starts from one such order if it costs less
-        as it stands.
-    tries : int, optional
-        If restarts have improved the order, or one in twenty has ended with one that is worse by
-        less than half the price of an edge, more follow, until so many around each variable that is
-        doubtful (`BicEngine.doubtful`) have failed since something has changed there; 1 up to 200
-        variables if not given. Twice as many follow where the graph is much like a tree, up to 1000
-        variables, and around those variables on which starts have not agreed.
-    tucks : bool
-        Whether edges are tucked and turned; without, the search ends at the first order that no
-        insertion improves.
-    nearby : bool
-        The order is the best of data much like these: no edge is turned, tucks that cost more than
-        two edges are given up, and there are no sweeps and no further starts. Above 50 variables
-        only edges of what insertions change are tucked.
-    knowledge : ResolvedKnowledge, optional
-        What the order must keep to; that of the engine if not given.
-    control : Control, optional
-        Time limit and callback.
-    n_jobs : int
-        Threads among which the chains are shared. The result does not depend on it.
-    random_state : None, int or Generator
-        Seed or source of randomness.
+    engine: at the order to start from; left at the order found.
+    restarts: how often a connected piece of the order found is shuffled and repaired by insertions,
+    in each of at most two rounds. They run in chains of twenty or more, at most eight, each from
+    the order found first; a chain whose first ten lead back to it, or not near it where no edge is
+    weak, ends there. The best chain wins. Where none are wanted, nothing but the search from the
+    given order is made. Otherwise there is no search at all where the best graph can be had: see
+    `BicEngine.take_best`.
+    starts: the most further orders to start from: breadth first through the maximum spanning tree
+    of the correlations, from random roots. Better pieces of what they lead to are taken over. They
+    end when three agree on each variable, or one where few are doubtful. If not given, 12 up to 200
+    variables, 3 up to 500; beyond, the search starts from one such order if it costs less as it
+    stands.
+    tries: if restarts have improved the order, or one in twenty has ended with one that is worse by
+    less than half the price of an edge, more follow, until so many around each variable that is
+    doubtful (`BicEngine.doubtful`) have failed since something has changed there; 1 up to 200
+    variables if not given. Twice as many follow where the graph is much like a tree, up to 1000
+    variables, and around those variables on which starts have not agreed.
+    tucks: without, the search ends at the first order that no insertion improves.
+    nearby: the order is the best of data much like these: no edge is turned, tucks that cost more
+    than two edges are given up, and there are no sweeps and no further starts. Above 50 variables
+    only edges of what insertions change are tucked.
+    knowledge: what the order must keep to; that of the engine if not given.
+    n_jobs: threads among which the chains are shared. The result does not depend on it.
     """
     for name, value in (("restarts", restarts), ("starts", starts), ("tries", tries)):
         if value is not None and value < 0:

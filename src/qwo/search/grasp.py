@@ -19,8 +19,7 @@ from qwo.errors import ArgumentError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.order.protocol import OrderEngine
 from qwo.search.control import Control, Run, SearchOutcome, supervise
-from qwo.search.precedence import Precedence
-from qwo.search.tucks import Tucks, draw_signatures
+from qwo.search.moves import Precedence, Tucks, draw_signatures
 
 Edge = tuple[int, int]
 
