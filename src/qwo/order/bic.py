@@ -171,13 +171,10 @@ class BicEngine(EngineBase):
         vars(self).pop("_sets", None)
         made = self._problem.parent_sets(score, candidates, all_at_first=all_at_first)
         self._sets, (_, self.n_samples, self.penalty, self.max_parents) = made
-        return self.reset(order)
-
-    @property
-    def edge_price(self) -> tuple[float, float]:
+        gamma = score.gamma if isinstance(score, BIC) else 0.0
+        self.edge_price = self.penalty, 2 * gamma * math.log(self._n)
         """What an edge between single columns costs, and the extended BIC's share of that."""
-        gamma = self.score.gamma if isinstance(self.score, BIC) else 0.0
-        return self.penalty, 2 * gamma * math.log(self._n)
+        return self.reset(order)
 
     def __getstate__(self) -> dict[str, Any]:
         """The problem, the candidates as they are by now, and the state."""
