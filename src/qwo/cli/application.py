@@ -10,9 +10,8 @@ import typer
 
 from qwo.cli.bench import bench, info
 from qwo.cli.bootstrap import bootstrap, merge
-from qwo.cli.changes import changes
 from qwo.cli.failures import Command, Commands
-from qwo.cli.graphs import compare, convert, fit
+from qwo.cli.graphs import changes, compare, convert, fit
 from qwo.cli.learn import learn
 from qwo.cli.options import with_option_groups
 from qwo.cli.reading import audit
