@@ -39,21 +39,12 @@ BicState = tuple[npt.NDArray[np.int64], Flat, Flat, float]
 class TurnedArrows(NamedTuple):
     """The edges of a class, and what turning each of its arrows leads to.
 
-    Attributes
-    ----------
-    causes, effects : ndarray of int
-        The edges of the DAG.
-    compelled : ndarray of bool
-        Which of them are arrows of the class.
-    edges : ndarray of int
-        Which of them were turned.
-    lost : ndarray
-        What the graph with the arrow turned costs more; infinite where knowledge forbids it.
-    more : ndarray of int
-        How many edges it has more.
-    marks : ndarray of int8, turns × edges
-        How each edge stands in its class: 0 not at all, 1 as it is, 2 undirected, 3 reversed, -1
-        unknown.
+    causes, effects: the edges of the DAG; compelled: which of them are arrows of the class.
+    edges: which of them were turned.
+    lost: what the graph with the arrow turned costs more; infinite where knowledge forbids it.
+    more: how many edges it has more.
+    marks (turns × edges): how each edge stands in its class: 0 not at all, 1 as it is, 2
+    undirected, 3 reversed, -1 unknown.
     """
 
     causes: Indices
