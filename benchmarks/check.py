@@ -194,8 +194,13 @@ def run(options: argparse.Namespace) -> None:
             stream.flush()
 
 
+def p_value(row: Row, test: str) -> float:
+    """That of a test; 1 where it was not made."""
+    return 1.0 if row[test] == "" else float(row[test])
+
+
 def smallest(row: Row) -> float:
-    return min(float(row[name] or 1) for name in COLUMNS[len(KEYS) + 1 :])
+    return min(p_value(row, test) for test in COLUMNS[len(KEYS) + 1 :])
 
 
 def area(faults: list[float], controls: list[float]) -> float:
@@ -214,7 +219,7 @@ def report(rows: list[Row]) -> None:
             controls = [smallest(row) for row in here if row["case"] == control]
             alarms = np.mean([int(row["alarm"]) for row in mine])
             rings = {
-                test: np.mean([float(row[test] or 1) <= 0.01 for row in mine])
+                test: np.mean([p_value(row, test) <= 0.01 for row in mine])
                 for test in COLUMNS[len(KEYS) + 1 :]
             }
             shown = ", ".join(f"{test} {share:.2f}" for test, share in rings.items() if share)
