@@ -213,7 +213,8 @@ def _result(
         # An engine may know the class of its DAG from inside.
         cpdag = getattr(engine, "cpdag", partial(to_cpdag, dag))()
     arrows = None
-    if evidence is not None and not plan.listed and control.remaining > 0:
+    # Turning arrows takes a part of the time of the search, never more of it than is left.
+    if evidence is not None and not plan.listed and control.remaining > control.seconds:
         arrows = arrow_evidence(moments, engine, cpdag)
     return Discovery(
         cpdag=cpdag,
