@@ -44,7 +44,7 @@ def test_the_best_graph_so_far_is_saved(long_search: Path, number: signal.Signal
         wait_for(process, b"the search begins")
         process.send_signal(number)
         output, errors = process.communicate(timeout=120)
-    assert process.returncode == 130
+    assert process.returncode == 130, errors
     assert b"cut short by Ctrl-C" in errors
     assert b"Traceback" not in errors
     record = json.loads(Path("result/result.json").read_text(encoding="utf-8"))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 import pickle
 
 import numpy as np
 import pytest
 
 import qwo
-from qwo.discovery.arrows import FARTHEST, ArrowEvidence, arrow_evidence
+from qwo.discovery.arrows import FARTHEST, ArrowEvidence, arrow_evidence, leaning
 from qwo.errors import ArgumentError
 from qwo.graph.knowledge import Knowledge
 from qwo.moments import Moments
@@ -155,3 +156,8 @@ def test_expected_false_edges_of_noise_are_those_found() -> None:
         expected += found.expected_false_edges + sum(e.false_rate for e in found.weak_edges)
         false += found.n_edges + len(found.weak_edges)
     assert expected == pytest.approx(false, rel=0.3)
+
+
+def test_odds_of_any_size_are_said() -> None:
+    said = [leaning(odds) for odds in (1.0, 3.25, 12.4, 5e5, math.inf)]
+    assert said == ["1 to 1", "3.2 to 1", "12 to 1", "over 999 to 1", "over 999 to 1"]

@@ -137,6 +137,11 @@ class Learnt:
             "seconds": found.seconds,
             "edges": [list(edge) for edge in found.edges],
             "expected_false_edges": found.expected_false_edges,
+            "leans": [
+                {"source": cause, "target": effect, "odds": odds}
+                for (cause, effect), odds in found.leans.items()
+            ],
+            "weak_edges": [asdict(edge) for edge in found.weak_edges],
             "edge_strengths": found.edge_strengths,
             "edge_false_rates": found.edge_false_rates,
             "dag_edges": [list(edge) for edge in self.dag().edges],

@@ -237,6 +237,8 @@ def _triples(
 
 def leaning(odds: float) -> str:
     """Odds in words, as in "3 to 1"."""
+    if odds >= 999:
+        return "over 999 to 1"
     if odds >= 9.5:
-        return f"{min(round(odds), 999)} to 1"
+        return f"{round(odds)} to 1"
     return f"{odds:.1f} to 1".replace(".0 ", " ")

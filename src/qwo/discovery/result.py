@@ -118,6 +118,17 @@ class Discovery:
         return self.n_edges if sizes is None else n_coefficients(self.dag, sizes)
 
     @cached_property
+    def shown(self) -> Adjacency:
+        """The matrix of the `graph`: the class, with 2 for arrows that the data do not support."""
+        if self.arrow_evidence is None:
+            return self.cpdag
+        shown, arrows = self.cpdag.copy(), self.arrow_evidence
+        causes, effects = arrows.causes[~arrows.supported], arrows.effects[~arrows.supported]
+        shown[causes, effects] = shown[effects, causes] = 2
+        shown.setflags(write=False)
+        return shown
+
+    @cached_property
     def graph(self) -> CausalGraph:
         """The graph to show: the class, with a line for each arrow that the data do not support.
 
@@ -127,16 +138,12 @@ class Discovery:
         """
         known = self.params.get(VARIABLES)
         metadata = {} if known is None else {VARIABLES: known}
-        shown, values = self.cpdag, {}
-        if self.arrow_evidence is not None:
-            shown, arrows = shown.copy(), self.arrow_evidence
-            open_ = ~arrows.supported
-            causes, effects = arrows.causes[open_], arrows.effects[open_]
-            shown[causes, effects] = shown[effects, causes] = 2
-            forward = np.full(shown.shape, math.nan)
+        arrows, values = self.arrow_evidence, {}
+        if arrows is not None:
+            forward = np.full(self.cpdag.shape, math.nan)
             forward[arrows.causes, arrows.effects] = arrows.probabilities[:, 0]
             values = {"arrow_probability": forward}
-        return CausalGraph(self.names, shown, "cpdag", metadata, values)
+        return CausalGraph(self.names, self.shown, "cpdag", metadata, values)
 
     @cached_property
     def edges(self) -> tuple[tuple[str, str, str], ...]:

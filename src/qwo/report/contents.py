@@ -70,7 +70,7 @@ class Contents:
     @cached_property
     def directed(self) -> Mask:
         """For each edge whether the equivalence class determines its direction."""
-        return np.asarray(self.discovery.cpdag[self.ends] == 1)
+        return np.asarray(self.discovery.shown[self.ends] == 1)
 
     @cached_property
     def probabilities(self) -> Shares | None:
@@ -97,7 +97,7 @@ class Contents:
         place = {name: k for k, name in enumerate(self.discovery.names)}
         ends = [(place[a], place[b]) for a, _, b in self.discovery.edges]
         pairs = np.array(ends, dtype=np.intp).reshape(-1, 2)
-        return pair_supports(judge, self.discovery.cpdag, *pairs.T)
+        return pair_supports(judge, self.discovery.shown, *pairs.T)
 
     @cached_property
     def effects(self) -> list[EffectPosterior]:

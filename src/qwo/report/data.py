@@ -60,11 +60,11 @@ def edge_records(contents: Contents) -> list[dict[str, Any]]:
         for record, estimate in zip(records, _estimates(contents.model, tails, heads), strict=True):
             record.update(estimate)
     if contents.bootstrap is not None:
-        supports = pair_supports(contents.bootstrap, contents.discovery.cpdag, tails, heads)
+        supports = pair_supports(contents.bootstrap, contents.discovery.shown, tails, heads)
         for record, pair in zip(records, supports, strict=True):
             record.update(pair.shares, coin_toss=pair.coin_toss)
     if contents.probabilities is not None:
-        likely = pair_supports(contents.probabilities, contents.discovery.cpdag, tails, heads)
+        likely = pair_supports(contents.probabilities, contents.discovery.shown, tails, heads)
         for record, pair in zip(records, likely, strict=True):
             record.update({f"p_{name}": share for name, share in pair.shares.items()})
             record.setdefault("coin_toss", pair.coin_toss)
@@ -244,8 +244,8 @@ def _price(discovery: Discovery) -> dict[str, Any] | None:
 def _variables(contents: Contents) -> list[dict[str, Any]]:
     """A record for each variable, in column order."""
     discovery = contents.discovery
-    arrows = adjacency_lists(discovery.cpdag == 1)
-    lines = adjacency_lists(discovery.cpdag == 2).children
+    arrows = adjacency_lists(discovery.shown == 1)
+    lines = adjacency_lists(discovery.shown == 2).children
     place = np.argsort(discovery.order).tolist()
     records: list[dict[str, Any]] = [
         {

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from qwo.discovery.arrows import leaning
 from qwo.graph.marks import LINE
 from qwo.resample.support import TIMES_THE_REVERSE
 from qwo.text import NONE, count, first_few
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 LONG_TEXT = 24
 """Texts of more characters take a line of their own."""
+
+DECIDE = "What you know can decide (--tiers, --require)"
 
 WEAK = 0.5
 """The share of resamples, or the probability, below which a link is weak."""
@@ -103,8 +106,8 @@ def _check_remarks(contents: Contents) -> Iterator[Remark]:
 
 
 def _edge_remarks(contents: Contents) -> Iterator[Remark]:
-    edges = contents.discovery.edges
-    undirected = sum(mark == LINE for _, mark, _ in edges)
+    edges, leans = contents.discovery.edges, contents.discovery.leans
+    undirected = sum(mark == LINE for _, mark, _ in edges) - len(leans)
     if not edges:
         yield Remark(
             "info",
@@ -116,8 +119,16 @@ def _edge_remarks(contents: Contents) -> Iterator[Remark]:
             f"{undirected:,} of {count(len(edges), 'edge')} could point either way: the data fit "
             "both equally well"
         )
-        advice = "What you know can decide (--tiers, --require)"
-        yield Remark("info", text, "edges", advice)
+        yield Remark("info", text, "edges", DECIDE)
+    if leans:
+        listed = sorted(leans.items(), key=lambda item: -item[1])
+        words = [f"{a} --> {b} ({leaning(odds)})" for (a, b), odds in listed]
+        text = (
+            f"{len(leans):,} of {count(len(edges), 'edge')} are shown without a direction although "
+            "the best graph has one, on too little evidence. They lean to "
+            f"{first_few(words, _MOST_NAMED)}"
+        )
+        yield Remark("info", text, "edges", "" if undirected else DECIDE)
 
 
 def _bootstrap_remarks(contents: Contents) -> Iterator[Remark]:
