@@ -56,11 +56,15 @@ std::tuple<Ints, Ints, Ints, Ints, Doubles, Ints, Marks> turns_out(const ArrowTu
         lost.push_back(turn.lost);
         more.push_back(turn.more);
         for (int k = 0; k < count_of(found.edges); ++k)
-            *next++ = turn.marks.empty() ? std::int8_t{-1} : static_cast<std::int8_t>(turn.marks[k]);
+            *next++ =
+                turn.marks.empty() ? std::int8_t{-1} : static_cast<std::int8_t>(turn.marks[k]);
     }
-    return {to_numpy<std::int64_t>(from),      to_numpy<std::int64_t>(to),
-            to_numpy<std::int64_t>(compelled), to_numpy<std::int64_t>(edges),
-            to_numpy<double>(lost),            to_numpy<std::int64_t>(more),
+    return {to_numpy<std::int64_t>(from),
+            to_numpy<std::int64_t>(to),
+            to_numpy<std::int64_t>(compelled),
+            to_numpy<std::int64_t>(edges),
+            to_numpy<double>(lost),
+            to_numpy<std::int64_t>(more),
             marks};
 }
 

@@ -25,9 +25,9 @@ enum class EdgeMark : std::int8_t { none, along, open, against };
 
 // The graph that turning an arrow leads to.
 struct ArrowTurn {
-    int edge;    // the arrow, among the edges of the class
-    double lost; // what the graph costs more; infinite if the constraints forbid it
-    int more;    // edges that it has more
+    int edge;                    // the arrow, among the edges of the class
+    double lost;                 // what the graph costs more; infinite if the constraints forbid it
+    int more;                    // edges that it has more
     std::vector<EdgeMark> marks; // of all edges of the class; none at all if too much is lost
 };
 

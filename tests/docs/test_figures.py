@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks import check
+from benchmarks import arrows, check
+from benchmarks.rows import read_rows
 
 ROOT = Path(__file__).parents[2]
 
@@ -104,3 +105,8 @@ def test_the_page_on_checks_has_the_alarm_rates(capsys: pytest.CaptureFixture[st
     page = (ROOT / "docs/howto/checking-a-graph.md").read_text(encoding="utf-8")
     for case, words in CASES.items():
         assert f"| {words} | {told['normal', case]} | {told['exponential', case]} |" in page
+
+
+def test_the_page_on_arrows_has_the_distances() -> None:
+    page = (ROOT / "docs/howto/how-sure.md").read_text(encoding="utf-8")
+    assert arrows.table(read_rows(arrows.RESULTS)) in page
