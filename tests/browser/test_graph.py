@@ -262,7 +262,7 @@ def test_labels_of_a_dense_graph_can_be_read(open_report: Any) -> None:
     zoom = report.graph("cy.zoom()")
     assert zoom < 0.7
     sizes = report.graph("cy.nodes().map(v => parseFloat(v.style('font-size')) * cy.zoom())")
-    assert min(sizes) >= 9
+    assert min(sizes) >= 8.5  # pixels; most have 11, where there is room
     assert report.graph(
         "cy.nodes().every(a => cy.nodes().every(b => { if (a === b) return true;"
         "const [p, q] = [a.position(), b.position()];"

@@ -59,19 +59,24 @@ def test_theme_follows_the_system_until_chosen(open_report: Callable[..., Any], 
     report = open_report(small | {"figures": True}, color_scheme="light")
     page = report.page
     node = "cy.getElementById('n0').style('background-color')"
-    light, light_node = page.evaluate(BACKGROUND), report.graph(node)
+    figure = "getComputedStyle(document.querySelector('#figures svg text')).fill"
+    light, light_node, light_text = (
+        page.evaluate(BACKGROUND),
+        report.graph(node),
+        page.evaluate(figure),
+    )
     page.emulate_media(color_scheme="dark")
     # Scripts hear of it with the next frame.
     page.locator("#theme[aria-pressed=true]").wait_for()
     dark, dark_node = page.evaluate(BACKGROUND), report.graph(node)
     assert dark != light
     assert dark_node != light_node
-    assert page.locator("img.for-dark").first.is_visible()
+    assert page.evaluate(figure) != light_text
     page.click("#theme")
     assert page.evaluate(BACKGROUND) == light
     assert report.graph(node) == light_node
     assert page.locator("#theme").get_attribute("aria-pressed") == "false"
-    assert not page.locator("img.for-dark").first.is_visible()
+    assert page.evaluate(figure) == light_text
     page.click("#theme")
     assert page.evaluate(BACKGROUND) == dark
 
