@@ -46,7 +46,7 @@ from qwo.types import FloatArray, Indices
 # The policy: what is chosen by the size of the data where nothing is asked for.
 
 RESTARTS = 20
-"""Restarts of an insertion search. `benchmarks.quality`: more change few graphs, and the search
+"""Restarts of an insertion search. `benchmarks.thin`: more change few graphs, and the search
 makes more by itself where they do."""
 
 WIDE_GAMMA = 0.5
