@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, get_args
 
 from qwo.errors import ArgumentError, Cure
 
@@ -261,11 +261,20 @@ def check_values(record: Any) -> None:
         rule, value = own.metadata["option"].rule, getattr(record, own.name)
         if rule is not None and value is not own.default:
             object.__setattr__(record, own.name, rule.checked(own.name, value))
+        if own.name in DROPPING and getattr(record, own.name) != own.default:
+            object.__setattr__(record, "dropped", (*record.dropped, own.name))
+
+
+DROPPING = ("regime",)
+"""Options that drop an assumption of the default; `qwo.discovery.readings` says who answers."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SearchOptions:
     """What a search for a graph can be told."""
+
+    dropped: ClassVar[tuple[str, ...]] = ()
+    """Which assumptions are dropped, by the option that asks for it."""
 
     method: MethodName | None = option(
         None,

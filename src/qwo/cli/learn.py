@@ -293,8 +293,8 @@ def _show(learnt: Learnt, options: OutputOptions, console: Console, *, written: 
         # Whoever watches wants the gist of a large graph; all of it is in the folder.
         watched = options.output is not None and is_terminal(sys.stdout)
         console.result(learnt.edge_list(MOST_SHOWN if watched else None), learnt.document())
-    if learnt.found.regimes is not None:
-        console.say(learnt.found.regimes.summary())
+    for reading in learnt.found.readings.values():
+        console.say(reading.summary())
     for note in learnt.notes:
         console.note(note)
     if written and options.output is not None:

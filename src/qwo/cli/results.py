@@ -153,7 +153,7 @@ class Learnt:
             if posterior is None
             else posterior.to_dict() | {"effects": [effect.to_dict() for effect in known.effects]},
             "check": None if known.check is None else known.check.to_dict(),
-            "regimes": None if found.regimes is None else found.regimes.to_dict(),
+            **{name: reading.to_dict() for name, reading in found.readings.items()},
             "trace": found.trace,
             "params": found.params,
             "versions": found.versions,

@@ -94,11 +94,11 @@ def discover_as(
     """`discover` with its options as records: data, plan, start, penalty, search, result."""
     with progress_bar(callback) if progress else nullcontext(callback) as watch:
         control = Control(time_limit=options.time_limit, callback=watch)
-        if options.regime is not None or isinstance(data, Mapping):
-            from qwo.discovery.regimes import discover_regimes
+        if options.dropped or isinstance(data, Mapping):
+            from qwo.discovery.readings import answer_of
 
             with keyboard_heard(control):
-                return discover_regimes(data, options, reading or {}, control)
+                return answer_of(options)(data, options, reading or {}, control)
         on_host = options.device == "cpu"
         with nullcontext() if on_host else computing_with(array_module(options.device)):
             if options.score == "bic":

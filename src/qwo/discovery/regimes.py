@@ -16,7 +16,6 @@ import numpy as np
 from qwo.arguments import ReadArguments
 from qwo.discovery.resolve import resolved_knowledge
 from qwo.discovery.result import Discovery
-from qwo.errors import ArgumentError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.options import SearchOptions
 from qwo.order.build import versions
@@ -38,7 +37,6 @@ def discover_regimes(
     """`discover` with ``regime=``: read by regimes, start within them, search, read the result."""
     from qwo.discovery.discover import discover_as
 
-    _refuse(options)
     given = read_regimes(data, options.regime, reading)
     names, labels = given.moments.names, given.labels
     knowledge = resolved_knowledge(options, names)
@@ -131,20 +129,3 @@ def _read(
         class_after=n_members(graph),
         within=given.within,
     )
-
-
-def _refuse(options: SearchOptions) -> None:
-    """Refuse what only a search of one population has."""
-    for name, plain in (("method", None), ("score", "bic"), ("alpha", None)):
-        value = getattr(options, name)
-        if value != plain:
-            raise ArgumentError(
-                f"{name} is {value!r}, which does not go with regime; leave one of them out",
-                option=name,
-            )
-    if options.search not in ("auto", "insertion") or options.engine not in ("auto", "bic"):
-        raise ArgumentError(
-            f"search is {options.search!r}; regime takes the default search and engine: leave "
-            "search and engine out",
-            option="search",
-        )

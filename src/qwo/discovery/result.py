@@ -13,6 +13,7 @@ import numpy as np
 
 from qwo.discovery.arrows import ArrowEvidence, leaning
 from qwo.discovery.price import Evidence
+from qwo.discovery.readings import AssumptionReading
 from qwo.discovery.weak_edges import WeakEdge
 from qwo.errors import ArgumentError, list_names
 from qwo.graph.causal_graph import EDGE_HEADER, VARIABLES, CausalGraph, Edge, edges_of
@@ -117,6 +118,12 @@ class Discovery:
         sizes = self.params.get("columns")
         return self.n_edges if sizes is None else n_coefficients(self.dag, sizes)
 
+    @property
+    def readings(self) -> dict[str, AssumptionReading]:
+        """What was learnt beside the graph, by name, where an assumption was dropped."""
+        held: dict[str, AssumptionReading | None] = {"regimes": self.regimes}
+        return {name: reading for name, reading in held.items() if reading is not None}
+
     @cached_property
     def shown(self) -> Adjacency:
         """The matrix of the `graph`: the class, with 2 for arrows that the data do not support."""
@@ -136,6 +143,9 @@ class Discovery:
         its arrows are worth. Its values have the probability of each arrow, its metadata the types
         and levels of categories, which formats write with the nodes.
         """
+        for reading in self.readings.values():
+            if reading.graph is not None:
+                return reading.graph
         known = self.params.get(VARIABLES)
         metadata = {} if known is None else {VARIABLES: known}
         arrows, values = self.arrow_evidence, {}
@@ -151,6 +161,8 @@ class Discovery:
 
         A line in place of an arrow that is not supported begins where the arrow would.
         """
+        if any(reading.graph is not None for reading in self.readings.values()):
+            return self.graph.edges
         doubted = set(self.leans)
         return tuple(
             (a, LINE if (a, b) in doubted else mark, b)
@@ -288,7 +300,7 @@ class Discovery:
             for edge in self.edges
             for a, _, b in [edge]
         ]
-        told = [] if self.regimes is None else [self.regimes.summary()]
+        told = [reading.summary() for reading in self.readings.values()]
         return "\n".join([repr(self), *edge_lines(lines), *told])
 
     def _repr_html_(self) -> str:

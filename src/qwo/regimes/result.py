@@ -75,6 +75,10 @@ class Regimes:
         """The equations that count as touched: regimes by variables."""
         return np.array([[status in REPORTED for status in row] for row in self.status])
 
+    @property
+    def graph(self) -> None:
+        """None: the graph is the class that the targets leave."""
+
     def listed(self) -> dict[str, list[str]]:
         """The targets of each regime by name, the most changed first."""
         found = {}

@@ -1,0 +1,80 @@
+"""Options that drop an assumption of the default: who answers them, and which go together.
+
+Each is a line of `DROPPED`. Its function searches and reads the result; what it has learnt beside
+the graph is an `AssumptionReading`, which the result holds and print, files and report show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from qwo.errors import ArgumentError
+from qwo.options import DEFAULTS, SearchOptions
+
+if TYPE_CHECKING:
+    from qwo.discovery.result import Discovery
+    from qwo.graph.causal_graph import CausalGraph
+
+
+class AssumptionReading(Protocol):
+    """What was learnt beside the graph where an assumption was dropped."""
+
+    @property
+    def graph(self) -> CausalGraph | None:
+        """The graph to show; None where that is the equivalence class of the DAG."""
+
+    def summary(self) -> str:
+        """What it tells, in some lines of text below the edges."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, for programs."""
+
+
+class Dropped(NamedTuple):
+    """An option that drops an assumption, its words, and the function of `discovery` for it."""
+
+    option: str
+    assumption: str
+    answer: str
+
+
+DROPPED = (Dropped("regime", "all rows come from one population", "regimes:discover_regimes"),)
+"""The first that is asked for answers, and takes account of the others."""
+
+APART: dict[frozenset[str], str] = {}
+"""Pairs that do not go together, with the reason and what to do instead."""
+
+
+def answer_of(options: SearchOptions) -> Callable[..., Discovery]:
+    """The function that answers where an assumption is dropped.
+
+    Several tables in place of one are regimes, also where no option says so.
+    """
+    asked = [d for d in DROPPED if d.option in options.dropped] or [DROPPED[0]]
+    check_together([d.option for d in asked], options)
+    module, function = asked[0].answer.split(":")
+    found: Callable[..., Discovery] = getattr(import_module(f"qwo.discovery.{module}"), function)
+    return found
+
+
+def check_together(asked: list[str], options: SearchOptions) -> None:
+    """Refuse options that do not go together, and what only the plain search has."""
+    for pair, reason in APART.items():
+        if pair <= set(asked):
+            first, second = sorted(pair)
+            raise ArgumentError(f"{first} and {second} do not go together: {reason}", option=first)
+    for name in ("method", "score", "alpha"):
+        value = getattr(options, name)
+        if value != DEFAULTS[name]:
+            raise ArgumentError(
+                f"{name} is {value!r}, which does not go with {asked[0]}; leave one of them out",
+                option=name,
+            )
+    if options.search not in ("auto", "insertion") or options.engine not in ("auto", "bic"):
+        raise ArgumentError(
+            f"search is {options.search!r}; {asked[0]} takes the default search and engine: leave "
+            "search and engine out",
+            option="search",
+        )
