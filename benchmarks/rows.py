@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from qwo.files import write_whole
 from qwo.reproduction.store import decode
+from qwo.text import write_whole
 
 Row = dict[str, Any]
 

@@ -31,11 +31,11 @@ from benchmarks.peers.methods import FLOP, OURS, TETRAD, XGES, Method
 from benchmarks.peers.process import ROOT, Workers
 from benchmarks.peers.thin import NAMES, draw_thin
 from benchmarks.rows import read_rows
-from qwo.files import write_whole
 from qwo.graph import shd, to_cpdag
 from qwo.moments import Moments
 from qwo.sem import score_graph
 from qwo.simulation import random_model
+from qwo.text import write_whole
 from qwo.types import Adjacency, FloatArray
 
 RESULTS = ROOT / "benchmarks" / "results" / "thin.csv"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from qwo.files import write_whole
+from qwo.text import write_whole
 
 BEGIN, END = "<!-- begin {} -->", "<!-- end {} -->"
 

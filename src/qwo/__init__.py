@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from qwo.agreement.result import Check
     from qwo.bayes.posterior import posterior
     from qwo.bayes.result import Posterior
-    from qwo.discovery.changes import changes
     from qwo.discovery.discover import discover
+    from qwo.discovery.regimes import changes
     from qwo.discovery.result import Discovery
     from qwo.errors import DataWarning, InputError
     from qwo.estimator.estimator import QWO
@@ -78,7 +78,7 @@ _NAMES = {
     "agreement": ("Check", "check"),
     "bayes": ("Posterior", "posterior"),
     "discovery": ("Discovery", "discover"),
-    "discovery.changes": ("changes",),
+    "discovery.regimes": ("changes",),
     "errors": ("DataWarning", "InputError"),
     "estimator": ("QWO", "penalty_path"),
     "graph": (
@@ -106,7 +106,7 @@ _PARTS = {home.partition(".")[0] for home in _NAMES} | {"datasets", "plot", "rep
 def __getattr__(name: str) -> Any:
     """What is asked for, imported only then: SciPy, pyarrow and scikit-learn take their time."""
     if name == "__version__":
-        value = import_module("qwo.order.build").versions()["qwo"]
+        value = import_module("qwo._core").build_config()["version"]
     elif name in _HOME:
         value = getattr(import_module(f"qwo.{_HOME[name]}"), name)
     elif name in _PARTS:

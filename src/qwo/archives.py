@@ -24,9 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.errors import FileFormatError, InputError, MissingFileError
-from qwo.files import whole_file
 from qwo.names import check_names
-from qwo.text import plain
+from qwo.text import plain, whole_file
 
 Arrays = dict[str, npt.NDArray[Any]]
 Layout = Mapping[str, tuple[str, str]]

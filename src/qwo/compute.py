@@ -19,8 +19,7 @@ import scipy.linalg  # noqa: F401 (brings a BLAS of its own, which must be there
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
-from qwo.errors import ArgumentError, EngineError
-from qwo.optional import optional_module
+from qwo.errors import ArgumentError, EngineError, optional_module
 
 Device = Literal["cpu", "gpu"]
 

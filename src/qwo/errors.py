@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Self
 
 
@@ -231,3 +232,20 @@ def list_names(names: Iterable[str], limit: int = 5) -> str:
     shown = ", ".join(quoted[:limit])
     hidden = len(quoted) - limit
     return f"{shown} and {hidden} more" if hidden > 0 else shown
+
+
+def optional_module(module: str, purpose: str, requirement: str | None = None) -> Any:
+    """A module of an optional package; the error that it is not installed says how to.
+
+    The purpose is the start of a sentence, ``"plots need"``; the requirement is what to install,
+    such as ``"dask[distributed]"``, and the package itself if not given.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        package = module.partition(".")[0]
+        raise MissingPackageError(
+            f"{purpose} {package}, which is not installed; run pip install "
+            f'"{requirement or package}"',
+            name=module,
+        ) from error

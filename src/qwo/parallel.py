@@ -16,8 +16,7 @@ from typing import Any, TypeVar
 from joblib import Parallel, delayed, parallel_config
 
 from qwo.compute import count_workers
-from qwo.errors import ArgumentError, ClusterError
-from qwo.optional import optional_module
+from qwo.errors import ArgumentError, ClusterError, optional_module
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")

@@ -20,7 +20,7 @@ from qwo.moments import Moments
 from qwo.options import SearchOptions
 from qwo.order.bic import BicEngine
 from qwo.order.blocks import pairwise_gains
-from qwo.order.candidates import block_candidates
+from qwo.order.linalg import block_candidates
 from qwo.order.score import BIC
 from qwo.search import Control
 from qwo.search.bic_insertion import bic_insertion

@@ -594,8 +594,8 @@ class TestSigns:
         assert [not sign_of(edge) for edge in data["edges"]] == several
 
     def test_in_pictures(self, table):
-        from qwo.drawing.edges import EdgeSet
-        from qwo.drawing.palette import LIGHT
+        from qwo.drawing.layers import EdgeSet
+        from qwo.drawing.style import LIGHT
         from qwo.plot import plot_adjacency
         from qwo.plot.edges import EdgeValues
 

@@ -14,7 +14,7 @@ import qwo
 from qwo.cli.application import app
 from qwo.errors import SampleSizeError
 from qwo.moments import Moments
-from qwo.moments.latent import Pieces, latent_moments, normal_cdf, polychoric
+from qwo.moments.estimators import Pieces, latent_moments, normal_cdf, polychoric
 
 CUTS = ([0.3], [-0.8, 0.1, 1.2], [-0.4, 0.5])
 

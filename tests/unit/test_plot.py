@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import qwo
-from qwo.drawing.palette import DARK, LIGHT
+from qwo.drawing.style import DARK, LIGHT
 from qwo.errors import ArgumentError, ColumnNameError, InputError, ShapeError
 from qwo.estimator.penalty_path import penalty_path
 from qwo.graph.causal_graph import CausalGraph

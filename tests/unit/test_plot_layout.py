@@ -10,10 +10,10 @@ import pytest
 from scipy.optimize import milp
 
 import qwo
-from qwo.drawing.curves import arrow, edge_curves
-from qwo.drawing.labels import label_texts, readable, wrapped
 from qwo.drawing.layers import assign_layers, count_crossings
 from qwo.drawing.layout import Arrangement, Layout, arrange, packed
+from qwo.drawing.scene import arrow, edge_curves
+from qwo.drawing.style import label_texts, readable, wrapped
 from tests.oracles.hostile_names import HOSTILE
 from tests.oracles.random_models import random_dag
 

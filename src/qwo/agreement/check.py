@@ -32,7 +32,6 @@ from qwo.agreement.residuals import (
 )
 from qwo.agreement.result import Check, Test
 from qwo.arguments import ReadArguments
-from qwo.checks import at_least, between, generator
 from qwo.compute import one_blas_thread
 from qwo.discovery import Discovery
 from qwo.errors import ArgumentError, SampleSizeError
@@ -41,6 +40,7 @@ from qwo.graph.knowledge import KnowledgeLike, as_knowledge
 from qwo.graph.pdag import to_dag
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
+from qwo.names import at_least, between, generator
 from qwo.resample.options import DataRows
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 

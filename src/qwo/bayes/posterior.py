@@ -26,7 +26,6 @@ from qwo.bayes.candidates import (
 from qwo.bayes.chains import AGREED, ChainRecord, Chains, disagreement, edge_convergence, shares
 from qwo.bayes.result import Posterior, PosteriorStatus
 from qwo.bayes.scores import FamilyScore, ScoreName, bge_score, bic_score, choose_t
-from qwo.checks import at_least
 from qwo.compute import count_workers
 from qwo.discovery.discover import discover_as
 from qwo.discovery.resolve import bic_engine, dense_algebra, resolve
@@ -34,8 +33,9 @@ from qwo.errors import ArgumentError, Cure, DataWarning, SampleSizeError
 from qwo.graph.knowledge import KnowledgeLike, as_knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
+from qwo.names import at_least
 from qwo.options import SearchOptions, whole_number
-from qwo.order.build import versions
+from qwo.order.problem import versions
 from qwo.search import Control
 from qwo.search.bic_insertion import bic_insertion
 from qwo.search.control import Stopped, keyboard_heard

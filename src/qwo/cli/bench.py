@@ -13,8 +13,7 @@ from qwo.cli.console import Console
 from qwo.cli.folder import write_csv
 from qwo.cli.options import option
 from qwo.errors import ArgumentError
-from qwo.files import write_whole
-from qwo.text import aligned, count
+from qwo.text import aligned, count, write_whole
 
 if TYPE_CHECKING:
     from qwo.discovery import Discovery
@@ -53,7 +52,7 @@ OPTIONAL = {
 
 def info(console: Console) -> None:
     """Show version, build, processors and optional packages."""
-    from qwo.order.build import versions
+    from qwo.order.problem import versions
 
     found = versions()
     core = found.pop("core")
@@ -103,7 +102,7 @@ def bench(
     Erdős–Rényi graphs, Gaussian noise, standardised and shuffled columns: the easy case, in which
     all assumptions hold. Seconds are wall time of the search, without reading the data.
     """
-    from qwo.order.build import versions
+    from qwo.order.problem import versions
 
     wanted = _sizes(sizes, degree)
     if runs < 1:

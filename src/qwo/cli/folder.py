@@ -13,8 +13,7 @@ from typing import Any
 
 from qwo.cli.console import to_json
 from qwo.errors import ArgumentError
-from qwo.files import whole_file, write_whole
-from qwo.text import csv_line, no_formula
+from qwo.text import csv_line, no_formula, whole_file, write_whole
 
 COUNTS = "bootstrap.npz"
 """The counts of a bootstrap, from which it can go on."""

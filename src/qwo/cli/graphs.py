@@ -300,7 +300,7 @@ def changes(
     A variable whose equation is the same has moved because its causes did. One whose equation
     differs has changed by itself: its mean, its residual variance, or the effects of its causes.
     """
-    from qwo.discovery.changes import changes as compared
+    from qwo.discovery.regimes import changes as compared
 
     arguments = reading.arguments()
     del arguments["n_samples"]

@@ -23,8 +23,7 @@ from qwo.cli.graphs import write_graphs
 from qwo.cli.options import REPORT, OutputOptions, graph_formats
 from qwo.cli.reading import DataRead
 from qwo.cli.trust import write_probabilities
-from qwo.files import whole_file, write_whole
-from qwo.text import about, aligned, count
+from qwo.text import about, aligned, count, whole_file, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

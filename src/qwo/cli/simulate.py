@@ -130,7 +130,7 @@ class Drawn:
 
     def summary(self) -> dict[str, Any]:
         """All that it takes to draw the same again."""
-        from qwo.order.build import versions
+        from qwo.order.problem import versions
 
         return {
             "kind": "simulation",

@@ -24,8 +24,7 @@ from qwo.cli.options import (
 )
 from qwo.cli.reading import DataFile, Reading, read_data
 from qwo.errors import ArgumentError
-from qwo.files import write_whole
-from qwo.text import aligned, count
+from qwo.text import aligned, count, write_whole
 
 if TYPE_CHECKING:
     from qwo.bayes import EffectPosterior, Posterior

@@ -6,13 +6,14 @@ Where they come from is told in ATTRIBUTION.md, beside the files.
 from __future__ import annotations
 
 from qwo.datasets.network import (
+    Dataset,
     GaussianNetwork,
     Network,
     list_networks,
     load_gaussian_network,
     load_network,
+    load_sachs,
 )
-from qwo.datasets.sachs import Dataset, load_sachs
 
 __all__ = [
     "Dataset",

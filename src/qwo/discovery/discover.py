@@ -14,7 +14,6 @@ import numpy as np
 from qwo.arguments import ReadArguments, SearchArguments, takes_options
 from qwo.compute import array_module, computing_with, one_blas_thread
 from qwo.discovery.arrows import arrow_evidence
-from qwo.discovery.counts import counted_rows
 from qwo.discovery.price import edge_evidence, explained_in
 from qwo.discovery.resolve import (
     DenseAlgebra,
@@ -32,10 +31,11 @@ from qwo.graph.cpdag import to_cpdag, to_mpdag
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
 from qwo.options import SearchOptions, options_given
+from qwo.order.bdeu import counted_rows
 from qwo.order.bic import BicEngine
 from qwo.order.blocks import BlockScore, n_coefficients
-from qwo.order.build import versions
 from qwo.order.linalg import Explained
+from qwo.order.problem import versions
 from qwo.order.protocol import OrderEngine
 from qwo.order.score import BIC
 from qwo.search import Callback, Control, SearchOutcome, start_order

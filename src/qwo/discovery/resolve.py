@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qwo.compute import array_module, count_workers, to_host
-from qwo.discovery.counts import counting_engine
 from qwo.discovery.price import FEWEST_SAMPLES, LEAST, price_range
 from qwo.errors import ArgumentError, Cure, DataWarning
 from qwo.graph.knowledge import as_knowledge
@@ -24,10 +23,10 @@ from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.moments.tables import Table
 from qwo.options import DEFAULTS, SearchOptions
+from qwo.order.bdeu import counting_engine
 from qwo.order.bic import BicEngine
-from qwo.order.candidates import are_crowded, block_candidates, candidate_parents
 from qwo.order.edge_test import paper_level
-from qwo.order.linalg import precision_matrix
+from qwo.order.linalg import are_crowded, block_candidates, candidate_parents, precision_matrix
 from qwo.order.protocol import OrderEngine
 from qwo.order.qwo import QwoEngine
 from qwo.order.reference_engine import ReferenceEngine
@@ -40,7 +39,7 @@ from qwo.search import (
     insertion,
     insertion_search_of,
 )
-from qwo.search.exact import check_exact, exact
+from qwo.search.bic_insertion import check_exact, exact
 from qwo.types import FloatArray, Indices
 
 # The policy: what is chosen by the size of the data where nothing is asked for.
@@ -54,7 +53,7 @@ WIDE_GAMMA = 0.5
 
 ALL_CANDIDATES_UP_TO = 1000
 """Up to so many variables each may become a parent of every other; beyond, there are lists of
-candidates (see `qwo.order.candidates`), without which memory would not suffice for 10,000:
+candidates (see `qwo.order.linalg`), without which memory would not suffice for 10,000:
 `benchmarks.wide`."""
 
 ALL_AT_FIRST_UP_TO = 5000

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from qwo.drawing.labels import LINE_HEIGHT
 from qwo.drawing.layers import Pairs
 from qwo.drawing.layout import arrange
-from qwo.drawing.palette import DARK, LIGHT, Palette
 from qwo.drawing.scene import ALWAYS_LABELLED, FIGURE_FONT, MARGIN, Scene, figure_scene
-from qwo.optional import optional_module
+from qwo.drawing.style import DARK, LIGHT, LINE_HEIGHT, Palette
+from qwo.errors import optional_module
 from qwo.types import FloatArray, Indices, Mask
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from qwo.drawing.labels import label_texts, readable, text_width
 from qwo.drawing.scene import Scene
+from qwo.drawing.style import label_texts, readable, text_width
 from qwo.types import FloatArray
 
 _MARGIN = 12.0

@@ -12,23 +12,21 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.arguments import PathArguments, named_engine, takes_options
-from qwo.checks import is_choice
 from qwo.discovery import Discovery
 from qwo.errors import HOW_MANY, ArgumentError, Cure, InputError, SampleSizeError
-from qwo.estimator.path_search import (
-    PathSettings,
-    search_path,
-)
 from qwo.estimator.penalty_choice import (
     Method,
+    PathSettings,
     PenaltyChoice,
     least_loss,
     lowest_bic,
     most_predictive,
+    search_path,
     smallest_stable,
 )
 from qwo.moments import Moments
 from qwo.moments.tables import Table
+from qwo.names import is_choice
 from qwo.options import options_given
 from qwo.resample.draws import kept_rows, table_moments
 from qwo.resample.options import DataRows

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from qwo.errors import ArgumentError, Cure, GraphError
+from qwo.errors import ArgumentError, Cure, GraphError, optional_module
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.cpdag import is_cpdag
 from qwo.graph.dag import (
@@ -28,7 +28,6 @@ from qwo.graph.dag import (
     vertex,
 )
 from qwo.names import Variable
-from qwo.optional import optional_module
 from qwo.types import Adjacency, Indices, Mask
 
 Variables = Variable | Iterable[Variable]

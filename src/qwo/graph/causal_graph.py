@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from qwo.checks import is_choice
 from qwo.errors import ColumnNameError, Cure, GraphError, list_names
 from qwo.graph import display
 from qwo.graph.cpdag import as_cpdag
 from qwo.graph.dag import entries_of, topological_order
 from qwo.graph.marks import ARROW, LINE, MARKS
 from qwo.graph.pdag import check_pdag, to_dag
-from qwo.names import as_column, check_names, default_names
+from qwo.names import as_column, check_names, default_names, is_choice
 from qwo.text import count, listed, records_frame, short
 from qwo.types import Adjacency, FloatArray, Indices
 

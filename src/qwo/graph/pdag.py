@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from qwo.checks import at_least
 from qwo.errors import GraphError, list_names
 from qwo.graph.dag import Names, adjacency_lists, check_codes, entries_of, label
+from qwo.names import at_least
 from qwo.types import Adjacency
 
 

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qwo.checks import at_least, generator
 from qwo.errors import GraphError
 from qwo.graph.cpdag import is_cpdag
 from qwo.graph.pdag import PartialDag, check_pdag, enumerate_dags
+from qwo.names import at_least, generator
 from qwo.types import Adjacency
 
 Vertices = frozenset[int]

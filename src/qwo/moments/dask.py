@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from qwo.compute import one_blas_thread
-from qwo.errors import ArgumentError, ShapeError
+from qwo.errors import ArgumentError, ShapeError, optional_module
 from qwo.moments.audit import Finding
 from qwo.moments.columns import Coding, Variable, default_names
 from qwo.moments.levels import RefusedColumn, Rows
 from qwo.moments.reading import TableReading, with_weights
 from qwo.moments.sums import Batch, PartialSums
 from qwo.moments.tables import open_memory
-from qwo.optional import optional_module
 from qwo.options import ReadOptions, estimator_name
 
 FAN_IN = 8

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from qwo.moments.sums import Watch
 
 LATENT = "latent"
-"""The estimator that takes ordinal columns for pieces of normal ones: `qwo.moments.latent`."""
+"""The estimator that takes ordinal columns for pieces of normal ones: `qwo.moments.estimators`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -201,7 +201,7 @@ class Moments:
         covariance_estimator : str or object
             ``"plain"`` (maximum likelihood), ``"ledoit-wolf"`` or ``"oas"`` (shrinkage, for n near
             or above N), ``"latent"`` (polychoric and polyserial correlations of ordinal and binary
-            columns: `qwo.moments.latent`), or a covariance estimator of scikit-learn, fitted to
+            columns: `qwo.moments.estimators`), or a covariance estimator of scikit-learn, fitted to
             standardised columns.
         missing : {"raise", "drop", "em"}
             Whether missing and infinite values are an error, their rows are left out, or the

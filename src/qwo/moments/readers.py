@@ -34,6 +34,7 @@ from qwo.errors import (
     FileFormatError,
     MissingFileError,
     MissingPackageError,
+    optional_module,
 )
 from qwo.moments.audit import Finding
 from qwo.moments.columns import default_names, is_number
@@ -48,7 +49,6 @@ from qwo.moments.tables import (
     places_in,
     rows_of,
 )
-from qwo.optional import optional_module
 from qwo.options import ReadOptions
 
 Format = Literal["csv", "parquet", "pandas"]

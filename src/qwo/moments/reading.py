@@ -41,8 +41,7 @@ from qwo.moments.columns import (
     with_transforms,
 )
 from qwo.moments.em import estimate_incomplete
-from qwo.moments.estimators import regularized
-from qwo.moments.latent import SETTLED_BY_LATENT, latent_correlations
+from qwo.moments.estimators import SETTLED_BY_LATENT, latent_correlations, regularized
 from qwo.moments.levels import ColumnTypes, RefusedColumn, Rows
 from qwo.moments.matrices import from_covariance, read_matrix, stored_moments
 from qwo.moments.matrix_checks import (

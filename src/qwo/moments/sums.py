@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import lapack
 from scipy.linalg.blas import dsyrk
 
 from qwo.compute import one_blas_thread, present_module, to_host
@@ -831,3 +832,12 @@ def power_of_two(size: FloatArray) -> FloatArray:
     """The largest power of two not above each size (1 for size 0): division by it is exact."""
     exponent = np.frexp(size)[1] - 1
     return np.where(size > 0, np.ldexp(1.0, exponent), 1.0)
+
+
+def inverse(matrix: FloatArray) -> FloatArray | None:
+    """Inverse of a symmetric matrix, or None where it is not numerically positive definite."""
+    factor, info = lapack.dpotrf(matrix, lower=1)
+    if info != 0:
+        return None
+    result, info = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    return mirror_lower(result) if info == 0 else None

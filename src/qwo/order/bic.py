@@ -85,7 +85,7 @@ class BicEngine(EngineBase):
     kernels : str, optional
         Instruction set to compute with, one of ``qwo._core.available_kernels()``.
     candidates : sequence of index arrays, optional
-        For each variable those that may become its parents, as `qwo.order.candidates` finds them;
+        For each variable those that may become its parents, as `qwo.order.linalg` finds them;
         all if not given. The knowledge has the last word: what it requires is a candidate, what it
         forbids is none.
     all_at_first : bool

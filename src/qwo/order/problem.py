@@ -1,4 +1,4 @@
-"""What the core is given of a problem: moments, prices, blocks of columns, knowledge, candidates.
+"""The core: how it was built, and what it is given: moments, prices, blocks, knowledge, candidates.
 
 Meaning is checked here, once; the core checks lengths and ranges of what it gets.
 """
@@ -6,20 +6,47 @@ Meaning is checked here, once; the core checks lengths and ranges of what it get
 from __future__ import annotations
 
 import operator
+import platform
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from qwo import _core
 from qwo.errors import ArgumentError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.order.blocks import check_block_sizes
-from qwo.order.build import check_kernels
 from qwo.order.protocol import as_integers
 from qwo.order.score import Score, price_of
 from qwo.types import FloatArray, Indices
+
+
+def versions() -> dict[str, Any]:
+    """Versions of qwo, Python, NumPy and SciPy, and the configuration of the compiled core."""
+    core = dict(_core.build_config())
+    return {
+        "qwo": core.pop("version"),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "core": core,
+    }
+
+
+def check_kernels(name: str | None) -> str:
+    """The name of kernels that there are, as the core takes it; "" for the fastest."""
+    if name is None:
+        return ""
+    if name not in _core.available_kernels():
+        raise ArgumentError(
+            f"kernels must be one of {', '.join(_core.available_kernels())} on this processor; "
+            f"got {name!r}"
+        )
+    return name
+
 
 MomentSet = tuple[FloatArray, float, float, int]
 """Correlation matrix, N, price of an edge, most parents."""

@@ -17,10 +17,10 @@ from qwo import _core
 from qwo.compute import array_module
 from qwo.errors import ArgumentError, Cure, EngineError
 from qwo.moments import Moments
-from qwo.order.build import check_kernels
 from qwo.order.edge_test import EdgeTest, edge_test
 from qwo.order.linalg import inverse_cholesky as invert
 from qwo.order.objective import CappedLikelihood, ObjectiveName, objective_for
+from qwo.order.problem import check_kernels
 from qwo.order.protocol import Changes, as_index, as_integers, check_order
 from qwo.types import Adjacency, FloatArray, Indices
 

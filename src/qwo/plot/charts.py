@@ -15,8 +15,7 @@ from qwo.drawing.axes import (
     palette_for,
     size_in_points,
 )
-from qwo.drawing.labels import label_texts
-from qwo.drawing.palette import Palette
+from qwo.drawing.style import Palette, label_texts
 from qwo.errors import ArgumentError, ShapeError
 from qwo.graph.marks import MARKS
 from qwo.text import count

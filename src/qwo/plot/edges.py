@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.drawing.axes import Key, hollow_key, key
-from qwo.drawing.edges import EdgeSet
-from qwo.drawing.palette import Palette
+from qwo.drawing.layers import EdgeSet
 from qwo.drawing.scene import FIGURE_FONT, line_widths
+from qwo.drawing.style import Palette
 from qwo.errors import ArgumentError, ColumnNameError, ShapeError, list_names
 from qwo.graph.causal_graph import CausalGraph
 from qwo.types import FloatArray, Mask

@@ -17,8 +17,8 @@ from qwo.drawing.axes import (
     key,
     local_style,
 )
-from qwo.drawing.edges import MISSING, EdgeSet, causal_order, differences
-from qwo.drawing.palette import Palette
+from qwo.drawing.layers import MISSING, EdgeSet, causal_order, differences
+from qwo.drawing.style import Palette
 from qwo.graph.coercion import as_graph
 from qwo.plot.edges import ColorBy, EdgeValues, check_choice, node_fills, variable_mask
 from qwo.types import Mask

@@ -15,9 +15,8 @@ from qwo.drawing.axes import (
     palette_for,
     size_in_points,
 )
-from qwo.drawing.edges import causal_order
-from qwo.drawing.labels import label_texts
-from qwo.drawing.palette import Palette
+from qwo.drawing.layers import causal_order
+from qwo.drawing.style import Palette, label_texts
 from qwo.graph.coercion import as_graph
 from qwo.plot.edges import check_choice, coefficient_matrix, unsigned_pairs
 from qwo.types import Adjacency, FloatArray, Mask

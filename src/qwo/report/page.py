@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qwo import text
 from qwo.discovery import Discovery
-from qwo.files import write_whole
 from qwo.moments.audit import Audit
 from qwo.report import pictures, remarks, tables
 from qwo.report.contents import Contents
 from qwo.report.data import contents_data, draw_contents
 from qwo.resample.support import Supports
 from qwo.sem import LinearSem
+from qwo.text import write_whole
 
 if TYPE_CHECKING:
     import jinja2

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qwo.drawing.edges import MISSING, differences
+from qwo.drawing.layers import MISSING, differences
 from qwo.drawing.scene import PAGE_FONT, Scene, line_widths, page_scene
 from qwo.drawing.svg import Chart, Line, Scale, Square, graph_svg, matrix_svg
 from qwo.graph.marks import HEAD, MARKS

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from qwo.optional import optional_module
+from qwo.errors import optional_module
 from qwo.order.local_score import LocalScore
 from qwo.types import Adjacency, FloatArray
 

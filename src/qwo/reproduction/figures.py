@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from qwo.drawing.palette import LIGHT
-from qwo.files import whole_file
-from qwo.optional import optional_module
+from qwo.drawing.style import LIGHT
+from qwo.errors import optional_module
 from qwo.reproduction.aggregate import AXES, Cells, Point
 from qwo.reproduction.paper import load_paper_figures
+from qwo.text import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -52,9 +52,8 @@ from typing import NamedTuple
 import numpy as np
 
 from qwo.discovery import discover
-from qwo.errors import ArgumentError
+from qwo.errors import ArgumentError, optional_module
 from qwo.moments import Moments
-from qwo.optional import optional_module
 from qwo.order.bic import BicEngine
 from qwo.order.local_score import LocalScoreEngine
 from qwo.order.protocol import OrderEngine

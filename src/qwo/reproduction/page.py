@@ -11,7 +11,6 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from qwo.datasets import load_network
-from qwo.files import write_whole
 from qwo.reproduction import differences, tables
 from qwo.reproduction.aggregate import AXES, FEWEST, Cells, cells_as_csv
 from qwo.reproduction.claims import COMPARABLE, MUCH, claims
@@ -19,6 +18,7 @@ from qwo.reproduction.figures import DEGREES, HIGH_DIMENSIONAL, draw_figures
 from qwo.reproduction.paper import load_paper_table2
 from qwo.reproduction.raw_bdeu import true_edges_found
 from qwo.reproduction.store import Row
+from qwo.text import write_whole
 
 SHOWN_SIZES = (50, 100, 150)
 

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
-from qwo.checks import at_least, check_size, generator, is_choice
 from qwo.errors import ArgumentError, ShapeError
 from qwo.graph.dag import adjacency_lists, topological_order
+from qwo.names import at_least, check_size, generator, is_choice
 from qwo.types import Adjacency, FloatArray
 
 BLOCK_ROWS = 4096

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qwo.checks import Range, at_least, between, check_size, generator, positive_range
 from qwo.errors import ArgumentError, GraphError
 from qwo.graph.dag import check_dag
 from qwo.graph.formats.registry import format_of_text, is_file
+from qwo.names import Range, at_least, between, check_size, generator, positive_range
 from qwo.simulation.linear_model import LinearModel
 from qwo.types import Adjacency, FloatArray, Indices
 

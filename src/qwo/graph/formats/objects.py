@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qwo.errors import optional_module
 from qwo.graph.causal_graph import CausalGraph, Kind
 from qwo.graph.formats.builder import GraphBuilder, malformed, require_names
 from qwo.graph.marks import ARROW, LINE
-from qwo.optional import optional_module
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from qwo.checks import is_choice
 from qwo.errors import (
     ArgumentError,
     Cure,
@@ -17,11 +16,11 @@ from qwo.errors import (
     InputError,
     MissingFileError,
 )
-from qwo.files import write_whole
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.formats import dot, json_graph, objects, r_packages, tables, tetrad
 from qwo.graph.formats.builder import malformed
-from qwo.text import shown
+from qwo.names import is_choice
+from qwo.text import shown, write_whole
 
 
 def _never(_text: str) -> bool:

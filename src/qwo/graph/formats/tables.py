@@ -28,14 +28,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from qwo.checks import is_choice
 from qwo.errors import ArgumentError, GraphError
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.dag import Names, label, matrix_of
 from qwo.graph.formats.builder import GraphBuilder, malformed
 from qwo.graph.marks import ARROW, BACK_ARROW, LINE
 from qwo.graph.pdag import check_pdag
-from qwo.names import check_names
+from qwo.names import check_names, is_choice
 from qwo.text import shown
 from qwo.types import Adjacency, Indices, Mask
 
