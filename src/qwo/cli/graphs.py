@@ -11,7 +11,7 @@ import typer
 
 from qwo.cli.console import Console, logger, warn
 from qwo.cli.folder import write_csv
-from qwo.cli.options import GraphFile, GraphFormat, format_names, option
+from qwo.cli.options import GraphFile, GraphFormat, format_option, option
 from qwo.cli.reading import DataFile, Reading, read_data
 from qwo.errors import ArgumentError, FileFormatError
 from qwo.text import aligned, count
@@ -93,22 +93,10 @@ def compare(
     ] = None,
     penalty: Annotated[float, option("--penalty", "Penalty discount c of the score.")] = 2.0,
     estimated_format: Annotated[
-        str | None,
-        option(
-            "--from",
-            "Format of ESTIMATED, where it does not tell.",
-            "FORMAT",
-            autocompletion=format_names,
-        ),
+        str | None, format_option("--from", "Format of ESTIMATED, where it does not tell.")
     ] = None,
     truth_format: Annotated[
-        str | None,
-        option(
-            "--truth-from",
-            "Format of TRUTH, where it does not tell.",
-            "FORMAT",
-            autocompletion=format_names,
-        ),
+        str | None, format_option("--truth-from", "Format of TRUTH, where it does not tell.")
     ] = None,
 ) -> None:
     """Compare two graphs, and list the edges that differ.
@@ -170,21 +158,10 @@ def convert(
     console: Console,
     source_format: Annotated[
         str | None,
-        option(
-            "--from",
-            "Format of SOURCE, where its text and name do not tell.",
-            "FORMAT",
-            autocompletion=format_names,
-        ),
+        format_option("--from", "Format of SOURCE, where text and name do not tell."),
     ] = None,
     target_format: Annotated[
-        str | None,
-        option(
-            "--to",
-            "Format of TARGET, where its name does not tell.",
-            "FORMAT",
-            autocompletion=format_names,
-        ),
+        str | None, format_option("--to", "Format of TARGET, where its name does not tell.")
     ] = None,
     dag: Annotated[
         bool,

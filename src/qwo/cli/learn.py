@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from qwo.cli.results import Learnt
     from qwo.discovery import Discovery
     from qwo.graph import Knowledge
+    from qwo.report.contents import Contents
     from qwo.resample import Bootstrap
     from qwo.sem import LinearSem
 
@@ -104,7 +105,6 @@ def learn(
     says that something asked for could not be had, or that the check raises an alarm.
     """
     from qwo.cli.results import Learnt
-    from qwo.report.contents import Contents
 
     started = time.perf_counter()
     _check_request(beside, conditions, output)
@@ -120,23 +120,12 @@ def learn(
             found = asked.search()
             if output.benchpress is not None:
                 write_outputs(output.benchpress, found, time.perf_counter() - started)
-            model = attempt("coefficients", partial(asked.model, found), asked=False)
-            if found.status == "interrupted":
-                attempt.stopped = "search"
-            supports = draws = checked = None
-            if beside.bootstrap:
-                resample = partial(asked.supports, found, beside, checkpoint)
-                supports = attempt("bootstrap", resample)
-            if beside.posterior:
-                draws = attempt("posterior", asked.posterior)
-            if beside.check:
-                checked = attempt("check", partial(asked.check, found))
-        contents = Contents(found, data.audit, model, supports, draws, check=checked)
+            contents = asked.found_out(attempt, found, beside, checkpoint)
         learnt = Learnt(data, knowledge, contents, warnings, attempt.stopped)
         code = _end(learnt, output, console, checkpoint, replaces=output.force or resume)
     if attempt.stopped:
         code = ExitCode.INTERRUPTED
-    elif code == ExitCode.FINE and (attempt.failed or (checked is not None and checked.alarm)):
+    elif code == ExitCode.FINE and (attempt.failed or (contents.check and contents.check.alarm)):
         code = ExitCode.ATTENTION
     if code != ExitCode.FINE:
         raise typer.Exit(code)
@@ -236,6 +225,24 @@ class _Asked(NamedTuple):
         arguments = reading.arguments()
         del arguments["n_samples"]
         return {"data": path, **arguments}
+
+    def found_out(
+        self, attempt: Attempts, found: Discovery, beside: BesideOptions, checkpoint: Path | None
+    ) -> Contents:
+        """The graph, and what else is asked for and can be had."""
+        from qwo.report.contents import Contents
+
+        model = attempt("coefficients", partial(self.model, found), asked=False)
+        if found.status == "interrupted":
+            attempt.stopped = "search"
+        supports = draws = checked = None
+        if beside.bootstrap:
+            supports = attempt("bootstrap", partial(self.supports, found, beside, checkpoint))
+        if beside.posterior:
+            draws = attempt("posterior", self.posterior)
+        if beside.check:
+            checked = attempt("check", partial(self.check, found))
+        return Contents(found, self.data.audit, model, supports, draws, check=checked)
 
     def model(self, found: Discovery) -> LinearSem:
         """The linear model on the graph found."""

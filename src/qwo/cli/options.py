@@ -36,7 +36,7 @@ def with_option_groups(command: Callable[..., Any]) -> Callable[..., Any]:
     """
     hints = get_type_hints(command, include_extras=True)
     signature = inspect.signature(command)
-    groups = {name: hints[name] for name in signature.parameters if _is_group(hints[name])}
+    groups = {k: h for k, h in hints.items() if is_dataclass(h) or hasattr(h, "parameters")}
     flat: dict[str, inspect.Parameter] = {}
     for name, parameter in signature.parameters.items():
         added = (
@@ -59,10 +59,6 @@ def with_option_groups(command: Callable[..., Any]) -> Callable[..., Any]:
     flattened.__annotations__ = {name: option.annotation for name, option in flat.items()}
     del flattened.__wrapped__
     return flattened
-
-
-def _is_group(hint: Any) -> bool:
-    return is_dataclass(hint) or hasattr(hint, "parameters")
 
 
 def _options(group: Any) -> list[inspect.Parameter]:
@@ -179,13 +175,17 @@ def parameter(name: str, flag: Flag, default: Any, group: type[OptionFlags]) -> 
     if kind == list[str]:
         value = None
     text = (group.says or {}).get(name, flag.help)
+
+    def starts(incomplete: str) -> list[str]:
+        return [start for start in STARTS if start.startswith(incomplete)]
+
     shown = typer.Option(
         *flag.names,
         metavar=flag.metavar,
         help=f"{text} Repeatable." if kind == list[str] else text,
         rich_help_panel=flag.panel or group.panel,
         show_default=kind is not bool,
-        autocompletion=_begin_alike if name == "start" else None,
+        autocompletion=starts if name == "start" else None,
     )
     return inspect.Parameter(
         name,
@@ -193,10 +193,6 @@ def parameter(name: str, flag: Flag, default: Any, group: type[OptionFlags]) -> 
         default=str(value) if kind is str and value is not None else value,
         annotation=Annotated[kind | None if value is None else kind, shown],
     )
-
-
-def _begin_alike(incomplete: str) -> list[str]:
-    return [start for start in STARTS if start.startswith(incomplete)]
 
 
 def _penalty(text: str) -> float | str:
@@ -332,11 +328,15 @@ GraphFile = Annotated[
     Path,
     typer.Argument(metavar="GRAPH", help="A graph file, or a folder that qwo learn wrote."),
 ]
+
+
+def format_option(flag: str, text: str) -> Any:
+    """The option for the format of a graph that a command reads or writes."""
+    return option(flag, text, "FORMAT", autocompletion=format_names)
+
+
 GraphFormat = Annotated[
-    str | None,
-    option(
-        "--from", "Format of GRAPH, where it does not tell.", "FORMAT", autocompletion=format_names
-    ),
+    str | None, format_option("--from", "Format of GRAPH, where it does not tell.")
 ]
 
 

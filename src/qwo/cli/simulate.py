@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from qwo.cli.console import Console
 from qwo.cli.folder import check_folder, only_writer, whole_folder, write_csv, write_record
@@ -16,7 +17,53 @@ from qwo.text import count
 if TYPE_CHECKING:
     import pyarrow as pa
 
-GRAPH, DATA = "Graph", "Data"
+GRAPH = "Graph"
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """The graph, and the data drawn from it."""
+
+    panel: ClassVar[str] = "Data"
+
+    variables: Annotated[int, option("--variables -n", "Variables.", min=2, panel=GRAPH)] = 20
+    samples: Annotated[int, option("--samples -N", "Rows.", min=1)] = 1000
+    degree: Annotated[
+        float, option("--degree", "Average number of neighbours.", min=0, panel=GRAPH)
+    ] = 2.0
+    graph: Annotated[
+        str,
+        option(
+            "--graph",
+            "[b]er[/b], [b]scale-free[/b] or another kind of random graph, or a graph file.",
+            "KIND|FILE",
+            panel=GRAPH,
+        ),
+    ] = "er"
+    noise: Annotated[
+        Literal["gaussian", "exponential", "gumbel", "uniform"],
+        option("--noise", "Shape of the noise."),
+    ] = "gaussian"
+    standardise: Annotated[
+        bool,
+        option(
+            "--standardise/--raw", "Columns of variance 1: raw scales give the causal order away."
+        ),
+    ] = True
+    form: Annotated[Literal["csv", "parquet"], option("--data-format", "Format of the data.")] = (
+        "csv"
+    )
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of `qwo.simulate`."""
+        return {
+            "graph": self.graph,
+            "n_variables": self.variables,
+            "n_samples": self.samples,
+            "degree": self.degree,
+            "noise": self.noise,
+            "standardize": self.standardise,
+        }
 
 
 def simulate(
@@ -26,35 +73,7 @@ def simulate(
         Path | None,
         folder_option("The folder to write. Without: the data alone, as CSV, to standard output."),
     ] = None,
-    variables: Annotated[int, option("--variables -n", "Variables.", min=2, panel=GRAPH)] = 20,
-    samples: Annotated[int, option("--samples -N", "Rows.", min=1, panel=DATA)] = 1000,
-    degree: Annotated[
-        float, option("--degree", "Average number of neighbours.", min=0, panel=GRAPH)
-    ] = 2.0,
-    graph: Annotated[
-        str,
-        option(
-            "--graph",
-            "[b]er[/b], [b]scale-free[/b] or another kind of random graph, or a graph file.",
-            "KIND|FILE",
-            panel=GRAPH,
-        ),
-    ] = "er",
-    noise: Annotated[
-        Literal["gaussian", "exponential", "gumbel", "uniform"],
-        option("--noise", "Shape of the noise.", panel=DATA),
-    ] = "gaussian",
-    standardise: Annotated[
-        bool,
-        option(
-            "--standardise/--raw",
-            "Columns of variance 1: raw scales give the causal order away.",
-            panel=DATA,
-        ),
-    ] = True,
-    form: Annotated[
-        Literal["csv", "parquet"], option("--data-format", "Format of the data.", panel=DATA)
-    ] = "csv",
+    model: ModelOptions,
     seed: Annotated[
         int | None, option("--seed", "Seed; the same one gives the same files.")
     ] = None,
@@ -71,15 +90,7 @@ def simulate(
     """
     if output is not None:
         check_folder(output, force=force)
-    parameters = {
-        "graph": graph,
-        "n_variables": variables,
-        "n_samples": samples,
-        "degree": degree,
-        "noise": noise,
-        "standardize": standardise,
-    }
-    sample = Drawn(parameters, seed)
+    sample = Drawn(model.arguments(), seed)
     if output is None:
         if console.json:
             console.result("", sample.document())
@@ -91,11 +102,11 @@ def simulate(
         return
     summary = sample.summary()
     with only_writer(output), whole_folder(output, force=force) as made:
-        sample.write(made, form)
+        sample.write(made, model.form)
         summary["files"] = write_record(made, summary)
-    size = f"{samples} rows, {count(summary['n_variables'], 'variable')}"
+    size = f"{model.samples} rows, {count(summary['n_variables'], 'variable')}"
     console.say(f"wrote {output}: {size}, {count(summary['n_edges'], 'edge')}, seed {sample.seed}")
-    console.say(f"next: qwo learn {output / ('data.' + form)} -o found")
+    console.say(f"next: qwo learn {output / ('data.' + model.form)} -o found")
     if console.json:
         console.result("", summary)
 

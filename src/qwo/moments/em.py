@@ -12,6 +12,8 @@ it never does. Where that crawls, as on skewed columns, quasi-Newton steps (BFGS
 likelihood, whose gradient an EM step knows by Fisher's identity, and EM settles what they find.
 """
 
+# Long because EM, its longer steps and what is said of a fit are of no use to anyone else.
+
 from __future__ import annotations
 
 import dataclasses

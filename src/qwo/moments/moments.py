@@ -4,6 +4,8 @@ The record is the lowest thing of this room. What makes one of data is imported 
 for: whoever searches from given moments does without the readers.
 """
 
+# Long because it is one public record, and half of it says what its members mean.
+
 from __future__ import annotations
 
 import dataclasses

@@ -30,7 +30,7 @@ LocalScore = Callable[[int, tuple[int, ...]], float]
 Parents = frozenset[int]
 
 
-class _State(NamedTuple):
+class _Kept(NamedTuple):
     order: tuple[int, ...]
     parents: tuple[Parents, ...]
     cost: float
@@ -54,7 +54,7 @@ class LocalScoreEngine(EngineBase):
         That the order itself is allowed is for the search to see to.
     """
 
-    _state: _State
+    _state: _Kept
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class LocalScoreEngine(EngineBase):
         self._sign = -1.0 if maximise else 1.0
         self._knowledge = knowledge
         self._costs: dict[tuple[int, Parents], float] = {}
-        self._marks: list[_State] = []
+        self._marks: list[_Kept] = []
         everyone = ~np.eye(n_variables, dtype=np.bool_)
         no_one = np.zeros_like(everyone)
         self._allowed = _columns(everyone if knowledge is None else knowledge.allowed_parents)
@@ -159,7 +159,7 @@ class LocalScoreEngine(EngineBase):
             prefix.add(v)
         # An exact sum depends on the DAG alone, not on the order of its terms.
         cost = math.fsum(self._local_cost(v, chosen) for v, chosen in enumerate(parents))
-        self._state = _State(order, tuple(parents), cost)
+        self._state = _Kept(order, tuple(parents), cost)
         return cost
 
     def _grow_shrink(self, variable: int, prefix: set[int]) -> Parents:
