@@ -18,6 +18,7 @@
 #include "qwo/class_step.hpp"
 #include "qwo/equivalence.hpp"
 #include "qwo/index.hpp"
+#include "qwo/insertion_search.hpp"
 #include "qwo/shuffles.hpp"
 
 namespace qwo::bindings {
@@ -39,25 +40,21 @@ ListsOut from_lists(const std::vector<std::vector<int>>& lists) {
 
 using Ints = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>;
 using Doubles = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
-using Marks = nb::ndarray<nb::numpy, std::int8_t, nb::ndim<2>>;
 
-std::tuple<Ints, Ints, Ints, Ints, Doubles, Ints, Marks> turns_out(const ArrowTurns& found) {
+std::tuple<Ints, Ints, Ints, Ints, Doubles, Ints, ListsOut> turns_out(const ArrowTurns& found) {
     std::vector<int> from, to, compelled, edges, more;
     std::vector<double> lost;
+    std::vector<std::vector<int>> gone;
     for (const ClassEdge& edge : found.edges) {
         from.push_back(edge.from);
         to.push_back(edge.to);
         compelled.push_back(edge.compelled);
     }
-    Marks marks = zeros<std::int8_t>(found.turns.size(), found.edges.size());
-    std::int8_t* next = marks.data();
     for (const ArrowTurn& turn : found.turns) {
         edges.push_back(turn.edge);
         lost.push_back(turn.lost);
         more.push_back(turn.more);
-        for (int k = 0; k < count_of(found.edges); ++k)
-            *next++ =
-                turn.marks.empty() ? std::int8_t{-1} : static_cast<std::int8_t>(turn.marks[k]);
+        gone.push_back(turn.gone);
     }
     return {to_numpy<std::int64_t>(from),
             to_numpy<std::int64_t>(to),
@@ -65,7 +62,7 @@ std::tuple<Ints, Ints, Ints, Ints, Doubles, Ints, Marks> turns_out(const ArrowTu
             to_numpy<std::int64_t>(edges),
             to_numpy<double>(lost),
             to_numpy<std::int64_t>(more),
-            marks};
+            from_lists(gone)};
 }
 
 // An order that the constraints allow.
@@ -170,6 +167,27 @@ void bind_parent_sets(nb::module_& m) {
             "the most columns of parents, with all but one of the child. Given variables stand "
             "before all others and have no parents.")
         .def("copy", [](const ParentSets& self) { return ParentSets(self); })
+        .def(
+            "kept_apart",
+            [](const ParentSets& self, const std::vector<std::pair<Whole, Whole>>& given) {
+                check_ready(self);
+                if (self.has_lists())
+                    throw Refusal("EngineError", "there must be no lists of candidates");
+                std::vector<std::pair<int, int>> pairs;
+                for (const auto& [a, b] : given)
+                    pairs.emplace_back(checked_variable(self, a), checked_variable(self, b));
+                nb::gil_scoped_release release;
+                ParentSets apart(self, pairs);
+                SearchOptions options = search_options(self.n(), false);
+                options.known = self.dag();
+                InsertionSearch search(apart, 0, std::move(options), true);
+                search.resume();
+                search.run(policy::never);
+                return apart;
+            },
+            nb::arg("pairs"),
+            "The engine that repairs near by what leaving out all edges between some pairs of "
+            "variables has touched.")
         .def("reset", &reset, nb::arg("order").noconvert(), nb::arg("threads") = 1)
         .def(
             "cost_of",
@@ -280,9 +298,8 @@ void bind_parent_sets(nb::module_& m) {
             },
             nb::arg("limit"), nb::arg("most"),
             "The edges of the class (from, to, compelled); then, for each arrow that was turned, "
-            "which edge it is, what is lost, how many edges there are more, and the mark of every "
-            "edge: 0 none, 1 along, 2 open, 3 against, -1 unknown where more than the limit is "
-            "lost.")
+            "which edge it is, what is lost, how many edges there are more, and the arrows of "
+            "the class that are lines there or turned, unless more than the limit is lost.")
         .def(
             "cross",
             [](ParentSets& self, const ParentSets& other, double least_gain) {

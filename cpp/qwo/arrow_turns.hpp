@@ -6,9 +6,9 @@
 // has touched descends. The class of the graph that this leads to says which other arrows are
 // turned or open there, too: each graph found bounds the worth of all of them from above, and at
 // the far end of a stretch an arrow is worth what the cheapest way costs to undo what directs it.
+// Classes differ in few places, and only there, and downstream, are edges labelled anew.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "qwo/parent_sets.hpp"
@@ -20,15 +20,13 @@ struct ClassEdge {
     bool compelled;
 };
 
-// How an edge of one class stands in another.
-enum class EdgeMark : std::int8_t { none, along, open, against };
-
 // The graph that turning an arrow leads to.
 struct ArrowTurn {
-    int edge;                    // the arrow, among the edges of the class
-    double lost;                 // what the graph costs more; infinite if the constraints forbid it
-    int more;                    // edges that it has more
-    std::vector<EdgeMark> marks; // of all edges of the class; none at all if too much is lost
+    int edge;              // the arrow, among the edges of the class
+    double lost;           // what the graph costs more; infinite if the constraints forbid it
+    int more;              // edges that it has more
+    std::vector<int> gone; // arrows of the class that it has as lines or the other way round,
+                           // ascending; none if too much is lost
 };
 
 struct ArrowTurns {

@@ -60,45 +60,43 @@ struct Surroundings {
     }
 };
 
-// The labels of all edges, those into a variable after those into the ones before it.
-class Labels {
+} // namespace
+
+// Labels edges, those into a variable after those into the ones before it (Chickering 1995).
+class EdgeLabels {
   public:
-    explicit Labels(const OrderedDag& dag)
-        : dag_(dag), place_(places_in(dag.order)), index_(dag.order.size(), -1),
-          compelled_(dag.order.size()) {
-        for (int y : dag.order)
-            label_edges_into(y);
-    }
+    explicit EdgeLabels(int n) : index_(n, -1) {}
 
-    std::vector<std::vector<char>> take() { return std::move(compelled_); }
-
-  private:
-    static constexpr char unknown = 2;
-
-    void label_edges_into(int y) {
-        const std::vector<int>& parents = dag_.parents[y];
-        std::vector<char>& labels = compelled_[y];
+    // Says of each edge into y whether it is compelled.
+    void label_edges_into(int y, const Lists& parents_of, const std::vector<int>& places,
+                          std::vector<std::vector<char>>& compelled) {
+        const std::vector<int>& parents = parents_of[y];
+        std::vector<char>& labels = compelled[y];
         labels.assign(parents.size(), unknown);
-        std::vector<int> nearest_first(parents.size());
+        nearest_first_.resize(parents.size());
         for (int k = 0; k < count_of(parents); ++k) {
             index_[parents[k]] = k;
-            nearest_first[k] = k;
+            nearest_first_[k] = k;
         }
-        std::sort(nearest_first.begin(), nearest_first.end(),
-                  [&](int a, int b) { return place_[parents[a]] > place_[parents[b]]; });
-        for (int k : nearest_first) {
+        std::sort(nearest_first_.begin(), nearest_first_.end(),
+                  [&](int a, int b) { return places[parents[a]] > places[parents[b]]; });
+        for (int k : nearest_first_) {
+            const int x = parents[k];
             if (labels[k] == unknown)
-                label_by(parents[k], parents, labels);
+                label_by(x, parents_of[x], compelled[x], parents, labels);
         }
         for (int p : parents)
             index_[p] = -1;
     }
 
-    // Labels x -> y and whatever follows from it.
-    void label_by(int x, const std::vector<int>& parents, std::vector<char>& labels) {
-        const std::vector<int>& above = dag_.parents[x];
+  private:
+    static constexpr char unknown = 2;
+
+    // Labels x -> y and whatever follows from it and the edges from above into x.
+    void label_by(int x, const std::vector<int>& above, const std::vector<char>& compelled,
+                  const std::vector<int>& parents, std::vector<char>& labels) {
         for (std::size_t w = 0; w < above.size(); ++w) {
-            if (!compelled_[x][w])
+            if (!compelled[w])
                 continue;
             const int k = index_[above[w]];
             if (k < 0) {
@@ -113,11 +111,20 @@ class Labels {
         std::replace(labels.begin(), labels.end(), unknown, static_cast<char>(collides));
     }
 
-    const OrderedDag& dag_;
-    std::vector<int> place_;
     std::vector<int> index_; // of a parent of the variable under work, else -1
-    std::vector<std::vector<char>> compelled_;
+    std::vector<int> nearest_first_;
 };
+
+namespace {
+
+std::vector<std::vector<char>> labels_of(const OrderedDag& dag) {
+    std::vector<std::vector<char>> compelled(dag.order.size());
+    EdgeLabels labels(count_of(dag.order));
+    const std::vector<int> places = places_in(dag.order);
+    for (int y : dag.order)
+        labels.label_edges_into(y, dag.parents, places, compelled);
+    return compelled;
+}
 
 // Topological orders of a stretch of an order, as near to the present one as can be.
 class Sorting {
@@ -284,7 +291,7 @@ struct ClassMembers::Scratch {
 };
 
 ClassMembers::ClassMembers(OrderedDag dag)
-    : dag_(std::move(dag)), places_(places_in(dag_.order)), compelled_(Labels(dag_).take()),
+    : dag_(std::move(dag)), places_(places_in(dag_.order)), compelled_(labels_of(dag_)),
       scratch_(std::make_unique<Scratch>(dag_, compelled_)) {}
 
 ClassMembers::~ClassMembers() = default;
@@ -322,9 +329,65 @@ bool ClassMembers::nearest(const std::vector<int>& places, const MemberRules& ru
     return sort_topologically(member.parents, places, rules, member.order);
 }
 
+NearbyClass::NearbyClass(const ClassMembers& known)
+    : known_(known), parents_(known.dag().parents), compelled_(known.compelled()),
+      changed_(parents_.size(), 0), unlike_(parents_.size(), 0), places_(parents_.size()),
+      labels_(std::make_unique<EdgeLabels>(count_of(parents_))) {}
+
+NearbyClass::~NearbyClass() = default;
+
+void NearbyClass::begin() {
+    for (int v : labelled_) {
+        parents_[v] = known_.dag().parents[v];
+        compelled_[v] = known_.compelled()[v];
+        changed_[v] = unlike_[v] = 0;
+    }
+    labelled_.clear();
+    more_ = 0;
+}
+
+// What has changed is listed at once, to be taken back even if nobody asks for labels.
+void NearbyClass::change(int v, const std::vector<int>& parents) {
+    more_ += count_of(parents) - count_of(parents_[v]);
+    parents_[v] = parents;
+    if (changed_[v])
+        return;
+    const std::vector<int>& before = known_.dag().parents[v];
+    const bool same = parents.size() == before.size() &&
+                      std::is_permutation(parents.begin(), parents.end(), before.begin());
+    if (same) {
+        parents_[v] = before;
+        return;
+    }
+    changed_[v] = unlike_[v] = 1;
+    labelled_.push_back(v);
+}
+
+void NearbyClass::label(const std::vector<int>& order) {
+    for (int k = 0; k < count_of(order); ++k)
+        places_[order[k]] = k;
+    for (int y : order) {
+        const auto is_unlike = [&](int x) { return unlike_[x] != 0; };
+        if (!changed_[y] && std::none_of(parents_[y].begin(), parents_[y].end(), is_unlike))
+            continue;
+        labels_->label_edges_into(y, parents_, places_, compelled_);
+        if (changed_[y])
+            continue;
+        labelled_.push_back(y);
+        unlike_[y] = compelled_[y] != known_.compelled()[y];
+    }
+}
+
+bool NearbyClass::is_open_or_turned(int from, int to) const {
+    const auto found = std::find(parents_[to].begin(), parents_[to].end(), from);
+    if (found != parents_[to].end())
+        return !compelled_[to][found - parents_[to].begin()];
+    return std::find(parents_[from].begin(), parents_[from].end(), to) != parents_[from].end();
+}
+
 std::vector<std::int8_t> class_matrix(const OrderedDag& dag) {
     const int n = count_of(dag.order);
-    const std::vector<std::vector<char>> compelled = Labels(dag).take();
+    const std::vector<std::vector<char>> compelled = labels_of(dag);
     std::vector<std::int8_t> matrix(Index{n} * n, 0);
     for (int y = 0; y < n; ++y) {
         for (int k = 0; k < count_of(dag.parents[y]); ++k) {

@@ -30,6 +30,8 @@ struct MemberRules {
 // differ, the class is one.
 std::vector<char> differing_variables(const OrderedDag& first, const OrderedDag& second);
 
+class EdgeLabels;
+
 // A DAG, and other members of its class.
 class ClassMembers {
   public:
@@ -60,6 +62,34 @@ class ClassMembers {
     std::vector<int> places_;
     std::vector<std::vector<char>> compelled_;
     std::unique_ptr<Scratch> scratch_;
+};
+
+// The class of a DAG that differs from a known one in the parents of few variables: what is the
+// same is not labelled again.
+class NearbyClass {
+  public:
+    explicit NearbyClass(const ClassMembers& known);
+    ~NearbyClass();
+
+    // Goes back to the known DAG.
+    void begin();
+    void change(int v, const std::vector<int>& parents);
+    int more() const { return more_; } // edges than the known one has
+    // Labels the edges, where an order of the DAG is given.
+    void label(const std::vector<int>& order);
+    // The variables whose edges from parents may be labelled otherwise than before.
+    const std::vector<int>& labelled() const { return labelled_; }
+    // Whether an edge that there was is a line now, or points the other way.
+    bool is_open_or_turned(int from, int to) const;
+
+  private:
+    const ClassMembers& known_;
+    std::vector<std::vector<int>> parents_;
+    std::vector<std::vector<char>> compelled_;
+    std::vector<char> changed_, unlike_; // parents; parents or labels
+    std::vector<int> places_, labelled_;
+    int more_ = 0;
+    std::unique_ptr<EdgeLabels> labels_;
 };
 
 // The class of a DAG as a matrix, row by row: 1 for i -> j, 2 in both places for an undirected

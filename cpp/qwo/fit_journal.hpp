@@ -65,6 +65,12 @@ class FitJournal {
         return std::all_of(fits_.begin() + first, fits_.end(),
                            [&](const std::unique_ptr<ParentFit>& fit) { return holds(*fit); });
     }
+    template <class Visit>
+    void for_each_since(std::size_t mark, Visit visit) const {
+        assert(mark < marks_.size());
+        for (std::size_t k = marks_[mark].journal_size; k < fits_.size(); ++k)
+            visit(*fits_[k]);
+    }
 
     // Ends a mark and all after it.
     void release(std::size_t mark) {

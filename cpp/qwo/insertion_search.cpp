@@ -58,6 +58,11 @@ InsertionSearch::InsertionSearch(ParentSets& engine, std::uint64_t seed, SearchO
         queue(v);
 }
 
+void InsertionSearch::resume() {
+    phase_ = SearchPhase::descent;
+    queue_touched();
+}
+
 bool InsertionSearch::run(double seconds) {
     slice_start_ = seconds_now();
     while (phase_ != SearchPhase::done) {
@@ -446,11 +451,13 @@ void InsertionSearch::step_sweep() {
         finish_sweep();
 }
 
-// All variables; among very many, those around which something has changed since the last time.
+// All variables; among very many, and near a known optimum, those around which something has
+// changed since the last time.
 void InsertionSearch::list_sweep() {
+    const bool all = !is_wide() && options_.known.order.empty();
     for (int v = 0; v < engine_.n(); ++v) {
         fresh_[v] = (changed_[v] & to_sweep) != 0;
-        if (!is_wide() || fresh_[v])
+        if (all || fresh_[v])
             sweep_.push_back(v);
         changed_[v] &= ~to_sweep;
     }

@@ -78,6 +78,9 @@ class InsertionSearch {
     InsertionSearch(const InsertionSearch&) = delete;
     InsertionSearch& operator=(const InsertionSearch&) = delete;
 
+    // After changes near an optimum: what they touched is to descend, and run() goes on from there.
+    void resume();
+
     // Runs until done, or until `seconds` of wall time are over, but one step at least; true when
     // done.
     bool run(double seconds);

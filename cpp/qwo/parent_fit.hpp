@@ -30,6 +30,9 @@ class ParentFit {
     // is, what does not change.
     virtual void borrow(const ParentFit& other) = 0;
 
+    // Makes it a fit of another problem, which differs in its constraints alone.
+    void belong_to(const BicProblem& problem) { moments_ = &problem.moments_of(child_); }
+
     int child() const { return child_; }
     const Columns& columns() const { return *columns_; }
     const std::vector<int>& parents() const { return parents_; }

@@ -21,6 +21,18 @@ constexpr std::size_t most_neighbours = 50;
 // Up to so many variables, all of them candidates, a journey asks each.
 constexpr int most_walked = 500;
 
+// The same problem without edges between some pairs.
+std::shared_ptr<const BicProblem> keeping_apart(const BicProblem& problem,
+                                                const std::vector<std::pair<int, int>>& apart) {
+    const auto changed = std::make_shared<BicProblem>(problem);
+    const Index n = problem.n();
+    std::vector<std::uint8_t>& may_cause = changed->constraints.may_cause;
+    may_cause.resize(n * n, 1);
+    for (const auto& [a, b] : apart)
+        may_cause[a * n + b] = may_cause[b * n + a] = 0;
+    return changed;
+}
+
 } // namespace
 
 ParentSets::ParentSets(std::shared_ptr<const BicProblem> given, const Kernels& kernels,
@@ -32,12 +44,42 @@ ParentSets::ParentSets(std::shared_ptr<const BicProblem> given, const Kernels& k
     index_.resize(lists_.longest());
 }
 
-ParentSets::ParentSets(const ParentSets& other)
-    : context_(other.context_), places_(other.places_), lists_(other.lists_), index_(other.index_),
-      journal_(n()), cost_(other.cost_), checked_(other.checked_), walks_(other.walks_),
-      own_(make_fit(problem())), other_(make_fit(problem())), wide_(make_fit(problem())) {
-    for (const auto& fit : other.fits_)
-        fits_.emplace_back(make_fit(problem()))->assign(*fit);
+ParentSets::ParentSets(const ParentSets& other, std::shared_ptr<const BicProblem> problem)
+    : context_(std::move(problem), other.context_.kernels), places_(other.places_),
+      lists_(other.lists_), index_(other.index_), journal_(n()), cost_(other.cost_),
+      checked_(other.checked_), walks_(other.walks_), own_(make_fit(this->problem())),
+      other_(make_fit(this->problem())), wide_(make_fit(this->problem())) {
+    for (const auto& fit : other.fits_) {
+        fits_.emplace_back(make_fit(this->problem()))->assign(*fit);
+        fits_.back()->belong_to(this->problem());
+    }
+}
+
+ParentSets::ParentSets(const ParentSets& other) : ParentSets(other, other.context_.problem) {}
+
+ParentSets::ParentSets(const ParentSets& other, const std::vector<std::pair<int, int>>& apart)
+    : ParentSets(other, keeping_apart(other.problem(), apart)) {
+    assert(!has_lists());
+    for (const auto& [a, b] : apart) {
+        for (const auto& [child, parent] : {std::pair(a, b), std::pair(b, a)}) {
+            ParentFit& fit = own_fit(child);
+            if (const int k = fit.index_of(parent); k >= 0) {
+                touch(fit);
+                cost_ -= fit.cost();
+                fit.drop(context_, k);
+                fit.grow_shrink(context_, places_.places(), place(child));
+                refresh(fit);
+                cost_ += fit.cost();
+            } else {
+                index(child);
+            }
+        }
+    }
+}
+
+ParentSets::ParentSets(const ParentSets& other, const CandidateLists::Lists& candidates)
+    : ParentSets(other.context_.problem, other.context_.kernels, candidates) {
+    load(other.state());
 }
 
 void ParentSets::swap(ParentSets& other) noexcept {

@@ -52,6 +52,11 @@ class ParentSets {
                const CandidateLists::Lists& candidates = {}, bool all_at_first = false);
     // The same state without its marks.
     ParentSets(const ParentSets& other);
+    // The same, but that no edge joins some pairs: who had the other as a parent has grown and
+    // shrunk without. There must be no lists.
+    ParentSets(const ParentSets& other, const std::vector<std::pair<int, int>>& apart);
+    // The same order and parents, which must be candidates, over lists.
+    ParentSets(const ParentSets& other, const CandidateLists::Lists& candidates);
 
     // Changes places with an engine of the same problem.
     void swap(ParentSets& other) noexcept;
@@ -145,12 +150,19 @@ class ParentSets {
     std::size_t marks() const { return journal_.marks(); }
     // Whether all have the parents again that they had at the last mark; the order may differ.
     bool is_back() const;
+    // Calls visit(v) for those whose fit may have changed since a mark, with repetitions.
+    template <class Visit>
+    void for_each_changed(std::size_t mark, Visit visit) const {
+        journal_.for_each_since(mark, [&](const ParentFit& old) { visit(old.child()); });
+    }
 
     // Variables whose fit or place has changed, or that are parents of such a one, since the last
     // call; with repetitions.
     std::vector<int> take_touched();
 
   private:
+    ParentSets(const ParentSets& other, std::shared_ptr<const BicProblem> problem);
+
     template <class Visit>
     class Trial;
     class Move;

@@ -159,16 +159,16 @@ def arrow_evidence(moments: Moments, engine: Any, cpdag: Adjacency) -> ArrowEvid
     own[[k not in compelled for k in own]] = -1
     bonus = _edge_bonus(moments, engine, cpdag)
     mild = turned.lost - bonus * np.maximum(turned.more, 0)
-    gone = (turned.marks == 2) | (turned.marks == 3)
-    worths, discounted = (
-        np.where(gone, lost[:, None], np.inf).min(axis=0, initial=np.inf)
-        for lost in (turned.lost, mild)
-    )
-    turn_of = np.full(len(rows) + 1, -1)
-    turn_of[turned.edges] = np.arange(len(turned.edges))
+    turns, gone = turned.gone
+    worths, discounted = np.full((2, len(rows)), np.inf)
+    np.minimum.at(worths, gone, turned.lost[turns])
+    np.minimum.at(discounted, gone, mild[turns])
+    shown = np.full(len(rows), -1)
+    shown[own[own >= 0]] = np.flatnonzero(own >= 0)
+    ends = shown[turned.edges[turns]], shown[gone]
+    both = (ends[0] >= 0) & (ends[1] >= 0)
     hanging = np.zeros((len(causes), len(causes)), np.bool_)
-    told = np.flatnonzero((own >= 0) & (turn_of[own] >= 0))
-    hanging[np.ix_(told, told)] = gone[np.ix_(turn_of[own[told]], own[told])]
+    hanging[ends[0][both], ends[1][both]] = True
     colliders, others = _triples(engine, moments, turned, discounted)
     known = own >= 0
     return ArrowEvidence(

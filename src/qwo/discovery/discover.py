@@ -26,7 +26,7 @@ from qwo.discovery.resolve import (
     start_at_better,
 )
 from qwo.discovery.result import Discovery
-from qwo.discovery.weak_edges import WeakEdge, without_weak_edges
+from qwo.discovery.weak_edges import Judged, without_weak_edges
 from qwo.graph.cpdag import to_cpdag, to_mpdag
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
@@ -128,13 +128,13 @@ def discover_as(
                     plan, engine, _start("spanning-tree", plan, moments, rng, dense)
                 )
             del dense
-            weak: tuple[WeakEdge, ...] = ()
+            judged = Judged(engine)
             if outcome is None:
                 outcome = run_search(plan, engine, control, rng)
                 if plan.highest is not None and outcome.status == "converged" and not plan.listed:
-                    engine, weak = without_weak_edges(plan, moments, engine, control)
-                    outcome = replace(outcome, order=engine.order)
-    return _result(plan, moments, engine, outcome, control=control, weaker=weaker, weak=weak)
+                    judged = without_weak_edges(plan, moments, engine, control)
+                    outcome = replace(outcome, order=judged.engine.order)
+    return _result(plan, moments, judged, outcome, control=control, weaker=weaker)
 
 
 def _start(
@@ -189,22 +189,24 @@ def _priced(
 def _result(
     plan: Resolved,
     moments: Moments,
-    engine: OrderEngine,
+    judged: Judged,
     outcome: SearchOutcome,
     *,
     control: Control,
     weaker: FloatArray,
-    weak: tuple[WeakEdge, ...],
 ) -> Discovery:
     """The graph that belongs to the order found, its class, its score and its evidence."""
+    engine, strengths, evidence, weak = judged
     params = _described(plan, moments)
     counted = params["engine"] == "counts"
     known = plan.knowledge
     dag = engine.dag() if known is None else _allowed_dag(known, engine, moments, plan.penalty)
-    strengths = explained_in(moments, dag)
+    if strengths is None:
+        strengths = explained_in(moments, dag)
     price = getattr(engine, "edge_price", None)
-    evidence = None
-    if price is not None and not moments.is_oracle:
+    if evidence is not None:
+        evidence = replace(evidence, weaker=weaker)
+    elif price is not None and not moments.is_oracle:
         noted = {"extension": price[1], "weaker": weaker}
         evidence = edge_evidence(moments, strengths, outcome.order, price[0], known, **noted)
     if known is not None:

@@ -8,16 +8,17 @@ without it, and judged again, a few times at most.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from qwo.discovery.price import edge_evidence, explained_in
+from qwo.discovery.price import Evidence, edge_evidence, explained_in
 from qwo.discovery.resolve import Resolved
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
-from qwo.search.bic_insertion import bic_insertion
+from qwo.order.linalg import Explained
 from qwo.search.control import Control
 from qwo.types import Mask
 
@@ -45,48 +46,57 @@ class WeakEdge:
     false_rate: float
 
 
+class Judged(NamedTuple):
+    """An engine at a graph, what its edges explain, what that is evidence for, what was left out.
+
+    explained and evidence are None where nobody has looked yet.
+    """
+
+    engine: Any
+    explained: Explained | None = None
+    evidence: Evidence | None = None
+    left_out: tuple[WeakEdge, ...] = ()
+
+
 def without_weak_edges(
     plan: Resolved, moments: Moments, engine: BicEngine, control: Control
-) -> tuple[BicEngine, tuple[WeakEdge, ...]]:
-    """The engine at the best graph near by without weak edges, and these; the same if none is."""
-    left_out: list[WeakEdge] = []
+) -> Judged:
+    """The best graph near by without weak edges; the present one if it has none."""
+    left_out: list[list[WeakEdge]] = []
     apart = np.zeros((moments.n_variables,) * 2, np.bool_)
-    for _ in range(ROUNDS):
-        weak = _weak(plan, moments, engine)
+    price, extension = engine.edge_price
+    known, names = plan.knowledge, moments.names
+    while True:
+        found = explained_in(moments, engine.dag())
+        evidence = edge_evidence(moments, found, engine.order, price, known, extension=extension)
+        weak = [] if len(left_out) == ROUNDS else _weak(plan, moments, evidence)
         if not weak or control.remaining <= 0:
             break
-        left_out += weak
-        for edge in weak:
-            a, b = moments.names.index(edge.source), moments.names.index(edge.target)
+        left_out.append(weak)
+        pairs = [(names.index(edge.source), names.index(edge.target)) for edge in weak]
+        for a, b in pairs:
             apart[a, b] = apart[b, a] = True
-        engine = BicEngine(
-            moments,
-            score=engine.score,
-            knowledge=_keeping_apart(plan.knowledge, moments.names, apart),
-            order=engine.order,
-            threads=plan.threads,
-        )
-        bic_insertion(engine, restarts=0, control=control, random_state=plan.seed)
-    return engine, tuple(left_out)
+        engine = engine.kept_apart(pairs, _keeping_apart(known, names, apart))
+    return Judged(engine, found, evidence, tuple(chain.from_iterable(left_out)))
 
 
-def _weak(plan: Resolved, moments: Moments, engine: BicEngine) -> list[WeakEdge]:
+def _weak(plan: Resolved, moments: Moments, found: Evidence) -> list[WeakEdge]:
     """The present edges that are more likely false than true, but for required ones."""
-    price, extension = engine.edge_price
-    strengths = explained_in(moments, engine.dag())
-    found: Any = edge_evidence(
-        moments, strengths, engine.order, price, plan.knowledge, extension=extension
-    )
     if found.is_settled:
         return []
-    required = None if plan.knowledge is None else plan.knowledge.required
-    names = moments.names
+    rates, names = found.false_rates, moments.names
+    likely = np.flatnonzero(rates > LIKELY_FALSE)
+    if plan.knowledge is not None:
+        required = plan.knowledge.required[found.causes[likely], found.effects[likely]]
+        likely = likely[~required]
     return [
-        WeakEdge(names[a], names[b], float(strength), float(rate))
-        for a, b, strength, rate in zip(
-            found.causes, found.effects, found.strengths, found.false_rates, strict=True
+        WeakEdge(
+            names[found.causes[k]],
+            names[found.effects[k]],
+            float(found.strengths[k]),
+            float(rates[k]),
         )
-        if rate > LIKELY_FALSE and (required is None or not required[a, b])
+        for k in likely
     ]
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,8 +44,7 @@ class TurnedArrows(NamedTuple):
     edges: which of them were turned.
     lost: what the graph with the arrow turned costs more; infinite where knowledge forbids it.
     more: how many edges it has more.
-    marks (turns × edges): how each edge stands in its class: 0 not at all, 1 as it is, 2
-    undirected, 3 reversed, -1 unknown.
+    gone: pairs of a turn and an arrow that the graph has undirected or reversed.
     """
 
     causes: Indices
@@ -53,7 +53,7 @@ class TurnedArrows(NamedTuple):
     edges: Indices
     lost: FloatArray
     more: Indices
-    marks: npt.NDArray[np.int8]
+    gone: tuple[Indices, Indices]
 
 
 class BicEngine(EngineBase):
@@ -185,6 +185,20 @@ class BicEngine(EngineBase):
         twin.__dict__.update(self.__dict__, _sets=self._sets.copy())
         return twin
 
+    def kept_apart(
+        self, pairs: Sequence[tuple[int, int]], knowledge: ResolvedKnowledge
+    ) -> BicEngine:
+        """The engine at the best graph near by that joins none of some pairs.
+
+        Where a search has left this one, only what loses an edge, and what that touches, is
+        searched again. The knowledge is that of before, which keeps the pairs apart besides.
+        """
+        problem, twin = copy(self._problem), object.__new__(type(self))
+        problem.knowledge = knowledge
+        own = {"_sets": self._sets.kept_apart(pairs), "_problem": problem, "knowledge": knowledge}
+        twin.__dict__.update(self.__dict__, **own)
+        return twin
+
     def state(self) -> BicState:
         """What `load` needs to go on from here: order, parent sets and cost."""
         return self._sets.state()
@@ -214,9 +228,10 @@ class BicEngine(EngineBase):
     def turn_arrows(self, limit: float, most: int) -> TurnedArrows:
         """What it costs to turn each of the first arrows of the class, all else found anew near by.
 
-        The marks of other edges are told where no more than a limit is lost. Nothing changes.
+        What becomes of other arrows is told where no more than a limit is lost. Nothing changes.
         """
-        causes, effects, compelled, edges, lost, more, marks = self._sets.turn_arrows(limit, most)
+        causes, effects, compelled, edges, lost, more, gone = self._sets.turn_arrows(limit, most)
+        arrows, ends = gone
         return TurnedArrows(
             causes.astype(np.intp, copy=False),
             effects.astype(np.intp, copy=False),
@@ -224,7 +239,7 @@ class BicEngine(EngineBase):
             edges.astype(np.intp, copy=False),
             lost,
             more.astype(np.intp, copy=False),
-            marks,
+            (np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0)), arrows.astype(np.intp)),
         )
 
     def doubtful(self) -> Indices:
