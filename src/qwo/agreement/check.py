@@ -10,9 +10,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from qwo.agreement.correlations import Correlations
 from qwo.agreement.families import (
     Contradictions,
+    Correlations,
     Independences,
     contradictions,
     deviance,

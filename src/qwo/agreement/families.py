@@ -16,21 +16,88 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import block_diag, solve_triangular
 from scipy.special import chdtrc, stdtr
 
-from qwo.agreement.correlations import Correlations
 from qwo.graph.cpdag import to_cpdag
 from qwo.graph.dag import ancestor_matrix, topological_order
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.names import default_names
 from qwo.order.bic import BicEngine
+from qwo.order.blocks import columns_of
+from qwo.resample.draws import draw_scatter, square_root
 from qwo.search.bic_insertion import bic_insertion
 from qwo.search.start import r2_order
 from qwo.types import Adjacency, FloatArray, Indices, Mask
+
+
+@dataclass(frozen=True, eq=False)
+class Correlations:
+    """What one sample says: the correlations of columns, and N.
+
+    A category is a block of columns, whitened: uncorrelated with each other, as in
+    `qwo.order.blocks`. ``sizes`` is how many each variable has.
+    """
+
+    matrix: FloatArray
+    n_samples: float
+    sizes: Indices
+
+    @classmethod
+    def of(cls, moments: Moments) -> Correlations:
+        """Those of data."""
+        matrix, sizes = moments.whitened()
+        return cls(matrix, moments.n_samples, sizes)
+
+    @cached_property
+    def columns(self) -> list[Indices]:
+        """The columns of each variable."""
+        return columns_of(self.sizes)
+
+    def all_of(self, variables: Indices) -> Indices:
+        """The columns of some variables together."""
+        none = np.empty(0, dtype=np.intp)
+        return np.concatenate([none, *(self.columns[v] for v in variables)])
+
+    def among(self, chosen: Indices) -> Correlations:
+        """Those of some variables alone."""
+        part = self.all_of(chosen)
+        return Correlations(self.matrix[np.ix_(part, part)], self.n_samples, self.sizes[chosen])
+
+    def drawn(self, covariance: FloatArray, rng: np.random.Generator) -> Correlations:
+        """Those of a normal sample of as many rows from a distribution of the same columns."""
+        scatter = draw_scatter(rng, square_root(covariance), self.n_samples - 1)
+        scales = np.sqrt(scatter.diagonal())
+        matrix = np.asarray(scatter / np.outer(scales, scales))
+        if self.sizes.max() > 1:
+            roots = [np.linalg.cholesky(matrix[np.ix_(own, own)]) for own in self.columns]
+            basis = np.linalg.inv(block_diag(*roots))
+            matrix = basis @ matrix @ basis.T
+        return Correlations(matrix, self.n_samples, self.sizes)
+
+    def regression(self, v: int, parents: Indices) -> tuple[FloatArray, FloatArray]:
+        """Slopes of the columns of v on those of its parents, and what is left of them."""
+        own, given = self.columns[v], self.all_of(parents)
+        cross = self.matrix[np.ix_(given, own)]
+        slopes = np.asarray(np.linalg.solve(self.matrix[np.ix_(given, given)], cross), np.float64)
+        return slopes, np.asarray(self.matrix[np.ix_(own, own)] - cross.T @ slopes)
+
+    def implied(self, dag: Adjacency) -> FloatArray:
+        """The covariance matrix of the columns under a graph with its fitted coefficients."""
+        n = len(self.matrix)
+        slopes, left = np.zeros((n, n)), np.zeros((n, n))
+        for v, column in enumerate(dag.T):
+            parents, own = np.flatnonzero(column), self.columns[v]
+            found, rest = self.regression(v, parents)
+            slopes[np.ix_(self.all_of(parents), own)] = found
+            left[np.ix_(own, own)] = rest
+        left[np.diag_indices(n)] = np.maximum(left.diagonal(), 1e-12)
+        total = np.linalg.inv(np.eye(n) - slopes)
+        return np.asarray(total.T @ left @ total)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,14 +117,14 @@ def families(data: Correlations, dag: Adjacency) -> Iterator[Family]:
     """All families of a DAG, by column."""
     for variable, column in enumerate(dag.T):
         parents = np.flatnonzero(column)
-        if data.sizes is None:
+        if data.sizes.max() == 1:
             partial = _partial(data.matrix, variable, parents)
         else:
-            partial = np.sqrt(-np.expm1(-_strengths(data, variable, parents)))
+            partial = np.sqrt(-np.expm1(-block_strengths(data, variable, parents)))
         yield Family(variable, parents, partial)
 
 
-def _strengths(data: Correlations, v: int, parents: Indices) -> FloatArray:
+def block_strengths(data: Correlations, v: int, parents: Indices) -> FloatArray:
     """What each variable explains of a block given its parents, or the other ones: G / N."""
 
     def log_det(given: Indices) -> float:
@@ -92,13 +159,6 @@ def _partial(correlation: FloatArray, v: int, parents: Indices) -> FloatArray:
     return np.asarray(np.clip(partial, -1.0, 1.0))
 
 
-def two_sided(partial: FloatArray, freedom: FloatArray) -> FloatArray:
-    """p-values of partial correlations by Student's t, exact for normal data."""
-    safe = np.minimum(np.square(partial), 1.0 - 1e-15)
-    statistic = np.sqrt(safe * freedom / (1.0 - safe))
-    return np.asarray(2.0 * stdtr(freedom, -statistic))
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Independences:
     """What a DAG implies by its ordered local Markov property, and the p-value of each.
@@ -118,16 +178,14 @@ class Independences:
 
 
 def _chance(data: Correlations, family: Family, others: Indices) -> FloatArray:
-    """p-values of independence of others given the parents; of blocks by Bartlett's χ²."""
+    """Two-sided p-values of independence given the parents; of blocks by Bartlett's χ²."""
     partial, given = family.partial[others], len(data.all_of(family.parents))
-    freedom = max(data.n_samples - given - 2.0, 1.0)
-    found = two_sided(partial, np.full(len(others), freedom))
-    if data.sizes is None:
-        return found
+    freedom, squared = max(data.n_samples - given - 2.0, 1.0), np.minimum(partial**2, 1.0 - 1e-15)
+    # Student's t, exact for normal data.
+    found = 2.0 * stdtr(freedom, -np.sqrt(squared * freedom / (1.0 - squared)))
     own, widths = data.sizes[family.variable], data.sizes[others]
     rows = np.maximum(data.n_samples - 1 - given - (own + widths + 1) / 2, 1.0)
-    strengths = -np.log1p(-np.minimum(np.square(partial), 1 - 1e-15))
-    return np.where(own * widths > 1, chdtrc(own * widths, rows * strengths), found)
+    return np.where(own * widths > 1, chdtrc(own * widths, -rows * np.log1p(-squared)), found)
 
 
 def implied_independences(data: Correlations, dag: Adjacency) -> Independences:
@@ -198,8 +256,7 @@ def wanted_changes(
     for family in families(data, dag):
         squared = np.minimum(np.square(family.partial), 1.0 - 1e-15)
         worth[:, family.variable] = -data.n_samples * np.log1p(-squared)
-    sizes = np.ones(n) if data.sizes is None else data.sizes
-    prices = price * np.outer(sizes, sizes)
+    prices = price * np.outer(data.sizes, data.sizes).astype(np.float64)
     onward, allowed = dag.astype(np.bool_), np.ones((n, n), dtype=np.bool_)
     loose = dag
     if knowledge is not None:
@@ -285,11 +342,10 @@ def quick_dag(
     """The DAG of one search without restarts, and nothing besides: there are hundreds of them."""
     n = len(data.matrix)
     moments = Moments(default_names(n), data.n_samples, np.zeros(n), np.ones(n), data.matrix)
-    order = r2_order(data.matrix, data.n_samples)
-    if data.sizes is not None:
-        # Variables in the order of their first columns.
-        owners = np.repeat(np.arange(len(data.sizes)), data.sizes)
-        order = owners[order][np.sort(np.unique(owners[order], return_index=True)[1])]
+    # Variables in the order of their first columns.
+    owners = np.repeat(np.arange(len(data.sizes)), data.sizes)
+    owners = owners[r2_order(data.matrix, data.n_samples)]
+    order = owners[np.sort(np.unique(owners, return_index=True)[1])]
     if knowledge is not None:
         order = knowledge.topological_start(order)
     engine = BicEngine(

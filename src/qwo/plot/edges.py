@@ -223,10 +223,10 @@ class EdgeValues:
 def unsigned_pairs(coefficients: Any, names: Sequence[str]) -> Mask:
     """Between which variables a fitted model has several coefficients, of levels of a category."""
     wide = np.zeros(len(names), dtype=np.bool_)
-    if getattr(coefficients, "coding", None) is not None:
+    if hasattr(coefficients, "coding"):
         sizes = coefficients.coding.sizes.tolist()
         several = dict(zip(coefficients.variables.names, sizes, strict=True))
-        wide |= [several[name] > 1 for name in names]
+        wide |= [several.get(name, 1) > 1 for name in names]
     return np.asarray(wide[:, None] | wide)
 
 

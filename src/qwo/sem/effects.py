@@ -24,7 +24,7 @@ from qwo.names import Variable, as_column, as_pair
 from qwo.sem.linear_sem import LinearSem
 from qwo.sem.regression import (
     Regression,
-    contrast,
+    contrasts,
     inverse_factor,
     partial_slopes,
     siblings,
@@ -172,14 +172,7 @@ def _check_model(sem: object) -> None:
 def _ends(sem: LinearSem, cause: Variable, effect: Variable) -> tuple[int, int]:
     """The columns of two variables, or contrasts of them."""
     _check_model(sem)
-    if sem.coding is None:
-        return as_pair(sem.names, cause, effect)
-    names, coding = sem.variables.names, sem.coding
-    x, y = contrast(names, coding, cause, "cause"), contrast(names, coding, effect, "effect")
-    if coding.owners[x] == coding.owners[y]:
-        name = names[int(coding.owners[x])]
-        raise ColumnNameError(f"cause and effect are both {name!r}; wanted two variables", [name])
-    return x, y
+    return contrasts(sem.variables.names, sem.coding, cause, effect)
 
 
 def _squares(sem: LinearSem, effects: FloatArray) -> FloatArray:
@@ -188,16 +181,16 @@ def _squares(sem: LinearSem, effects: FloatArray) -> FloatArray:
     The residuals of a category's columns are correlated. They share their predictors, so that
     their part stands at the first of them, in units of its variance.
     """
-    if sem.coding is None:
-        return np.square(effects)
-    result = np.zeros_like(effects)
-    for first, size in zip(sem.coding.starts.tolist(), sem.coding.sizes.tolist(), strict=True):
-        own = np.arange(first, first + size)
+    result = np.square(effects)
+    for v in np.flatnonzero(sem.coding.sizes > 1).tolist():
+        own = sem.coding.columns_of([v])
+        first = int(own[0])
         parents = sem.equations[first].predictors
         between = sem.moments.correlation[np.ix_(parents, own)]
         slopes = sem.standardized_coefficients[np.ix_(parents, own)]
         left = sem.moments.correlation[np.ix_(own, own)] - slopes.T @ between
         form = np.einsum("iy,ij,jy->y", effects[own], left, effects[own])
+        result[own] = 0.0
         result[first] = form / sem.equations[first].residual_variance
     return result
 
@@ -223,8 +216,7 @@ def _total_note(sem: LinearSem, x: int, y: int) -> str:
 
 def _others_differ(sem: LinearSem, x: int, y: int) -> bool:
     """Whether the class has DAGs with other parents of x, and DAGs in which x causes y."""
-    if sem.coding is not None:
-        x, y = sem.coding.owners[[x, y]].tolist()
+    x, y = sem.coding.owners[[x, y]].tolist()
     cpdag = to_cpdag(sem.variable_dag) if sem.known_class is None else sem.known_class
     if not (cpdag[x] == 2).any():
         return False
@@ -284,29 +276,18 @@ def adjusted_effect(
         for `qwo.options.ReadOptions`.
     """
     moments = as_moments(data, **reading)
-    coding = moments.coding
-    if moments.has_blocks:
-        ends = (
-            contrast(moments.names, coding, cause, "cause"),
-            contrast(moments.names, coding, effect, "effect"),
-        )
-        chosen = [as_column(moments.names, variable, "adjust") for variable in adjust]
-        fixed = [*coding.columns_of(chosen).tolist(), *siblings(coding, ends[0])]
-        return _adjusted(moments.as_columns(), *ends, fixed)
-    x, y = as_pair(moments.names, cause, effect)
+    names, coding = moments.names, moments.coding
+    x, y = contrasts(names, coding, cause, effect)
     if isinstance(adjust, str):
         raise ColumnNameError(f"adjust is the single string {adjust!r}; wanted a list of variables")
-    fixed = sorted({as_column(moments.names, variable, "adjust") for variable in adjust})
-    both = [moments.names[v] for v in (x, y) if v in fixed]
+    fixed = sorted({as_column(names, variable, "adjust") for variable in adjust})
+    both = [names[v] for v in coding.owners[[x, y]].tolist() if v in fixed]
     if both:
         raise ColumnNameError(
             f"adjust has {list_names(both)}, which is the cause or the effect; leave it out", both
         )
-    return _adjusted(moments, x, y, fixed)
-
-
-def _adjusted(moments: Moments, x: int, y: int, fixed: list[int]) -> Effect:
-    found = partial_slopes(moments, x, fixed, np.array([y]))
-    return Effect(
-        moments.names[x], moments.names[y], float(found.slopes[0]), float(found.errors[0]), found.df
-    )
+    beside = [*coding.columns_of(fixed).tolist(), *siblings(coding, x)]
+    columns = moments.as_columns()
+    found = partial_slopes(columns, x, beside, np.array([y]))
+    size, error = float(found.slopes[0]), float(found.errors[0])
+    return Effect(columns.names[x], columns.names[y], size, error, found.df)

@@ -14,10 +14,10 @@ from qwo.graph.coercion import as_graph
 from qwo.graph.dag import adjacency_lists, check_dag
 from qwo.graph.pdag import to_dag
 from qwo.moments import Moments, as_moments
-from qwo.order.blocks import BlockScore, n_coefficients
-from qwo.sem.fit_indices import bic, log_likelihood, log_residual_variance
+from qwo.order.blocks import n_coefficients
+from qwo.sem.fit_indices import bic, log_likelihood, log_residual_variance, within_blocks
 from qwo.sem.linear_sem import LinearSem
-from qwo.sem.regression import Regression, check_units, regress
+from qwo.sem.regression import check_units, regress
 from qwo.types import Adjacency
 
 
@@ -59,23 +59,21 @@ def fit_sem(data: Any, dag: Any, **reading: Unpack[ReadArguments]) -> LinearSem:
     """
     moments = as_moments(data, **reading)
     check_units(moments)
-    matrix = check_dag(as_graph(dag, moments.names, kind="dag").matrix, moments.names).copy()
-    matrix.setflags(write=False)
+    matrix = check_dag(as_graph(dag, moments.names, kind="dag").matrix, moments.names)
     known = as_graph(dag, moments.names).matrix if hasattr(dag, "cpdag") else None
-    if not moments.has_blocks:
-        return LinearSem(moments, matrix, fit_equations(moments, matrix), known)
+    return _fitted(moments, matrix, known)
+
+
+def _fitted(moments: Moments, dag: Adjacency, known: Adjacency | None = None) -> LinearSem:
+    """The regression of each column on all of its variable's parents, in column order."""
     columns, owners = moments.as_columns(), moments.coding.owners
-    expanded = matrix[np.ix_(owners, owners)]
+    expanded = dag[np.ix_(owners, owners)]
     expanded.setflags(write=False)
-    return LinearSem(columns, expanded, fit_equations(columns, expanded), known, moments)
-
-
-def fit_equations(moments: Moments, dag: Adjacency) -> tuple[Regression, ...]:
-    """The regression of each variable on its parents, in column order."""
-    return tuple(
-        regress(moments, child, np.array(parents, dtype=np.intp))
-        for child, parents in enumerate(adjacency_lists(dag).parents)
+    equations = tuple(
+        regress(columns, child, np.array(parents, dtype=np.intp))
+        for child, parents in enumerate(adjacency_lists(expanded).parents)
     )
+    return LinearSem(columns, expanded, equations, known, moments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,20 +143,17 @@ def score_graph(
     # A graph without undirected edges is read as a DAG, so that a cycle is shown as one.
     extend = to_dag if (matrix == 2).any() else check_dag
     dag = extend(matrix, moments.names)
-    n_edges, unit = int((dag != 0).sum()), math.log(moments.n_samples)
-    if moments.has_blocks:
-        blocks = BlockScore(moments)
-        score = blocks.fit_of(dag) - discount * n_coefficients(dag, blocks.sizes) * unit
-        whole = fit_sem(moments, dag).fit
-        return GraphScore(score, whole.log_likelihood, whole.bic, n_edges, discount)
-    equations = fit_equations(moments, dag)
-    fit = -moments.n_samples * log_residual_variance(equations)
-    likelihood = log_likelihood(moments, equations)
+    model, size = _fitted(moments, dag), moments.n_samples
+    # What the columns of a block have in common needs no edge.
+    within, _ = within_blocks(model.moments, model.coding)
+    fit = -size * (log_residual_variance(model.chain) - within)
+    likelihood = log_likelihood(model.moments, model.chain)
+    parameters = sum(len(own.predictors) for own in model.chain) + 2 * len(model.chain)
     return GraphScore(
-        score=fit - discount * n_edges * unit,
+        score=fit - discount * n_coefficients(dag, model.coding.sizes) * math.log(size),
         log_likelihood=likelihood,
-        bic=bic(likelihood, n_edges + 2 * moments.n_variables, moments.n_samples),
-        n_edges=n_edges,
+        bic=bic(likelihood, parameters, size),
+        n_edges=model.n_edges,
         penalty_discount=discount,
     )
 

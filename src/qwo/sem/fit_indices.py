@@ -9,9 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc, chndtr, chndtrinc
 
-from qwo.errors import (
-    InputError,
-)
+from qwo.errors import InputError
 from qwo.moments import Moments
 from qwo.moments.columns import Coding
 from qwo.moments.matrix_checks import PivotedCholesky
@@ -74,7 +72,7 @@ def model_fit(
     moments: Moments,
     equations: Sequence[Regression],
     implied_correlation: FloatArray,
-    coding: Coding | None = None,
+    coding: Coding,
 ) -> ModelFit:
     """The fit of the model with these equations, one for each variable.
 
@@ -90,7 +88,7 @@ def model_fit(
     # Rounding can leave a saturated model a hair better than saturated.
     discrepancy = float(np.maximum(log_residual_variance(equations) - log_det, 0.0))
     excess = _excess(discrepancy, df, n_samples)
-    within, inner = _within(moments.correlation, coding)
+    within, inner = within_blocks(moments, coding)
     empty = _excess(within - log_det, df_empty - inner, n_samples)
     excess_empty = float(np.maximum(empty, excess))
     chi_square = math.nan if moments.is_oracle else n_samples * discrepancy
@@ -109,12 +107,10 @@ def model_fit(
     )
 
 
-def _within(correlation: FloatArray, coding: Coding | None) -> tuple[float, int]:
+def within_blocks(moments: Moments, coding: Coding) -> tuple[float, int]:
     """The log determinants of the blocks of columns, and how many pairs of columns they have."""
-    if coding is None:
-        return 0.0, 0
-    blocks = [coding.columns_of([v]) for v in range(len(coding.variables))]
-    log_dets = [np.linalg.slogdet(correlation[np.ix_(own, own)])[1] for own in blocks]
+    blocks = [coding.columns_of([v]) for v in np.flatnonzero(coding.sizes > 1).tolist()]
+    log_dets = [np.linalg.slogdet(moments.correlation[np.ix_(own, own)])[1] for own in blocks]
     return float(sum(log_dets)), sum(len(own) * (len(own) - 1) // 2 for own in blocks)
 
 

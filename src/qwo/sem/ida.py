@@ -19,9 +19,9 @@ from qwo.graph.cpdag import descendants_given, directed_at, is_cpdag
 from qwo.graph.dag import v_structures
 from qwo.graph.pdag import PartialDag, to_dag
 from qwo.moments import Moments, as_moments
-from qwo.names import Variable, as_pair
+from qwo.names import Variable
 from qwo.sem.effects import DOUBT, Effect
-from qwo.sem.regression import contrast, partial_slopes, siblings, t_test
+from qwo.sem.regression import contrast, contrasts, partial_slopes, siblings, t_test
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
 ParentSets = list[tuple[int, ...]]
@@ -133,11 +133,7 @@ def ida(
     """
     moments = as_moments(data, **reading)
     matrix = as_graph(cpdag, moments.names).matrix
-    if moments.has_blocks:
-        x = contrast(moments.names, moments.coding, cause, "cause")
-        y = contrast(moments.names, moments.coding, effect, "effect")
-        return _possible_effects(moments, matrix, x, np.array([y]))[0]
-    x, y = as_pair(moments.names, cause, effect)
+    x, y = contrasts(moments.names, moments.coding, cause, effect)
     return _possible_effects(moments, matrix, x, np.array([y]))[0]
 
 

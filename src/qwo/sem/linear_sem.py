@@ -19,7 +19,7 @@ from qwo.sem.regression import JointTest, Regression, edge_tests, regress, t_tes
 from qwo.sem.summary import summary
 from qwo.simulation import LinearModel, implied_covariance
 from qwo.text import number, p_value, records_frame
-from qwo.types import Adjacency, FloatArray, Indices
+from qwo.types import Adjacency, FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,15 +113,13 @@ class LinearSem:
         return self.moments if self.source is None else self.source
 
     @property
-    def coding(self) -> Coding | None:
-        """The columns of each variable, where some have several."""
-        return None if self.source is None else self.source.coding
+    def coding(self) -> Coding:
+        """The columns of each variable."""
+        return self.variables.coding
 
     @property
     def variable_dag(self) -> Adjacency:
         """The DAG on the variables."""
-        if self.coding is None:
-            return self.dag
         first = self.coding.starts
         return self.dag[np.ix_(first, first)]
 
@@ -160,7 +158,7 @@ class LinearSem:
         Where an edge has several, √(1 - exp(-G / N)) with G what it adds to twice the
         log-likelihood: the size of a coefficient that would add as much, without a sign.
         """
-        if self.coding is None:
+        if not self.coding.has_blocks:
             return self.standardized_coefficients
         first, single = self.coding.starts, self.coding.sizes == 1
         matrix = np.where(
@@ -220,18 +218,13 @@ class LinearSem:
     @cached_property
     def chain(self) -> tuple[Regression, ...]:
         """Equations whose residuals are independent: each on those before it in its block, too."""
-        if self.coding is None:
-            return self.equations
-        owners = self.coding.owners
+        first = self.coding.starts[self.coding.owners]
         return tuple(
-            regress(self.moments, equation.target, self._chained(equation, owners))
-            for equation in self.equations
+            equation
+            if first[v] == v
+            else regress(self.moments, v, np.union1d(equation.predictors, np.arange(first[v], v)))
+            for v, equation in enumerate(self.equations)
         )
-
-    @staticmethod
-    def _chained(equation: Regression, owners: Indices) -> Indices:
-        before = np.arange(equation.target)
-        return np.union1d(equation.predictors, before[owners[before] == owners[equation.target]])
 
     @cached_property
     def edge_tests(self) -> tuple[JointTest, ...]:
@@ -334,8 +327,6 @@ class LinearSem:
     def _implied_correlation(self) -> FloatArray:
         """The implied covariance matrix of the variables divided by the sample's deviations."""
         shares = [equation.residual_variance for equation in self.chain]
-        if self.coding is None:
-            return implied_covariance(self.standardized_coefficients, shares)
         matrix = np.zeros((len(shares), len(shares)))
         for equation in self.chain:
             matrix[equation.predictors, equation.target] = equation.slopes

@@ -216,7 +216,7 @@ def contrast(names: Sequence[str], coding: Coding, variable: Variable, role: str
     if isinstance(variable, str) and variable not in names and variable in labels:
         return labels.index(variable)
     known = names if variable in names or not isinstance(variable, str) else (*names, *labels)
-    v = as_column(known, variable, role)
+    v = as_column(tuple(dict.fromkeys(known)), variable, role)
     own = coding.columns_of([v]).tolist()
     if len(own) > 1:
         reference = coding.variables[v].levels[0]
@@ -228,9 +228,18 @@ def contrast(names: Sequence[str], coding: Coding, variable: Variable, role: str
     return int(own[0])
 
 
-def siblings(coding: Coding | None, column: int) -> list[int]:
+def contrasts(
+    names: Sequence[str], coding: Coding, cause: Variable, effect: Variable
+) -> tuple[int, int]:
+    """The columns of two different variables, or contrasts of them."""
+    x, y = contrast(names, coding, cause, "cause"), contrast(names, coding, effect, "effect")
+    if coding.owners[x] == coding.owners[y]:
+        name = names[int(coding.owners[x])]
+        raise ColumnNameError(f"cause and effect are both {name!r}; wanted two variables", [name])
+    return x, y
+
+
+def siblings(coding: Coding, column: int) -> list[int]:
     """The other columns of the variable that a column belongs to."""
-    if coding is None:
-        return []
     owners = coding.owners
     return [c for c in np.flatnonzero(owners == owners[column]).tolist() if c != column]

@@ -24,11 +24,10 @@ def summary(sem: LinearSem) -> str:
 
 def _coding(sem: LinearSem) -> str:
     """The levels that categories are compared with."""
-    if sem.coding is None:
-        return ""
     pairs = zip(sem.variables.names, sem.coding.variables, strict=True)
     coded = [f"{name} ({v.levels[0]})" for name, v in pairs if v.size > 1]
-    return f"Categories are contrasts against their first level: {', '.join(coded)}"
+    said = f"Categories are contrasts against their first level: {', '.join(coded)}"
+    return said if coded else ""
 
 
 def _model(sem: LinearSem) -> str:
