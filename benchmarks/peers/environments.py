@@ -106,6 +106,7 @@ ENVIRONMENTS = {
         _beside("xges"),
         _beside("tetrad"),
         _beside("measure"),
+        _beside("regimes"),
     )
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -36,18 +37,37 @@ bool has(const FamilySearch::Parents& parents, int u) {
 
 } // namespace
 
-std::size_t FamilySearch::Hash::operator()(const Parents& parents) const {
-    std::uint64_t h = 0x9E3779B97F4A7C15ull;
-    for (const int p : parents)
-        h = (h ^ static_cast<std::uint64_t>(p + 1)) * 0x100000001B3ull + (h >> 29);
-    return static_cast<std::size_t>(h);
+double& FamilySearch::Memo::at(std::uint64_t key) {
+    constexpr double kNew = std::numeric_limits<double>::quiet_NaN();
+    if (2 * (used_ + 1) > slots_.size()) {
+        std::vector<std::pair<std::uint64_t, double>> before(std::max<std::size_t>(64, 4 * used_),
+                                                             {0, kNew});
+        before.swap(slots_);
+        used_ = 0;
+        for (const auto& [old, cost] : before) {
+            if (!std::isnan(cost))
+                at(old) = cost;
+        }
+    }
+    std::size_t k = key & (slots_.size() - 1); // a power of two
+    while (!std::isnan(slots_[k].second) && slots_[k].first != key)
+        k = (k + 1) & (slots_.size() - 1);
+    if (std::isnan(slots_[k].second)) {
+        slots_[k].first = key;
+        ++used_;
+    }
+    return slots_[k].second;
 }
 
 FamilySearch::FamilySearch(FamilyCost& cost, std::vector<int> order, FamilyLimits limits,
                            int restarts, std::uint64_t seed)
     : cost_(cost), limits_(std::move(limits)), random_(seed), restarts_(restarts),
       order_(std::move(order)), place_(order_.size()), parents_(order_.size()),
-      costs_(order_.size(), 0.0), memo_(order_.size()), available_(order_.size(), 0) {
+      costs_(order_.size(), 0.0), bits_(order_.size()), memo_(order_.size()),
+      available_(order_.size(), 0) {
+    Random bits(0x9E3779B97F4A7C15ull);
+    for (std::uint64_t& own : bits_)
+        own = bits.next();
     if (limits_.required.empty())
         limits_.required.resize(order_.size());
     for (int k = 0; k < n(); ++k) {
@@ -77,14 +97,25 @@ bool FamilySearch::allowed(int u, int v) const {
     return u != v && (limits_.may_cause.empty() || limits_.may_cause[u * n() + v]);
 }
 
+std::uint64_t FamilySearch::key_of(const Parents& parents) const {
+    std::uint64_t key = 0;
+    for (const int p : parents)
+        key ^= bits_[p];
+    return key;
+}
+
 double FamilySearch::family(int variable, const Parents& parents) {
-    auto& known = memo_[variable];
-    const auto found = known.find(parents);
-    if (found != known.end())
-        return found->second;
-    const double value = cost_.cost(variable, parents);
-    known.emplace(parents, value);
-    return value;
+    double& known = memo_[variable].at(key_of(parents));
+    if (std::isnan(known))
+        known = cost_.cost(variable, parents);
+    return known;
+}
+
+double FamilySearch::toggled(int variable, const Parents& parents, std::uint64_t key, int u) {
+    double& known = memo_[variable].at(key ^ bits_[u]);
+    if (std::isnan(known))
+        known = cost_.cost(variable, has(parents, u) ? without(parents, u) : with(parents, u));
+    return known;
 }
 
 double FamilySearch::refine(int variable, Parents& parents, double now) {
@@ -94,10 +125,11 @@ double FamilySearch::refine(int variable, Parents& parents, double now) {
         while (static_cast<int>(parents.size()) < limits_.most_parents) {
             double best = now - kNoise;
             int added = -1;
+            const std::uint64_t key = key_of(parents);
             for (int u = 0; u < n(); ++u) {
                 if (!available_[u] || !allowed(u, variable) || has(parents, u))
                     continue;
-                const double own = family(variable, with(parents, u));
+                const double own = toggled(variable, parents, key, u);
                 if (own < best) {
                     best = own;
                     added = u;
@@ -112,10 +144,11 @@ double FamilySearch::refine(int variable, Parents& parents, double now) {
         for (;;) {
             double best = now - kNoise;
             int removed = -1;
+            const std::uint64_t key = key_of(parents);
             for (const int u : parents) {
                 if (has(required, u))
                     continue;
-                const double own = family(variable, without(parents, u));
+                const double own = toggled(variable, parents, key, u);
                 if (own < best) {
                     best = own;
                     removed = u;
@@ -157,7 +190,7 @@ double FamilySearch::try_path(int variable, int step, int& best_place) {
                 own_cost = refine(v, own, family(v, own));
             }
             if (allowed(v, u)) {
-                const double more = family(u, with(parents_[u], v));
+                const double more = toggled(u, parents_[u], key_of(parents_[u]), v);
                 if (more < costs_[u] - kNoise) {
                     Parents theirs = with(parents_[u], v);
                     available_[v] = 1;
@@ -172,7 +205,7 @@ double FamilySearch::try_path(int variable, int step, int& best_place) {
             }
             available_[u] = 1;
             if (allowed(u, v)) {
-                const double more = family(v, with(own, u));
+                const double more = toggled(v, own, key_of(own), u);
                 if (more < own_cost - kNoise) {
                     own = with(own, u);
                     own_cost = refine(v, own, more);
@@ -213,8 +246,8 @@ void FamilySearch::rearrange(const std::vector<int>& order, int first, int last)
         double now = changed ? family(v, own) : costs_[v];
         for (int j = first; j < k && !changed; ++j) {
             const int u = order[j];
-            changed =
-                place_[u] > place_[v] && allowed(u, v) && family(v, with(own, u)) < now - kNoise;
+            changed = place_[u] > place_[v] && allowed(u, v) &&
+                      toggled(v, own, key_of(own), u) < now - kNoise;
         }
         if (changed) {
             now = refine(v, own, now);

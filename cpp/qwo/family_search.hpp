@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <span>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "qwo/random.hpp"
@@ -47,8 +47,17 @@ class FamilySearch {
     std::size_t families() const;
 
   private:
-    struct Hash {
-        std::size_t operator()(const Parents& parents) const;
+    // Costs by a key of 64 random bits a parent, exclusive-ored: two of a million sets have the
+    // same one with probability 3e-8.
+    class Memo {
+      public:
+        // Where the cost of a key stands; NaN if it is new.
+        double& at(std::uint64_t key);
+        std::size_t size() const { return used_; }
+
+      private:
+        std::vector<std::pair<std::uint64_t, double>> slots_;
+        std::size_t used_ = 0;
     };
     struct State {
         std::vector<int> order;
@@ -60,7 +69,10 @@ class FamilySearch {
     int n() const { return static_cast<int>(order_.size()); }
     bool allowed(int u, int v) const;
     bool is_given(int v) const { return !limits_.given.empty() && limits_.given[v]; }
+    std::uint64_t key_of(const Parents& parents) const;
     double family(int variable, const Parents& parents);
+    // The same with a parent more, or, if it is one of them, a parent fewer.
+    double toggled(int variable, const Parents& parents, std::uint64_t key, int u);
     // Grows and shrinks a parent set among those available until neither helps.
     double refine(int variable, Parents& parents, double now);
     // The change of the cost when a variable goes to its best place; goes there if it is negative.
@@ -87,7 +99,8 @@ class FamilySearch {
     std::vector<int> place_;
     std::vector<Parents> parents_;
     std::vector<double> costs_;
-    std::vector<std::unordered_map<Parents, double, Hash>> memo_;
+    std::vector<std::uint64_t> bits_; // of each variable, for keys of sets
+    std::vector<Memo> memo_;
     std::vector<char> available_;
     Phase phase_ = Phase::insertions;
     std::vector<int> queue_;

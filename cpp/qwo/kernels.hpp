@@ -73,7 +73,18 @@ struct Kernels {
     ScanCosts (*scan_right)(int n, double h, double scale1, double a, double b, const double* l,
                             const double* d, double* acc, double* x, std::ptrdiff_t ahead,
                             PairCost cost);
+
+    // Cholesky's elimination of kLanes symmetric m × m matrices side by side: entry (i, j <= i) of
+    // all of them stands at a + (i (i + 1) / 2 + j) kLanes, and is overwritten. A pivot is what is
+    // left of a column given those before it, over `rows`. Among the first `given` columns one with
+    // a pivot up to `nothing` explains nothing more; the others' are `least` at least, and go to
+    // pivots + (j - given) kLanes.
+    void (*eliminate)(int m, int given, const double* rows, double nothing, double least, double* a,
+                      double* pivots);
 };
+
+// Matrices that `eliminate` takes side by side.
+constexpr int kLanes = 8;
 
 // The variants this build has and this processor can run, the fastest first.
 std::vector<std::string> available_kernels();

@@ -281,6 +281,39 @@ ScanCosts scan_right(int n, double h, double scale1, double a, double b, const d
     return scan_right_as(n, h, scale1, a, b, l, d, acc, x, ahead, CappedLikelihood{cost.tau});
 }
 
+void eliminate(int m, int given, const double* QWO_RESTRICT rows, double nothing, double least,
+               double* QWO_RESTRICT a, double* QWO_RESTRICT pivots) {
+    double inverse[kLanes], factor[kLanes];
+    for (int j = 0; j < m; ++j) {
+        const double* own = a + (j * (j + 1) / 2 + j) * kLanes;
+        if (j < given) {
+#pragma omp simd
+            for (int l = 0; l < kLanes; ++l)
+                inverse[l] = own[l] > nothing * rows[l] ? 1.0 / own[l] : 0.0;
+        } else {
+            double* out = pivots + (j - given) * kLanes;
+#pragma omp simd
+            for (int l = 0; l < kLanes; ++l) {
+                const double pivot = own[l] / rows[l];
+                out[l] = pivot > least ? pivot : least;
+                inverse[l] = 1.0 / (out[l] * rows[l]);
+            }
+        }
+        for (int i = j + 1; i < m; ++i) {
+            double* row = a + i * (i + 1) / 2 * kLanes;
+#pragma omp simd
+            for (int l = 0; l < kLanes; ++l)
+                factor[l] = row[j * kLanes + l] * inverse[l];
+            for (int k = j + 1; k <= i; ++k) {
+                const double* other = a + (k * (k + 1) / 2 + j) * kLanes;
+#pragma omp simd
+                for (int l = 0; l < kLanes; ++l)
+                    row[k * kLanes + l] -= factor[l] * other[l];
+            }
+        }
+    }
+}
+
 } // namespace
 
 extern const Kernels QWO_PASTE(kernels_, QWO_VARIANT);
@@ -298,6 +331,7 @@ const Kernels QWO_PASTE(kernels_, QWO_VARIANT) = {
     .new_row_cost = new_row_cost,
     .scan_left = scan_left,
     .scan_right = scan_right,
+    .eliminate = eliminate,
 };
 
 } // namespace qwo

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "qwo/family_search.hpp"
+#include "qwo/kernels.hpp"
 
 namespace qwo {
 
@@ -36,11 +37,19 @@ class RegimeCost final : public FamilyCost {
     std::vector<int> changed(int variable, std::span<const int> parents);
 
   private:
-    double profile(int variable, std::span<const int> parents);
-    double fit(const double* sums, double rows);
-    void gather(int variable, std::span<const int> parents);
+    // kLanes matrices side by side, as Kernels::eliminate takes them.
+    using Lanes = std::vector<double>;
 
-    std::vector<double> sums_;
+    double profile(int variable, std::span<const int> parents);
+    void gather(int variable, std::span<const int> parents);
+    // N log det of the residual covariance of the last columns given the others, of each lane.
+    void fit(const double* sums, const double* rows, double* out);
+    double fit_base(double rows);
+
+    int lots() const { return (regimes_ + kLanes - 1) / kLanes; }
+    double* family(int lot) { return family_.data() + lot * triangle_ * kLanes; }
+
+    Lanes sums_; // [lot][row * width + column][lane]
     int regimes_;
     int width_; // columns and the leading 1
     std::vector<int> sizes_;
@@ -48,17 +57,20 @@ class RegimeCost final : public FamilyCost {
     std::vector<char> known_;
     std::vector<char> dropped_;
     RegimePrices prices_;
+    const Kernels& kernels_;
 
-    // Of the family that is looked at: the sums of its columns, one square a regime.
+    // Of the family that is looked at: the sums of its columns, a lower triangle a regime.
     std::vector<int> columns_;
     int own_ = 0;
-    std::vector<double> family_;
+    std::size_t triangle_ = 0;
+    Lanes rows_; // of each regime; 1 where there is none
+    Lanes family_;
     std::vector<double> base_;
-    std::vector<double> rest_;
-    std::vector<double> factor_;
-    std::vector<double> alone_;
+    Lanes rest_;
+    Lanes factor_;
+    Lanes pivots_;
+    Lanes alone_;
     std::vector<char> in_base_;
-    double penalty_ = 0.0;
 };
 
 } // namespace qwo

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from qwo import _core
 from qwo.regimes.classes import interventional_class, n_members, next_experiments, reasons_of
@@ -239,3 +240,77 @@ def test_the_next_experiment_directs_most() -> None:
     assert next(iter(expected)) == 0
     assert expected[0] == 4.0
     assert all(1 <= expected[leaf] < 4 for leaf in range(1, 5))
+
+
+def chain(rng: np.random.Generator, slope: float = 0.6, rows: int = 150) -> np.ndarray:
+    a = rng.normal(size=rows)
+    b = slope * a + rng.normal(size=rows)
+    return np.column_stack([a, b, b + rng.normal(size=rows)])
+
+
+CHAIN = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], np.int8)
+
+
+def test_regimes_that_changed_alike_do_not_pass_for_the_usual() -> None:
+    """Five of eleven regimes turn the same slope: six agree with each other as well."""
+    rng = np.random.default_rng(0)
+    rows = [chain(rng, -0.6 if r in (2, 3, 5, 8, 9) else 0.6) for r in range(11)]
+    found = changes_of(RegimeSums.of(rows).standardised(), CHAIN)
+    assert np.argwhere(found.targets).tolist() == [[r, 1] for r in (2, 3, 5, 8, 9)]
+
+
+def test_a_reference_says_which_equation_is_the_usual_one() -> None:
+    rng = np.random.default_rng(1)
+    rows = [chain(rng, 0.6 if r in (0, 1) else -0.6) for r in range(7)]
+    sums = RegimeSums.of(rows).standardised()
+    assert np.argwhere(changes_of(sums, CHAIN).targets).tolist() == [[0, 1], [1, 1]]
+    told = changes_of(sums, CHAIN, reference=1).targets
+    assert np.argwhere(told).tolist() == [[r, 1] for r in range(2, 7)]
+
+
+def test_what_all_regimes_do_is_drift() -> None:
+    """Means of all variables wander in all regimes; one moves much further."""
+    rng = np.random.default_rng(3)
+    rows = [chain(rng) + 0.4 * rng.normal(size=3) for _ in range(12)]
+    rows[4][:, 1] += 4
+    rows[4][:, 2] += 4
+    found = changes_of(RegimeSums.of(rows).standardised(), CHAIN)
+    assert np.argwhere(found.targets).tolist() == [[4, 1]]
+    status = found.status(*np.zeros((3, 12, 3), bool))
+    assert sum(own.count("drift") for own in status) > 12
+
+
+def test_statistics_are_those_of_chance_where_nothing_changed() -> None:
+    """About χ² in the middle and in the tail, and hardly ever a target."""
+    rng = np.random.default_rng(4)
+    values, alarms = [], 0
+    for _ in range(60):
+        found = changes_of(RegimeSums.of([chain(rng, rows=80) for _ in range(8)]), CHAIN)
+        values.append(found.statistics)
+        alarms += found.targets.any()
+    first, others = np.array(values)[:, :, 0].ravel(), np.array(values)[:, :, 1:].ravel()
+    for own, degrees in ((first, 2), (others, 3)):
+        for level in (0.5, 0.05):
+            share = float((own > chi2.isf(level, degrees)).mean())
+            assert share == pytest.approx(level, abs=0.06 if level > 0.1 else 0.025)
+    assert alarms <= 5
+
+
+def test_divergence_is_that_of_its_definition() -> None:
+    rng = np.random.default_rng(5)
+    rows = [chain(rng, slope, 300) for slope in (0.6, 0.6, 0.6, 1.4)]
+    found = changes_of(RegimeSums.of(rows), CHAIN)
+
+    def fit(own: np.ndarray) -> tuple[np.ndarray, float]:
+        design = np.column_stack([np.ones(len(own)), own[:, 0]])
+        line = np.linalg.lstsq(design, own[:, 1], rcond=None)[0]
+        left = own[:, 1] - design @ line
+        return line, float(left @ left) / (len(own) - 2)
+
+    line, usual = fit(np.concatenate(rows[:3]))
+    away = rows[3][:, 1] - line[0] - line[1] * rows[3][:, 0]
+    own = fit(rows[3])[1]
+    expected = np.mean(away**2) / usual - 1 - np.log(own / usual)
+    assert found.divergences[3, 1] == pytest.approx(expected, abs=0.01)
+    assert found.ratios[3, 1] == pytest.approx(own / usual, rel=1e-6)
+    assert found.shifts[3, 1] == pytest.approx(away.mean() / np.sqrt(usual), abs=1e-6)

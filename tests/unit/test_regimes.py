@@ -84,6 +84,27 @@ def test_a_reference_has_no_targets() -> None:
     assert found.regimes.listed()["day 1"] == []
 
 
+def test_what_speaks_against_targets_is_said() -> None:
+    """Batches that differ in everything, a variable that most touch, a condition of few rows."""
+    rng = np.random.default_rng(0)
+    frame = table(n_regimes=6)
+    moved = frame.copy()
+    for label in frame.batch.unique():
+        moved.loc[frame.batch == label, ["a", "b", "c"]] += rng.normal(size=3)
+    [said] = qwo.discover(moved, regime="batch", random_state=0).readings.values()
+    assert "batch effects" in said.summary()
+    touched = frame.copy()
+    touched.loc[frame.batch > "day 2", "c"] += 20 * frame.batch.str[-1].astype(int)
+    found = qwo.discover(touched, regime="batch", random_state=0)
+    assert found.regimes is not None
+    assert any("touch 'c'" in remark for remark in found.regimes.remarks)
+    short = frame.drop(index=frame.index[frame.batch == "day 4"][20:])
+    found = qwo.discover(short, regime="batch", random_state=0)
+    assert found.regimes is not None
+    assert any("'day 4' has fewer than 30 rows" in r for r in found.regimes.remarks)
+    assert not qwo.discover(frame, regime="batch", random_state=0).regimes.remarks
+
+
 def test_knowledge_is_kept() -> None:
     knowledge = qwo.Knowledge(tiers=[["c"], ["b"], ["a"]])
     found = qwo.discover(table(), regime="batch", knowledge=knowledge, random_state=0)

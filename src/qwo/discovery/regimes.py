@@ -133,6 +133,8 @@ def _read(
         class_before=n_members(before),
         class_after=n_members(graph),
         within=given.within,
+        n_causes=tuple(dag.sum(axis=0).tolist()),
+        reference=None if said.reference is None else labels[said.reference],
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qwo.errors import list_names
 from qwo.moments.moments import Moments
 from qwo.regimes.classes import Reason
 from qwo.regimes.targets import Changes, TargetStatus
@@ -30,6 +31,10 @@ COLUMNS = (
 
 REPORTED: tuple[TargetStatus, ...] = ("target", "known", "set")
 """What counts as a target where arrows are directed and in short lists."""
+
+DIFFERENT: tuple[TargetStatus, ...] = ("target", "may be curvature", "drift", "known", "set")
+
+ROWS_PER_PARAMETER = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +63,10 @@ class Regimes:
         How many DAGs the data of one regime would leave open, and how many are left.
     within : Moments or None
         Moments of the rows less the mean of their regime, for a model of the usual equations.
+    n_causes : tuple of int
+        How many causes each variable has.
+    reference : str or None
+        The regime in which nothing was touched, if one was named.
     """
 
     labels: tuple[str, ...]
@@ -69,6 +78,8 @@ class Regimes:
     class_before: int
     class_after: int
     within: Moments | None = None
+    n_causes: tuple[int, ...] = ()
+    reference: str | None = None
 
     @property
     def targets(self) -> Mask:
@@ -97,7 +108,7 @@ class Regimes:
                 self.status[r][v],
                 float(c.divergences[r, v]),
                 float(c.statistics[r, v]),
-                float(c.bars[v]),
+                float(c.bars[r, v]),
                 float(c.shifts[r, v]),
                 float(c.ratios[r, v]),
             )
@@ -125,6 +136,7 @@ class Regimes:
             ],
             "class_before": self.class_before,
             "class_after": self.class_after,
+            "remarks": list(self.remarks),
         }
 
     def summary(self) -> str:
@@ -138,4 +150,32 @@ class Regimes:
             f"{count(self.class_before, 'graph')} would fit the rows of one condition alone, "
             f"{self.class_after} fit them all"
         )
-        return "\n".join(["Conditions, and variables whose equations they changed:", *lines, kept])
+        head = "Conditions, and variables whose equations they changed:"
+        return "\n".join([head, *lines, kept, *(f"Note: {remark}" for remark in self.remarks)])
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What speaks against reading much into the targets, in sentences."""
+        found = []
+        differ = np.array([[s in DIFFERENT for s in row] for row in self.status])
+        if differ.mean() > 0.5:
+            found.append(
+                f"{differ.sum()} of {differ.size} equations differ, so conditions differ by more "
+                "than what they were meant to touch (batch effects?); only changes far above the "
+                "usual are listed"
+            )
+        shares = self.targets.mean(axis=0)
+        often = [name for name, share in zip(self.names, shares, strict=True) if share >= 0.5]
+        if often and self.reference is None:
+            found.append(
+                f"half of the conditions or more touch {list_names(often)}: which equation is the "
+                "usual one is a guess; name the condition in which nothing was touched (reference=)"
+            )
+        wanted = ROWS_PER_PARAMETER * (max(self.n_causes, default=0) + 2)
+        few = [label for label, n in zip(self.labels, self.rows, strict=True) if n < wanted]
+        if few:
+            found.append(
+                f"{list_names(few)} {'has' if len(few) == 1 else 'have'} fewer than {wanted} rows: "
+                "small changes cannot be seen there"
+            )
+        return tuple(found)

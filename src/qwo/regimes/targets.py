@@ -1,26 +1,20 @@
 """Which equations a regime has changed, and which of these changes are its targets.
 
-For a child v with parents P, against its base, the regimes that leave its equation alone:
-
-    D_r = MSE_r / s₀² − 1 − log(s_r² / s₀²)
-
-is twice the Kullback–Leibler divergence, per row, of the equation of regime r from the base's.
-MSE_r is the mean square in r of the residuals of the base's equation, s_r² the residual variance of
-r's own regression. Shifts of mean, slopes and variance show in one number, which does not saturate.
-N_r D_r / (1 + N_r / N₀) is about χ² with |P| + 2 degrees of freedom if nothing has changed.
+`qwo.regimes.surprise` says how far each equation is from its base. Regimes also differ by what
+nobody aimed at: instruments drift, batches differ, effects bend where causes leave their usual
+range. A target has to exceed all that.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
 from qwo.regimes.sums import RegimeSums
-from qwo.types import Adjacency, FloatArray, Indices, Mask
+from qwo.regimes.surprise import Families, Surprise, families_of
+from qwo.types import Adjacency, FloatArray, Mask
 
 TargetStatus = Literal[
     "target",
@@ -33,39 +27,26 @@ TargetStatus = Literal[
     "set",
 ]
 
-LEVEL = 0.05
-"""Probability that any of the R n unchanged equations exceeds the bar."""
+FALSE_SHARE = 0.02
+"""Share of the targets reported that may be false: by Benjamini and Hochberg, over all pairs."""
 
-EXCUSE = 0.4
-"""Curvature that is thought possible: standard deviations by which an effect may bend where its
-cause has moved by one of its own."""
+LEVEL = 0.05
+"""Probability that any unchanged equation is kept out of a base."""
 
 FEWEST_FOR_DRIFT = 4
 """Regimes from which on a drift of all of them can be told from targets of some."""
 
-LEAST_VARIANCE = 1e-7
-
-
-class Surprise(NamedTuple):
-    """How much the equation of each regime differs from the base's, as arrays over regimes."""
-
-    statistic: FloatArray
-    """About χ² if nothing has changed."""
-    divergence: FloatArray
-    """D, per row."""
-    excused: FloatArray
-    """The part of the statistic that curvature may explain, the parents having moved."""
-    shift: FloatArray
-    """Mean residual of the base's equation, in its residual standard deviations."""
-    ratio: FloatArray
-    """Residual variance of the regime's own regression, over the base's."""
+SHARED = 30.0
+"""As many regimes as the other variables together count for, where the drift of one is estimated:
+one variable's median over ten regimes says little, and not all variables drift alike."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Changes:
     """Changes of all equations: regimes in rows, variables in columns.
 
-    `bars` has what the statistic of a target must exceed, for each variable.
+    `bars` has what the statistic of a target must exceed, `significant` what chance alone hardly
+    reaches in the equation of each variable.
     """
 
     statistics: FloatArray
@@ -87,14 +68,14 @@ class Changes:
         found: list[list[TargetStatus]] = [["same"] * shape[1] for _ in range(shape[0])]
         targets = self.targets
         for r, v in np.ndindex(*shape):
-            x, bar = self.statistics[r, v], self.bars[v]
+            x = self.statistics[r, v]
             if dropped[r, v]:
                 found[r][v] = "set"
             elif known[r, v]:
                 found[r][v] = "known" if x > self.significant[v] else "known, does not show"
             elif targets[r, v]:
                 found[r][v] = "target"
-            elif x > bar:
+            elif x > self.bars[r, v]:
                 found[r][v] = "may be curvature"
             elif x > self.significant[v]:
                 found[r][v] = "drift"
@@ -108,115 +89,113 @@ def changes_of(
 ) -> Changes:
     """The changes of every equation of a DAG in every regime; sums are standardised.
 
-    A regime leaves the base of a variable, the most surprising first, while it is significant and
-    more than half are left: otherwise one large shift would make all others look changed. Where the
-    median over regimes is above what chance gives, all regimes drift, and the bar rises by as much
-    as such a drift would reach (as genomic control does). Of two regimes the reference, or else the
-    first, is the base, and only the other can have changed.
+    The base of an equation is the reference, or else the majority of regimes that agree best, with
+    all that do not differ from it; of two regimes only one can have changed, the second if nothing
+    else is known. Mean, slopes and variance may each drift: where what they add to the statistic
+    has a median above that of chance, it is divided by as much (as genomic control does).
     """
-    from scipy.stats import chi2
-
-    R, n = sums.n_regimes, sums.n_variables
-    products = sums.products()
-    columns = np.zeros((len(Surprise._fields), R, n))
-    bars, significant = np.full(n, math.inf), np.full(n, math.inf)
-    level = LEVEL / (R * n)
-    for v in range(n):
-        usable = np.ones(R, bool) if dropped is None else ~dropped[:, v]
-        if usable.sum() < 2:
-            continue
-        family = _Family(products, sums.sizes, v, np.flatnonzero(dag[:, v]))
-        significant[v] = bars[v] = chi2.isf(level, family.degrees)
-        base = usable.copy()
-        if usable.sum() == 2:
-            places = np.flatnonzero(usable).tolist()
-            base[:] = False
-            base[reference if reference in places else places[0]] = True
-        seen = family.against_base(base, significant[v])
-        columns[:, usable, v] = np.array(seen)[:, usable]
-        if usable.sum() >= FEWEST_FOR_DRIFT:
-            usual = np.median(seen.statistic[usable]) - chi2.median(family.degrees)
-            drift = usual - 1.25 * math.sqrt(2 * family.degrees / usable.sum())
-            bars[v] += max(0.0, drift) * chi2.isf(level, 1) / chi2.median(1)
-    statistics, divergences, excused, shifts, ratios = columns
-    return Changes(statistics, divergences, excused, shifts, ratios, bars, significant)
+    usable = np.ones((sums.n_regimes, sums.n_variables), dtype=bool)
+    asked = usable if dropped is None else ~dropped
+    asked = asked & (asked.sum(axis=0) >= 2)
+    seen, degrees = _surprises(sums, dag, np.where(asked.any(axis=0), asked, usable), reference)
+    inflation = _inflation(seen, degrees, asked)
+    statistics = np.where(asked, seen.parts.sum(axis=-1), 0.0)
+    calm = np.where(asked, (seen.parts / inflation).sum(axis=-1), 0.0)
+    excused = seen.excused / inflation[..., 0]
+    usual = degrees.sum(axis=-1)
+    level = _level(np.maximum(calm - excused, 0.0), usual, _others(asked, reference))
+    significant = _quantile(usual, level)
+    raised = np.divide(statistics, calm, out=np.ones_like(calm), where=calm > 0.0)
+    return Changes(
+        statistics,
+        np.where(asked, seen.divergence, 0.0),
+        np.where(asked, excused * raised, 0.0),
+        np.where(asked, seen.shift, 0.0),
+        np.where(asked, seen.ratio, 0.0),
+        np.where(asked, significant * raised, np.inf),
+        np.where(asked.any(axis=0), significant, np.inf),
+    )
 
 
-class _Family:
-    """The equation of one variable in all regimes; a variable of several columns as one system."""
-
-    def __init__(
-        self, products: FloatArray, sizes: Sequence[int], variable: int, parents: Indices
-    ) -> None:
-        ends = np.cumsum(sizes) + 1
-        owned = [np.arange(end - size, end) for end, size in zip(ends, sizes, strict=True)]
-        chosen = np.concatenate([[0], *(owned[p] for p in parents), owned[variable]]).astype(int)
-        self._products = products[:, chosen[:, None], chosen]
-        self._q = sizes[variable]
-        self._g = len(chosen) - self._q  # the constant and the parents
-        self.degrees = self._q * self._g + self._q * (self._q + 1) // 2
-
-    def against_base(self, base: Mask, significant: float) -> Surprise:
-        """Each regime against those that have stayed in the base, itself left out."""
-        if base.sum() == 1:
-            seen = self._against(base, itself=True)
-            return Surprise(*(np.where(base, 0.0, column) for column in seen))
-        least = max(2, (int(base.sum()) + 1) // 2)
-        while True:
-            seen = self._against(base)
-            statistics = np.where(base, seen.statistic, -math.inf)
-            worst = int(np.argmax(statistics))
-            if base.sum() <= least or statistics[worst] <= significant:
-                return seen
-            base[worst] = False
-
-    def _against(self, base: Mask, *, itself: bool = False) -> Surprise:
-        own, g, q = self._products, self._g, self._q
-        left_out = base & (not itself)
-        others = own[base].sum(axis=0) - np.where(left_out[:, None, None], own, 0.0)
-        rows, count = others[:, 0, 0], own[:, 0, 0]
-        slopes, residual = self._regression(others, rows)
-        away = np.concatenate([-slopes, np.tile(np.eye(q), (len(own), 1, 1))], axis=1)
-        square = np.swapaxes(away, 1, 2) @ own @ away / count[:, None, None]
-        alone = self._regression(own, np.maximum(count - g, 1.0))[1]
-        inverse = np.linalg.inv(residual)
-        log_ratio = np.linalg.slogdet(alone)[1] - np.linalg.slogdet(residual)[1]
-        divergence = np.einsum("rij,rji->r", inverse, square) - q - log_ratio
-        weight = count / (1 + count / rows)
-        shift = (own[:, :1] @ away)[:, 0] / count[:, None]
-        size = np.sqrt(np.einsum("ri,rij,rj->r", shift, inverse, shift))
-        spread = np.einsum("rij,rji->r", inverse, self._total(others, rows)) / q
-        return Surprise(
-            weight * divergence,
-            divergence,
-            weight * EXCUSE**2 * self._moved(others, rows) * spread,
-            size * np.sign(shift[:, 0]) if q == 1 else size,
-            np.exp(log_ratio / q),
+def _surprises(
+    sums: RegimeSums, dag: Adjacency, usable: Mask, reference: int | None
+) -> tuple[Surprise, FloatArray]:
+    """Each regime against the base of each variable, and degrees of freedom of the three parts."""
+    n_variables = sums.n_variables
+    seen: Surprise | None = None
+    degrees = np.zeros((n_variables, 3))
+    for variables, families in families_of(sums, dag):
+        degrees[variables] = families.degrees
+        own = families.against(
+            _base(families, usable[:, variables].T, reference, LEVEL / usable.size)
         )
+        if seen is None:
+            seen = Surprise(*(np.zeros((sums.n_regimes, n_variables, *of.shape[2:])) for of in own))
+        for whole, found in zip(seen, own, strict=True):
+            whole[:, variables] = np.swapaxes(found, 0, 1)
+    assert seen is not None, "there is a variable"
+    return seen, degrees
 
-    def _regression(self, products: FloatArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Slopes with the constant first, and residual covariance, which is never singular."""
-        g, q = self._g, self._q
-        ridge = 1e-9 * products[:, :1, :1] * np.eye(g)
-        slopes = np.linalg.solve(products[:, :g, :g] + ridge, products[:, :g, g:]).astype(float)
-        residual = products[:, g:, g:] - products[:, g:, :g] @ slopes
-        return slopes, residual / rows[:, None, None] + LEAST_VARIANCE * np.eye(q)
 
-    def _total(self, products: FloatArray, rows: FloatArray) -> FloatArray:
-        """The covariance of the variable itself."""
-        means = products[:, 0, self._g :] / rows[:, None]
-        square = products[:, self._g :, self._g :] / rows[:, None, None]
-        return np.asarray(square - means[:, :, None] * means[:, None, :])
+def _base(families: Families, usable: Mask, reference: int | None, level: float) -> Mask:
+    """The regimes that share the equation of each variable, V × R."""
+    significant = float(_quantile(np.array(float(sum(families.degrees))), level))
+    base = families.consensus(usable, reference, significant)
+    for own, allowed in zip(base, usable, strict=True):
+        if allowed.sum() == 2:
+            places = np.flatnonzero(allowed).tolist()
+            own[:] = False
+            own[reference if reference in places else places[0]] = True
+    return base
 
-    def _moved(self, others: FloatArray, rows: FloatArray) -> FloatArray:
-        """Mahalanobis distances, squared, of the parents' means from those of the base."""
-        k = self._g - 1
-        if not k:
-            return np.zeros(len(rows))
-        means = others[:, 0, 1 : k + 1] / rows[:, None]
-        square = others[:, 1 : k + 1, 1 : k + 1] / rows[:, None, None]
-        covariance = square - means[:, :, None] * means[:, None, :] + 1e-9 * np.eye(k)
-        here = self._products[:, 0, 1 : k + 1] / self._products[:, :1, 0]
-        away = here - means
-        solved = np.linalg.solve(covariance, away[:, :, None])[:, :, 0]
-        return np.asarray((away * solved).sum(axis=1))
+
+def _others(asked: Mask, reference: int | None) -> Mask:
+    """Pairs that can be targets: not of the reference, or of the base of two regimes."""
+    pairs = asked.copy()
+    if reference is not None:
+        pairs[reference] = False
+    return pairs
+
+
+def _inflation(seen: Surprise, degrees: FloatArray, asked: Mask) -> FloatArray:
+    """By how much drift inflates the parts of each statistic: 1 + rows · ψ of variable and part.
+
+    ψ is the one at which the median over regimes is that of chance. A median of a few regimes says
+    little: the other variables have a say, in units of their own variance.
+    """
+    inflation = np.ones_like(seen.parts)
+    n_regimes, n_variables = asked.shape
+    if n_regimes < FEWEST_FOR_DRIFT:
+        return inflation
+    for part in range(3):
+        told = asked & (degrees[:, part] > 0)
+        rows = seen.weight * (seen.spread if part < 2 else 1.0)
+        median = _quantile(np.maximum(degrees[:, part], 1.0), 0.5)
+        drift = ((seen.parts[..., part] / median - 1.0) / rows)[told]
+        order = np.argsort(drift)
+        owner = np.broadcast_to(np.arange(n_variables), told.shape)[told][order]
+        for v in np.flatnonzero(told.any(axis=0)).tolist():
+            others = max(1, int((owner != v).sum()))
+            reached = np.cumsum(np.where(owner == v, 1.0, min(1.0, SHARED / others)))
+            middle = int(np.searchsorted(reached, reached[-1] / 2))
+            inflation[:, v, part] += rows[:, v] * max(0.0, drift[order[middle]])
+    return inflation
+
+
+def _level(statistics: FloatArray, degrees: FloatArray, pairs: Mask) -> float:
+    """The p-value up to which the share of false targets is the one allowed."""
+    from scipy.special import chdtrc
+
+    p = np.sort(chdtrc(np.broadcast_to(degrees, statistics.shape), statistics)[pairs])
+    if not len(p):
+        return LEVEL
+    steps = FALSE_SHARE * np.arange(1, len(p) + 1) / len(p)
+    below = np.flatnonzero(p <= steps)
+    return float(steps[below[-1] if len(below) else 0])
+
+
+def _quantile(degrees: FloatArray, level: float) -> FloatArray:
+    """The χ² quantile that is exceeded with a probability."""
+    from scipy.special import chdtri
+
+    return np.asarray(chdtri(degrees, level))
