@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "qwo/index.hpp"
 
@@ -102,7 +103,7 @@ MomentSet moment_set(const MomentsIn& given, int n, int n_columns, bool whole) {
 
 // Blocks that share out the columns of a matrix whose diagonal blocks are identities; none if there
 // are no sizes.
-Blocks checked_blocks(const OrderIn& sizes, const MatrixIn& matrix) {
+Blocks checked_blocks(const OrderIn& sizes, const OrderIn& leading, const MatrixIn& matrix) {
     if (sizes.shape(0) == 0)
         return {};
     const auto n_columns = static_cast<long long>(matrix.shape(0));
@@ -116,7 +117,12 @@ Blocks checked_blocks(const OrderIn& sizes, const MatrixIn& matrix) {
         throw Refusal("ShapeError", "the blocks have " + std::to_string(sum) +
                                         " columns in all, the matrix " + std::to_string(n_columns));
     }
-    const Blocks blocks(given);
+    if (leading.shape(0) != sizes.shape(0))
+        throw Refusal("ShapeError", "there must be leading columns of each of the variables");
+    std::vector<int> own;
+    for (std::size_t v = 0; v < given.size(); ++v)
+        own.push_back(static_cast<int>(checked("leading columns", leading.data()[v], 1, given[v])));
+    const Blocks blocks(given, std::move(own));
     for (int v = 0; v < blocks.n(); ++v) {
         const int first = blocks.first(v), end = first + blocks.size(v);
         for (int i = first; i < end; ++i) {
@@ -145,7 +151,7 @@ void set_block_prices(BicProblem& problem, const std::vector<double>& prices, Wh
     for (double price : prices)
         set.block_prices.emplace_back(set.score.n_samples, checked_number("price", price, 0.0));
     set.max_columns = checked_index("max_columns", max_columns, INT_MAX);
-    const auto price = [&](int u, int v) { return prices[blocks.size(u) * blocks.size(v)]; };
+    const auto price = [&](int u, int v) { return prices[blocks.size(u) * blocks.leading(v)]; };
     const int n = blocks.n();
     problem.penalty = std::numeric_limits<double>::infinity();
     problem.typical_penalty = 0.0;
@@ -190,9 +196,9 @@ ParentSets make_parent_sets(const std::vector<MomentsIn>& moments, const OrderIn
         throw Refusal("ShapeError", "there must be one set of moments at least");
     const MatrixIn& matrix = std::get<0>(moments.front());
     const int n_columns = checked_correlation(matrix);
-    const auto& [sizes, prices, max_columns] = given_blocks;
+    const auto& [sizes, leading, prices, max_columns] = given_blocks;
     auto problem = std::make_shared<BicProblem>();
-    problem->blocks = checked_blocks(sizes, matrix);
+    problem->blocks = checked_blocks(sizes, leading, matrix);
     const int n = problem->blocks.empty() ? n_columns : problem->blocks.n();
     Lists lists;
     if (ends.shape(0) > 0)

@@ -25,9 +25,9 @@ Lists checked_lists(const char* what, const OrderIn& items, const OrderIn& ends,
 // A set of moments: correlation matrix, N, price of an edge, most parents.
 using MomentsIn = std::tuple<MatrixIn, double, double, Whole>;
 
-// Sizes of the blocks of columns, the price of an edge with so many parameters, and the most
-// columns that the parents of a variable and all but one of its own may have.
-using BlocksIn = std::tuple<OrderIn, std::vector<double>, Whole>;
+// Sizes of the blocks of columns, how many of each lead, the price of an edge with so many
+// parameters, and the most columns that the parents of a variable and all but one of its own may have.
+using BlocksIn = std::tuple<OrderIn, OrderIn, std::vector<double>, Whole>;
 
 ParentSets make_parent_sets(const std::vector<MomentsIn>& moments, const OrderIn& which,
                             const std::optional<MaskIn>& may_cause,

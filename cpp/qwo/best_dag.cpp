@@ -37,14 +37,37 @@ Set set_of(const std::vector<int>& variables) {
 
 // The columns of each variable, one at least.
 struct Layout {
-    explicit Layout(const BicProblem& problem) : n(problem.n()), firsts{0} {
+    explicit Layout(const BicProblem& problem) : n(problem.n()) {
         for (int v = 0; v < n; ++v) {
             sizes.push_back(problem.blocks.empty() ? 1 : problem.blocks.size(v));
+            leading.push_back(problem.blocks.empty() ? 1 : problem.blocks.leading(v));
             firsts.push_back(firsts.back() + sizes.back());
         }
+        for (int c = 0; c < firsts.back(); ++c)
+            columns.push_back(c);
     }
-    int n;
-    std::vector<int> sizes, firsts;
+    // The same with a child at the front, which has its leading columns alone.
+    Layout before_all(int child) const {
+        Layout own;
+        own.n = n;
+        const auto add = [&](int v, int size) {
+            own.sizes.push_back(size);
+            own.firsts.push_back(own.firsts.back() + size);
+            for (int c = 0; c < size; ++c)
+                own.columns.push_back(firsts[v] + c);
+        };
+        add(child, leading[child]);
+        for (int v = 0; v < n; ++v) {
+            if (v != child)
+                add(v, sizes[v]);
+        }
+        return own;
+    }
+    int n = 0;
+    std::vector<int> sizes, leading, firsts{0}, columns;
+
+  private:
+    Layout() = default;
 };
 
 // Determinants of the correlation matrices of all sets of at most so many variables.
@@ -59,7 +82,9 @@ class Determinants {
           values_(std::size_t{1} << layout.n, 1.0), levels_((layout.n + 1) * width_ * width_) {
         double* top = level(layout.n);
         for (int a = 0; a < width_; ++a) {
-            std::copy_n(moments.correlation.row(a), width_, top + a * width_);
+            const double* row = moments.correlation.row(layout.columns[a]);
+            for (int b = 0; b < width_; ++b)
+                top[a * width_ + b] = row[layout.columns[b]];
             // What is constant in these rows explains nothing.
             top[a * width_ + a] = 1.0;
         }
@@ -123,7 +148,7 @@ struct Limits {
         allowed |= required;
         most = std::max(moments.max_parents, std::popcount(required));
         if (!problem.blocks.empty())
-            most_columns = moments.max_columns + 1 - layout.sizes[v];
+            most_columns = moments.max_columns + 1 - layout.leading[v];
     }
 
     const MomentSet& moments;
@@ -160,10 +185,11 @@ class Families {
 
     const Limits& limits() const { return limits_; }
 
-    // N is the largest of all sets of moments; `present` is a set of parents.
-    void fill(const double* determinants, double n_samples, Set present) {
+    // N is the largest of all sets of moments; `present` is a set of parents. The determinants are
+    // those of all sets, this variable being the one at a place.
+    void fill(const double* determinants, int place, double n_samples, Set present) {
         weigh();
-        const std::size_t below = only(v_);
+        const std::size_t below = only(place);
         for (std::size_t first = 0; first < values_.size(); first += below) {
             const double* out = determinants + 2 * first;
             const double* in = out + below;
@@ -240,7 +266,7 @@ class Families {
         const MomentSet& moments = limits_.moments;
         return problem_.blocks.empty()
                    ? moments.score.price
-                   : moments.block_prices[layout_.sizes[u] * layout_.sizes[v_]].price;
+                   : moments.block_prices[layout_.sizes[u] * layout_.leading[v_]].price;
     }
 
     int columns_of(Set set) const {
@@ -276,15 +302,26 @@ bool fill_all(std::vector<Families>& of, const BicProblem& problem, const Layout
         int most = 0;
         for (const Families& own : of)
             most = &own.limits().moments == &set ? std::max(most, own.limits().most) : most;
-        const Determinants determinants(set, layout, most + 1);
-        if (!determinants.is_certain())
-            return false;
+        std::optional<Determinants> shared;
+        if (problem.is_equivalent())
+            shared.emplace(set, layout, most + 1);
         for (int v = 0; v < layout.n; ++v) {
             if (&of[v].limits().moments != &set)
                 continue;
             if (!set.variances.empty() && !(set.variances[layout.firsts[v]] > 0.0))
                 return false;
-            of[v].fill(determinants.values(), most_samples(problem), set_of(present.parents[v]));
+            const Set parents = set_of(present.parents[v]);
+            if (shared) {
+                if (!shared->is_certain())
+                    return false;
+                of[v].fill(shared->values(), v, most_samples(problem), parents);
+                continue;
+            }
+            const Layout own = layout.before_all(v);
+            const Determinants determinants(set, own, most + 1);
+            if (!determinants.is_certain())
+                return false;
+            of[v].fill(determinants.values(), 0, most_samples(problem), parents);
         }
     }
     return true;

@@ -23,7 +23,7 @@ constexpr double margin = 1e-10;
 
 void BlockFit::start(const BicProblem& problem, const Columns& columns, int child) {
     start_head(problem, columns, child);
-    k_ = columns.block_size(own_);
+    k_ = problem.blocks.leading(child);
     own_first_ = columns.first(own_);
     n_columns_ = hidden_ = 0;
     members_.clear();

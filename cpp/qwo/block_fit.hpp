@@ -1,5 +1,6 @@
 // The regression of one variable on its parents where variables own blocks of columns: a nominal
-// one with k + 1 levels has k (the degenerate Gaussian of Andrews, Ramsey and Cooper 2019).
+// one with k + 1 levels has k (the degenerate Gaussian of Andrews, Ramsey and Cooper 2019), and the
+// basis of a curve as many as it has functions. The child is explained in its k_v leading columns.
 //
 // Columns have unit covariance within each block to begin with, so that floors need no units. For a
 // child v with parents P the fit keeps, over the variables u that it looks at,
@@ -90,7 +91,7 @@ class BlockFit final : public ParentFit {
     double change_of_log_det(FitContext& context, Change change) const;
     double log_det_without(FitContext& context, int index) const;
 
-    int k_ = 0;         // columns of the child,
+    int k_ = 0;         // leading columns of the child,
     int own_first_ = 0; // and the first of them
     int n_columns_ = 0; // of the parents,
     int hidden_ = 0;    // and those of them that the basis does without

@@ -150,8 +150,8 @@ bool cross(ParentSets& sets, const OrderedDag& other, double least_gain) {
     std::vector<int> places(sets.n());
     for (int v = 0; v < sets.n(); ++v)
         places[v] = sets.place(v);
-    OrderedDag aligned;
-    if (!ClassMembers(other).nearest(places, rules, aligned))
+    OrderedDag aligned = other;
+    if (sets.problem().is_equivalent() && !ClassMembers(other).nearest(places, rules, aligned))
         return false;
     OrderedDag mixture = sets.dag();
     bool found = false;
@@ -170,6 +170,16 @@ bool cross(ParentSets& sets, const OrderedDag& other, double least_gain) {
     if (found)
         sets.take(mixture);
     return found;
+}
+
+std::vector<char> unlike_in(const ParentSets& sets, const OrderedDag& first,
+                            const OrderedDag& second) {
+    if (sets.problem().is_equivalent())
+        return differing_variables(first, second);
+    std::vector<char> differs(sets.n(), 0);
+    for (int v = 0; v < sets.n(); ++v)
+        differs[v] = !are_same(first.parents[v], second.parents[v]);
+    return differs;
 }
 
 } // namespace qwo

@@ -208,7 +208,7 @@ void InsertionSearch::finish_descent() {
 // Where the present DAG is not of the class of the known one, with the neighbours of those
 // variables; nobody if it is.
 std::vector<char> InsertionSearch::unlike_known() const {
-    const std::vector<char> differs = differing_variables(engine_.dag(), options_.known);
+    const std::vector<char> differs = unlike_in(engine_, engine_.dag(), options_.known);
     std::vector<char> unlike(differs.size(), 0);
     std::vector<int> near;
     for (int v = 0; v < engine_.n(); ++v) {

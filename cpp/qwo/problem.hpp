@@ -40,7 +40,7 @@ struct MomentSet {
     Score score;
     double worth_adding, worth_keeping; // of the score, which would compute them again and again
     int max_parents;
-    // Of an edge with so many parameters, that is, between blocks with that product of sizes.
+    // Of an edge with so many parameters: columns of the parent times leading ones of the child.
     std::vector<BlockPrice> block_prices;
     int max_columns = 0; // those of the child and its parents, less one
 };
@@ -60,6 +60,8 @@ struct BicProblem {
     int n_given = 0;
 
     int n() const { return blocks.empty() ? sets.front().correlation.n : blocks.n(); }
+    // Whether all members of an equivalence class cost the same.
+    bool is_equivalent() const { return blocks.empty() || blocks.all_lead(); }
     bool is_given(int v) const { return !given.empty() && given[v] != 0; }
     // A difference of costs up to this is taken for rounding. A cost is N times a sum of
     // logarithms: from about N = 1e11 on, their last digits weigh more than a thousandth of an

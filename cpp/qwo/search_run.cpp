@@ -226,7 +226,7 @@ std::vector<int> SearchRun::next_tree_order() {
 void SearchRun::begin_round() {
     ++rounds_;
     if (compared_) {
-        const std::vector<char> differs = differing_variables(engine_.dag(), *compared_);
+        const std::vector<char> differs = unlike_in(engine_, engine_.dag(), *compared_);
         for (int v = 0; v < n_; ++v)
             agreed_[v] = differs[v] ? 0 : agreed_[v];
     }
@@ -261,7 +261,7 @@ void SearchRun::next_start() {
 
 // Goes over to what is better, and takes from the other what is better there.
 void SearchRun::compare_start() {
-    differing_ = differing_variables(engine_.dag(), challenger_->dag());
+    differing_ = unlike_in(engine_, engine_.dag(), challenger_->dag());
     if (std::abs(challenger_->cost() - cost_before_start_) > noise_) {
         if (challenger_->cost() < engine_.cost())
             engine_.swap(*challenger_);

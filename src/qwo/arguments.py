@@ -25,6 +25,7 @@ from qwo.options import (
     ObjectiveName,
     Penalty,
     ReadOptions,
+    RelationName,
     ScoreName,
     SearchName,
     SearchOptions,
@@ -90,6 +91,12 @@ class RegimeArguments(TypedDict, total=False):
     effect: InterventionName
 
 
+class CurveArguments(TypedDict, total=False):
+    """How effects depend on their causes."""
+
+    relations: RelationName
+
+
 class ClusterArguments(TypedDict, total=False):
     """Where many searches are made."""
 
@@ -114,7 +121,13 @@ class ReadArguments(TypedDict, total=False):
 
 
 class SearchArguments(
-    SharedArguments, ScoreArguments, PriceArguments, TimeArguments, RegimeArguments, ReadArguments
+    SharedArguments,
+    ScoreArguments,
+    PriceArguments,
+    TimeArguments,
+    RegimeArguments,
+    CurveArguments,
+    ReadArguments,
 ):
     """The keyword arguments of `qwo.discover`."""
 

@@ -38,6 +38,7 @@ ObjectiveName = Literal["likelihood", "edges"]
 Penalty = float | Literal["auto"]
 Missing = Literal["raise", "drop", "em"]
 InterventionName = Literal["soft", "perfect"]
+RelationName = Literal["linear", "curved"]
 EstimatorName = Literal["plain", "ledoit-wolf", "oas", "latent"]
 Kind = Literal["continuous", "ordinal", "nominal", "binary"]
 Columns = Sequence[str | int] | None
@@ -265,7 +266,7 @@ def check_values(record: Any) -> None:
             object.__setattr__(record, "dropped", (*record.dropped, own.name))
 
 
-DROPPING = ("regime",)
+DROPPING = ("regime", "relations")
 """Options that drop an assumption of the default; `qwo.discovery.readings` says who answers."""
 
 
@@ -455,6 +456,15 @@ class SearchOptions:
         'What the known targets went through: ``"soft"`` changes of their equations, or '
         '``"perfect"`` ones: they were set, whatever their causes.',
         flag="--effect KIND",
+    )
+    relations: RelationName = option(
+        "linear",
+        RelationName,
+        'How effects depend on their causes: ``"linear"``, or ``"curved"``: a sum of smooth '
+        "functions, one of each cause. How many functions of each variable are tried is chosen "
+        "from the data, and linear data are searched as if nothing was said; ``columns=5``, a "
+        "whole number in the place of names, asks for that many columns of each variable.",
+        flag="--relations KIND",
     )
     start: Any = option(
         None,

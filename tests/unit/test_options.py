@@ -25,7 +25,9 @@ from qwo.order import objective
 from qwo.order.bdeu import BDeu
 from qwo.order.protocol import OrderEngine
 
-CONDITIONS = set(get_type_hints(arguments.RegimeArguments))
+CONDITIONS = set(get_type_hints(arguments.RegimeArguments)) | set(
+    get_type_hints(arguments.CurveArguments)
+)
 CALLS = {
     "discover": (qwo.discover, {"cluster"}),
     # Its reference is the graph whose edges are counted.

@@ -20,6 +20,7 @@ from qwo.cli.options import (
     ConditionFlags,
     KnowledgeOptions,
     OutputOptions,
+    RelationFlags,
     SearchFlags,
     graph_formats,
     option,
@@ -80,6 +81,7 @@ def learn(
     known: KnowledgeOptions,
     search: SearchFlags,
     conditions: ConditionFlags,
+    relations: RelationFlags,
     output: OutputOptions,
     console: Console,
     beside: BesideOptions,
@@ -97,6 +99,7 @@ def learn(
     [b]qwo learn cells.csv --drop id,notes --missing em[/b]  fix the data
     [b]qwo learn cells.csv --tiers 'age,sex > dose > outcome'[/b]
     [b]qwo learn cells.csv --regime condition[/b]            experiments, batches, sites
+    [b]qwo learn cells.csv --relations curved[/b]            curves in place of lines
     [b]qwo learn lead.csv --samples 250[/b]                  a covariance matrix
     [b]qwo learn cells.csv --json | jq .edges[/b]
 
@@ -107,14 +110,14 @@ def learn(
     from qwo.cli.results import Learnt
 
     started = time.perf_counter()
-    _check_request(beside, conditions, output)
+    _check_request(beside, conditions, relations, output)
     with only_writer(output.output):
         checkpoint = _open(output, resume=resume, resampled=bool(beside.bootstrap))
         knowledge = known.build()
         needed = bool(beside.bootstrap) or beside.check or search.counts_rows
         data = read_data(file, reading, console, with_rows=needed, regime=conditions.regime)
         logger.info("data read after %.2f s", time.perf_counter() - started)
-        asked = _Asked(data, knowledge, search, console, conditions, (file, reading))
+        asked = _Asked(data, knowledge, search, console, conditions, relations, (file, reading))
         attempt = Attempts()
         with shown_warnings([f.worded() for f in data.audit.warnings]) as warnings:
             found = asked.search()
@@ -132,7 +135,10 @@ def learn(
 
 
 def _check_request(
-    beside: BesideOptions, conditions: ConditionFlags, output: OutputOptions
+    beside: BesideOptions,
+    conditions: ConditionFlags,
+    relations: RelationFlags,
+    output: OutputOptions,
 ) -> None:
     """Refuse what cannot be had before anything is computed."""
     from qwo.graph.formats import find_format
@@ -149,6 +155,11 @@ def _check_request(
         raise ArgumentError(
             "--regime does not go with --bootstrap, --posterior and --check, which take all rows "
             "for those of one condition; leave them out"
+        )
+    if relations.asked() and (beside.bootstrap or beside.posterior or beside.check):
+        raise ArgumentError(
+            f"--{next(iter(relations.asked()))} does not go with --bootstrap, --posterior and "
+            "--check, which are about linear relations; leave them out"
         )
     if output.benchpress is not None:
         check_outputs(output.benchpress)
@@ -200,6 +211,7 @@ class _Asked(NamedTuple):
     options: SearchFlags
     console: Console
     conditions: ConditionFlags
+    relations: RelationFlags
     file: tuple[Path, Reading]
 
     def search(self) -> Discovery:
@@ -214,13 +226,15 @@ class _Asked(NamedTuple):
                 source = {"data": data.rows.data, "missing": data.rows.missing}
             if self.conditions.regime is not None:
                 source = {**self._rows_again(), **self.conditions.arguments()}
+            if self.relations.asked():
+                source = {**source, **self._rows_again(), **self.relations.asked()}
             asked = {k: v for k, v in self.options.arguments().items() if k != "cluster"}
             found = discover(**source, knowledge=self.knowledge, callback=watch, **asked)
         logger.info("search: %s after %.2f s", found.status, found.seconds)
         return replace(found, status="interrupted") if found.status == "stopped" else found
 
     def _rows_again(self) -> dict[str, Any]:
-        """The file and how it is read: sums over each condition take a pass of their own."""
+        """The file and how it is read, for whoever takes a pass of their own over its rows."""
         path, reading = self.file
         arguments = reading.arguments()
         del arguments["n_samples"]

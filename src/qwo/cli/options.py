@@ -1,5 +1,7 @@
 """The options that commands share: groups of them, made from the records where there are some."""
 
+# Long because every group of flags that several commands share stands here.
+
 from __future__ import annotations
 
 import csv
@@ -15,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
 import typer
 
 from qwo.errors import ArgumentError, FileFormatError, MissingFileError
-from qwo.options import OPTIONS, STARTS, Flag, SearchOptions
+from qwo.options import DEFAULTS, OPTIONS, STARTS, Flag, SearchOptions
 
 if TYPE_CHECKING:
     from qwo.graph import Knowledge
@@ -136,12 +138,16 @@ CONDITIONS = frozenset(("regime", "targets", "reference", "effect"))
 """Options that are about conditions under which rows were taken."""
 
 
+RELATIONS = frozenset(("relations",))
+"""Options that are about the form of relations, for which rows are looked at."""
+
+
 class SearchFlags(OptionFlags):
     """How to search; what is left out is chosen to suit the data."""
 
     record = SearchOptions
     panel = "Search"
-    without = CONDITIONS
+    without = CONDITIONS | RELATIONS
 
     def of_resamples(self) -> dict[str, Any]:
         """The keyword arguments of `qwo.bootstrap`, whose time limit is that of each resample."""
@@ -166,6 +172,18 @@ class ConditionFlags(OptionFlags):
         """The column that tells conditions apart, if there is one."""
         given: str | None = self._given["regime"]
         return given
+
+
+class RelationFlags(OptionFlags):
+    """How effects depend on their causes."""
+
+    record = SearchOptions
+    panel = "Relations"
+    without = frozenset(OPTIONS) - RELATIONS
+
+    def asked(self) -> dict[str, Any]:
+        """What is not the default: empty where lines are to be looked for."""
+        return {k: v for k, v in self.arguments().items() if v != DEFAULTS[k]}
 
 
 def parameter(name: str, flag: Flag, default: Any, group: type[OptionFlags]) -> inspect.Parameter:

@@ -90,10 +90,14 @@ def discover_as(
     *,
     callback: Callback | None = None,
     progress: bool = False,
+    control: Control | None = None,
 ) -> Discovery:
-    """`discover` with its options as records: data, plan, start, penalty, search, result."""
+    """`discover` with its options as records: data, plan, start, penalty, search, result.
+
+    The control is that of whoever makes several searches of one call.
+    """
     with progress_bar(callback) if progress else nullcontext(callback) as watch:
-        control = Control(time_limit=options.time_limit, callback=watch)
+        control = control or Control(time_limit=options.time_limit, callback=watch)
         if options.dropped or isinstance(data, Mapping):
             from qwo.discovery.readings import answer_of
 
@@ -216,7 +220,9 @@ def _result(
         cpdag = getattr(engine, "cpdag", partial(to_cpdag, dag))()
     arrows = None
     # Turning arrows takes a part of the time of the search, never more of it than is left.
-    if evidence is not None and not plan.listed and control.remaining > control.seconds:
+    timely = not plan.listed and control.remaining > control.seconds
+    # Where members of the class differ in cost, turning arrows is another question.
+    if evidence is not None and timely and not moments.coding.has_curves:
         arrows = arrow_evidence(moments, engine, cpdag)
     return Discovery(
         cpdag=cpdag,
@@ -244,6 +250,8 @@ def _described(plan: Resolved, moments: Moments) -> dict[str, Any]:
     params |= {"n_samples": moments.n_samples, "covariance_estimator": moments.estimator}
     if moments.has_blocks:
         params["columns"] = moments.whitened()[1].tolist()
+    if moments.coding.has_curves:
+        params["leading"] = moments.leading().tolist()
     if not moments.coding.is_plain:
         params["variables"] = moments.coding.described(moments.names)
     return params
@@ -274,7 +282,7 @@ def _score(
     # 0.0 - 0.0 would be printed with a sign for the empty graph.
     if moments.has_blocks:
         blocks = BlockScore(moments)
-        price = penalty_discount * n_coefficients(dag, blocks.sizes) * unit
+        price = penalty_discount * n_coefficients(dag, blocks.sizes, blocks.leading) * unit
         return 0.0 + blocks.fit_of(dag) - price
     fit = -moments.n_samples * float(np.log(strengths.variances).sum())
     return 0.0 + fit - penalty_discount * int(dag.sum()) * unit

@@ -379,16 +379,17 @@ def edge_evidence(
     """
     causes, effects, shares, variances = found
     sizes = moments.whitened()[1]
+    leading = moments.leading() if moments.has_blocks else sizes
     strengths = -moments.n_samples * np.log1p(-np.minimum(shares, 1 - 1e-12))
     # The tests of a pair are as alike as what its members leave unexplained.
     likeness = float(np.sqrt(np.minimum(variances, 1)).mean() ** 2)
     used = np.bincount(effects, sizes[causes], len(sizes)).astype(np.intp)
-    pairs, open_share = _pairs(sizes, order, knowledge, (causes, effects), used)
+    pairs, open_share = _pairs((sizes, leading), order, knowledge, (causes, effects), used)
     nulls = tuple(
         NullEdges(moments.n_samples, counts, likeness, open_share, k, extension)
         for k, counts in pairs.items()
     )
-    kinds = np.searchsorted(list(pairs), sizes[causes] * sizes[effects])
+    kinds = np.searchsorted(list(pairs), sizes[causes] * leading[effects])
     n_parents = used[effects].astype(np.float64)
     known = np.empty(0) if weaker is None else weaker
     return Evidence(nulls, price, causes, effects, strengths, n_parents, kinds, known)
@@ -401,7 +402,7 @@ def explained_in(moments: Moments, dag: Adjacency) -> Explained:
     """
     if not moments.has_blocks:
         return explained(moments.correlation, dag)
-    return _block_explained(*moments.whitened(), dag)
+    return _block_explained(*moments.whitened(), moments.leading(), dag)
 
 
 def price_range(
@@ -409,17 +410,19 @@ def price_range(
     n_samples: float,
     extension: float,
     knowledge: ResolvedKnowledge | None = None,
+    leading: Indices | None = None,
 ) -> tuple[float, float]:
     """The price of the short search and the highest one, with what gamma adds to both.
 
     That is `LEAST` and `MOST` times log N, or more where so many variables are so few samples that
     chance would crowd the search at the one, and still give something at the other. The sizes say
-    how many columns each variable has; pairs that knowledge keeps apart are no chance.
+    how many columns each variable has, and in how many it is explained; pairs that knowledge keeps
+    apart are no chance.
     """
-    none, n = np.empty(0, np.intp), len(sizes)
-    pairs, _ = _pairs(sizes, np.arange(n), knowledge, (none, none), np.zeros(n, np.intp))
+    none, n, leading = np.empty(0, np.intp), len(sizes), sizes if leading is None else leading
+    pairs, _ = _pairs((sizes, leading), np.arange(n), knowledge, (none, none), np.zeros(n, np.intp))
     nulls = [NullEdges(n_samples, p, 1.0, 1.0, k, extension) for k, p in pairs.items()]
-    unit, least = math.log(n_samples), LEAST if (sizes == 1).all() else LEAST_OF_BLOCKS
+    unit, least = math.log(n_samples), LEAST if (leading == 1).all() else LEAST_OF_BLOCKS
     ends = least * unit + extension, MOST * unit + extension
     by_chance = reduce(np.add, (null.expected(np.array(ends)) for null in nulls))
     low, high = (
@@ -445,7 +448,9 @@ def as_quantile(chance: FloatArray) -> FloatArray:
     return z
 
 
-def _block_explained(matrix: FloatArray, sizes: Indices, dag: Adjacency) -> Explained:
+def _block_explained(
+    matrix: FloatArray, sizes: Indices, leading: Indices, dag: Adjacency
+) -> Explained:
     """What edges explain between blocks of columns: 1 - Λ, and the geometric mean of what is left.
 
     With Ω the inverse for the columns of a family, a parent u of v has
@@ -456,7 +461,7 @@ def _block_explained(matrix: FloatArray, sizes: Indices, dag: Adjacency) -> Expl
     shares, variances = np.empty(len(causes)), np.ones(len(sizes))
     for child in np.unique(effects):
         edges = np.flatnonzero(effects == child)
-        family = [columns[child], *(columns[u] for u in causes[edges])]
+        family = [columns[child][: leading[child]], *(columns[u] for u in causes[edges])]
         inside = columns_of(np.array([len(own) for own in family]))
         both = np.concatenate(family)
         inverse = _inverse(matrix[np.ix_(both, both)])
@@ -470,7 +475,7 @@ def _block_explained(matrix: FloatArray, sizes: Indices, dag: Adjacency) -> Expl
 
 
 def _pairs(
-    sizes: Indices,
+    blocks: tuple[Indices, Indices],
     order: Indices,
     knowledge: ResolvedKnowledge | None,
     edges: tuple[Indices, Indices],
@@ -478,9 +483,11 @@ def _pairs(
 ) -> tuple[dict[int, FloatArray], float]:
     """Pairs without an edge for each number of coefficients, by columns of parents that are used.
 
-    And the share of the pairs that may be joined either way.
+    The blocks are columns of each variable, and those in which it is explained. And the share of
+    the pairs that may be joined either way.
     """
-    n, (causes, effects) = len(sizes), edges
+    (sizes, leading), (causes, effects) = blocks, edges
+    n = len(sizes)
     place = np.argsort(order)
     open_share, may = 1.0, None
     if knowledge is not None:
@@ -494,8 +501,8 @@ def _pairs(
         alike = sizes == size
         before = np.cumsum(alike[order])[place] - alike if may is None else may[alike].sum(axis=0)
         absent = np.maximum(before - np.bincount(effects[alike[causes]], minlength=n), 0)
-        for other in different:
-            own = sizes == other
+        for other in sorted(set(leading.tolist())):
+            own = leading == other
             counts = np.bincount(used[own], absent[own], most + 1)
             pairs.setdefault(size * other, []).append(np.asarray(counts, dtype=np.float64))
     return {k: reduce(np.add, pairs[k]) for k in sorted(pairs)}, open_share

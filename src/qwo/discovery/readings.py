@@ -40,10 +40,16 @@ class Dropped(NamedTuple):
     answer: str
 
 
-DROPPED = (Dropped("regime", "all rows come from one population", "regimes:discover_regimes"),)
+DROPPED = (
+    Dropped("regime", "all rows come from one population", "regimes:discover_regimes"),
+    Dropped("relations", "effects are sums of multiples of causes", "curved:discover_curved"),
+)
 """The first that is asked for answers, and takes account of the others."""
 
-APART: dict[frozenset[str], str] = {}
+APART: dict[frozenset[str], str] = {
+    frozenset(("regime", "relations")): "equations that change from condition to condition are "
+    "lines so far; learn the curved graph of the rows of one condition, or of all without regime",
+}
 """Pairs that do not go together, with the reason and what to do instead."""
 
 

@@ -260,7 +260,8 @@ def _penalty(
     if not chosen:
         return (LEAST if isinstance(asked, str) else asked), None, gamma
     extension = 2 * gamma * math.log(n)
-    low, high = price_range(moments.whitened()[1], size, extension, knowledge)
+    leading = moments.leading() if moments.has_blocks else None
+    low, high = price_range(moments.whitened()[1], size, extension, knowledge, leading)
     return (low - extension) / math.log(size), high, gamma
 
 
@@ -290,7 +291,9 @@ def dense_algebra(plan: Resolved, moments: Moments, control: Control | None = No
     if not plan.listed:
         return DenseAlgebra(to_host(precision))
     if moments.has_blocks:
-        lists, crowded = block_candidates(matrix, to_host(precision), sizes, size, score=BIC())
+        lists, crowded = block_candidates(
+            matrix, to_host(precision), sizes, size, score=BIC(), leading=moments.leading()
+        )
     else:
         lists = candidate_parents(correlation, precision, size, xp=xp)
         crowded = not hurried and are_crowded(correlation, size, xp)

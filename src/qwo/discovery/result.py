@@ -30,6 +30,9 @@ from qwo.types import Adjacency, FloatArray, Indices
 if TYPE_CHECKING:
     import pandas as pd
 
+    from qwo.curved.partial import PartialEffect
+    from qwo.curved.result import CurvedRelations
+
 
 @dataclass(frozen=True, eq=False)
 class Discovery:
@@ -71,6 +74,8 @@ class Discovery:
         all but determine another.
     regimes : Regimes or None
         Which equations changed under which condition, where ``regime=`` was given.
+    curves : CurvedRelations or None
+        The curves of the edges, and how many columns were used, where ``relations="curved"``.
     arrow_evidence : ArrowEvidence or None
         What the arrows are worth, and how likely they are; None where `evidence` is, with more than
         1000 variables, and where time was up.
@@ -95,6 +100,7 @@ class Discovery:
     regimes: Regimes | None = None
     arrow_evidence: ArrowEvidence | None = None
     weak_edges: tuple[WeakEdge, ...] = ()
+    curves: CurvedRelations | None = None
 
     def __post_init__(self) -> None:
         for array in (self.cpdag, self.dag, self.order):
@@ -115,13 +121,16 @@ class Discovery:
     @property
     def n_coefficients(self) -> int:
         """Coefficients of the edges: one each, or as many as their columns have pairs."""
-        sizes = self.params.get("columns")
-        return self.n_edges if sizes is None else n_coefficients(self.dag, sizes)
+        sizes, leading = self.params.get("columns"), self.params.get("leading")
+        return self.n_edges if sizes is None else n_coefficients(self.dag, sizes, leading)
 
     @property
     def readings(self) -> dict[str, AssumptionReading]:
         """What was learnt beside the graph, by name, where an assumption was dropped."""
-        held: dict[str, AssumptionReading | None] = {"regimes": self.regimes}
+        held: dict[str, AssumptionReading | None] = {
+            "regimes": self.regimes,
+            "curves": self.curves,
+        }
         return {name: reading for name, reading in held.items() if reading is not None}
 
     @cached_property
@@ -275,6 +284,15 @@ class Discovery:
                 "that says under which condition a row was taken: regime=",
             )
         return self.regimes.to_frame()
+
+    def curve(self, cause: Variable, effect: Variable, **drawn: Any) -> PartialEffect:
+        """The curve of an edge, with its band; see `qwo.curved.result.CurvedRelations.curve`."""
+        if self.curves is None:
+            raise ArgumentError(
+                "there are no curves: the graph was learnt with linear relations; "
+                'relations="curved" learns others'
+            )
+        return self.curves.curve(cause, effect, **drawn)
 
     def next_experiment(self) -> dict[str, float]:
         """Variables by how many undirected edges setting one of them would direct, most first.

@@ -2,7 +2,8 @@
 
 A variable is computed from one column of a table: the column itself, its logarithm or ranks, one
 indicator for each level but the first of a nominal one (the degenerate Gaussian score of Andrews,
-Ramsey and Cooper, 2019), the indicator of one regime, or a copy of an earlier row. A table has
+Ramsey and Cooper, 2019), the indicator of one regime, a copy of an earlier row, or itself and some
+functions of it (`qwo.moments.curves`). A table has
 numbers, and the codes 0 … k of levels; `Coding.columns` makes of its rows what is summed up. A
 variable is searched, or given: it stands in front of all others and has no parents.
 
@@ -18,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from scipy.special import ndtri
@@ -26,6 +27,9 @@ from scipy.special import ndtri
 from qwo.errors import ArgumentError, ColumnNameError, Cure, list_names
 from qwo.options import Columns, Kind, ReadOptions, Transform, TransformName
 from qwo.types import FloatArray, Indices
+
+if TYPE_CHECKING:
+    from qwo.moments.curves import SmoothBasis
 
 Role = Literal["searched", "given"]
 
@@ -129,6 +133,7 @@ class Variable:
     source: the column of the table that it is computed from, if not the one at its own place.
     lag: how many rows earlier its values stand.
     level: the one level of which it is the indicator, as of a regime.
+    curve: the functions of it that follow it as further columns.
     """
 
     kind: Kind = "continuous"
@@ -139,16 +144,21 @@ class Variable:
     source: int | None = None
     lag: int = 0
     level: int | None = None
+    curve: SmoothBasis | None = None
 
     @property
     def size(self) -> int:
         """How many columns it has."""
+        if self.curve is not None:
+            return self.curve.size
         if self.kind != "nominal" or self.level is not None:
             return 1
         return max(len(self.levels) - 1, 1)
 
     def labels(self, name: str) -> tuple[str, ...]:
         """What its columns are called: ``race=black`` is 1 where the race is black."""
+        if self.curve is not None:
+            return name, *(f"{name}~{k}" for k in range(2, self.size + 1))
         if self.level is None and self.kind in ("nominal", "binary") and len(self.levels) > 1:
             return tuple(f"{name}={level}" for level in self.levels[1:])
         return (name,)
@@ -159,7 +169,8 @@ class Coding:
     """The recipes of all variables: how a table's rows become columns, variable by variable.
 
     sizes, starts: how many columns each variable has, and the first of them; n_columns: of all.
-    has_blocks: a variable has several; is_plain: nothing is known of any but that it is numbers.
+    has_blocks: a variable has several; has_curves: one has functions of itself.
+    is_plain: nothing is known of any variable but that it is numbers.
     rows_before: how many earlier rows a row's columns are made from, besides itself.
     """
 
@@ -168,17 +179,19 @@ class Coding:
     starts: Indices = field(init=False, repr=False, compare=False)
     n_columns: int = field(init=False, repr=False, compare=False)
     has_blocks: bool = field(init=False, repr=False, compare=False)
+    has_curves: bool = field(init=False, repr=False, compare=False)
     is_plain: bool = field(init=False, repr=False, compare=False)
     rows_before: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         numbers, own = Variable(), self.variables
-        sizes = [v.size if v.kind == "nominal" else 1 for v in own]
+        sizes = [v.size if v.kind == "nominal" or v.curve is not None else 1 for v in own]
         known = {
             "sizes": np.array(sizes, dtype=np.intp),
             "starts": np.cumsum([0, *sizes], dtype=np.intp)[:-1],
             "n_columns": sum(sizes),
             "has_blocks": sum(sizes) > len(own),
+            "has_curves": sum(sizes) > len(own) and any(v.curve is not None for v in own),
             "is_plain": all(v == numbers and not v.said for v in own),
             "rows_before": max((v.lag for v in own), default=0),
         }
@@ -233,6 +246,9 @@ class Coding:
             codes = values[first : first + n_rows, source]
             if variable.size == 1 and variable.level is None:
                 columns[:, start] = codes
+                continue
+            if variable.curve is not None:
+                columns[:, start : start + variable.size] = variable.curve.columns(codes)
                 continue
             levels = range(1, len(variable.levels)) if variable.level is None else [variable.level]
             missing = np.isnan(codes)
@@ -342,7 +358,12 @@ def change_of_levels(old: Coding, new: Coding) -> tuple[FloatArray, FloatArray]:
 
 
 def whitened(correlation: FloatArray, coding: Coding) -> tuple[FloatArray, Indices]:
-    """The correlations of columns uncorrelated within each block, and the ranks of the blocks."""
+    """The correlations of columns uncorrelated within each block, and the ranks of the blocks.
+
+    The columns of a curve are so already: the variable itself has to stay the first of them.
+    """
+    if all(v.size == 1 or v.curve is not None for v in coding.variables):
+        return correlation, coding.sizes
     width, parts, sizes = coding.n_columns, [], []
     for start, size in zip(coding.starts.tolist(), coding.sizes.tolist(), strict=True):
         own = slice(start, start + size)

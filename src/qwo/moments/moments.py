@@ -119,6 +119,16 @@ class Moments:
             return self.correlation, self.coding.sizes
         return whitened(self.correlation, self.coding)
 
+    def leading(self) -> Indices:
+        """In how many of its whitened columns, the first ones, each variable is explained.
+
+        All of a category; of a variable with a curve the first, which is itself.
+        """
+        sizes = self.whitened()[1]
+        if not self.coding.has_curves:
+            return sizes
+        return np.where([v.curve is not None for v in self.coding.variables], 1, sizes)
+
     def as_columns(self) -> Moments:
         """The moments of the columns as variables by themselves."""
         if not self.has_blocks:

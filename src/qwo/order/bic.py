@@ -99,6 +99,8 @@ class BicEngine(EngineBase):
         How many columns of the moments each variable owns, one variable after the other; 1 if not
         given. The columns of a variable must be whitened: see `qwo.order.blocks`. Orders, parents,
         knowledge and candidates are of variables.
+    leading : sequence of int, optional
+        In how many columns, the first, each variable is explained as a child; all if not given.
     threads : int
         Threads that fits of many variables, and searches over them, are shared among. No result
         depends on it.
@@ -123,12 +125,14 @@ class BicEngine(EngineBase):
         all_at_first: bool = False,
         given: Sequence[int] | Indices | None = None,
         block_sizes: Sequence[int] | Indices | None = None,
+        leading: Sequence[int] | Indices | None = None,
         threads: int = 1,
     ) -> None:
         problem = CoreProblem(
             moments,
             moments_of=moments_of,
             block_sizes=block_sizes,
+            leading=leading,
             max_parents=max_parents,
             given=given,
             knowledge=knowledge,
@@ -136,7 +140,7 @@ class BicEngine(EngineBase):
         )
         self._problem = problem
         self.moments = problem.sources[0]
-        self.block_sizes = problem.sizes
+        self.block_sizes, self.leading = problem.sizes, problem.leading
         self._n = problem.n_variables
         self.given = problem.given
         self.knowledge = knowledge
@@ -255,8 +259,8 @@ class BicEngine(EngineBase):
         """How much each pair of variables depends on each other; None for their correlations."""
         if self._problem.is_plain:
             return None
-        correlation = self.moments.correlation
-        return association(correlation, self.block_sizes, self.n_samples, self.score)
+        own = self.moments.correlation, self.block_sizes, self.leading
+        return association(*own, self.n_samples, self.score)
 
     @property
     def n_variables(self) -> int:
@@ -355,33 +359,30 @@ class BicEngine(EngineBase):
         return self._sets.take_best(most)
 
     def coefficients(self) -> FloatArray:
-        """B on the correlation scale: entry (i, j) belongs to i → j.
-
-        With blocks of columns i and j are columns.
-        """
-        columns = self._columns()
+        """B on the correlation scale: entry (i, j) belongs to i → j; i, j are columns of blocks."""
+        columns = self._columns(self.block_sizes)
         matrix = np.zeros((len(self.moments.correlation),) * 2)
-        for child, own in enumerate(columns):
+        for child, own in enumerate(self._columns(self.leading)):
             parents, values, _ = self._sets.regression(child)
             causes = [i for p in parents for i in columns[p]]
             matrix[np.ix_(causes, own)] = np.reshape(values, (len(causes), len(own)))
         return matrix
 
     def residual_covariances(self) -> list[FloatArray]:
-        """For each variable the covariance of its columns given the parents."""
+        """For each variable the covariance of its leading columns given the parents."""
         found = [self._sets.regression(v)[2] for v in range(self._n)]
         return [
-            np.reshape(own, (len(columns), len(columns)))
-            for own, columns in zip(found, self._columns(), strict=True)
+            np.reshape(own, (size, size)) for own, size in zip(found, self.leading, strict=True)
         ]
 
     def residual_variances(self) -> FloatArray:
-        """Variances of the columns given the parents, on the correlation scale."""
+        """Variances of the leading columns given the parents, on the correlation scale."""
         return np.concatenate([np.diagonal(own) for own in self.residual_covariances()])
 
-    def _columns(self) -> list[range]:
-        sizes, ends = self.block_sizes.tolist(), np.cumsum(self.block_sizes).tolist()
-        return [range(end - size, end) for size, end in zip(sizes, ends, strict=True)]
+    def _columns(self, counts: Indices) -> list[range]:
+        """So many columns of each variable, the first ones."""
+        starts = np.cumsum(self.block_sizes) - self.block_sizes
+        return [range(k, k + n) for k, n in zip(starts.tolist(), counts.tolist(), strict=True)]
 
     def mark(self) -> int:
         """Remember the present state. Marks nest."""

@@ -12,6 +12,11 @@ The columns of each variable come one after the other, whitened: their covarianc
 Any other basis of the same columns would change all costs of a variable by one constant, so that
 neither names of levels nor the one left out matter. Eigenvalues of a covariance below `DETERMINED`
 count as that: what the parents determine is worth much, but not without bounds.
+
+The basis of a curve is a block too: the variable itself, and functions of it. Such a child is
+explained in its first column alone (a causal additive model: Bühlmann, Peters and Ernest 2014), so
+that k_v is the number of its *leading* columns and V those: the functions of a variable are no more
+to be explained once it is. Members of an equivalence class then differ in cost.
 """
 
 from __future__ import annotations
@@ -47,6 +52,19 @@ def check_block_sizes(sizes: Sequence[int] | Indices, n_columns: int) -> npt.NDA
     return given.astype(np.int64)
 
 
+def check_leading(leading: Sequence[int] | Indices, sizes: Indices) -> npt.NDArray[np.int64]:
+    """In how many of its columns each variable is explained as a child, refused if it has less."""
+    given = np.asarray(leading)
+    if given.shape != sizes.shape or not np.issubdtype(given.dtype, np.integer):
+        raise ArgumentError(f"leading must be one integer for each variable; got {leading!r:.80}")
+    if given.min() < 1 or (given > sizes).any():
+        raise ArgumentError(
+            f"leading must be from 1 to the number of columns; got {given.tolist()[:8]} of "
+            f"{sizes.tolist()[:8]}"
+        )
+    return given.astype(np.int64)
+
+
 def columns_of(sizes: Indices) -> list[Indices]:
     """The columns of each variable."""
     ends = np.cumsum(sizes)
@@ -61,11 +79,15 @@ def log_det(covariance: FloatArray) -> FloatArray:
 
 
 def residual_log_det(
-    correlation: FloatArray, sizes: Indices, child: int, parents: Sequence[int] | Indices
+    correlation: FloatArray,
+    sizes: Indices,
+    leading: Indices,
+    child: int,
+    parents: Sequence[int] | Indices,
 ) -> float:
     """The log determinant of cov(V | P); 0 without parents."""
     columns = columns_of(sizes)
-    own = columns[child]
+    own = columns[child][: leading[child]]
     left = correlation[np.ix_(own, own)]
     if len(parents):
         given = np.concatenate([columns[p] for p in parents])
@@ -75,16 +97,19 @@ def residual_log_det(
     return float(log_det((left + left.T) / 2))
 
 
-def pairwise_gains(correlation: FloatArray, sizes: Indices) -> FloatArray:
-    """-log det(I - R) for each pair, R with the squared canonical correlations as eigenvalues.
+def pairwise_gains(
+    correlation: FloatArray, sizes: Indices, leading: Indices | None = None
+) -> FloatArray:
+    """-log det(I - R) for each parent u and child v, R with their squared canonical correlations.
 
-    That is what one adds to the log-likelihood of the other, in units of N / 2, given nothing.
+    That is what u adds to the log-likelihood of the leading columns of v, in units of N / 2, given
+    nothing.
     """
-    n = len(sizes)
+    n, leading = len(sizes), sizes if leading is None else leading
     columns = columns_of(sizes)
     gains = np.zeros((n, n))
-    alike = [np.flatnonzero(sizes == size) for size in np.unique(sizes)]
-    places = [np.array([columns[v] for v in others]) for others in alike]
+    alike = [np.flatnonzero(leading == size) for size in np.unique(leading)]
+    places = [np.array([columns[v][: leading[v]] for v in others]) for others in alike]
     for u in range(n):
         rows = correlation[columns[u]]
         for others, own in zip(alike, places, strict=True):
@@ -98,25 +123,26 @@ def pairwise_gains(correlation: FloatArray, sizes: Indices) -> FloatArray:
 
 
 def net_gains(
-    correlation: FloatArray, sizes: Indices, n_samples: float, score: Score
+    correlation: FloatArray, sizes: Indices, leading: Indices, n_samples: float, score: Score
 ) -> FloatArray:
-    """The same less what an edge would cost, in units of N."""
+    """The same less what an edge would cost, in units of N; the better of both directions."""
     n = len(sizes)
-    products = np.outer(sizes, sizes)
+    products = np.outer(sizes, leading)
     prices = np.zeros(products.shape)
     for product in np.unique(products):
         prices[products == product] = price_of(score, n, n_samples, int(product))
-    return pairwise_gains(correlation, sizes) - prices / n_samples
+    net = pairwise_gains(correlation, sizes, leading) - prices / n_samples
+    return net if np.array_equal(sizes, leading) else np.maximum(net, net.T)
 
 
 def association(
-    correlation: FloatArray, sizes: Indices, n_samples: float, score: Score
+    correlation: FloatArray, sizes: Indices, leading: Indices, n_samples: float, score: Score
 ) -> FloatArray:
     """How much each pair depends on each other, from 0 to 1, less what an edge would cost.
 
     √(1 - exp(-gain + price / N)): with single columns and no price, the size of the correlation.
     """
-    net = net_gains(correlation, sizes, n_samples, score)
+    net = net_gains(correlation, sizes, leading, n_samples, score)
     strengths = np.sqrt(-np.expm1(-np.maximum(net, 0.0)))
     np.fill_diagonal(strengths, 1.0)
     return strengths
@@ -130,6 +156,7 @@ class BlockScore:
 
     def __init__(self, moments: Moments, penalty_discount: float = 2.0, gamma: float = 0.0) -> None:
         self._matrix, self.sizes = moments.whitened()
+        self.leading = moments.leading()
         self._n_samples = moments.n_samples
         self._score = BIC(penalty_discount, gamma)
 
@@ -140,12 +167,12 @@ class BlockScore:
 
     def price(self, cause: int, effect: int) -> float:
         """What an edge costs."""
-        product = int(self.sizes[cause] * self.sizes[effect])
+        product = int(self.sizes[cause] * self.leading[effect])
         return price_of(self._score, len(self.sizes), self._n_samples, product)
 
     def log_det(self, variable: int, parents: Sequence[int]) -> float:
         """The log determinant of cov(V | P)."""
-        return residual_log_det(self._matrix, self.sizes, variable, parents)
+        return residual_log_det(self._matrix, self.sizes, self.leading, variable, parents)
 
     def fit_of(self, dag: Adjacency) -> float:
         """-N Σ_v log det cov(V | P): twice the log-likelihood, less that without edges."""
@@ -153,10 +180,11 @@ class BlockScore:
         return -self._n_samples * math.fsum(self.log_det(v, own) for v, own in enumerate(parents))
 
 
-def n_coefficients(dag: Adjacency, sizes: Sequence[int] | Indices) -> int:
-    """Σ k_u k_v over the edges of a DAG."""
-    columns = np.asarray(sizes)
-    return int(columns @ (dag != 0) @ columns)
+def n_coefficients(
+    dag: Adjacency, sizes: Sequence[int] | Indices, leading: Sequence[int] | Indices | None = None
+) -> int:
+    """Σ k_u k_v over the edges of a DAG; all columns lead if not given."""
+    return int(np.asarray(sizes) @ (dag != 0) @ np.asarray(sizes if leading is None else leading))
 
 
 def block_start(precision: FloatArray, sizes: Indices) -> Indices:

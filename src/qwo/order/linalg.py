@@ -265,6 +265,7 @@ def block_candidates(
     n_samples: float,
     *,
     score: Score,
+    leading: Indices | None = None,
     partial: int = PARTIAL,
     marginal: int = MARGINAL,
 ) -> tuple[list[Indices], bool]:
@@ -276,8 +277,10 @@ def block_candidates(
     size = min(n_samples, ORACLE_SAMPLES)
     n, left = len(sizes), max(size - len(correlation), 2.0)
     within = whitened_within(precision, sizes)
-    given_all = net_gains(within, sizes, left, score)
-    given_nothing = net_gains(correlation, sizes, size, score)
+    # Given all others a variable is taken whole: given its own functions nothing is left of it.
+    given_all = net_gains(within, sizes, sizes, left, score)
+    lead = sizes if leading is None else leading
+    given_nothing = net_gains(correlation, sizes, lead, size, score)
     everyone = slice(0, n)
     counts = np.maximum(partial, np.minimum((given_all > 0).sum(axis=1), MOST_SIGNIFICANT))
     lists = _either(

@@ -18,7 +18,7 @@ from qwo import _core
 from qwo.errors import ArgumentError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
-from qwo.order.blocks import check_block_sizes
+from qwo.order.blocks import check_block_sizes, check_leading
 from qwo.order.protocol import as_integers
 from qwo.order.score import Score, price_of
 from qwo.types import FloatArray, Indices
@@ -51,8 +51,9 @@ def check_kernels(name: str | None) -> str:
 MomentSet = tuple[FloatArray, float, float, int]
 """Correlation matrix, N, price of an edge, most parents."""
 
-Blocks = tuple[npt.NDArray[np.int64], list[float], int]
-"""Block sizes, none if all are 1; prices by number of parameters; most columns of parents."""
+Blocks = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], list[float], int]
+"""Block sizes, none if all are 1, and how many columns of each lead; prices by number of
+parameters; most columns of parents."""
 
 NONE: npt.NDArray[np.int64] = np.empty(0, np.int64)
 """What the core takes for nothing said: no lists, no blocks, the first moments for all."""
@@ -71,6 +72,7 @@ class CoreProblem:
 
     sources: the moments, of one set of rows or several; which: those of each variable.
     sizes: how many columns each variable owns; is_plain: all own one.
+    leading: in how many of them, the first ones, it is explained as a child.
     """
 
     def __init__(
@@ -79,17 +81,20 @@ class CoreProblem:
         *,
         moments_of: Sequence[int] | Indices | None,
         block_sizes: Sequence[int] | Indices | None,
+        leading: Sequence[int] | Indices | None,
         max_parents: int | None,
         given: Sequence[int] | Indices | None,
         knowledge: ResolvedKnowledge | None,
         kernels: str | None,
     ) -> None:
         if block_sizes is None and isinstance(moments, Moments) and moments.has_blocks:
+            leading = moments.leading() if leading is None else leading
             moments, block_sizes = moments.as_whitened()
         self.sources = _as_sources(moments)
         self.sizes = np.ones(self.sources[0].n_variables, np.int64)
         if block_sizes is not None:
             self.sizes = _sizes_of_blocks(block_sizes, self.sources)
+        self.leading = self.sizes if leading is None else check_leading(leading, self.sizes)
         self.n_variables = len(self.sizes)
         self.is_plain = self.n_variables == self.sources[0].n_variables
         self.which, self.given = NONE, np.empty(0, np.intp)
@@ -116,10 +121,16 @@ class CoreProblem:
             *lists,
             all_at_first and candidates is not None,
             # Where every variable is a column the core is told of no blocks: a faster way.
-            (NONE, [], 0) if self.is_plain else _priced_blocks(self.sizes, score, sets[0][1]),
+            (NONE, NONE, [], 0) if self.is_plain else self._priced_blocks(score, sets[0][1]),
             self.given.astype(np.int64, copy=False),
         )
         return engine, sets[0]
+
+    def _priced_blocks(self, score: Score, n_samples: float) -> Blocks:
+        """Blocks as the core takes them; the prices are for 0, 1, 2 … parameters."""
+        most, n = int(self.sizes.max()) ** 2, self.n_variables
+        prices = [0.0, *(price_of(score, n, n_samples, k) for k in range(1, most + 1))]
+        return self.sizes, self.leading, prices, _most_parents(n_samples, None)
 
 
 def _as_sources(moments: Moments | Sequence[Moments]) -> tuple[Moments, ...]:
@@ -167,13 +178,6 @@ def _sizes_of_blocks(
             f"got {len(sources)}"
         )
     return sizes
-
-
-def _priced_blocks(sizes: npt.NDArray[np.int64], score: Score, n_samples: float) -> Blocks:
-    """Blocks as the core takes them; the prices are for 0, 1, 2 … parameters."""
-    most = int(sizes.max()) ** 2
-    prices = [0.0, *(price_of(score, len(sizes), n_samples, k) for k in range(1, most + 1))]
-    return sizes, prices, _most_parents(n_samples, None)
 
 
 def _moment_set(moments: Moments, score: Score, n: int, max_parents: int | None) -> MomentSet:

@@ -44,7 +44,13 @@ BLOCK_ROWS = 4096
 FREE_PARAMS = ("n_resamples", "tolerance", "shard")
 """Parameters that say which replicates are run; none of the replicates depends on them."""
 
-LATER_PARAMS = {"regime": None, "targets": None, "reference": None, "effect": "soft"}
+LATER_PARAMS = {
+    "regime": None,
+    "targets": None,
+    "reference": None,
+    "effect": "soft",
+    "relations": "linear",
+}
 """Options that are younger than the files of bootstraps, with their defaults: runs that were begun
 before go on."""
 

@@ -1,0 +1,124 @@
+"""How many functions of each variable a search has: as many as pay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.moments.columns import Coding
+from qwo.moments.curves import (
+    MOST_COLUMNS,
+    curve_of,
+    is_curvable,
+    leading_columns,
+    orthonormal,
+    with_curves,
+)
+from qwo.moments.moments import Moments
+from qwo.moments.row_sample import RowSample, RowSource, moments_of
+from qwo.order.bic import BicEngine
+from qwo.order.blocks import columns_of
+from qwo.order.score import BIC
+from qwo.search.bic_insertion import bic_insertion
+from qwo.search.control import Control
+from qwo.types import FloatArray, Indices
+
+
+def curved_moments(source: RowSource, sample: RowSample, size: int = MOST_COLUMNS) -> Moments:
+    """The moments of each variable and of functions of it, uncorrelated with it and each other.
+
+    Knots and functions are those of the sample of rows; the moments are those of all.
+    """
+    moments = source.moments
+    coding = moments.coding
+    curves = [
+        curve_of(sample.columns[:, start], size, sample.weights) if is_curvable(variable) else None
+        for variable, start in zip(coding.variables, coding.starts.tolist(), strict=True)
+    ]
+    curved = with_curves(coding, curves)
+    if sample.is_whole:
+        columns = curved_columns(sample, coding, curved)
+        found = moments_of(moments.names, curved, columns, sample.weights)
+    else:
+        found = source.sums(curved)
+    return orthonormal(found)
+
+
+def curved_columns(sample: RowSample, coding: Coding, curved: Coding) -> FloatArray:
+    """The columns of the rows of a sample under a coding with curves."""
+    parts = []
+    for variable, start, size in zip(
+        curved.variables, coding.starts.tolist(), coding.sizes.tolist(), strict=True
+    ):
+        own = sample.columns[:, start : start + size]
+        parts.append(own if variable.curve is None else variable.curve.columns(own[:, 0]))
+    return np.concatenate(parts, axis=1)
+
+
+def wanted_columns(moments: Moments, penalty: float) -> Indices:
+    """How many columns of each variable some other one would have, in a regression on it alone.
+
+    By BIC over the first k of them, each of which costs 2 log n more than usual: so many variables
+    are looked at. 1 everywhere on linear data; curves that pairs hide are not seen.
+    """
+    matrix, sizes = moments.whitened()
+    n, size = len(sizes), moments.n_samples
+    price = penalty * np.log(size) + 2 * np.log(n)
+    columns = columns_of(sizes)
+    firsts = np.array([own[0] for own in columns])
+    single = moments.leading() == 1
+    wanted = np.ones(n, dtype=np.intp)
+    for u, own in enumerate(columns):
+        if moments.coding.variables[u].curve is None:
+            continue
+        squares = np.square(matrix[np.ix_(own, firsts)]) * single
+        squares[:, u] = 0.0
+        left = np.maximum(1 - np.cumsum(squares, axis=0), 1e-12)
+        worth = -size * np.log(left) - price * np.arange(1, len(own) + 1)[:, None]
+        better = worth[1:].max(axis=0, initial=-np.inf) > worth[0]
+        if better.any():
+            wanted[u] = 1 + worth[:, better].argmax(axis=0).max()
+    return wanted
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SizeChoice:
+    """The number of columns of least cost, and the cost at each number that was tried."""
+
+    size: int
+    costs: dict[int, float]
+    order: Indices
+
+
+def best_size(
+    moments: Moments,
+    order: Indices,
+    penalty: float,
+    knowledge: ResolvedKnowledge | None,
+    *,
+    most: int = MOST_COLUMNS,
+    seed: int = 0,
+    threads: int = 1,
+    control: Control | None = None,
+) -> SizeChoice:
+    """The number of columns with which a short search comes to the least cost.
+
+    Costs are those of explaining the variables themselves, so that they can be compared. Each
+    search starts from the order that the one before has found.
+    """
+    costs: dict[int, float] = {}
+    best = order
+    for size in range(1, most + 1):
+        own, _ = leading_columns(moments, size)
+        engine = BicEngine(
+            own, score=BIC(penalty), knowledge=knowledge, order=order, threads=threads
+        )
+        bic_insertion(engine, restarts=0, control=control, random_state=seed)
+        costs[size], order = engine.cost, engine.order
+        if costs[size] == min(costs.values()):
+            best = order
+        if control is not None and control.remaining <= 0:
+            break
+    return SizeChoice(min(costs, key=lambda k: costs[k]), costs, best)

@@ -1,0 +1,180 @@
+"""discover(relations="curved"): what it finds, chooses, refuses and tells."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import qwo
+from qwo.curved.sizes import curved_moments
+from qwo.errors import ArgumentError
+from qwo.moments.row_sample import RowSource
+from qwo.options import ReadOptions
+from tests.helpers.curved_data import additive_data
+
+pytestmark = pytest.mark.filterwarnings("ignore::qwo.DataWarning")
+
+
+def test_curves_that_a_linear_search_misses_are_found() -> None:
+    rows, dag = additive_data("smooth", 8, 1000, 3)
+    found = qwo.discover(rows, relations="curved", random_state=0)
+    linear = qwo.discover(rows, random_state=0)
+    assert (found.dag == dag).all()
+    assert ((linear.dag | linear.dag.T) != (dag | dag.T)).any()
+    assert found.proved
+    assert found.curves is not None
+    assert found.curves.size == found.params["basis"] > 1
+    assert min(found.curves.costs, key=lambda k: found.curves.costs[k]) == found.curves.size
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_linear_data_come_out_as_the_linear_search_gives_them(seed: int) -> None:
+    rows, _ = additive_data("linear", 8, 400, seed)
+    found = qwo.discover(rows, relations="curved", random_state=0)
+    linear = qwo.discover(rows, random_state=0)
+    assert (found.dag == linear.dag).all()
+    assert found.score == linear.score
+    assert found.curves is not None
+    assert found.curves.size == 1
+
+
+def test_a_whole_number_asks_for_so_many_columns_and_names_for_these() -> None:
+    rows, _ = additive_data("smooth", 5, 300, 1)
+    frame = pd.DataFrame(rows, columns=list("abcde"))
+    three = qwo.discover(frame, relations="curved", columns=3, random_state=0)
+    assert three.params["columns"] == [3] * 5
+    assert three.params["leading"] == [1] * 5
+    assert three.n_coefficients == 3 * three.n_edges
+    some = qwo.discover(frame, relations="curved", columns=["a", "c"], random_state=0)
+    assert some.names == ("a", "c")
+    for size in (0, 13):
+        with pytest.raises(ArgumentError, match="columns is"):
+            qwo.discover(frame, relations="curved", columns=size)
+    with pytest.raises(qwo.InputError):
+        qwo.discover(frame, columns=3)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"missing": "em"}, "complete rows"),
+        ({"covariance_estimator": "ledoit-wolf"}, "rows as they are"),
+        ({"method": "qwo-grasp"}, "does not go with"),
+        ({"engine": "qwo"}, "default search and engine"),
+        ({"score": "bdeu"}, "does not go with"),
+        ({"relations": "bent"}, "linear"),
+    ],
+)
+def test_what_does_not_go_with_curves_is_refused(given: dict[str, Any], words: str) -> None:
+    rows, _ = additive_data("smooth", 4, 60, 1)
+    with pytest.raises(ArgumentError, match=words):
+        qwo.discover(rows, **{"relations": "curved", **given})
+
+
+def test_moments_alone_are_refused() -> None:
+    rows, _ = additive_data("smooth", 4, 60, 1)
+    with pytest.raises(ArgumentError, match="give the table itself"):
+        qwo.discover(qwo.Moments.from_data(rows), relations="curved")
+
+
+def test_knowledge_weights_categories_and_missing_rows_go_with_curves() -> None:
+    rows, dag = additive_data("smooth", 6, 600, 5)
+    frame = pd.DataFrame(rows, columns=list("abcdef"))
+    last = frame.columns[int(np.argmax(dag.sum(axis=1)))]
+    told = qwo.discover(
+        frame,
+        relations="curved",
+        random_state=0,
+        knowledge={"tiers": [[c for c in frame if c != last], [last]]},
+    )
+    assert not told.dag[frame.columns.get_loc(last)].any()
+    plain = qwo.discover(frame, relations="curved", random_state=0)
+    twice = qwo.discover(
+        frame.iloc[:300], relations="curved", random_state=0, weights=np.full(300, 2.0)
+    )
+    same = qwo.discover(pd.concat([frame.iloc[:300]] * 2), relations="curved", random_state=0)
+    assert (twice.dag == same.dag).all()
+    assert twice.score == pytest.approx(same.score, rel=1e-3)
+    frame["level"] = np.where(np.cos(2 * frame["a"]) > 0.3, "up", "down")
+    frame.loc[3, "b"] = np.nan
+    found = qwo.discover(frame, relations="curved", missing="drop", random_state=0)
+    assert found.params["n_samples"] == 599
+    assert found.names[-1] == "level"
+    assert plain.n_edges > 0
+
+
+def test_a_long_file_is_read_in_pieces_and_its_functions_made_from_a_sample(
+    tmp_path: Path,
+) -> None:
+    rows, _ = additive_data("smooth", 4, 3000, 2)
+    path = tmp_path / "rows.csv"
+    pd.DataFrame(rows, columns=list("abcd")).to_csv(path, index=False)
+    moments = qwo.Moments.from_csv(path)
+    source = RowSource(path, ReadOptions(), moments, "the test")
+    sample = source.sample(most=500, seed=1)
+    assert sample.n_rows == 3000
+    assert len(sample.columns) == 500
+    assert not sample.is_whole
+    assert set(map(tuple, sample.columns)) <= set(map(tuple, rows))
+    full = curved_moments(source, sample)
+    assert full.n_samples == 3000
+    blocks = full.whitened()[0][:6, :6]
+    assert np.allclose(blocks, np.eye(6))
+    columns = full.coding.columns(rows)
+    assert np.allclose(np.corrcoef(columns.T), full.correlation, atol=1e-6)
+    array = RowSource(rows, ReadOptions(), qwo.Moments.from_data(rows), "the test")
+    assert np.allclose(array.sample(most=500, seed=1).columns, sample.columns)
+
+
+def test_the_band_of_a_curve_holds() -> None:
+    covered = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        x = rng.standard_normal((800, 2))
+        f = np.sin(2 * x[:, 0])
+        y = f + x[:, 1] + 0.7 * rng.standard_normal(800)
+        frame = pd.DataFrame({"x": x[:, 0], "u": x[:, 1], "y": y})
+        found = qwo.discover(
+            frame,
+            relations="curved",
+            columns=4,
+            random_state=0,
+            knowledge={"tiers": [["x", "u"], ["y"]]},
+        )
+        drawn = found.curve("x", "y")
+        truth = np.sin(2 * drawn.x) - f.mean()
+        covered.append(np.mean((drawn.low <= truth) & (truth <= drawn.high)))
+        assert np.corrcoef(drawn.y, truth)[0, 1] > 0.97
+    assert np.mean(covered) > 0.9
+
+
+def test_shares_and_words_tell_lines_from_curves() -> None:
+    rng = np.random.default_rng(0)
+    x, u = rng.standard_normal((2, 2000))
+    y = 0.8 * u + (x**2 - 1) / 2 + 0.5 * rng.standard_normal(2000)
+    found = qwo.discover(pd.DataFrame({"x": x, "u": u, "y": y}), relations="curved", random_state=0)
+    shares = found.curves.to_frame().set_index(["source", "target"])
+    assert shares.loc[("x", "y"), "curved"] > 0.2
+    assert shares.loc[("x", "y"), "linear"] < 0.05
+    assert shares.loc[("u", "y"), "linear"] > 0.2
+    assert shares.loc[("u", "y"), "curved"] < 0.05
+    assert "columns a variable" in str(found)
+    json.dumps(found.curves.to_dict())
+    assert list(found.curve("x", "y").to_frame()) == ["x", "y", "low", "high"]
+    with pytest.raises(ArgumentError, match="no edge"):
+        found.curve("x", "u")
+    with pytest.raises(ArgumentError, match="relations"):
+        qwo.discover(rng.standard_normal((50, 3))).curve(0, 1)
+
+
+def test_time_limit_threads_and_seed() -> None:
+    rows, _ = additive_data("smooth", 20, 400, 7)
+    a, b = (qwo.discover(rows, relations="curved", random_state=3, n_jobs=jobs) for jobs in (1, 2))
+    assert (a.dag == b.dag).all()
+    assert a.score == b.score
+    assert qwo.discover(rows, relations="curved", time_limit=0).status == "time limit"
