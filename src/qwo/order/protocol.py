@@ -26,117 +26,32 @@ class OrderEngine(Protocol):
     """An order π, its DAG G^π, and a cost to be minimised, kept up to date under moves.
 
     Variables and places are integers from 0; ``order[k]`` is the variable at place k. Methods that
-    change the order return the new cost.
+    change the order return the new cost. What is not abstract follows from the rest, as plainly as
+    it can; an engine that knows a faster way overrides it.
     """
-
-    @property
-    def n_variables(self) -> int:
-        """How many variables there are."""
-        ...
-
-    @property
-    def order(self) -> Indices:
-        """The present order, as a copy."""
-        ...
-
-    @property
-    def cost(self) -> float:
-        """The cost of the present order; lower is better."""
-        ...
-
-    def reset(self, order: Sequence[int] | Indices) -> float:
-        """Start anew from an order; marks are forgotten."""
-        ...
-
-    def permute(self, start: int, block: Sequence[int] | Indices) -> float:
-        """Rearrange the variables at the places start, start + 1, … into ``block``."""
-        ...
-
-    def move(self, variable: int, place: int) -> float:
-        """Take a variable out and put it in at a place; those between shift by one."""
-        ...
-
-    def swap(self, first: int, second: int) -> float:
-        """Exchange the variables at two places."""
-        ...
-
-    def swap_cost(self, first: int, second: int) -> float:
-        """The cost that `swap` would lead to; nothing changes."""
-        ...
-
-    def tuck(self, x: int, y: int) -> float:
-        """GRaSP's tuck: y and its ancestors after x move, in their order, before x."""
-        ...
-
-    def scan(self, variable: int) -> Changes:
-        """The change of the cost for each place to which a variable could move."""
-        ...
-
-    def parents(self, variable: int) -> Indices:
-        """The parents of a variable in the DAG of the present order, ascending."""
-        ...
-
-    def dag(self) -> Adjacency:
-        """The DAG of the present order: entry (i, j) is 1 for i → j."""
-        ...
-
-    def mark(self) -> int:
-        """Remember the present state. Marks nest."""
-        ...
-
-    def undo(self, mark: int) -> float:
-        """Return to a marked state, exactly; the mark and all after it end."""
-        ...
-
-    def release(self, mark: int) -> None:
-        """Keep the present state; the mark and all after it end."""
-        ...
-
-
-class EngineBase(ABC):
-    """All of `OrderEngine` from ``permute``, ``parents``, ``reset`` and the three mark methods.
-
-    The methods here are as plain as they can be. An engine that knows a faster way overrides them.
-    """
-
-    @property
-    @abstractmethod
-    def order(self) -> Indices:
-        """The present order, as a copy."""
-
-    @property
-    @abstractmethod
-    def cost(self) -> float:
-        """The cost of the present order; lower is better."""
-
-    @abstractmethod
-    def reset(self, order: Sequence[int] | Indices) -> float:
-        """Start anew from an order; marks are forgotten."""
-
-    @abstractmethod
-    def permute(self, start: int, block: Sequence[int] | Indices) -> float:
-        """Rearrange the variables at the places start, start + 1, … into ``block``."""
-
-    @abstractmethod
-    def parents(self, variable: int) -> Indices:
-        """The parents of a variable in the DAG of the present order, ascending."""
-
-    @abstractmethod
-    def mark(self) -> int:
-        """Remember the present state. Marks nest."""
-
-    @abstractmethod
-    def undo(self, mark: int) -> float:
-        """Return to a marked state, exactly; the mark and all after it end."""
-
-    @abstractmethod
-    def release(self, mark: int) -> None:
-        """Keep the present state; the mark and all after it end."""
 
     @property
     def n_variables(self) -> int:
         """How many variables there are."""
         return len(self.order)
+
+    @property
+    @abstractmethod
+    def order(self) -> Indices:
+        """The present order, as a copy."""
+
+    @property
+    @abstractmethod
+    def cost(self) -> float:
+        """The cost of the present order; lower is better."""
+
+    @abstractmethod
+    def reset(self, order: Sequence[int] | Indices) -> float:
+        """Start anew from an order; marks are forgotten."""
+
+    @abstractmethod
+    def permute(self, start: int, block: Sequence[int] | Indices) -> float:
+        """Rearrange the variables at the places start, start + 1, … into ``block``."""
 
     def move(self, variable: int, place: int) -> float:
         """Take a variable out and put it in at a place; those between shift by one."""
@@ -194,6 +109,10 @@ class EngineBase(ABC):
             self.undo(mark)
         return changes
 
+    @abstractmethod
+    def parents(self, variable: int) -> Indices:
+        """The parents of a variable in the DAG of the present order, ascending."""
+
     def dag(self) -> Adjacency:
         """The DAG of the present order: entry (i, j) is 1 for i → j."""
         n = self.n_variables
@@ -201,6 +120,22 @@ class EngineBase(ABC):
         for child in range(n):
             dag[self.parents(child), child] = 1
         return dag
+
+    @abstractmethod
+    def mark(self) -> int:
+        """Remember the present state. Marks nest."""
+
+    @abstractmethod
+    def undo(self, mark: int) -> float:
+        """Return to a marked state, exactly; the mark and all after it end."""
+
+    @abstractmethod
+    def release(self, mark: int) -> None:
+        """Keep the present state; the mark and all after it end."""
+
+
+class EngineBase(OrderEngine, ABC):
+    """The base of engines: all of `OrderEngine` from what is abstract in it."""
 
 
 def as_index(name: str, value: Any, count: int) -> int:
