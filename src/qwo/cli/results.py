@@ -147,7 +147,7 @@ class Learnt:
             "order": [found.names[v] for v in found.order],
             "coefficients": None if model is None else [edge._asdict() for edge in model.edges],
             "fit": None if model is None else asdict(model.fit),
-            "bootstrap": None if known.bootstrap is None else known.bootstrap.to_dict(),  # type: ignore[attr-defined]
+            "bootstrap": None if known.bootstrap is None else known.bootstrap.to_dict(),
             "posterior": None
             if posterior is None
             else posterior.to_dict() | {"effects": [effect.to_dict() for effect in known.effects]},
@@ -236,8 +236,8 @@ def _write_tables(folder: Path, learnt: Learnt) -> None:
     if known.model is not None:
         write_csv(folder / COEFFICIENTS, EdgeEstimate._fields, known.model.edges)
     if known.bootstrap is not None:
-        known.bootstrap.save(folder / COUNTS)  # type: ignore[attr-defined]
-        pairs = known.bootstrap.to_records()  # type: ignore[attr-defined]
+        known.bootstrap.save(folder / COUNTS)
+        pairs = known.bootstrap.to_records()
         write_csv(folder / SUPPORTS, PairSupport._fields, pairs)
     if known.posterior is not None:
         write_probabilities(folder, known.posterior, known.effects)

@@ -19,6 +19,7 @@ from qwo.types import Adjacency, Indices, Mask
 if TYPE_CHECKING:
     from qwo.agreement import Check
     from qwo.bayes import EffectPosterior, Posterior
+    from qwo.resample import Bootstrap
 
 MOST_EFFECTS = 500
 LIKELY_PATH = 0.5
@@ -32,7 +33,7 @@ class Contents:
     discovery: Discovery
     audit: Audit | None = None
     model: LinearSem | None = None
-    bootstrap: Supports | None = None
+    bootstrap: Bootstrap | None = None
     posterior: Posterior | None = None
     truth: object | None = None
     command: str | None = None

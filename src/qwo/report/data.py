@@ -25,6 +25,7 @@ from qwo.types import Adjacency, Indices, Mask
 if TYPE_CHECKING:
     from qwo.agreement import Check
     from qwo.bayes import Posterior
+    from qwo.resample import Bootstrap
 
 
 MOST_PAIRS = 2000
@@ -140,7 +141,7 @@ def report_data(
     *,
     audit: Audit | None = None,
     model: LinearSem | None = None,
-    bootstrap: Supports | None = None,
+    bootstrap: Bootstrap | None = None,
     posterior: Posterior | None = None,
     truth: object | None = None,
     command: str | None = None,

@@ -16,7 +16,6 @@ from qwo.moments.audit import Audit
 from qwo.report import pictures, remarks, tables
 from qwo.report.contents import Contents
 from qwo.report.data import contents_data, draw_contents
-from qwo.resample.support import Supports
 from qwo.sem import LinearSem
 from qwo.text import write_whole
 
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from qwo.agreement import Check
     from qwo.bayes import Posterior
+    from qwo.resample import Bootstrap
 
 _FOLDER = Path(__file__).parent / "_bundle"
 
@@ -55,7 +55,7 @@ def write_report(
     *,
     audit: Audit | None = None,
     model: LinearSem | None = None,
-    bootstrap: Supports | None = None,
+    bootstrap: Bootstrap | None = None,
     posterior: Posterior | None = None,
     truth: object | None = None,
     command: str | None = None,

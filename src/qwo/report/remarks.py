@@ -91,8 +91,8 @@ def _search_remarks(contents: Contents) -> Iterator[Remark]:
         reason = "the time limit" if status == "time limit" else "Ctrl-C"
         text = f"the search was cut short by {reason}: a better graph may exist"
         yield Remark("warning", text, "search")
-    elif getattr(bootstrap, "status", "") == "interrupted":
-        done, asked = bootstrap.n_done, bootstrap.n_resamples  # type: ignore[union-attr]
+    elif bootstrap is not None and getattr(bootstrap, "status", "") == "interrupted":
+        done, asked = bootstrap.n_done, bootstrap.n_resamples
         text = f"the bootstrap was cut short by Ctrl-C, after {done} of {asked} runs"
         yield Remark("warning", text, "stability")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,9 @@ from qwo.graph.marks import ARROW, LINE
 from qwo.graph.pdag import PartialDag
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.types import Adjacency, FloatArray, Indices, Mask
+
+if TYPE_CHECKING:
+    from qwo.resample.result import Bootstrap
 
 Counts = npt.NDArray[np.int32]
 Outcomes = Adjacency
@@ -144,39 +147,21 @@ def _counted(counts: Counts, places: EdgeNumbers) -> Counts:
     return more
 
 
-class Supports(Protocol):
-    """Shares of resamples, as `Bootstrap` has them."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The variables, in column order."""
-
-    @property
-    def n_counted(self) -> int:
-        """The number of resamples with a graph, which the shares refer to."""
-
-    @property
-    def link_support(self) -> FloatArray:
-        """The share of resamples in which i and j are adjacent; symmetric."""
-
-    @property
-    def arrow_support(self) -> FloatArray:
-        """The share of resamples whose CPDAG has i → j."""
-
-    @property
-    def knowledge(self) -> ResolvedKnowledge | None:
-        """The background knowledge that all of them respect."""
-
-
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Supports from wherever: probabilities of classes of graphs are some as well."""
+    """Shares of resamples, as `Bootstrap` has them; probabilities of classes are such as well.
+
+    n_counted: what they refer to; link_support: that i and j are adjacent; arrow_support: i → j.
+    """
 
     names: tuple[str, ...]
     n_counted: int
     link_support: FloatArray
     arrow_support: FloatArray
     knowledge: ResolvedKnowledge | None = None
+
+
+Supports: TypeAlias = "Bootstrap | Shares"
 
 
 def coin_tosses(arrows: FloatArray, knowledge: ResolvedKnowledge | None = None) -> Mask:
