@@ -55,7 +55,7 @@ def worded_cures(cures: Iterable[Cure], wording: Wording = python_wording) -> st
     parts = [f"{wording(cure)} {cure.effect}".rstrip() for cure in cures]
     if not parts:
         return ""
-    return f"Cure: {parts[0]}" if len(parts) == 1 else "Cures: " + "; ".join(parts)
+    return "Try: " + "; ".join(parts)
 
 
 class InputError(ValueError):

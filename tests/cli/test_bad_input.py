@@ -185,7 +185,7 @@ def test_a_column_without_a_name_of_its_own_is_dropped_as_the_message_says(
     file = write_table(Path("table.csv"), list(chain()), header.split(","))
     refused = run("learn", file, "--restarts", 0)
     assert refused.exit_code == 1
-    [_, cure] = refused.stderr.split("Cure: ")
+    [_, cure] = refused.stderr.split("Try: ")
     flag, value, *_ = shlex.split(cure)
     assert flag == "--drop"
     found = run("learn", file, "--restarts", 0, flag, value, "--json")

@@ -312,3 +312,42 @@ def test_weak_links_are_told_with_the_size_of_the_resamples() -> None:
     told = "links found again in fewer than half of the resamples"
     assert f"{told}, which have half of the rows each: " in run(*common).stderr
     assert "half of the rows each" not in run(*common, "--resampling", "replacement").stderr
+
+
+def test_the_verdict_comes_before_the_notes(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    walk = np.cumsum(rng.normal(size=(200, 3)), axis=0)
+    np.savetxt(tmp_path / "w.csv", walk, delimiter=",", header="a,b,age", comments="")
+    result = run("learn", str(tmp_path / "w.csv"), "--penalty", "0.5", "--outcome", "b", "--json")
+    told = result.stderr
+    assert told.index("verdict:") < told.index("try next:")
+    assert "do not take this graph at face value" in told
+    assert "expected false" not in told
+    document = json.loads(result.stdout)
+    assert document["verdict"]["verdict"].startswith("do not take")
+    assert {a["name"]: a["status"] for a in document["assumptions"]}[
+        "independent rows"
+    ] == "doubted"
+    assert document["outcome"]["outcome"] == "b"
+    assert document["expected_false_edges"] is None
+
+
+def test_an_outcome_is_in_folder_and_report(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=400)
+    y = x + rng.normal(size=400)
+    z = rng.normal(size=400)
+    w = y + z + rng.normal(size=400)
+    table = np.column_stack([x, y, z, w])
+    np.savetxt(tmp_path / "d.csv", table, delimiter=",", header="x,y,z,w", comments="")
+    folder = tmp_path / "out"
+    result = run("learn", str(tmp_path / "d.csv"), "--outcome", "w", "-o", str(folder))
+    assert result.exit_code == 0, result.stderr
+    assert "of w, the clearest first" in result.stderr
+    assert (folder / "outcome.csv").read_text().startswith("cause,low,high")
+    page = (folder / "report.html").read_text()
+    assert "What affects" in page
+    assert 'class="forest"' in page
+    wrong = run("learn", str(tmp_path / "d.csv"), "--outcome", "q")
+    assert wrong.exit_code != 0
+    assert "--outcome" in wrong.stderr

@@ -101,7 +101,7 @@ def test_a_cure_is_an_option_of_the_command(cure: Cure, said: str) -> None:
 
 def test_errors_and_warnings_name_options_as_they_are_given_here() -> None:
     error = ArgumentError("n_jobs is 0; wanted 1", option="n_jobs", cures=[Cure("n_jobs", -1)])
-    assert worded(error) == "--jobs is 0; wanted 1\nCure: --jobs -1"
+    assert worded(error) == "--jobs is 0; wanted 1\nTry: --jobs -1"
     warning = DataWarning("few samples", cures=[Cure("gamma", 0, "takes the plain BIC")])
-    assert worded(warning) == "few samples. Cure: --gamma 0 takes the plain BIC"
-    assert str(warning) == "few samples. Cure: gamma=0 takes the plain BIC"
+    assert worded(warning) == "few samples. Try: --gamma 0 takes the plain BIC"
+    assert str(warning) == "few samples. Try: gamma=0 takes the plain BIC"

@@ -67,7 +67,7 @@ def test_a_graph_comes_back_or_is_refused(form, graph):
     if isinstance(written, GraphError):
         assert form in DAGS_ONLY
         assert (graph.matrix == 2).any()
-        assert "Cure: to_dag() takes a DAG of the class" in str(written)
+        assert "Try: to_dag() takes a DAG of the class" in str(written)
     elif isinstance(written, InputError):
         assert form not in HOLD_ANY_NAME
         assert written.columns

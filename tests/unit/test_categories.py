@@ -567,10 +567,10 @@ class TestWhatTheAuditSays:
     def test_codes_are_asked_about_beside_missing_values(self, codes):
         codes.loc[3, "x"] = np.nan
         audit = qwo.audit(codes)
-        assert [finding.code for finding in audit.findings] == ["missing-values", "codes"]
+        assert [finding.code for finding in audit.findings] == ["missing-values", "codes", "roots"]
         assert "2 of 7 columns" in audit.findings[1].message
         said = qwo.audit(codes, types={"ward": "nominal", "seldom": "ordinal"})
-        assert [finding.code for finding in said.findings] == ["missing-values"]
+        assert [finding.code for finding in said.findings] == ["missing-values", "roots"]
 
     def test_no_transformation_is_advised_for_a_few_levels(self, codes):
         assert "non-gaussian" not in {finding.code for finding in qwo.audit(codes).findings}

@@ -20,7 +20,7 @@ CURES = (Cure("missing", "drop", "leaves these rows out"), Cure("weights"))
 def test_the_cures_follow_the_message_in_pythons_words() -> None:
     error = InputError("column 'a' has a gap", ["a"], CURES)
     assert str(error) == (
-        "column 'a' has a gap\nCures: missing='drop' leaves these rows out; weights=…"
+        "column 'a' has a gap\nTry: missing='drop' leaves these rows out; weights=…"
     )
     assert error.columns == ("a",)
 
@@ -28,7 +28,7 @@ def test_the_cures_follow_the_message_in_pythons_words() -> None:
 def test_a_front_end_words_the_cures_its_own_way() -> None:
     error = InputError("a gap", cures=CURES[:1])
     said = error.worded(lambda cure: f"--{cure.option} {cure.value}")
-    assert said == "a gap\nCure: --missing drop leaves these rows out"
+    assert said == "a gap\nTry: --missing drop leaves these rows out"
 
 
 def test_without_cures_there_is_the_message_alone() -> None:

@@ -330,5 +330,5 @@ def test_messages_name_the_parameter_as_it_is_called_here(data):
     with pytest.warns(DataWarning) as warned:
         QWO(random_state=0, restarts=0).fit(data[:5])
     texts = [str(warning.message) for warning in warned]
-    assert any("Cures: covariance_estimator='ledoit-wolf'" in text for text in texts)
+    assert any("Try: covariance_estimator='ledoit-wolf'" in text for text in texts)
     assert all(warning.filename == __file__ for warning in warned if "Cure" in str(warning.message))

@@ -99,7 +99,7 @@ def test_what_is_written_of_a_dag():
 
 @pytest.mark.parametrize("form", ["bnlearn", "lavaan"])
 def test_formats_for_dags_refuse_a_cpdag(form):
-    with pytest.raises(GraphError, match=r"'B' — 'C' has no direction\nCure: to_dag\(\)"):
+    with pytest.raises(GraphError, match=r"'B' — 'C' has no direction\nTry: to_dag\(\)"):
         FORMATS[form].write(CPDAG)
 
 
@@ -415,7 +415,7 @@ def test_files_that_cannot_be_read(tmp_path):
 def test_unknown_formats_are_named():
     with pytest.raises(ArgumentError, match="no graph format 'xyz'; choose one of json"):
         parse_graph("x", "xyz")
-    with pytest.raises(FileFormatError, match=r"is unknown; wanted one of json.*\nCure: format=…"):
+    with pytest.raises(FileFormatError, match=r"is unknown; wanted one of json.*\nTry: format=…"):
         write_graph(DAG, "graph.unknown")
 
 

@@ -117,7 +117,7 @@ def test_the_bic_engine_finds_the_model_of_a_causal_order(sample):
 def test_wrong_options_are_refused(sample):
     with pytest.raises(
         ArgumentError,
-        match=r"alpha is 0\.1, .* which the exact BIC has not\nCure: engine='qwo' has one",
+        match=r"alpha is 0\.1, .* which the exact BIC has not\nTry: engine='qwo' has one",
     ):
         order_dag(sample.data, range(8), engine="bic", alpha=0.1)
     with pytest.raises(ArgumentError, match=r"engine must be one of 'qwo'.*got 'fast'"):

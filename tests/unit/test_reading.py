@@ -207,7 +207,7 @@ class TestCovarianceFiles:
             (
                 "a,b\n1,0\n0,1\n",
                 SampleSizeError,
-                "does not say how many samples.*\nCure: n_samples=…",
+                "does not say how many samples.*\nTry: n_samples=…",
             ),
             ("", FileFormatError, "no line of names"),
             ("0\na b\n1\n0 1\n", SampleSizeError, "sample size as 0"),

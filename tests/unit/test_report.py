@@ -162,7 +162,7 @@ def test_notes_tell_what_to_worry_about(tmp_path: Path, small: dict[str, Any]) -
     page = page_of(tmp_path, **small)
     [told] = re.findall("Links found again in fewer than half of the resamples: [^<]*", page)
     assert min(weak, key=lambda edge: edge["link"])["source"] in told
-    drawn = page.partition('class="legend"')[0]
+    drawn = page.partition('class="legend"')[0].partition('class="still')[2]
     assert drawn.count(" weak") == sum(2 if edge["type"] == "-->" else 1 for edge in weak)
 
 

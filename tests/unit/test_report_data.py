@@ -78,7 +78,8 @@ def test_what_was_not_given_is_none(small: dict[str, Any]) -> None:
     data = report_data(small["discovery"])
     absent = ("audit", "bootstrap", "command", "comparison", "data", "fit")
     assert all(data[key] is None for key in absent)
-    assert set(data["edges"][0]) == {"source", "target", "type"}
+    doubts = ("link_doubt", "arrow_doubt", "directed_by")
+    assert set(data["edges"][0]) == {"source", "target", "type", *doubts}
 
 
 def test_exact_moments_leave_gaps_not_nans() -> None:
@@ -108,7 +109,8 @@ def test_tables_have_a_row_for_each_record(small: dict[str, Any]) -> None:
     assert len(variables_table(data).rows) == 8
     assert supports is not None
     assert len(supports.rows) == len(data["bootstrap"]["pairs"])
-    assert edges.rows[0][3].sort == data["edges"][0]["coefficient"]
+    assert edges.rows[0][3].sort == 1 - data["edges"][0]["link"]
+    assert edges.rows[0][5].sort == data["edges"][0]["coefficient"]
     assert support_table(report_data(small["discovery"])) is None
 
 
@@ -231,7 +233,12 @@ def test_edges_carry_their_strength_and_the_chance_that_they_are_false() -> None
     assert price["taken"] == pytest.approx(found.params["penalty_discount"])
     curve = np.array(price["curve"])
     assert (np.diff(curve[:, 1:], axis=0) <= 0).all()
-    assert edges_table(shown).columns[4].key == "false_rate"
+    assert [c.key for c in edges_table(shown).columns[3:6]] == [
+        "link_doubt",
+        "arrow_doubt",
+        "strength",
+    ]
+    assert shown["edges"][0]["link_doubt"] == shown["edges"][0]["false_rate"]
     chart = price_chart(shown)
     assert chart is not None
     assert chart.mark is not None
@@ -279,7 +286,8 @@ def test_edges_carry_probabilities(judged: dict[str, Any]) -> None:
         assert edge["coin_toss"] == (edge["type"] == "-->" and not holds)
         assert "link" not in edge
     columns = [column.title for column in edges_table(data).columns]
-    assert columns[3:5] == ["P(link)", "P(arrow)"]
+    assert columns[3:5] == ["Link wrong", "Arrow wrong"]
+    assert all(edge["link_doubt"] == 1 - edge["p_link"] for edge in data["edges"])
 
 
 def test_pairs_and_effects_are_those_of_the_posterior(judged: dict[str, Any]) -> None:

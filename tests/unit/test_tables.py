@@ -286,7 +286,7 @@ class TestCsv:
 
     def test_decimal_commas_get_a_cure(self, write):
         path = write("a;b\n1,5;2\n3,25;4\n")
-        with pytest.raises(FileFormatError, match=r"decimal commas \('1,5'\)\nCure: decimal=','"):
+        with pytest.raises(FileFormatError, match=r"decimal commas \('1,5'\)\nTry: decimal=','"):
             as_table(path)
         values = as_table(path, decimal=",").values
         assert np.array_equal(values, [[1.5, 2], [3.25, 4]])

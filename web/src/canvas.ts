@@ -41,8 +41,6 @@ function nodes(graph: Graph): cytoscape.ElementDefinition[] {
 
 function edges(graph: Graph): cytoscape.ElementDefinition[] {
   const { nodes: places, bends } = graph.report.layout;
-  const sizes = graph.report.edges.map((edge) => Math.abs(edge.standardized ?? 0));
-  const largest = Math.max(...sizes, 0) || 1;
   return graph.links.map(({ source, target, directed }, e) => {
     const points = bends[e]!;
     const turns = points.map((point) => relative(places[source]!, places[target]!, point));
@@ -52,7 +50,6 @@ function edges(graph: Graph): cytoscape.ElementDefinition[] {
         id: `e${e}`,
         source: `n${source}`,
         target: `n${target}`,
-        width: graph.report.fit ? 1 + (3 * sizes[e]!) / largest : 1.4,
         weights: turns.map(([weight]) => weight),
         distances: turns.map(([, distance]) => distance),
       },
@@ -81,6 +78,8 @@ export function paintEdges(
   judge: Judge,
   palette: Palette,
 ): void {
+  const sizes = graph.report.edges.map((edge) => Math.abs(edge.standardized ?? 0));
+  const largest = Math.max(...sizes, 0) || 1;
   cy.batch(() => {
     graph.report.edges.forEach((edge, e) => {
       const sure = shares(edge, judge);
@@ -93,7 +92,11 @@ export function paintEdges(
         colour = shade(palette.support, sure?.arrow ?? 0);
       }
       const weak = (sure?.link ?? 1) < WEAK;
-      cy.getElementById(`e${e}`).data("colour", colour).toggleClass("weak", weak);
+      const size = graph.report.fit ? 1 + (3 * sizes[e]!) / largest : 1.4;
+      // Where colour shows how sure an edge is, width does too.
+      const known = colouring === "arrow" ? sure?.arrow : sure?.link;
+      const width = colouring === "link" || colouring === "arrow" ? 1 + 3 * (known ?? 0) : size;
+      cy.getElementById(`e${e}`).data({ colour, width }).toggleClass("weak", weak);
     });
   });
 }

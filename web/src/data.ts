@@ -25,6 +25,10 @@ export interface EdgeRecord {
   p_undirected?: number;
   // Whether the arrow is little surer than a coin toss.
   coin_toss?: boolean;
+  // The chance that there is no such link, and that the arrow is not so, from the best source.
+  link_doubt?: number | null;
+  arrow_doubt?: number | null;
+  directed_by?: "you" | "conditions" | "data" | null;
 }
 
 // What says how sure an edge is.
@@ -79,6 +83,8 @@ export interface Report {
     bends: Point[][];
   };
   price: object | null;
+  // Where doubts come from: posterior, bootstrap or false rate.
+  doubt: string;
   fit: object | null;
   bootstrap: { n_resamples: number } | null;
   posterior: { n_draws: number; effects: EffectRecord[] } | null;

@@ -14,6 +14,12 @@ const HEADINGS: Record<Relation, string> = {
   boundary: "Markov boundary",
 };
 
+const DIRECTED = {
+  data: "The data fix this direction: every graph that fits equally well has it.",
+  you: "What you said beforehand fixes this direction.",
+  conditions: "A condition that touched one of the two and not the other fixes this direction.",
+};
+
 export interface Actions {
   selectVariable(v: number): void;
   selectEdge(e: number): void;
@@ -79,7 +85,7 @@ export function edgeDetails(graph: Graph, e: number, actions: Actions): Node[] {
       "p",
       { class: "hint" },
       directed
-        ? "Every graph of the equivalence class has this direction."
+        ? DIRECTED[edge.directed_by ?? "data"]
         : "The data cannot tell the direction.",
     ),
   ];
@@ -101,20 +107,26 @@ export function edgeDetails(graph: Graph, e: number, actions: Actions): Node[] {
   }
   if (bootstrap) {
     const resamples = count(bootstrap.n_resamples, "resample");
-    parts.push(...meters(`Support in ${resamples}`, shares(edge, "bootstrap")!));
+    const support = shares(edge, "bootstrap")!;
+    // One measure of doubt is enough; why another one differs is said beside it.
+    if (!posterior) parts.push(...meters(`Support in ${resamples}`, support));
+    else {
+      const text =
+        `In ${percent(support.link)} of ${resamples}: each has fewer rows than the table, so ` +
+        "that this is usually lower than the probability.";
+      parts.push(element("p", { class: "hint" }, text));
+    }
   }
   if (edge.coin_toss) {
-    const text = "The direction is little surer than a coin toss.";
-    parts.push(element("p", { class: "toss-note" }, text));
+    parts.push(element("p", { class: "toss-note" }, "The direction is not settled."));
   }
-  if (edge.strength !== undefined) {
-    parts.push(
-      pairs([
-        ["Strength", number(edge.strength)],
-        ["Chance that it is false", percent(edge.false_rate!)],
-      ]),
-    );
+  if (!posterior && !bootstrap && edge.link_doubt != null) {
+    parts.push(pairs([["Chance that there is no such link", percent(edge.link_doubt)]]));
+    if (directed && edge.arrow_doubt != null) {
+      parts.push(pairs([["Chance that the arrow is wrong", percent(edge.arrow_doubt)]]));
+    }
   }
+  if (edge.strength !== undefined) parts.push(pairs([["Strength", number(edge.strength)]]));
   if (graph.report.fit && edge.contrasts) {
     parts.push(
       element("h4", {}, "Coefficients"),

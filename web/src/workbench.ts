@@ -50,6 +50,7 @@ export class Workbench {
     this.restyle();
     this.listen();
     this.filter();
+    this.fit();
   }
 
   // Colours again, after the theme or what they show has changed.
@@ -203,6 +204,7 @@ export class Workbench {
     const value = Math.min((Math.floor(least / step) + 1) * step, Number(slider.max));
     slider.defaultValue = slider.value = String(Number(value.toFixed(2)));
     this.thinned = true;
+    byId<HTMLDetailsElement>("filters").open = true;
   }
 
   private setLargest(): void {
@@ -222,7 +224,7 @@ export class Workbench {
         (sure?.link ?? 1) >= link &&
         // An edge without direction has no arrow to doubt.
         (edge.type === "---" || (sure?.arrow ?? 1) >= arrow) &&
-        (edge.false_rate ?? 0) <= mostFalse &&
+        (edge.link_doubt ?? 0) <= mostFalse &&
         Math.abs(edge.standardized ?? Infinity) >= coefficient
       );
     });

@@ -193,6 +193,8 @@ def as_flag(cure: Cure) -> str:
     flag, value = flag_named(cure.option), cure.value
     if cure.option == "types":
         return " ".join(_type_flags(value))
+    if cure.option == "knowledge" and isinstance(value, Mapping):
+        return " ".join(f"--{k} {shlex.quote(csv_line(names))}" for k, names in value.items())
     if isinstance(value, bool):
         return flag if value else flag.replace("--", "--no-", 1)
     return " ".join(f"{flag} {word}" for word in _words(cure.option, value))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 import typer
 
 from qwo.cli.bench import check_outputs, write_outputs
-from qwo.cli.console import Console, is_terminal, logger, shown_warnings, warn
+from qwo.cli.console import Console, flowed, is_terminal, logger, shown_warnings, warn
 from qwo.cli.failures import Attempts, ExitCode, watched_search
 from qwo.cli.folder import check_folder, only_writer, open_checkpoint
 from qwo.cli.options import (
@@ -62,6 +62,14 @@ class BesideOptions:
     check: Annotated[
         bool, option("--check", "Say how far data and graph agree, as [b]qwo check[/b] does.")
     ] = False
+    outcome: Annotated[
+        str | None,
+        option(
+            "--outcome",
+            "What affects this variable? Total effects on it, the largest first.",
+            "VARIABLE",
+        ),
+    ] = None
     resampling: Annotated[
         Literal["halves", "subsamples", "replacement"],
         option(
@@ -101,6 +109,7 @@ def learn(
     [b]qwo learn cells.csv --regime condition[/b]            experiments, batches, sites
     [b]qwo learn cells.csv --relations curved[/b]            curves in place of lines
     [b]qwo learn lead.csv --samples 250[/b]                  a covariance matrix
+    [b]qwo learn births.csv --outcome bwt[/b]                what affects one variable?
     [b]qwo learn cells.csv --json | jq .edges[/b]
 
     A --> B is a direction that all graphs of the equivalence class share; A --- B could be either.
@@ -115,7 +124,15 @@ def learn(
         checkpoint = _open(output, resume=resume, resampled=bool(beside.bootstrap))
         knowledge = known.build()
         needed = bool(beside.bootstrap) or beside.check or search.counts_rows
-        data = read_data(file, reading, console, with_rows=needed, regime=conditions.regime)
+        data = read_data(
+            file,
+            reading,
+            console,
+            with_rows=needed,
+            regime=conditions.regime,
+            knowledge=knowledge,
+        )
+        _check_outcome(beside.outcome, data)
         logger.info("data read after %.2f s", time.perf_counter() - started)
         asked = _Asked(data, knowledge, search, console, conditions, relations, (file, reading))
         attempt = Attempts()
@@ -165,6 +182,14 @@ def _check_request(
         check_outputs(output.benchpress)
     for name in graph_formats(output.formats):
         find_format(name)
+
+
+def _check_outcome(outcome: str | None, data: DataRead) -> None:
+    """Refuse a variable that is not there before anything is computed; a level is of its column."""
+    from qwo.names import as_column
+
+    if outcome is not None and outcome not in data.moments.names:
+        as_column(data.moments.names, outcome.partition("=")[0], "--outcome")
 
 
 def _open(output: OutputOptions, *, resume: bool, resampled: bool) -> Path | None:
@@ -256,7 +281,11 @@ class _Asked(NamedTuple):
             draws = attempt("posterior", self.posterior)
         if beside.check:
             checked = attempt("check", partial(self.check, found))
-        return Contents(found, self.data.audit, model, supports, draws, check=checked)
+        known, causes = (self.data.audit, model, supports, draws), None
+        if beside.outcome is not None:
+            effects = partial(found.causes_of, beside.outcome, posterior=draws)
+            causes = attempt("outcome", effects)
+        return Contents(found, *known, check=checked, outcome=causes)
 
     def model(self, found: Discovery) -> LinearSem:
         """The linear model on the graph found."""
@@ -310,10 +339,14 @@ class _Asked(NamedTuple):
 
 def _show(learnt: Learnt, options: OutputOptions, console: Console, *, written: bool) -> None:
     console.say(learnt.headline())
+    for label, text in learnt.verdict.lines():
+        console.say(flowed(f"{label + ':':<12}", text, sys.stderr))
     if options.output is None or console.json or not console.quiet:
         # Whoever watches wants the gist of a large graph; all of it is in the folder.
         watched = options.output is not None and is_terminal(sys.stdout)
         console.result(learnt.edge_list(MOST_SHOWN if watched else None), learnt.document())
+    if learnt.contents.outcome is not None:
+        console.say(learnt.contents.outcome.summary())
     for reading in learnt.found.readings.values():
         console.say(reading.summary())
     for note in learnt.notes:

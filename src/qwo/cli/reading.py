@@ -22,6 +22,7 @@ from qwo.options import Flag, ReadOptions
 from qwo.text import count, csv_line, first_few
 
 if TYPE_CHECKING:
+    from qwo.graph import Knowledge
     from qwo.moments import Audit, Moments
     from qwo.resample.options import DataRows
 
@@ -169,12 +170,14 @@ def read_data(
     *,
     with_rows: bool = False,
     regime: str | None = None,
+    knowledge: Knowledge | None = None,
 ) -> DataRead:
     """Read a file, or standard input, say what was read, and warn of what is doubtful about it.
 
     Only with rows are the samples themselves kept besides their moments. Where the file cannot be
     used, a note of the error tells the options that would fix it. A column of conditions is no
     variable, and rows that stand condition by condition depend on each other for that reason alone.
+    Whoever has said what comes first is not asked.
     """
     with data_file(path) as file:
         try:
@@ -184,6 +187,8 @@ def read_data(
                 from qwo.regimes.reading import DEPENDENCE
 
                 audit = audit.without(DEPENDENCE)
+            if knowledge is not None and (knowledge.roots or knowledge.tiers):
+                audit = audit.without(("roots",))
         except InputError as error:
             hint = _cure(file, reading)
             if hint:

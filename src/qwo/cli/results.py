@@ -23,7 +23,7 @@ from qwo.cli.graphs import write_graphs
 from qwo.cli.options import REPORT, OutputOptions, graph_formats
 from qwo.cli.reading import DataRead
 from qwo.cli.trust import write_probabilities
-from qwo.text import about, aligned, count, whole_file, write_whole
+from qwo.text import aligned, count, whole_file, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from qwo.graph import CausalGraph, Knowledge
     from qwo.graph.causal_graph import Kind
     from qwo.report.contents import Contents
+    from qwo.report.verdict import Verdict
     from qwo.resample import PairSupport
     from qwo.types import Adjacency
 
@@ -73,13 +74,14 @@ class Learnt:
     def edge_list(self, most: int | None = None) -> str:
         """One edge a line, with its support if there was a bootstrap, and its probability."""
         known = self.contents
-        beside = [
-            [_support_text(pair, form) for pair in pairs]
-            for form, pairs in (("{}", known.edge_supports), ("P({})", known.edge_probabilities))
-            if pairs
-        ]
+        # Two numbers of different meaning side by side would ask for a choice: the posterior takes
+        # account of more. Supports are in the report and in support.csv all the same.
+        pairs, form = known.edge_supports, "{}"
+        if known.edge_probabilities:
+            pairs, form = known.edge_probabilities, "P({})"
         edges = self.found.edges[:most]
-        rows = [[*edge, *(texts[k] for texts in beside)] for k, edge in enumerate(edges)]
+        beside = [[_support_text(pair, form)] for pair in pairs] or [[]] * len(edges)
+        rows = [[*edge, *text] for edge, text in zip(edges, beside, strict=False)]
         hidden = len(self.found.edges) - len(rows)
         shown = "\n".join(aligned(rows, left=None))
         return f"{shown}\n… {count(hidden, 'more edge')}" if hidden else shown
@@ -88,11 +90,8 @@ class Learnt:
         """What was found, in a line."""
         found = self.found
         directed = sum(mark == "-->" for _, mark, _ in found.edges)
-        false = ""
-        if found.evidence is not None and found.n_edges:
-            false = f" (expected false: {about(found.expected_false_edges)})"
         parts = [
-            count(found.n_edges, "edge") + false,
+            count(found.n_edges, "edge"),
             f"{directed} directed and {found.n_edges - directed} undirected",
             "" if self.data.moments.is_oracle else f"score {found.score:.2f}",
             f"{found.status} after {found.seconds:.2f} s",
@@ -101,13 +100,20 @@ class Learnt:
 
     @cached_property
     def notes(self) -> list[str]:
-        """What to think of before the graph is believed."""
-        from qwo.report.remarks import ASSUMPTIONS, remarks
+        """What to think of before the graph is believed, in detail."""
+        from qwo.report.remarks import remarks
 
         notes = [remark.line for remark in remarks(self.contents)]
         if self.cut_short and not any("cut short" in note for note in notes):
             notes.insert(0, f"the {self.cut_short} was cut short by Ctrl-C")
-        return [*notes, ASSUMPTIONS]
+        return notes
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """The same in short."""
+        from qwo.report.verdict import verdict
+
+        return verdict(self.contents)
 
     def document(self) -> dict[str, Any]:
         """All of it, for programs."""
@@ -126,6 +132,8 @@ class Learnt:
             },
             "audit": [asdict(finding) for finding in self.data.audit.findings],
             "warnings": self.warnings,
+            "verdict": dict(self.verdict.lines()),
+            "assumptions": [assumption.to_dict() for assumption in known.assumptions],
             "notes": self.notes,
             "knowledge": None if self.knowledge is None else asdict(self.knowledge),
             "n_variables": found.n_variables,
@@ -152,6 +160,7 @@ class Learnt:
             if posterior is None
             else posterior.to_dict() | {"effects": [effect.to_dict() for effect in known.effects]},
             "check": None if known.check is None else known.check.to_dict(),
+            "outcome": None if known.outcome is None else known.outcome.to_dict(),
             **{name: reading.to_dict() for name, reading in found.readings.items()},
             "trace": found.trace,
             "params": found.params,
@@ -172,6 +181,7 @@ def _support_text(pair: PairSupport, form: str) -> str:
 COEFFICIENTS = "coefficients.csv"
 SUPPORTS = "support.csv"
 CHECK = "check.txt"
+OUTCOME = "outcome.csv"
 TARGETS = "targets.csv"
 MOST_DRAWN = 300
 """Beyond so many variables a drawing that nobody can zoom into shows nothing."""
@@ -245,6 +255,11 @@ def _write_tables(folder: Path, learnt: Learnt) -> None:
         from qwo.regimes.result import COLUMNS
 
         write_csv(folder / TARGETS, COLUMNS, learnt.found.regimes.records())
+    if known.outcome is not None:
+        from qwo.sem.outcome import FIELDS
+
+        rows = [list(row.values()) for row in known.outcome.records()]
+        write_csv(folder / OUTCOME, FIELDS, rows)
     if known.check is not None:
         write_whole(folder / CHECK, known.check.summary() + "\n")
 
@@ -263,6 +278,7 @@ def _write_report(folder: Path, learnt: Learnt, *, figures: bool) -> None:
         **known,
         audit=learnt.data.audit,
         check=learnt.contents.check,
+        outcome=learnt.contents.outcome,
         command=command_line(),
         title=f"Causal graph of {Path(learnt.data.source).name}",
         data_summary=learnt.data.summary(),

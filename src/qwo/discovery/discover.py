@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
 
 from qwo.arguments import ReadArguments, SearchArguments, takes_options
 from qwo.compute import array_module, computing_with, one_blas_thread
 from qwo.discovery.arrows import arrow_evidence
+from qwo.discovery.follow_up import MOST_KEPT, Origin
 from qwo.discovery.price import edge_evidence, explained_in
 from qwo.discovery.resolve import (
     DenseAlgebra,
@@ -42,6 +43,9 @@ from qwo.search import Callback, Control, SearchOutcome, start_order
 from qwo.search.bic_insertion import bic_insertion
 from qwo.search.control import Status, keyboard_heard, progress_bar
 from qwo.types import Adjacency, FloatArray, Indices
+
+if TYPE_CHECKING:
+    from qwo.graph.knowledge import Knowledge
 
 
 @takes_options(SearchArguments)
@@ -99,10 +103,7 @@ def discover_as(
     with progress_bar(callback) if progress else nullcontext(callback) as watch:
         control = control or Control(time_limit=options.time_limit, callback=watch)
         if options.dropped or isinstance(data, Mapping):
-            from qwo.discovery.readings import answer_of
-
-            with keyboard_heard(control):
-                return answer_of(options)(data, options, reading or {}, control)
+            return _read_otherwise(data, options, reading or {}, control)
         on_host = options.device == "cpu"
         with nullcontext() if on_host else computing_with(array_module(options.device)):
             if options.score == "bic":
@@ -138,7 +139,21 @@ def discover_as(
                 if plan.highest is not None and outcome.status == "converged" and not plan.listed:
                     judged = without_weak_edges(plan, moments, engine, control)
                     outcome = replace(outcome, order=judged.engine.order)
-    return _result(plan, moments, judged, outcome, control=control, weaker=weaker)
+    known, kept = cast("Knowledge | None", options.knowledge), moments.n_variables <= MOST_KEPT
+    origin = Origin(data, reading or {}, known, (), moments if kept else None, moments.found)
+    return _result(plan, moments, judged, outcome, origin, control=control, weaker=weaker)
+
+
+def _read_otherwise(
+    data: Any, options: SearchOptions, reading: ReadArguments, control: Control
+) -> Discovery:
+    """The result where an assumption of the default is dropped."""
+    from qwo.discovery.readings import answer_of
+
+    with keyboard_heard(control):
+        found = answer_of(options)(data, options, reading, control)
+    origin = Origin(data, reading, cast("Knowledge | None", options.knowledge), options.dropped)
+    return replace(found, origin=origin)
 
 
 def _start(
@@ -195,6 +210,7 @@ def _result(
     moments: Moments,
     judged: Judged,
     outcome: SearchOutcome,
+    origin: Origin,
     *,
     control: Control,
     weaker: FloatArray,
@@ -241,6 +257,7 @@ def _result(
         proved=outcome.proved and not weak,
         arrow_evidence=arrows,
         weak_edges=weak,
+        origin=origin,
     )
 
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwo.discovery.arrows import ArrowEvidence, leaning
+from qwo.discovery.assumptions import broken
+from qwo.discovery.follow_up import FollowUp, Origin
 from qwo.discovery.price import Evidence
 from qwo.discovery.readings import AssumptionReading
 from qwo.discovery.weak_edges import WeakEdge
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Discovery:
+class Discovery(FollowUp):
     """A causal graph learnt from data, and how it came about. All arrays are read-only.
 
     Attributes
@@ -82,6 +84,9 @@ class Discovery:
     weak_edges : tuple of WeakEdge
         Edges that are more likely false than true, which a search whose penalty the data choose
         leaves out: a lower ``penalty_discount`` has them.
+    origin : Origin or None
+        The data as they were given and how they were read, for `fit`, `effect`, `causes_of` and
+        `check`. A pickled result keeps them only if they are a file.
     """
 
     cpdag: Adjacency
@@ -101,6 +106,7 @@ class Discovery:
     arrow_evidence: ArrowEvidence | None = None
     weak_edges: tuple[WeakEdge, ...] = ()
     curves: CurvedRelations | None = None
+    origin: Origin | None = None
 
     def __post_init__(self) -> None:
         for array in (self.cpdag, self.dag, self.order):
@@ -230,6 +236,11 @@ class Discovery:
         rows = [(*edge, *own) for edge, own in zip(self.edges, numbers, strict=True)]
         return records_frame((*columns, "arrow_probability"), rows)
 
+    @property
+    def arrow_chances(self) -> FloatArray:
+        """The probability of each arrow of the `edges`, if there is an edge; NaN where unknown."""
+        return self._of_arrows()[:, 2]
+
     def _of_arrows(self) -> FloatArray:
         """Worth, odds and probability of each of the `edges`."""
         known, arrows = np.full((self.n_edges, 3), math.nan), self.arrow_evidence
@@ -248,11 +259,20 @@ class Discovery:
 
         By chance, or in the place of real ones nearby.
 
-        0 for exact moments; NaN for engines other than the exact BIC.
+        It speaks of links, not of directions. 0 for exact moments; NaN for engines other than the
+        exact BIC, and where the audit of the data tells that rates mean nothing: rows that depend
+        on each other or are repeated, very few rows, copies of columns.
         """
         if self.evidence is not None:
+            if self.n_edges and self.doubted_rates:
+                return math.nan
             return self.evidence.expected_false
         return 0.0 if math.isinf(self.params.get("n_samples", 0)) else math.nan
+
+    @property
+    def doubted_rates(self) -> str:
+        """Why false rates mean nothing for these data; empty where nothing speaks against them."""
+        return broken(None if self.origin is None else self.origin.audit)
 
     @property
     def edge_strengths(self) -> FloatArray:

@@ -6,6 +6,7 @@ import base64
 import io
 from collections.abc import Iterable, Sequence
 from html import escape
+from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -25,10 +26,20 @@ MOST_VARIABLES, MOST_EDGES = 60, 200
 
 
 def plot(graph: object, **options: Any) -> Axes:
-    """`qwo.plot.plot_graph`, which is above this package and is imported only when it is wanted."""
-    from qwo.plot import plot_graph
+    """`qwo.plot.plot_graph`."""
+    return drawn_by("plot_graph", graph, **options)
 
-    return plot_graph(graph, **options)
+
+def drawn_by(name: str, shown: object, **options: Any) -> Axes:
+    """A function of `qwo.plot`, which is above this package and imported only when wanted."""
+    axes: Axes = getattr(import_module("qwo.plot"), name)(shown, **options)
+    return axes
+
+
+def table_html(header: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
+    """A table for a notebook."""
+    body = "".join(_row("td", row) for row in rows)
+    return f"<table><thead>{_row('th', header)}</thead><tbody>{body}</tbody></table>"
 
 
 def edge_lines(edges: Sequence[Sequence[str]]) -> list[str]:
@@ -54,10 +65,9 @@ def as_html(
     n_variables, n_edges = size
     shown = n_variables <= MOST_VARIABLES and 0 < n_edges <= MOST_EDGES
     parts = [f"<p>{escape(headline)}</p>", _picture(graph, drawing) if shown else ""]
-    cells = [_row("td", row) for row in islice(rows, MOST_ROWS)]
+    cells = list(islice(rows, MOST_ROWS))
     if cells:
-        body = f"<thead>{_row('th', header)}</thead><tbody>{''.join(cells)}</tbody>"
-        parts.append(f"<table>{body}</table>")
+        parts.append(table_html(header, cells))
     if n_edges > MOST_ROWS:
         parts.append(f"<p>… and {n_edges - MOST_ROWS:,} more edges</p>")
     return f"<div>{''.join(parts)}</div>"

@@ -67,6 +67,8 @@ Code = Literal[
     "range",
     "index",
     "latent",
+    "roots",
+    "conditions",
 ]
 Severity = Literal["error", "warning", "note"]
 
@@ -134,7 +136,7 @@ class Audit:
     findings: tuple[Finding, ...]
     types: Mapping[str, Kind] = field(default_factory=dict)
 
-    def without(self, codes: Collection[Code]) -> Audit:
+    def without(self, codes: Collection[str]) -> Audit:
         """The audit without findings of these kinds."""
         return replace(self, findings=tuple(f for f in self.findings if f.code not in codes))
 

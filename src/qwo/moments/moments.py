@@ -518,7 +518,9 @@ class Moments:
         correlation matrix shows.
         """
         if self.found is not None:
-            return self.found
+            from qwo.moments.name_checks import inspect_names
+
+            return self.found.beside(after=inspect_names(self.names, self.found.types))
         from qwo.moments.matrix_checks import inspect_matrix
 
         given, shrunk = self.estimator == "given", self.estimator not in ("given", "plain")

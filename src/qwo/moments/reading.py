@@ -52,6 +52,7 @@ from qwo.moments.matrix_checks import (
     small_sample,
 )
 from qwo.moments.moments import LATENT, Moments
+from qwo.moments.name_checks import inspect_names
 from qwo.moments.readers import CsvFiles, Reader, existing_file, is_path, open_source
 from qwo.moments.row_checks import View, inspect_rows
 from qwo.moments.sums import (
@@ -178,13 +179,15 @@ def audit(
     Examples
     --------
     >>> print(audit([[1, 5, 2], [2, 5, 7], [4, 5, 1]]))
-    error: 1 of 3 columns is constant: 'X1'. Cure: drop=['X1'] leaves it out
+    error: 1 of 3 columns is constant: 'X1'. Try: drop=['X1'] leaves it out
     warning: there are only 3 samples of 2 variables: below 10 hardly any correlation differs from
     chance
     """
     options = ReadOptions(names, **reading)
     found = estimate(data, options, n_samples=n_samples, covariance=covariance)
-    return found if isinstance(found, Audit) else found.audit()
+    if isinstance(found, Moments):
+        return found.audit()
+    return found.beside(after=inspect_names(tuple(found.types), found.types))
 
 
 def read_table(
@@ -483,7 +486,7 @@ def survey(
         # What the finite values show of each column by itself is worth knowing all the same.
         findings.append(_missing_counts(names, seen, coding).refused())
         findings += inspect_spread(names, *coding.bounds(seen.lowest, seen.highest))
-        findings += inspect_rows(view, codes_only=True) if view else ()
+        findings += inspect_rows(view) if view else ()
         return Audit(tuple(findings), kinds)
     if len(names) < 2 or weight < MIN_SAMPLES or total is None:
         findings += inspect_size(weight, seen.n_incomplete)
@@ -502,9 +505,11 @@ def survey(
         names, coding = tuple(names[k] for k in varying), coding.select(varying.tolist())
     moments = sums.moments(names, coding, columns, overwrite=True)
     findings += inspect_matrix(moments, shrunk=shrunk)
-    if view is not None and not any(finding.severity == "error" for finding in findings):
-        findings += inspect_levels(moments) if coding.has_blocks else ()
-        findings += inspect_rows(view, moments.correlation, coding)
+    if view is not None:
+        # A column that is no number hides nothing of the others.
+        wrong = any(f.severity == "error" and f.code != "non-numeric" for f in findings)
+        findings += inspect_levels(moments) if coding.has_blocks and not wrong else ()
+        findings += inspect_rows(view, None if wrong else moments.correlation, coding)
     if any(finding.severity == "error" for finding in findings):
         return Audit(tuple(findings), kinds)
     return replace(moments, found=Audit(tuple(findings), kinds))

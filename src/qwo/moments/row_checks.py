@@ -22,7 +22,7 @@ from qwo.errors import Cure, list_names
 from qwo.moments.audit import Finding, count_of, drop_cure, shown
 from qwo.moments.columns import Coding
 from qwo.moments.sums import SENTINELS, Seen
-from qwo.options import Kind
+from qwo.options import Kind, offered
 from qwo.types import FloatArray, Indices, Mask
 
 FEW_ROWS = 50
@@ -149,8 +149,6 @@ def inspect_rows(
     view: View,
     correlation: FloatArray | None = None,
     coding: Coding | None = None,
-    *,
-    codes_only: bool = False,
 ) -> Iterator[Finding]:
     """Findings about rows, in the order of the checks; correlations are those of all columns."""
     if not view.names:
@@ -158,9 +156,8 @@ def inspect_rows(
     if correlation is not None and coding is not None and len(view.names) < len(correlation):
         columns = coding.starts[list(view.numbers)]
         correlation = correlation[np.ix_(columns, columns)]
-    if not codes_only:
-        view = replace(view, correlation=correlation, scores=Scores.of(view.rows))
-    for look, word in CHECKS[:1] if codes_only else CHECKS:
+    view = replace(view, correlation=correlation, scores=Scores.of(view.rows))
+    for look, word in CHECKS:
         found = look(view)
         if found:
             yield word(view, found)
@@ -366,9 +363,10 @@ def _serial(view: View, found: list[int]) -> Finding:
         "warning",
         columns,
         f"rows depend on the row before them in {len(columns)} of {len(view.kinds)} columns "
-        f"({list_names(columns)}): a time series, or sorted rows. Time series hold fewer "
-        "independent samples than rows, so that edges appear by chance; rows in any order by "
-        "nature can be sorted as you like",
+        f"({list_names(columns)}): a time series, or sorted rows. Dependent rows tell "
+        "less than independent ones, so that edges appear by chance. If their order means nothing, "
+        "as in a table sorted by one of its columns, ignore this",
+        offered("lags", "auto", "adds the rows before as causes"),
     )
 
 

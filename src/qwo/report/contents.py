@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from qwo.discovery import Discovery
+from qwo.discovery.assumptions import Assumption, assumptions_of
 from qwo.errors import ArgumentError
+from qwo.graph.marks import ARROW
 from qwo.moments.audit import Audit
 from qwo.resample.support import PairSupport, Shares, Supports, pair_supports
-from qwo.sem import LinearSem
+from qwo.sem import Causes, LinearSem
 from qwo.types import Adjacency, Indices, Mask
 
 if TYPE_CHECKING:
@@ -24,6 +27,17 @@ if TYPE_CHECKING:
 MOST_EFFECTS = 500
 LIKELY_PATH = 0.5
 """Effects in the table, and the probability of a path from which on they are there."""
+
+
+class EdgeDoubt(NamedTuple):
+    """The chance that a link is none, and that an arrow is not so, from the best source at hand.
+
+    None where it is not known: of the arrow of a line, and where what the numbers assume is known
+    not to hold.
+    """
+
+    link: float | None
+    arrow: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +54,8 @@ class Contents:
     title: str | None = None
     data_summary: Mapping[str, Any] | None = None
     check: Check | None = None
+    outcome: Causes | None = None
+    """The total effects on the variable that the user asks about."""
 
     def __post_init__(self) -> None:
         names = tuple(self.discovery.names)
@@ -99,6 +115,42 @@ class Contents:
         ends = [(place[a], place[b]) for a, _, b in self.discovery.edges]
         pairs = np.array(ends, dtype=np.intp).reshape(-1, 2)
         return pair_supports(judge, self.discovery.shown, *pairs.T)
+
+    @property
+    def doubt_source(self) -> str:
+        """Where doubts come from: what takes account of most is believed first."""
+        if self.posterior is not None:
+            return "posterior"
+        return "bootstrap" if self.bootstrap is not None else "false rate"
+
+    @cached_property
+    def doubts(self) -> list[EdgeDoubt]:
+        """One number of doubt for the link and one for the arrow of each of the edges found."""
+        pairs = self.edge_probabilities or self.edge_supports
+        if pairs:
+            return [
+                EdgeDoubt(1 - pair.link, 1 - pair.arrow if pair.reference == ARROW else None)
+                for pair in pairs
+            ]
+        found = self.discovery
+        rates, arrows = found.edge_false_rates.tolist(), found.arrow_chances.tolist()
+        withdrawn = bool(found.doubted_rates)
+        return [
+            EdgeDoubt(
+                None if withdrawn or math.isnan(rate) else rate,
+                None if mark != ARROW or math.isnan(sure) else 1 - sure,
+            )
+            for (_, mark, _), rate, sure in zip(found.edges, rates, arrows, strict=True)
+        ]
+
+    @cached_property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """What the graph assumes, with what audit and check say of it."""
+        origin = self.discovery.origin
+        dropped = () if origin is None else origin.dropped
+        known = None if origin is None else origin.audit
+        alarms = () if self.check is None else [t.name for t in self.check.tests if t.alarm]
+        return assumptions_of(dropped, self.audit or known, alarms)
 
     @cached_property
     def effects(self) -> list[EffectPosterior]:

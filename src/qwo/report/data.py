@@ -17,6 +17,7 @@ from qwo.graph.dag import adjacency_lists
 from qwo.graph.marks import ARROW, LINE
 from qwo.moments.audit import Audit, Finding
 from qwo.report.contents import Contents
+from qwo.report.verdict import arrow_sources, verdict
 from qwo.resample.support import Supports, coin_tosses, pair_supports, ranked_pairs
 from qwo.sem import LinearSem
 from qwo.text import plain
@@ -64,6 +65,12 @@ def edge_records(contents: Contents) -> list[dict[str, Any]]:
         supports = pair_supports(contents.bootstrap, contents.discovery.shown, tails, heads)
         for record, pair in zip(records, supports, strict=True):
             record.update(pair.shares, coin_toss=pair.coin_toss)
+    sources = arrow_sources(contents)
+    own = {frozenset((a, b)): k for k, (a, _, b) in enumerate(contents.discovery.edges)}
+    for record in records:
+        doubt = contents.doubts[own[frozenset((record["source"], record["target"]))]]
+        record["link_doubt"], record["arrow_doubt"] = doubt
+        record["directed_by"] = sources.get((record["source"], record["target"]))
     if contents.probabilities is not None:
         likely = pair_supports(contents.probabilities, contents.discovery.shown, tails, heads)
         for record, pair in zip(records, likely, strict=True):
@@ -92,7 +99,7 @@ def _bootstrap(contents: Contents) -> dict[str, Any] | None:
     return {
         "n_resamples": int(found.n_counted),
         "resampling": getattr(found, "params", {}).get("resampling"),
-        **_pairs_record(found, contents.discovery.cpdag, found.link_support > 0),
+        **_pairs_record(found, contents.discovery.shown, found.link_support > 0),
     }
 
 
@@ -101,7 +108,7 @@ def _posterior(contents: Contents) -> dict[str, Any] | None:
     found, shares = contents.posterior, contents.probabilities
     if found is None or shares is None:
         return None
-    facts, cpdag = found.to_dict(), contents.discovery.cpdag
+    facts, cpdag = found.to_dict(), contents.discovery.shown
     wanted = (shares.link_support >= LEAST_LINK) | (cpdag != 0) | (cpdag.T != 0)
     return {
         **{name: facts[name] for name in _POSTERIOR_FACTS},
@@ -187,6 +194,9 @@ def contents_data(contents: Contents, drawing: Scene | None) -> dict[str, Any]:
             "audit": None
             if contents.audit is None
             else list(map(_worded, contents.audit.findings)),
+            "verdict": dict(verdict(contents).lines()),
+            "doubt": contents.doubt_source,
+            "outcome": None if contents.outcome is None else contents.outcome.to_dict(),
             "variables": _variables(contents),
             "edges": edge_records(contents),
             "layout": None if drawing is None else _layout(drawing),

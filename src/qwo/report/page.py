@@ -16,7 +16,8 @@ from qwo.moments.audit import Audit
 from qwo.report import pictures, remarks, tables
 from qwo.report.contents import Contents
 from qwo.report.data import contents_data, draw_contents
-from qwo.sem import LinearSem
+from qwo.report.verdict import verdict
+from qwo.sem import Causes, LinearSem
 from qwo.text import write_whole
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def write_report(
     title: str | None = None,
     data_summary: Mapping[str, Any] | None = None,
     check: Check | None = None,
+    outcome: Causes | None = None,
     figures: bool = True,
     interactive: bool = True,
 ) -> Path:
@@ -91,6 +93,8 @@ def write_report(
         What was read, as headings and values: ``{"file": "cells.csv", "rows": 853}``.
     check : Check, optional
         How far data and graph agree: what `qwo.check` returned.
+    outcome : Causes, optional
+        The effects on a variable of interest: what ``discovery.causes_of`` returned.
     figures : bool
         Whether to add the matrix of the graph, and the graph beside the truth if it is given.
     interactive : bool
@@ -103,7 +107,17 @@ def write_report(
         The file written.
     """
     contents = Contents(
-        discovery, audit, model, bootstrap, posterior, truth, command, title, data_summary, check
+        discovery,
+        audit,
+        model,
+        bootstrap,
+        posterior,
+        truth,
+        command,
+        title,
+        data_summary,
+        check,
+        outcome,
     )
     html = _render(contents, figures=figures, interactive=interactive)
     # Half a surrogate pair, which no file can hold, is shown as a question mark.
@@ -125,6 +139,9 @@ def _render(contents: Contents, *, figures: bool, interactive: bool) -> str:
         .get_template("report.html")
         .render(
             data=data,
+            verdict=verdict(contents),
+            outcome=contents.outcome,
+            outcome_chart=pictures.forest_chart(contents.outcome),
             notes=_notes(contents, data),
             regimes=contents.discovery.regimes,
             experiments={} if unread else contents.discovery.next_experiment(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,8 @@ from qwo.drawing.svg import Chart, Line, Scale, Square, graph_svg, matrix_svg
 from qwo.graph.marks import HEAD, MARKS
 from qwo.report.contents import Contents
 from qwo.report.remarks import WEAK
-from qwo.text import about, count, number
+from qwo.sem.outcome import Causes, TotalEffect
+from qwo.text import about, count, number, short
 
 _MOST_ROWS = 1000
 """Variables beyond which the matrix shows nothing any more."""
@@ -133,6 +135,58 @@ def trace_chart(data: dict[str, Any]) -> Chart | None:
     )
 
 
+_ROW, _LABELS, _WIDE, _MOST_CAUSES = 22, 170, 620, 30
+"""Sizes of the chart of effects: height of a row, room for names, width, rows."""
+
+
+def forest_chart(causes: Causes | None) -> str:
+    """The effects on an outcome, each with its interval, in standard deviations; SVG."""
+    if causes is None or not causes.effects:
+        return ""
+    shown = causes.effects[:_MOST_CAUSES]
+    units = [_unit(effect) for effect in shown]
+    ends = [
+        [end * unit for end in (*effect.interval, effect.low, effect.high)]
+        for effect, unit in zip(shown, units, strict=True)
+    ]
+    low, high = min(0.0, *(min(e) for e in ends)), max(0.0, *(max(e) for e in ends))
+    span = (high - low) or 1.0
+    height = _ROW * len(shown) + 30
+
+    def x(value: float) -> float:
+        return round(_LABELS + (value - low) / span * (_WIDE - _LABELS - 20), 1)
+
+    parts = [
+        f'<svg viewBox="0 0 {_WIDE} {height}" role="img" aria-label="{escape(causes.headline)}">',
+        f'<line class="zero" x1="{x(0)}" x2="{x(0)}" y1="4" y2="{height - 22}"/>',
+    ]
+    for row, (effect, values) in enumerate(zip(shown, ends, strict=True)):
+        y = _ROW * row + 14
+        first, last, inner, outer = (x(value) for value in values)
+        kind = " negative" if effect.standardized < 0 else ""
+        kind += "" if effect.excludes_zero else " unsure"
+        label, title = escape(short(effect.cause, 24)), escape(str(effect))
+        level = f'y1="{y}" y2="{y}"'
+        parts += [
+            f'<text x="{_LABELS - 10}" y="{y + 4}" text-anchor="end">{label}</text>',
+            f'<line class="thin{kind}" x1="{first}" x2="{last}" {level}/>',
+            f'<line class="thick{kind}" x1="{inner}" x2="{outer}" {level}>',
+            f"<title>{title}</title></line>",
+        ]
+    for value in (low, 0.0, high):
+        parts.append(
+            f'<text class="tick" x="{x(value)}" y="{height - 6}" text-anchor="middle">'
+            f"{value:.2g}</text>"
+        )
+    return "".join([*parts, "</svg>"])
+
+
+def _unit(effect: TotalEffect) -> float:
+    """From the units of the data to standard deviations."""
+    largest = effect.high if abs(effect.high) >= abs(effect.low) else effect.low
+    return effect.standardized / largest if largest else 1.0
+
+
 def price_chart(data: dict[str, Any]) -> Chart | None:
     """Edges that would bear a price, and false ones to expect at it, on a logarithmic axis."""
     price = data["price"]
@@ -145,7 +199,11 @@ def price_chart(data: dict[str, Any]) -> Chart | None:
         curves=[list(zip(costs, counts, strict=True)) for counts in (edges, false)],
         x_title="penalty of an edge (log N)",
         summary=f"At the penalty used, {price['taken']:.3g} log N, "
-        f"{count(data['summary']['n_edges'], 'edge')}, of which "
-        f"{about(price['expected_false'])} are to be expected false.",
+        + count(data["summary"]["n_edges"], "edge")
+        + (
+            "."
+            if price["expected_false"] is None
+            else f", of which {about(price['expected_false'])} are to be expected false."
+        ),
         mark=price["taken"],
     )

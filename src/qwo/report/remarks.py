@@ -34,8 +34,6 @@ RESAMPLES = {
 }
 """What the rows of a resample are."""
 
-ASSUMPTIONS = "assumes linear relations, no hidden common causes, no feedback"
-
 
 class Remark(NamedTuple):
     """What to think of before a graph is believed, as the part of a sentence."""
@@ -81,8 +79,8 @@ def page_remarks(contents: Contents) -> list[Remark]:
             text = f"the data audit has {count(len(texts), noun)}: {gist}"
             said.append(Remark(level, text, "audit"))
     found = contents.posterior
-    mixing = "" if found is None else _mixing(float(found.to_dict()["rhat_99"]))
-    return [*said, Remark("warning", mixing, "posterior")] if mixing else said
+    apart = "" if found is None else mixing(float(found.to_dict()["rhat_99"]))
+    return [*said, Remark("warning", apart, "posterior")] if apart else said
 
 
 def _search_remarks(contents: Contents) -> Iterator[Remark]:
@@ -154,7 +152,7 @@ def _posterior_remarks(contents: Contents) -> Iterator[Remark]:
         yield Remark("info", f"{text}more probable than not", "posterior")
 
 
-def _mixing(rhat: float) -> str:
+def mixing(rhat: float) -> str:
     """What is to be said of chains that disagree."""
     from qwo.bayes.chains import AGREED
 
@@ -228,7 +226,9 @@ def seconds(value: float) -> str:
 
 def samples(value: float | None) -> str:
     """The number of samples; exact moments have infinitely many."""
-    return "∞" if value is None else f"{value:,.10g}"
+    if value is None:
+        return "∞"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
 
 
 def text_pairs(mapping: dict[str, Any]) -> list[tuple[str, str]]:

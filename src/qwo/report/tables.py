@@ -71,14 +71,24 @@ def _share(title: str, key: str, text: str) -> Column:
     return Column(title, key, write=remarks.percent, help=text)
 
 
-_EVIDENCE = [
-    Column("Strength", "strength", help="what it adds to twice the log-likelihood"),
-    _share(
-        "False",
-        "false_rate",
-        "chance that an edge of this strength is none, as far as the model holds",
-    ),
-]
+_STRENGTH = Column("Strength", "strength", help="what it adds to twice the log-likelihood")
+_DOUBTED = {
+    "posterior": "by the posterior: over all graphs, weighed by their probability",
+    "bootstrap": "the share of resamples without it. Each resample has fewer rows than the table, "
+    "so that this is rather too large",
+    "false rate": "by its strength, given that rows are independent and relations linear",
+}
+
+
+def _doubts(source: str) -> list[Column]:
+    """One number of doubt each for link and arrow, from the best source at hand."""
+    how = _DOUBTED[source]
+    return [
+        _share("Link wrong", "link_doubt", f"chance that there is no such link, {how}"),
+        _share("Arrow wrong", "arrow_doubt", f"chance that the arrow is not as written, {how}"),
+    ]
+
+
 _SUPPORTS = [
     _share("Link", "link", "resamples that join the two"),
     _share("Arrow", "arrow", "resamples that direct it as written"),
@@ -90,10 +100,6 @@ _PROBABILITIES = [
     _share("Arrow", "arrow", "that the data direct it as written"),
     _share("Reverse", "reverse", "that they direct it the other way"),
     _share("Undirected", "undirected", "that they cannot tell the direction"),
-]
-_SURE = [
-    _share("P(link)", "p_link", "probability of an edge"),
-    _share("P(arrow)", "p_arrow", "that the data direct it so"),
 ]
 _EFFECTS = [
     Column("Cause", "cause", "name"),
@@ -142,14 +148,12 @@ def first_rows(data: dict[str, Any]) -> dict[str, Any]:
 def edges_table(data: dict[str, Any]) -> PageTable:
     """One row for each edge."""
     columns = list(_ENDS)
-    if data["posterior"] is not None:
-        columns += _SURE
+    if any(edge["link_doubt"] is not None for edge in data["edges"]):
+        columns += _doubts(data["doubt"])
     if data["price"] is not None:
-        columns += _EVIDENCE
+        columns.append(_STRENGTH)
     if data["fit"] is not None:
         columns += _ESTIMATES
-    if data["bootstrap"] is not None:
-        columns += _SUPPORTS
     return _table("edges", "Edges of the graph", columns, data["edges"], "edge")
 
 

@@ -16,8 +16,10 @@ from qwo.sem.fit import GraphScore, fit_sem, score_graph
 from qwo.sem.fit_indices import ModelFit
 from qwo.sem.ida import PossibleEffects, ida, ida_all
 from qwo.sem.linear_sem import EdgeEstimate, LinearSem, NodeEstimate
+from qwo.sem.outcome import Causes, TotalEffect
 
 __all__ = [
+    "Causes",
     "EdgeEstimate",
     "Effect",
     "EffectMatrix",
@@ -26,6 +28,7 @@ __all__ = [
     "ModelFit",
     "NodeEstimate",
     "PossibleEffects",
+    "TotalEffect",
     "adjusted_effect",
     "direct_effect",
     "fit_sem",

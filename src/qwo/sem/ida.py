@@ -134,7 +134,7 @@ def ida(
     moments = as_moments(data, **reading)
     matrix = as_graph(cpdag, moments.names).matrix
     x, y = contrasts(moments.names, moments.coding, cause, effect)
-    return _possible_effects(moments, matrix, x, np.array([y]))[0]
+    return possible_effects(moments, matrix, x, np.array([y]))[0]
 
 
 def ida_all(
@@ -149,10 +149,10 @@ def ida_all(
     matrix = as_graph(cpdag, moments.names).matrix
     own = [x, *siblings(moments.coding, x)]
     others = np.delete(np.arange(len(moments.correlation)), own)
-    return {found.effect: found for found in _possible_effects(moments, matrix, x, others)}
+    return {found.effect: found for found in possible_effects(moments, matrix, x, others)}
 
 
-def _possible_effects(
+def possible_effects(
     moments: Moments, graph: Adjacency, cause: int, targets: Indices
 ) -> list[PossibleEffects]:
     """The effects of a column on others, of the same variables or of contrasts of them."""

@@ -1,0 +1,185 @@
+"""What can be asked of a result: effects, a fitted model, a check, a picture, its assumptions.
+
+A `Discovery` remembers the data that it comes from, so that nothing has to be said twice.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+from qwo.discovery.assumptions import Assumption, assumptions_of
+from qwo.errors import ArgumentError
+from qwo.graph.display import plot
+from qwo.moments import Audit, Moments, as_moments
+from qwo.names import Variable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from qwo.agreement import Check
+    from qwo.bayes import Posterior
+    from qwo.discovery.result import Discovery
+    from qwo.graph.knowledge import Knowledge
+    from qwo.sem import Causes, LinearSem, TotalEffect
+    from qwo.sem.outcome import Setting
+
+MOST_KEPT = 2000
+"""Variables beyond which the matrix is not kept, but made again when it is asked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """Where a result comes from: data as they were given, and how they were read.
+
+    Copies made by pickle have the data only where these are a file.
+    """
+
+    data: Any
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    knowledge: Knowledge | None = None
+    dropped: tuple[str, ...] = ()
+    """Options that dropped an assumption."""
+    held: Moments | None = None
+    audit: Audit | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        data = self.data if isinstance(self.data, str | os.PathLike) else None
+        values = (data, dict(self.reading), self.knowledge, self.dropped, None, self.audit)
+        return type(self), values
+
+    def __copy__(self) -> Origin:
+        return self
+
+    def __deepcopy__(self, _memo: Any) -> Origin:
+        return self
+
+    def moments(self) -> Moments:
+        """The moments that the search worked on."""
+        if self.held is not None:
+            return self.held
+        return as_moments(self.rows(), **self.reading)
+
+    def rows(self) -> Any:
+        """The data as they were given."""
+        if self.data is None:
+            raise ArgumentError(
+                "this result does not know its data any more, as it was stored without them; call "
+                "qwo.fit_sem, qwo.ida or qwo.check with data and result instead"
+            )
+        return self.data
+
+
+class FollowUp:
+    """Questions to a result about the data that it comes from."""
+
+    origin: Origin | None
+
+    @property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """What the graph assumes: made, dropped by an option, or doubted by the audit of the data.
+
+        `qwo.check` looks at more of them; its alarms are in the report, and in ``result.json``.
+        """
+        origin = self.origin
+        if origin is None:
+            return assumptions_of(())
+        return assumptions_of(origin.dropped, origin.audit)
+
+    def fit(self) -> LinearSem:
+        """The linear model on `dag`, fitted to the data of the result: see `qwo.fit_sem`."""
+        from qwo.sem import fit_sem
+
+        return fit_sem(self._moments(), self)
+
+    def effect(self, cause: Variable, effect: Variable, *, level: float = 0.95) -> TotalEffect:
+        """The total effect of one variable on another, in the data of the result.
+
+        Where the class leaves directions open it is a range over its graphs (IDA). An arrow that
+        the data do not support, which `graph` shows as a line, may point either way as well.
+
+        Parameters
+        ----------
+        cause, effect : str or int
+            Variables by name or column number; contrasts of categories such as ``"race=black"``.
+        level : float
+            Of the confidence interval.
+        """
+        from qwo.sem.outcome import effect_between
+
+        return effect_between(self._setting(level), cause, effect)
+
+    def causes_of(
+        self, outcome: Variable, *, level: float = 0.95, posterior: Posterior | None = None
+    ) -> Causes:
+        """The total effects on an outcome of all that may cause it, the largest first.
+
+        Parameters
+        ----------
+        outcome : str or int
+            The variable.
+        level : float
+            Of the intervals.
+        posterior : Posterior, optional
+            What `qwo.posterior` returned for the same data: its intervals take account of all
+            graphs, not only of those of one class.
+        """
+        from qwo.sem.outcome import causes_of
+
+        return causes_of(self._setting(level), outcome, posterior)
+
+    def _setting(self, level: float) -> Setting:
+        from qwo.sem.outcome import Setting
+
+        found = self._plain()
+        return Setting(self._moments(), found.cpdag, found.dag, found.shown, level)
+
+    def check(self, **options: Any) -> Check:
+        """How far the data and the graph agree: see `qwo.check`, whose options these are."""
+        from qwo.agreement import check
+
+        origin = self._known()
+        found = self._plain()
+        options.setdefault("knowledge", origin.knowledge)
+        weighted = origin.reading.get("weights") is not None
+        if weighted or origin.data is None or origin.dropped:
+            return check(self._moments(), found, **options)
+        # Rows are read again as they were.
+        reading = {k: v for k, v in origin.reading.items() if k != "memory_limit"}
+        return check(origin.rows(), found, **options, **reading)
+
+    def plot(self, **options: Any) -> Axes:
+        """The graph as a picture, by `qwo.plot.plot_graph`, which says what the options are."""
+        return plot(self, **options)
+
+    def _known(self) -> Origin:
+        if self.origin is None:
+            raise ArgumentError(
+                "this result does not know its data; call qwo.fit_sem, qwo.ida or qwo.check with "
+                "data and result instead"
+            )
+        return self.origin
+
+    def _plain(self) -> Discovery:
+        """The result, where it is a class of linear models: conditions change nothing of that."""
+        found = cast("Discovery", self)
+        for name in found.readings:
+            if name != "regimes":
+                raise ArgumentError(
+                    f"the graph was read with {name}, for which effects and checks of a linear DAG "
+                    f"do not hold; look at found.{name}, or ask about a linear model on the class "
+                    "of the DAG: qwo.ida(data, found.cpdag, cause, effect), qwo.check(data, "
+                    "found.cpdag)"
+                )
+        return found
+
+    def _moments(self) -> Moments:
+        found = self._plain()
+        if found.regimes is not None and found.regimes.within is not None:
+            return found.regimes.within
+        moments = self._known().moments()
+        if moments.names != found.names:
+            raise ArgumentError("the data have other variables than the result; read them anew")
+        return moments

@@ -1,0 +1,229 @@
+"""The verdict on a result, in plain words: what holds, what speaks against it, what to do next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from qwo.graph.cpdag import to_cpdag
+from qwo.graph.marks import ARROW
+from qwo.options import OPTIONS
+from qwo.report.contents import Contents
+from qwo.report.remarks import WEAK, mixing
+from qwo.text import about, count, csv_line
+
+SOLID = 0.1
+"""Doubt up to which a link is called solid."""
+
+SURE_ARROW = 0.5
+"""Doubt from which on a direction is called unsure."""
+
+MOST_STEPS = 3
+
+MEASURES = {
+    "posterior": ("at least 90 % probable", "less probable than not"),
+    "bootstrap": ("in at least 90 % of the resamples", "in fewer than half"),
+    "false rate": ("at most 10 % likely to be false", "more likely false than true"),
+}
+"""What solid and weak mean, by where the doubt comes from."""
+
+
+class Verdict(NamedTuple):
+    """What to think of a result, in sentences."""
+
+    headline: str
+    links: str
+    directions: str
+    against: list[str]
+    assumes: str
+    steps: list[str]
+    """What to try next: an option of the command line, and what for."""
+
+    def lines(self) -> Iterator[tuple[str, str]]:
+        """A label and a text for each line of it."""
+        yield "verdict", self.headline
+        if self.links:
+            yield "links", self.links
+        if self.directions:
+            yield "directions", self.directions
+        more = [reason for reason in self.against if reason not in self.headline]
+        if more:
+            yield "also" if len(more) < len(self.against) else "against it", "; ".join(more)
+        yield "assumes", self.assumes
+        if self.steps:
+            yield "try next", "; ".join(self.steps)
+
+
+def verdict(contents: Contents) -> Verdict:
+    """The verdict on a result."""
+    against = [*_severe(contents), *_doubts(contents)]
+    made = [a.words for a in contents.assumptions if a.status == "made"]
+    return Verdict(
+        _headline(contents, list(_severe(contents))),
+        _links(contents),
+        _directions(contents),
+        against,
+        ", ".join(made) or "nothing that the options given do not drop",
+        list(_steps(contents))[:MOST_STEPS],
+    )
+
+
+def _sizes(contents: Contents) -> tuple[int, int, int] | None:
+    """How many links are solid, in between and weak; None where that is not known."""
+    known = [doubt.link for doubt in contents.doubts if doubt.link is not None]
+    if len(known) < len(contents.doubts):
+        return None
+    solid, weak = sum(d <= SOLID for d in known), sum(d > WEAK for d in known)
+    return solid, len(known) - solid - weak, weak
+
+
+def _headline(contents: Contents, severe: list[str]) -> str:
+    total, sizes = contents.discovery.n_edges, _sizes(contents)
+    if not total:
+        return "no link is strong enough to be found at this penalty"
+    if severe:
+        return f"do not take this graph at face value: {severe[0]}"
+    directed = sum(mark == ARROW for _, mark, _ in contents.discovery.edges)
+    solid = count(total, "link")
+    if sizes is not None:
+        solid = f"{sizes[0]:,} of {solid} {'is' if sizes[0] == 1 else 'are'} solid"
+    return f"{solid}, {directed:,} with a direction; a hypothesis to test, not a proof"
+
+
+def _links(contents: Contents) -> str:
+    found, sizes = contents.discovery, _sizes(contents)
+    total = found.n_edges
+    if not total:
+        return ""
+    if sizes is None:
+        why = found.doubted_rates
+        reason = f", as {why}" if why else " without a bootstrap or a posterior"
+        return f"{count(total, 'link')}; how many are false cannot be told{reason}"
+    solid, between, weak = sizes
+    strong, feeble = MEASURES[contents.doubt_source]
+    parts = [f"{solid} solid ({strong})", f"{between} in between", f"{weak} weak ({feeble})"]
+    text = f"of {count(total, 'link')}, {', '.join(parts if between else parts[::2])}"
+    if found.doubted_rates:
+        return f"{text}; these numbers are too good, as {found.doubted_rates}"
+    if contents.doubt_source == "bootstrap":
+        return text
+    false = sum(doubt.link or 0.0 for doubt in contents.doubts)
+    return f"{text}; {about(false)} expected to be false (links alone, whatever their direction)"
+
+
+def _directions(contents: Contents) -> str:
+    found = contents.discovery
+    edges = found.edges
+    total = len(edges)
+    arrows = [k for k, (_, mark, _) in enumerate(edges) if mark == ARROW]
+    if not total:
+        return ""
+    if not arrows:
+        return f"none of {count(total, 'link')} has a direction that the data support"
+    known = arrow_sources(contents)
+    sources, unsure = dict.fromkeys(("you", "conditions", "data"), 0), 0
+    for k in arrows:
+        source = known[edges[k][0], edges[k][2]]
+        sources[source] += 1
+        doubt = contents.doubts[k].arrow
+        unsure += source == "data" and doubt is not None and doubt > SURE_ARROW
+    parts = []
+    if sources["you"]:
+        parts.append(f"{sources['you']} from what you said")
+    if sources["conditions"]:
+        parts.append(f"{sources['conditions']} from the conditions")
+    if sources["data"]:
+        parts.append(
+            f"{sources['data']} from the data" + (f" ({unsure} of them unsure)" if unsure else "")
+        )
+    if total > len(arrows):
+        parts.append(f"{total - len(arrows)} open")
+    return ", ".join(parts)
+
+
+def arrow_sources(contents: Contents) -> dict[tuple[str, str], str]:
+    """Where the direction of each arrow comes from: you, conditions, or the data."""
+    found = contents.discovery
+    arrows = [(a, b) for a, mark, b in found.edges if mark == ARROW]
+    if found.regimes is not None:
+        why = {"regime": "conditions", "knowledge": "you"}
+        reasons = found.regimes.reasons
+        return {pair: why.get(reasons.get(pair, ("", None))[0], "data") for pair in arrows}
+    # An arrow that the class of the DAG alone does not have was directed by knowledge.
+    place, compelled = {name: k for k, name in enumerate(found.names)}, to_cpdag(found.dag)
+    return {(a, b): "data" if compelled[place[a], place[b]] == 1 else "you" for a, b in arrows}
+
+
+def _severe(contents: Contents) -> Iterator[str]:
+    """What may overturn the graph."""
+    found, check = contents.discovery, contents.check
+    if found.status == "interrupted":
+        yield "the search was interrupted, and a better graph may exist"
+    elif found.status != "converged":
+        yield f"the search ended early ({found.status}), and a better graph may exist"
+    if found.doubted_rates:
+        yield found.doubted_rates
+    if check is not None and check.alarm:
+        alarms = ", ".join(test.name for test in check.tests if test.alarm)
+        yield f"the check flags a conflict between data and graph ({alarms})"
+    if contents.posterior is not None:
+        words = mixing(float(contents.posterior.to_dict()["rhat_99"]))
+        if words:
+            yield words.partition(":")[0]
+
+
+def _doubts(contents: Contents) -> Iterator[str]:
+    """What makes it less sure."""
+    for assumption in contents.assumptions:
+        reason = assumption.reason
+        known = reason == contents.discovery.doubted_rates or reason.startswith("the check")
+        if assumption.status == "doubted" and not known:
+            yield reason
+
+
+def _steps(contents: Contents) -> Iterator[str]:
+    """What to try, the most useful first."""
+    found = contents.discovery
+    if found.status != "converged":
+        yield "a longer --time-limit"
+    for assumption in contents.assumptions:
+        if assumption.status != "doubted":
+            continue
+        named = [flag for cure in assumption.cures if (flag := _flag(cure.option, cure.value))]
+        if named:
+            yield f"{named[0]} ({assumption.words} then need not hold)"
+    if not found.n_edges:
+        yield "--penalty 1, which finds weaker links"
+        return
+    if contents.check is None:
+        yield "--check (do data and graph agree?)"
+    if contents.posterior is None and contents.bootstrap is None:
+        yield "--bootstrap 100 or --posterior (how sure is each link?)"
+    roots = _roots(contents)
+    if roots:
+        them = "it" if len(roots) == 1 else "them"
+        yield f"--roots {shlex.quote(csv_line(roots))}, if nothing in the table can cause {them}"
+    elif any(mark != ARROW for _, mark, _ in found.edges):
+        yield "--tiers 'earlier > later', which directs edges"
+
+
+def _flag(option: str, value: object) -> str:
+    known = OPTIONS.get(option)
+    if known is None or known.flag is None:
+        return ""
+    name = known.flag.names[0].partition("/")[0]
+    if value is True:
+        return name
+    return f"{name} …" if value is None else f"{name} {value}"
+
+
+def _roots(contents: Contents) -> list[str]:
+    """Columns that look like what nothing else can cause, and that the graph lets be caused."""
+    findings = () if contents.audit is None else contents.audit.findings
+    named = [name for f in findings if f.code == "roots" for name in f.columns]
+    caused = (contents.discovery.cpdag != 0).any(axis=0)
+    names = list(contents.discovery.names)
+    return [n for n in named if n in names and bool(np.asarray(caused)[names.index(n)])]

@@ -1,0 +1,235 @@
+"""What a scientist meets in her first hour: a verdict, honest doubt, effects without ceremony."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import qwo
+from qwo.discovery.assumptions import assumptions_of, gist
+from qwo.errors import ArgumentError
+from qwo.graph.cpdag import to_cpdag
+from qwo.moments.name_checks import looks_like_root
+from qwo.options import OPTIONS, offered
+from qwo.report.contents import Contents
+from qwo.report.verdict import arrow_sources, verdict
+from qwo.sem.outcome import Setting, causes_of, effect_between
+
+
+@pytest.fixture(scope="module")
+def chain() -> Any:
+    """a → b → c ← d, d → e: two arrows and two lines."""
+    rng = np.random.default_rng(4)
+    a, d = rng.normal(size=(2, 900))
+    b = 0.8 * a + rng.normal(size=900)
+    c = 0.9 * b + 0.7 * d + rng.normal(size=900)
+    e = 0.8 * d + rng.normal(size=900)
+    return np.column_stack([a, b, c, d, e]), list("abcde")
+
+
+@pytest.fixture(scope="module")
+def found(chain: Any) -> qwo.Discovery:
+    data, names = chain
+    import pandas as pd
+
+    return qwo.discover(pd.DataFrame(data, columns=names), random_state=0)
+
+
+@pytest.fixture(scope="module")
+def walks() -> Any:
+    """Random walks that have nothing to do with each other."""
+    return np.cumsum(np.random.default_rng(2).normal(size=(300, 4)), axis=0)
+
+
+def test_a_result_knows_its_data(found: qwo.Discovery, chain: Any) -> None:
+    data, names = chain
+    model = found.fit()
+    again = qwo.fit_sem(qwo.Moments.from_data(data, names), found)
+    assert_allclose(model.coefficients, again.coefficients)
+    effect = found.effect("b", "c")
+    possible = qwo.ida(qwo.Moments.from_data(data, names), found, "b", "c")
+    assert effect.low <= min(possible.estimates) + 0.02
+    assert effect.low == pytest.approx(0.9, abs=0.1)
+    assert not found.check(random_state=0, n_draws=20).alarm
+    assert found.plot().get_figure() is not None
+
+
+def test_transforms_are_remembered(tmp_path: Path, chain: Any) -> None:
+    import pandas as pd
+
+    data, names = chain
+    frame = pd.DataFrame(np.exp(data), columns=names)
+    frame.to_csv(tmp_path / "raw.csv", index=False)
+    found = qwo.discover(tmp_path / "raw.csv", transform="log", random_state=0)
+    assert found.effect("b", "c").low == pytest.approx(0.9, abs=0.1)
+    assert found.fit().coefficients.max() < 2
+    kept = pickle.loads(pickle.dumps(found))
+    assert kept.effect("b", "c").low == pytest.approx(found.effect("b", "c").low)
+
+
+def test_a_stored_result_without_its_data_says_so(found: qwo.Discovery) -> None:
+    bare = pickle.loads(pickle.dumps(found))
+    with pytest.raises(ArgumentError, match="does not know its data any more"):
+        bare.fit()
+    assert copy.deepcopy(found).fit().n_variables == 5
+    assert len(pickle.dumps(found)) < 10_000
+
+
+def test_assumptions_are_made_dropped_and_doubted(walks: Any, found: qwo.Discovery) -> None:
+    made = {a.name: a.status for a in found.assumptions}
+    assert made["linear"] == made["independent rows"] == "made"
+    with pytest.warns(qwo.DataWarning):
+        walk = qwo.discover(walks, random_state=0)
+    told = {a.name: a for a in walk.assumptions}
+    assert told["independent rows"].status == "doubted"
+    assert "row before" in told["independent rows"].reason
+    dropped = {a.name: a.status for a in assumptions_of(("regime",))}
+    assert dropped["one population"] == "dropped"
+    alarmed = {a.name: a.status for a in assumptions_of((), None, ["linear equations"])}
+    assert alarmed["linear"] == "doubted"
+
+
+def test_false_edges_are_not_counted_where_rows_depend(walks: Any) -> None:
+    with pytest.warns(qwo.DataWarning):
+        found = qwo.discover(walks, random_state=0, penalty_discount=1.0)
+    assert found.n_edges
+    assert math.isnan(found.expected_false_edges)
+    said = verdict(Contents(found, found.origin.held.audit()))  # type: ignore[union-attr]
+    assert "face value" in said.headline
+    assert "cannot be told" in said.links
+    assert all(doubt.link is None for doubt in Contents(found).doubts)
+
+
+def test_one_number_of_doubt_by_its_source(found: qwo.Discovery, chain: Any) -> None:
+    data, names = chain
+    plain = Contents(found)
+    assert plain.doubt_source == "false rate"
+    assert_allclose([d.link for d in plain.doubts], found.edge_false_rates)
+    moments = qwo.Moments.from_data(data, names)
+    drawn = qwo.posterior(moments, n_draws=200, random_state=1)
+    sure = Contents(found, posterior=drawn)
+    assert sure.doubt_source == "posterior"
+    place = {name: k for k, name in enumerate(names)}
+    links = [drawn.link_probabilities[place[a], place[b]] for a, _, b in found.edges]
+    assert_allclose([d.link for d in sure.doubts], 1 - np.array(links))
+
+
+def test_the_verdict_tells_where_directions_come_from(chain: Any) -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame(chain[0], columns=chain[1])
+    known = qwo.discover(frame, knowledge={"roots": ["a"]}, random_state=0)
+    contents = Contents(known)
+    sources = arrow_sources(contents)
+    assert sources["a", "b"] == "you"
+    assert sources["b", "c"] == "data"
+    said = verdict(contents)
+    assert "from what you said" in said.directions
+    assert any("--check" in step for step in said.steps)
+    assert not said.against
+
+
+def test_advice_names_only_options_that_exist() -> None:
+    assert offered("no_such_option", True) == ()
+    for name in OPTIONS:
+        assert offered(name)[0].option == name
+
+
+def test_effects_on_an_outcome_are_ranked(found: qwo.Discovery) -> None:
+    causes = found.causes_of("c")
+    names = [effect.cause for effect in causes]
+    assert set(names) >= {"b", "d"}
+    assert "c" not in names
+    ranks = [(not e.excludes_zero, -abs(e.standardized)) for e in causes]
+    assert ranks == sorted(ranks)
+    text = str(causes)
+    assert "95 % interval" in text
+    assert causes.to_frame()["cause"].tolist() == names
+    assert "<table>" in causes._repr_html_()
+    assert found.causes_of("a").effects[0].low == 0
+
+
+def test_effects_of_a_class_are_those_of_ida(chain: Any) -> None:
+    data, names = chain
+    moments = qwo.Moments.from_data(data, names)
+    dag = np.zeros((5, 5), dtype=np.int8)
+    dag[0, 1] = dag[1, 2] = dag[3, 2] = dag[3, 4] = 1
+    cpdag = to_cpdag(dag)
+    setting = Setting(moments, cpdag, dag, cpdag, 0.95)
+    for x, y in ((0, 1), (1, 0), (0, 2), (3, 4), (4, 2)):
+        own = effect_between(setting, x, y)
+        ida = qwo.ida(moments, cpdag, x, y)
+        sizes = np.where(ida.directed, ida.estimates, 0.0)
+        if len(ida) > 1:
+            assert_allclose((own.low, own.high), (sizes.min(), sizes.max()))
+    # Every member of the class lies within.
+    for member in qwo.enumerate_dags(cpdag):
+        sem = qwo.fit_sem(moments, member)
+        for x, y in ((0, 2), (3, 2), (4, 2)):
+            size = qwo.total_effect(sem, x, y).estimate
+            own = effect_between(setting, x, y)
+            assert own.low - 0.05 <= size <= own.high + 0.05
+
+
+def test_unsupported_arrows_may_point_either_way(chain: Any) -> None:
+    data, names = chain
+    moments = qwo.Moments.from_data(data, names)
+    dag = np.zeros((5, 5), dtype=np.int8)
+    dag[0, 1] = dag[1, 2] = dag[3, 2] = dag[3, 4] = 1
+    cpdag = to_cpdag(dag)
+    shown = cpdag.copy()
+    shown[1, 2] = shown[2, 1] = 2
+    setting = Setting(moments, cpdag, dag, shown, 0.95)
+    effect = effect_between(setting, "b", "c")
+    assert effect.low == 0
+    assert effect.high > 0.7
+    assert 0 < effect.share < 1
+    assert causes_of(setting, "c")[0].cause == "d"
+
+
+def test_posterior_intervals_of_an_outcome(found: qwo.Discovery, chain: Any) -> None:
+    moments = qwo.Moments.from_data(*chain)
+    drawn = qwo.posterior(moments, n_draws=200, random_state=1)
+    causes = found.causes_of("c", posterior=drawn)
+    assert causes.from_posterior
+    own = {effect.cause: effect for effect in causes}
+    assert own["b"].low == drawn.effect("b", "c").median
+
+
+@pytest.mark.parametrize("name", ["age", "Sex", "modelyear", "patient_age", "birthYear", "site"])
+def test_names_of_roots(name: str) -> None:
+    assert looks_like_root(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["age_at_onset", "stage", "marriage", "bwt", "dosage", "percentage"]
+)
+def test_names_that_are_none(name: str) -> None:
+    assert not looks_like_root(name)
+
+
+def test_the_audit_proposes_roots_and_sees_all_it_can(walks: Any) -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame(walks, columns=["age", "x", "y", "z"])
+    audit = qwo.audit(frame)
+    [roots] = [f for f in audit.findings if f.code == "roots"]
+    assert roots.severity == "note"
+    assert "knowledge={'roots': ['age']}" in roots.worded()
+    # A column that is no number hides nothing of the others.
+    frame["note"] = [f"text {k}" for k in range(300)]
+    codes = [f.code for f in qwo.audit(frame).findings]
+    assert "serial" in codes
+
+
+def test_the_gist_of_a_finding_leaves_out_examples() -> None:
+    assert gist("6 of 14 columns hold codes: 'a' (1, 2). They are numbers") == (
+        "6 of 14 columns hold codes"
+    )
