@@ -32,7 +32,7 @@ PRINT_COMPARE := import tomllib; \
   print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["compare"], sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo cpp-example docs test fuzz test-browser bench bench-flop bench-peers reproduce check check-isa format sanitize report-bundle wheel clean
+.PHONY: help setup demo studio cpp-example docs test fuzz test-browser bench bench-flop bench-peers reproduce check check-isa format sanitize report-bundle wheel clean
 
 help:  ## show this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -42,6 +42,11 @@ setup: $(VENV)/.installed $(if $(NPM),.try-report-bundle)  ## make .venv, compil
 # The demonstration needs the package and its figures, and none of the tools of development.
 demo: $(VENV)/.built $(if $(NPM),.try-report-bundle)  ## learn the graph of nine experiments (Sachs), with a report, into demo-output/
 	$(BIN)/python examples/demo.py
+
+# In the folder of the demonstration, whose data it begins with.
+studio: setup  ## learn, look, correct and learn again in a browser, on the demonstration's data
+	$(BIN)/python -c "from examples.demo import write_tables; write_tables()"
+	$(BIN)/qwo studio demo-output/cells.csv --folder demo-output/studio
 
 test: setup  ## run the tests
 	$(BIN)/python -m pytest -n 2

@@ -1,6 +1,6 @@
-// Bundles the report's script into the Python package, with the licences of what it contains.
+// Bundles the scripts of report and studio into the Python package, with the licences of what it contains.
 import { readFile, readdir, mkdir, rename, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -8,7 +8,8 @@ const here = dirname(fileURLToPath(import.meta.url));
 const target = process.argv[2] ?? join(here, "..", "src", "qwo", "report", "_bundle");
 
 const result = await build({
-  entryPoints: [join(here, "src", "main.ts")],
+  entryPoints: { report: join(here, "src", "main.ts"), studio: join(here, "src", "studio", "studio.ts") },
+  outdir: target,
   absWorkingDir: here,
   bundle: true,
   write: false,
@@ -18,9 +19,10 @@ const result = await build({
   target: "es2020",
   legalComments: "none", // LICENSES.txt, which the page shows, has them in full
 });
-const script = result.outputFiles[0].text;
-if (/<\/script|<!--/i.test(script)) {
-  throw new Error("the bundle holds text that would end its own element in a page");
+for (const { text } of result.outputFiles) {
+  if (/<\/script|<!--/i.test(text)) {
+    throw new Error("a bundle holds text that would end its own element in a page");
+  }
 }
 
 const packages = new Set();
@@ -31,7 +33,7 @@ for (const path of Object.keys(result.metafile.inputs)) {
 
 await mkdir(target, { recursive: true });
 await writeWhole("LICENSES.txt", (await Promise.all([...packages].sort().map(licence))).join("\n"));
-await writeWhole("report.js", script);
+for (const { path, text } of result.outputFiles) await writeWhole(basename(path), text);
 
 async function licence(name) {
   const folder = join(here, "node_modules", name);

@@ -275,3 +275,12 @@ def test_a_check_stands_in_plain_words_before_its_figures(tmp_path):
     other = qwo.check(data[:, :4], qwo.discover(data[:, :4]), n_draws=0, n_subsets=0)
     with pytest.raises(ArgumentError, match="variables of the check"):
         write_report(tmp_path / "r.html", found, check=other)
+
+
+def test_a_notebook_shows_the_page_in_a_frame_of_its_own() -> None:
+    found = example(6)["discovery"]
+    html = found.explore(height=500)._repr_html_()
+    assert html.startswith("<iframe")
+    assert "sandbox=" in html
+    assert "height: 500px" in html
+    assert html.count("<") == 2  # the page itself is escaped

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+import qwo
 from qwo.errors import ArgumentError
 from qwo.search import Control, hill_climbing
 from qwo.search.moves import Precedence
@@ -160,3 +161,10 @@ def test_precedence_knows_which_moves_keep_the_order_allowed(seed):
         ]
         allowed = all(precedence.allows_passing([s], [m]) for s, m in behind)
         assert allowed == knowledge.allows_order(passed)
+
+
+def test_a_search_that_was_ended_does_not_go_on_to_turn_arrows() -> None:
+    data = qwo.simulate("er", n_variables=30, n_samples=200, degree=6, random_state=1).data
+    found = qwo.discover(data, penalty_discount=1.0, random_state=0, callback=lambda _: True)
+    assert found.status == "stopped"
+    assert found.arrow_evidence is None

@@ -64,7 +64,7 @@ function edges(graph: Graph): cytoscape.ElementDefinition[] {
 
 // A point by its share of the way between two nodes and its distance from the straight line, so
 // that a bend follows when a node is dragged.
-function relative(from: number[], to: number[], [x, y]: [number, number]): [number, number] {
+export function relative(from: number[], to: number[], [x, y]: [number, number]): [number, number] {
   const [dx, dy] = [to[0]! - from[0]!, to[1]! - from[1]!];
   const square = dx * dx + dy * dy || 1;
   const [px, py] = [x - from[0]!, y - from[1]!];

@@ -16,6 +16,7 @@ from qwo.cli.learn import learn
 from qwo.cli.options import with_option_groups
 from qwo.cli.reading import audit
 from qwo.cli.simulate import simulate
+from qwo.cli.studio import studio
 from qwo.cli.trust import check, effect, posterior
 from qwo.reproduction.command import reproduce
 
@@ -49,7 +50,7 @@ app = typer.Typer(
 )
 
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
-    LEARNING: (audit, learn, posterior, bootstrap, merge),
+    LEARNING: (audit, learn, studio, posterior, bootstrap, merge),
     GRAPHS: (check, compare, changes, fit, effect, convert),
     TRYING: (simulate, bench, reproduce, info),
 }

@@ -235,10 +235,12 @@ def _result(
         # An engine may know the class of its DAG from inside.
         cpdag = getattr(engine, "cpdag", partial(to_cpdag, dag))()
     arrows = None
-    # Turning arrows takes a part of the time of the search, never more of it than is left.
-    timely = not plan.listed and control.remaining > control.seconds
+    # Turning arrows takes a part of the time of the search, never more of it than is left, and none
+    # where somebody has ended the search.
+    timely = outcome.status == "converged" and control.remaining > control.seconds
     # Where members of the class differ in cost, turning arrows is another question.
-    if evidence is not None and timely and not moments.coding.has_curves:
+    settled = evidence is not None and not plan.listed and not moments.coding.has_curves
+    if timely and settled:
         arrows = arrow_evidence(moments, engine, cpdag)
     return Discovery(
         cpdag=cpdag,

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from qwo.curved.partial import PartialEffect
     from qwo.curved.result import CurvedRelations
+    from qwo.report.page import InlineReport
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,6 +322,16 @@ class Discovery(FollowUp):
         more; empty where every edge is directed.
         """
         return {self.names[v]: edges for v, edges in next_experiments(self.cpdag).items()}
+
+    def explore(self, *, height: int = 720, **beside: Any) -> InlineReport:
+        """The interactive view of the report, inline in a notebook, without a server.
+
+        ``model``, ``audit``, ``bootstrap``, ``posterior`` and ``check`` are shown along with the
+        graph, as in `qwo.report.write_report`.
+        """
+        from qwo.report.page import InlineReport
+
+        return InlineReport(self, height=height, **beside)
 
     def __repr__(self) -> str:
         directed = sum(mark == ARROW for _, mark, _ in self.edges)

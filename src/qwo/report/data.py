@@ -199,7 +199,7 @@ def contents_data(contents: Contents, drawing: Scene | None) -> dict[str, Any]:
             "outcome": None if contents.outcome is None else contents.outcome.to_dict(),
             "variables": _variables(contents),
             "edges": edge_records(contents),
-            "layout": None if drawing is None else _layout(drawing),
+            "layout": None if drawing is None else scene_layout(drawing),
             "fit": None if contents.model is None else asdict(contents.model.fit),
             "bootstrap": _bootstrap(contents),
             "posterior": _posterior(contents),
@@ -294,7 +294,8 @@ def _types(contents: Contents) -> list[dict[str, Any]]:
     return records
 
 
-def _layout(drawing: Scene) -> dict[str, Any]:
+def scene_layout(drawing: Scene) -> dict[str, Any]:
+    """Where nodes and bends of edges stand."""
     layout = drawing.layout
     nodes = np.column_stack([layout.centres, layout.sizes])
     return {

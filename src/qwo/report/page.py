@@ -125,6 +125,23 @@ def write_report(
     return Path(path)
 
 
+class InlineReport:
+    """A report for a notebook: the interactive page in a frame of its own, without a server."""
+
+    def __init__(self, discovery: Discovery, *, height: int = 720, **beside: Any) -> None:
+        self.html = _render(Contents(discovery, **beside), figures=False, interactive=True)
+        self.height = height
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return (
+            f'<iframe title="Causal graph" srcdoc="{escape(self.html)}" '
+            'sandbox="allow-scripts allow-downloads" '
+            f'style="width: 100%; height: {self.height}px; border: 1px solid #ccc"></iframe>'
+        )
+
+
 def _render(contents: Contents, *, figures: bool, interactive: bool) -> str:
     from markupsafe import Markup
 

@@ -1,0 +1,346 @@
+"""What the page asks and is told, as plain JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from itertools import islice
+from typing import Any, cast
+
+import networkx as nx
+import numpy as np
+
+from qwo.agreement import check
+from qwo.errors import Cure, InputError
+from qwo.graph import CausalGraph, compare
+from qwo.graph.adjustment import adjustment_set, d_separated
+from qwo.graph.marks import ARROW, LINE
+from qwo.graph.pdag import to_dag
+from qwo.moments.audit import Finding
+from qwo.report.contents import Contents
+from qwo.report.data import contents_data, draw_contents, scene_layout
+from qwo.report.remarks import remarks
+from qwo.sem import fit_sem, ida, score_graph, total_effect
+from qwo.studio.searches import Data, Result
+from qwo.studio.settings import Settings
+from qwo.text import plain
+from qwo.types import FloatArray
+
+MOST_POINTS = 1500
+"""Points of a scatter plot; rows from all over the table."""
+MOST_LEVELS = 12
+BINS = 24
+MOST_PATHS = 8
+
+
+def told_plainly(told: dict[str, Any]) -> dict[str, Any]:
+    """The same as JSON has it: no arrays, and None for numbers that are not finite."""
+    return cast("dict[str, Any]", plain(told))
+
+
+def data_view(data: Data) -> dict[str, Any]:
+    """Every column with its type, its distribution and what is missing; findings with fixes."""
+    findings = [_finding(finding) for finding in data.audit.findings]
+    try:
+        table = data.table
+    except InputError as error:
+        return {"columns": [], "findings": findings, "n_rows": 0, "error": str(error)}
+    types = dict(data.audit.types)
+    columns = [
+        _column(name, table.values[:, v], variable.levels, types.get(name))
+        for v, (name, variable) in enumerate(zip(table.names, table.coding.variables, strict=True))
+    ]
+    refused = [{"name": r.name, "type": "not numeric", "missing": 0} for r in table.refused]
+    return told_plainly(
+        {"columns": [*columns, *refused], "findings": findings, "n_rows": len(table.values)}
+    )
+
+
+def _column(
+    name: str, values: FloatArray, levels: Sequence[str], kind: str | None
+) -> dict[str, Any]:
+    seen = values[np.isfinite(values)]
+    told: dict[str, Any] = {"name": name, "type": kind, "missing": len(values) - len(seen)}
+    if levels:
+        counts = np.bincount(seen.astype(int), minlength=len(levels))[: len(levels)]
+        told["levels"] = [[str(k), int(n)] for k, n in zip(levels, counts, strict=True)][
+            :MOST_LEVELS
+        ]
+    elif seen.size:
+        counts, ends = np.histogram(seen, bins=BINS)
+        told |= {"bins": counts, "from": ends[0], "to": ends[-1], "mean": seen.mean()}
+    return told
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    """What was seen, and its fixes as changes of the settings."""
+    fixes = [{"label": _label(fix), "change": _change(fix, finding)} for fix in finding.cures]
+    return {
+        "severity": finding.severity,
+        "columns": list(finding.columns),
+        "message": finding.message,
+        "fixes": [fix for fix in fixes if fix["change"]],
+    }
+
+
+def _label(fix: Cure) -> str:
+    """What a button says."""
+    value = fix.value
+    if isinstance(value, dict):
+        value = next(iter(set(value.values()))) if len(set(value.values())) == 1 else ""
+    if isinstance(value, list | tuple):
+        value = ", ".join(map(str, value[:3])) + ("…" if len(value) > 3 else "")
+    return f"{fix.option.replace('_', ' ')}: {value}" + (f" ({fix.effect})" if fix.effect else "")
+
+
+def _change(fix: Cure, finding: Finding) -> dict[str, Any] | None:
+    """The part of the settings that the fix sets; None where a button cannot know it."""
+    if fix.value is None:
+        return None
+    if fix.option == "drop":
+        return {"drop": [str(name) for name in fix.value]}
+    if fix.option in ("transform", "types"):
+        given = (
+            fix.value if isinstance(fix.value, dict) else dict.fromkeys(finding.columns, fix.value)
+        )
+        named = {name: how for name, how in given.items() if isinstance(how, str)}
+        return {fix.option: named} if named else None
+    if fix.option == "roots":
+        return {"roots": list(fix.value)}
+    return {"missing": fix.value} if fix.option == "missing" else None
+
+
+def graph_view(result: Result, file: str, before: Result | None = None) -> dict[str, Any]:
+    """The graph with all that is known of it, and what is new since another one."""
+    contents = Contents(result.found, model=result.model)
+    view = contents_data(contents, None)
+    view["seconds"] = result.found.seconds
+    view["notes"] = [
+        *({"level": "warning", "text": text} for text in result.said),
+        *({"level": remark.level, "text": remark.sentence} for remark in remarks(contents)),
+    ]
+    view["readings"] = [reading.summary() for reading in result.found.readings.values()]
+    view["leans"] = [[a, b, odds] for (a, b), odds in result.found.leans.items()]
+    view["weak_edges"] = [asdict(edge) for edge in result.found.weak_edges]
+    view["changed"] = {} if before is None else _changed(before, result)
+    view["reproduce"] = {
+        "command": result.settings.command_line(file),
+        "python": result.settings.python(file),
+    }
+    return told_plainly(view)
+
+
+def _changed(before: Result, now: Result) -> dict[str, list[list[str]]]:
+    """Which edges came, went and were turned or opened."""
+    told = [
+        {frozenset((a, b)): (a, mark, b) for a, mark, b in found.edges}
+        for found in (before.found, now.found)
+    ]
+    old, new = told
+    return {
+        "added": [[*edge] for pair, edge in new.items() if pair not in old],
+        "removed": [[*edge] for pair, edge in old.items() if pair not in new],
+        "turned": [[*edge] for pair, edge in new.items() if pair in old and old[pair] != edge],
+    }
+
+
+def layout_view(result: Result) -> dict[str, Any]:
+    """Where everything stands in the picture."""
+    scene = draw_contents(Contents(result.found))
+    return {"layout": None if scene is None else plain(scene_layout(scene))}
+
+
+def doubt_view(result: Result) -> dict[str, Any]:
+    """How probable each edge is, and whether the data contradict the graph."""
+    contents = Contents(
+        result.found, model=result.model, posterior=result.posterior, check=result.check
+    )
+    data = contents_data(contents, None)
+    return told_plainly(
+        {"edges": data["edges"], "check": data["check"], "posterior": data["posterior"]}
+    )
+
+
+def pair_view(result: Result, first: str, second: str) -> dict[str, Any]:
+    """Two variables: their scatter plot, and what the graph says of one and the other."""
+    told: dict[str, Any] = {"first": first, "second": second}
+    told |= _scatter(result.data, first, second)
+    if result.model is not None:
+        told["effects"] = [_effect(result, a, b) for a, b in ((first, second), (second, first))]
+    told["why"] = list(_reasons(result, first, second))
+    return told_plainly(told)
+
+
+def _scatter(data: Data, first: str, second: str) -> dict[str, Any]:
+    table = data.table
+    a, b = (table.names.index(name) for name in (first, second))
+    rows = table.values[:, [a, b]]
+    rows = rows[np.isfinite(rows).all(axis=1)]
+    chosen = np.linspace(0, len(rows) - 1, min(len(rows), MOST_POINTS)).astype(int)
+    slope, middle = math.nan, math.nan
+    if len(rows) > 2 and rows[:, 0].std() > 0:
+        slope, middle = np.polyfit(rows[:, 0], rows[:, 1], 1)
+    kept = rows[chosen]
+    return {
+        "points": np.round(kept, 6),
+        "n_rows": len(rows),
+        "line": [slope, middle],
+        "residuals": np.round(kept[:, 1] - slope * kept[:, 0] - middle, 6),
+        "labels": [list(table.coding.variables[v].levels) for v in (a, b)],
+        "correlation": float(np.atleast_2d(np.corrcoef(rows.T))[0, 1])
+        if len(rows) > 2
+        else math.nan,
+    }
+
+
+def _effect(result: Result, cause: str, effect: str) -> dict[str, Any]:
+    """The total effect in the DAG found, its range over the class, paths and adjustment set."""
+    names = result.found.names
+    a, b = names.index(cause), names.index(effect)
+    told: dict[str, Any] = {"cause": cause, "effect": effect}
+    try:
+        assert result.model is not None
+        found = total_effect(result.model, cause, effect)
+        told |= {"estimate": found.estimate, "interval": found.interval(), "note": found.note}
+        several = ida(result.data.moments, result.found.cpdag, a, b).estimates
+        told["range"] = [several.min(), several.max()]
+    except InputError as error:
+        told["note"] = str(error)
+    graph = nx.from_numpy_array(np.asarray(result.found.dag), create_using=nx.DiGraph)
+    found_paths = islice(nx.all_simple_paths(graph, a, b, cutoff=8), MOST_PATHS)
+    told["paths"] = [[names[v] for v in path] for path in found_paths]
+    adjusted = adjustment_set(result.found.dag, a, b)
+    told["adjust"] = None if adjusted is None else [names[v] for v in adjusted]
+    return told
+
+
+def _reasons(result: Result, first: str, second: str) -> Iterator[str]:
+    """Why there is no edge, or why it has its direction."""
+    found = result.found
+    edge = next((e for e in found.edges if {e[0], e[2]} == {first, second}), None)
+    if edge is None:
+        yield from _why_no_edge(result, first, second)
+        return
+    a, mark, b = edge
+    required = {*map(tuple, result.settings.required)}
+    if (a, b) in required:
+        yield f"{a} → {b} is there because you require it."
+    elif mark == ARROW:
+        yield from _why_arrow(result, a, b)
+    elif mark == LINE and (a, b) in found.leans:
+        odds = found.leans[a, b]
+        yield f"The data lean towards {a} → {b}, {odds:.1f} to 1, which is not enough to say it."
+    elif mark == LINE:
+        yield "Both directions fit the data equally well: no collider or rule decides."
+
+
+def _why_arrow(result: Result, a: str, b: str) -> Iterator[str]:
+    known = result.settings.knowledge
+    if known is not None:
+        forbids = known.resolve(result.found.names).forbidden
+        if forbids[result.found.names.index(b), result.found.names.index(a)]:
+            yield f"What you know (tiers or forbidden edges) rules out {b} → {a}."
+    arrows = result.found.arrow_evidence
+    if arrows is None:
+        return
+    names = result.found.names
+    for k in np.flatnonzero(arrows.causes == names.index(a)):
+        if arrows.effects[k] == names.index(b):
+            yield (
+                f"Turned round, the best graph loses {arrows.worths[k]:.1f} points of score "
+                f"(odds {min(math.exp(min(arrows.worths[k] / 2, 20)), 1e6):,.0f} to 1)."
+            )
+            hanging = result.found.hanging_on(a, b)
+            if hanging:
+                listed = ", ".join(f"{c} → {e}" for c, _, e in hanging[:6])
+                yield f"{len(hanging)} other arrows hang on it: {listed}."
+
+
+def _why_no_edge(result: Result, first: str, second: str) -> Iterator[str]:
+    names, dag = result.found.names, np.asarray(result.found.dag)
+    a, b = names.index(first), names.index(second)
+    pair = frozenset((first, second))
+    if any(frozenset(p) == pair for p in result.settings.forbidden):
+        yield "You forbid an edge between them."
+    # The parents of whichever comes later separate two variables that no edge joins.
+    place = np.argsort(result.found.order)
+    late, early = (a, b) if place[a] > place[b] else (b, a)
+    given = np.flatnonzero(dag[:, late]).tolist()
+    if result.data.moments.has_blocks or not d_separated(dag, [early], [late], given):
+        yield "The graph needs no edge between them."
+        return
+    correlation = np.asarray(result.data.moments.correlation)
+    r = _partial(correlation, early, late, given)
+    beside = ", ".join(names[v] for v in given) or "nothing"
+    yield f"Given {beside}, their partial correlation is {r:.3f}: too weak to pay for an edge."
+
+
+def _partial(correlation: FloatArray, a: int, b: int, given: list[int]) -> float:
+    """The correlation of two variables given others."""
+    inverse = np.linalg.pinv(correlation[np.ix_([a, b, *given], [a, b, *given])])
+    return float(-inverse[0, 1] / math.sqrt(inverse[0, 0] * inverse[1, 1]))
+
+
+def own_view(
+    data: Data, settings: Settings, edges: Sequence[tuple[str, str]], penalty: float = 2.0
+) -> dict[str, Any]:
+    """What the data say against a graph that the user draws."""
+    moments = data.moments
+    names = moments.names
+    matrix = np.zeros((len(names), len(names)), dtype=np.int8)
+    for cause, effect in edges:
+        matrix[names.index(cause), names.index(effect)] = 1
+    graph = CausalGraph.from_matrix(matrix, names)
+    dag = to_dag(graph)
+    found = check(
+        moments, graph, learnt=False, knowledge=settings.knowledge, n_draws=1, n_subsets=0
+    )
+    tests = found.independences
+    model = fit_sem(moments, dag)
+    return told_plainly(
+        {
+            "edges": [list(edge) for edge in edges],
+            "unexplained": [
+                {"first": names[u], "second": names[v], "r": r, "p": p}
+                for u, v, r, p, fails in zip(
+                    tests.first,
+                    tests.second,
+                    tests.partial,
+                    tests.p_values,
+                    found.failing,
+                    strict=True,
+                )
+                if fails
+            ],
+            "unneeded": [
+                [names[c.cause], names[c.effect], c.gain]
+                for c in found.changes
+                if c.kind == "remove"
+            ],
+            "wanted": [
+                [c.kind, names[c.cause], names[c.effect], c.gain] for c in found.changes[:12]
+            ],
+            "score": score_graph(moments, graph, penalty).score,
+            "fit": {
+                "rmsea": model.fit.rmsea,
+                "cfi": model.fit.cfi,
+                "srmr": model.fit.srmr,
+                "p_value": model.fit.p_value,
+            },
+        }
+    )
+
+
+def compare_view(first: Result, second: Result) -> dict[str, Any]:
+    """Two results beside each other: what they share and where they differ."""
+    shared = [name for name in first.found.names if name in second.found.names]
+    graphs = [_among(result, shared) for result in (first, second)]
+    told = compare(*graphs, aid=False).to_dict()
+    return told_plainly({"names": shared, "comparison": told, "changed": _changed(first, second)})
+
+
+def _among(result: Result, names: Sequence[str]) -> CausalGraph:
+    """The graph shown, with edges among some of its variables."""
+    at = [result.found.names.index(name) for name in names]
+    return CausalGraph.from_matrix(np.asarray(result.found.shown)[np.ix_(at, at)], names)

@@ -1,0 +1,169 @@
+"""Searches behind the page: the newest change of a run cancels the one in flight."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from qwo.agreement import Check, check
+from qwo.bayes import Posterior, posterior
+from qwo.discovery import Discovery, discover
+from qwo.errors import InputError
+from qwo.moments import Moments, as_moments
+from qwo.moments.audit import Audit
+from qwo.moments.reading import audit, read_table
+from qwo.moments.tables import Table
+from qwo.sem import LinearSem, fit_sem
+from qwo.studio.settings import Settings
+
+MOST_KEPT = 24
+"""Results and readings that stay in memory."""
+MOST_SECONDS = 5.0
+"""For probabilities that are drawn behind the scene."""
+
+
+class SupersededError(Exception):
+    """A newer change of the same run came in."""
+
+
+class Kept:
+    """The last results of a computation, by what they depend on."""
+
+    def __init__(self, most: int = MOST_KEPT) -> None:
+        self._most, self._lock = most, threading.Lock()
+        self._values: OrderedDict[Any, Any] = OrderedDict()
+
+    def get(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What was made for the key, made now if it was not."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+                return self._values[key]
+        value = make()
+        with self._lock:
+            self._values[key] = value
+            while len(self._values) > self._most:
+                self._values.popitem(last=False)
+        return value
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """A file as it is read: what is doubtful, moments, rows."""
+
+    path: Path
+    reading: dict[str, Any]
+
+    @cached_property
+    def audit(self) -> Audit:
+        """What is wrong or doubtful."""
+        return audit(self.path, **self.reading)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """What a search needs."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the audit says it
+            return as_moments(self.path, **self.reading)
+
+    @cached_property
+    def table(self) -> Table:
+        """The rows, for pictures."""
+        return read_table(self.path, **self.reading)
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What a search has found, and what belongs to it."""
+
+    data: Data
+    settings: Settings
+    found: Discovery
+    said: tuple[str, ...]
+
+    @cached_property
+    def model(self) -> LinearSem | None:
+        """The linear model on the graph, where there can be one."""
+        try:
+            usual = None if self.found.regimes is None else self.found.regimes.within
+            return fit_sem(self.data.moments if usual is None else usual, self.found.dag)
+        except InputError:
+            return None
+
+    @cached_property
+    def check(self) -> Check | None:
+        """How far data and graph agree; None where rows of several kinds cannot be checked."""
+        try:
+            known = self.settings.knowledge
+            return check(self.data.moments, self.found, knowledge=known, random_state=0)
+        except InputError:
+            return None
+
+    @cached_property
+    def posterior(self) -> Posterior | None:
+        """How probable each edge is, within `MOST_SECONDS`."""
+        if self.settings.extras:
+            return None
+        try:
+            return posterior(
+                self.data.moments,
+                knowledge=self.settings.knowledge,
+                time_limit=MOST_SECONDS,
+                random_state=self.settings.seed,
+            )
+        except InputError:
+            return None
+
+
+class Searches:
+    """Data that were read, results that were found, and the newest request of each run."""
+
+    def __init__(self) -> None:
+        self._data, self._results = Kept(6), Kept()
+        self._newest: dict[str, int] = {}
+        self._lock, self._one = threading.Lock(), threading.Lock()
+
+    def data(self, path: Path, settings: Settings) -> Data:
+        """The file as the settings read it; a file that was changed meanwhile is read anew."""
+        stamp = path.stat()
+        reading = settings.reading
+        key = (path, stamp.st_mtime_ns, stamp.st_size, repr(sorted(reading.items())))
+        found: Data = self._data.get(key, lambda: Data(path, reading))
+        return found
+
+    def result(self, run: str, path: Path, settings: Settings) -> Result:
+        """What the settings find; `SupersededError` if the run has asked for more since."""
+        with self._lock:
+            mine = self._newest[run] = self._newest.get(run, 0) + 1
+        data = self.data(path, settings)
+        stamp = path.stat()
+        key = (path, stamp.st_mtime_ns, stamp.st_size, repr(settings))
+
+        def search() -> Result:
+            # Warnings are caught for the whole process, and so one search at a time.
+            with self._one, warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                source: dict[str, Any] = {"data": data.moments}
+                if settings.extras:
+                    source = {"data": path, **settings.reading}
+                found = discover(
+                    **source,
+                    **settings.search,
+                    knowledge=settings.knowledge,
+                    callback=lambda _: self._newest[run] != mine,
+                )
+            if found.status == "stopped":
+                raise SupersededError
+            said = dict.fromkeys(str(warning.message) for warning in caught)
+            return Result(data, settings, found, tuple(said))
+
+        made: Result = self._results.get(key, search)
+        if self._newest[run] != mine:
+            raise SupersededError
+        return made
