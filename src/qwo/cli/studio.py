@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from qwo.cli.options import option
-from qwo.optional import optional_module
+from qwo.errors import optional_module
 
 
 def studio(

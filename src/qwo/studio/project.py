@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from qwo.errors import ArgumentError, FileFormatError
-from qwo.files import write_whole
 from qwo.studio.settings import Settings
+from qwo.text import write_whole
 
 STATE = "studio.json"
 FORMAT = {"format": "qwo-studio", "version": 1}
