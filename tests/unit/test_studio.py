@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 import qwo
 from qwo.errors import FileFormatError, InputError
 from qwo.studio import make_app
-from qwo.studio.project import Project, Run
+from qwo.studio.project import Project, StudioRun
 from qwo.studio.searches import Searches, SupersededError
 from qwo.studio.settings import Settings
 from tests.helpers.reports import HOSTILE_NAMES
@@ -306,7 +306,7 @@ def test_hostile_names_travel_as_text(client: TestClient, tmp_path: Path, projec
 
 
 def test_a_history_is_bounded() -> None:
-    run = Run("r", "f")
+    run = StudioRun("r", "f")
     for k in range(1200):
         run.change(Settings(penalty=1.0 + k))
     assert len(run.history) == 500

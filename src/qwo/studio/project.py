@@ -24,7 +24,7 @@ MOST_STEPS = 500
 
 
 @dataclass
-class Run:
+class StudioRun:
     """A file with a history of settings; `at` is the place in it."""
 
     name: str
@@ -61,7 +61,7 @@ class Run:
         }
 
     @classmethod
-    def of_json(cls, given: dict[str, Any]) -> Run:
+    def of_json(cls, given: dict[str, Any]) -> StudioRun:
         """A run as it was stored."""
         run = cls(
             str(given["name"]),
@@ -81,7 +81,7 @@ class Project:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.lock = threading.RLock()
-        self.runs: dict[str, Run] = {}
+        self.runs: dict[str, StudioRun] = {}
         self.files: dict[str, Path] = {}
         if (folder / STATE).is_file():
             self._load()
@@ -93,7 +93,7 @@ class Project:
             if {key: held[key] for key in FORMAT} != FORMAT:
                 raise ValueError("another format")
             self.files = {str(k): Path(v) for k, v in held["files"].items()}
-            self.runs = {str(k): Run.of_json(v) for k, v in held["runs"].items()}
+            self.runs = {str(k): StudioRun.of_json(v) for k, v in held["runs"].items()}
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise FileFormatError(
                 f"{str(path)!r} is not a state of qwo studio that can be read ({error}); move it "
@@ -137,11 +137,11 @@ class Project:
             if file not in self.files:
                 raise ArgumentError(f"there is no file {file!r}")
             name = free_name(Path(file).stem, self.runs)
-            self.runs[name] = Run(name, file)
+            self.runs[name] = StudioRun(name, file)
             self.store()
             return name
 
-    def run(self, name: str) -> Run:
+    def run(self, name: str) -> StudioRun:
         """A run by its name."""
         if name not in self.runs:
             raise ArgumentError(f"there is no run {name!r}")

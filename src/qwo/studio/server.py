@@ -23,7 +23,7 @@ from starlette.routing import Route
 
 from qwo.errors import ArgumentError, InputError
 from qwo.studio import answers
-from qwo.studio.project import Project, Run, free_name
+from qwo.studio.project import Project, StudioRun, free_name
 from qwo.studio.searches import Result, Searches, SupersededError
 from qwo.studio.settings import Settings, offered
 
@@ -177,7 +177,7 @@ class _Studio:
         """To a step of the history."""
         return self._moved(run, lambda own: own.step(int(to) - own.at))
 
-    def _moved(self, name: str, move: Callable[[Run], None]) -> dict[str, Any]:
+    def _moved(self, name: str, move: Callable[[StudioRun], None]) -> dict[str, Any]:
         with self.project.lock:
             run = self.project.run(name)
             move(run)
