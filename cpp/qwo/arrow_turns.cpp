@@ -30,7 +30,7 @@ class Turner {
             first_[y] = count_of(edges_);
             for (int k = 0; k < count_of(dag.parents[y]); ++k) {
                 const bool compelled = members_.compelled()[y][k] != 0;
-                if (compelled)
+                if (compelled && !engine.is_given(dag.parents[y][k]))
                     children_[dag.parents[y][k]].push_back(count_of(edges_));
                 edges_.push_back({dag.parents[y][k], y, compelled});
             }
@@ -185,7 +185,7 @@ CandidateLists::Lists lists_near(const ParentSets& engine) {
 } // namespace
 
 ArrowTurns turn_arrows(ParentSets& engine, double limit, int most) {
-    if (engine.has_lists() || engine.n() <= policy::turned_among_all_up_to)
+    if (engine.has_lists() || engine.problem().n_children() <= policy::turned_among_all_up_to)
         return Turner(engine).turn_all(limit, most);
     ParentSets nearby(engine, lists_near(engine));
     return Turner(nearby).turn_all(limit, most);

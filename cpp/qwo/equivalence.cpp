@@ -65,7 +65,7 @@ struct Surroundings {
 // Labels edges, those into a variable after those into the ones before it (Chickering 1995).
 class EdgeLabels {
   public:
-    explicit EdgeLabels(int n) : index_(n, -1) {}
+    EdgeLabels(int n, std::vector<char> given) : given_(std::move(given)), index_(n, -1) {}
 
     // Says of each edge into y whether it is compelled.
     void label_edges_into(int y, const Lists& parents_of, const std::vector<int>& places,
@@ -95,6 +95,11 @@ class EdgeLabels {
     // Labels x -> y and whatever follows from it and the edges from above into x.
     void label_by(int x, const std::vector<int>& above, const std::vector<char>& compelled,
                   const std::vector<int>& parents, std::vector<char>& labels) {
+        if (!given_.empty() && given_[x]) {
+            // As if two others, which are not joined, pointed at x.
+            std::fill(labels.begin(), labels.end(), 1);
+            return;
+        }
         for (std::size_t w = 0; w < above.size(); ++w) {
             if (!compelled[w])
                 continue;
@@ -111,7 +116,8 @@ class EdgeLabels {
         std::replace(labels.begin(), labels.end(), unknown, static_cast<char>(collides));
     }
 
-    std::vector<int> index_; // of a parent of the variable under work, else -1
+    std::vector<char> given_; // by variable, whether its arrows are known; empty if none are
+    std::vector<int> index_;  // of a parent of the variable under work, else -1
     std::vector<int> nearest_first_;
 };
 
@@ -119,7 +125,7 @@ namespace {
 
 std::vector<std::vector<char>> labels_of(const OrderedDag& dag) {
     std::vector<std::vector<char>> compelled(dag.order.size());
-    EdgeLabels labels(count_of(dag.order));
+    EdgeLabels labels(count_of(dag.order), dag.given);
     const std::vector<int> places = places_in(dag.order);
     for (int y : dag.order)
         labels.label_edges_into(y, dag.parents, places, compelled);
@@ -332,7 +338,7 @@ bool ClassMembers::nearest(const std::vector<int>& places, const MemberRules& ru
 NearbyClass::NearbyClass(const ClassMembers& known)
     : known_(known), parents_(known.dag().parents), compelled_(known.compelled()),
       changed_(parents_.size(), 0), unlike_(parents_.size(), 0), places_(parents_.size()),
-      labels_(std::make_unique<EdgeLabels>(count_of(parents_))) {}
+      labels_(std::make_unique<EdgeLabels>(count_of(parents_), known.dag().given)) {}
 
 NearbyClass::~NearbyClass() = default;
 

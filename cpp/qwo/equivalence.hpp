@@ -16,6 +16,8 @@ namespace qwo {
 struct OrderedDag {
     std::vector<int> order;
     std::vector<std::vector<int>> parents;
+    // By variable, whether it is given, so that its arrows are known; empty if none is.
+    std::vector<char> given = {};
 };
 
 // What a member has to keep to; nothing by default.

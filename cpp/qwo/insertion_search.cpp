@@ -279,7 +279,7 @@ void InsertionSearch::try_tuck(int x, int y) {
 }
 
 bool InsertionSearch::is_wide() const {
-    return engine_.n() > policy::turns_up_to;
+    return engine_.problem().n_children() > policy::turns_up_to;
 }
 
 bool InsertionSearch::may_turn() const {

@@ -356,7 +356,7 @@ bool ParentSets::is_permitted(const std::vector<int>& order) const {
 }
 
 OrderedDag ParentSets::dag() const {
-    return {order(), state().parents};
+    return {order(), state().parents, problem().given};
 }
 
 bool ParentSets::may_have(int child, int parent) const {

@@ -62,6 +62,7 @@ struct BicProblem {
     int n() const { return blocks.empty() ? sets.front().correlation.n : blocks.n(); }
     // Whether all members of an equivalence class cost the same.
     bool is_equivalent() const { return blocks.empty() || blocks.all_lead(); }
+    int n_children() const { return n() - n_given; }
     bool is_given(int v) const { return !given.empty() && given[v] != 0; }
     // A difference of costs up to this is taken for rounding. A cost is N times a sum of
     // logarithms: from about N = 1e11 on, their last digits weigh more than a thousandth of an

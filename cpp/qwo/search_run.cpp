@@ -13,10 +13,13 @@ namespace qwo {
 
 namespace {
 
+// Edges between children: those from given variables say nothing about how the search goes on.
 int n_edges(const ParentSets& engine) {
     int edges = 0;
-    for (int v = 0; v < engine.n(); ++v)
-        edges += count_of(engine.fit(v).parents());
+    for (int v = 0; v < engine.n(); ++v) {
+        for (int u : engine.fit(v).parents())
+            edges += engine.is_given(u) ? 0 : 1;
+    }
     return edges;
 }
 
@@ -56,8 +59,9 @@ struct SearchRun::Chain {
 
 SearchRun::SearchRun(ParentSets& engine, Draws draws, RunOptions options)
     : engine_(engine), draws_(std::move(draws)), options_(std::move(options)), n_(engine.n()),
-      starts_(options_.starts.value_or(policy::starts_for(n_))), noise_(engine.problem().noise()),
-      agreed_(n_, 0), begun_(seconds_now()) {
+      children_(engine.problem().n_children()),
+      starts_(options_.starts.value_or(policy::starts_for(children_))),
+      noise_(engine.problem().noise()), agreed_(n_, 0), begun_(seconds_now()) {
     trace_.emplace_back(0.0, engine.cost());
 }
 
@@ -157,10 +161,10 @@ void SearchRun::begin() {
             return;
     }
     if (options_.restarts > 0 && !options_.nearby && !options_.starts &&
-        n_ > policy::few_starts_up_to)
+        children_ > policy::few_starts_up_to)
         begin_at_cheaper();
-    SearchOptions options = search_options(n_, options_.nearby);
-    options.nearby = options_.nearby && n_ > policy::all_tucked_up_to;
+    SearchOptions options = search_options(children_, options_.nearby);
+    options.nearby = options_.nearby && children_ > policy::all_tucked_up_to;
     note("descent", n_edges(engine_));
     descend(engine_, options,
             options_.restarts == 0 ? &SearchRun::finish
@@ -187,7 +191,7 @@ void SearchRun::restart_near() {
 }
 
 void SearchRun::begin_rounds() {
-    if (n_ <= policy::crowded_up_to && 4 * n_edges(engine_) > n_ * (n_ - 1)) {
+    if (n_ <= policy::crowded_up_to && 4 * n_edges(engine_) > children_ * (children_ - 1)) {
         prove(policy::crowded_up_to);
         if (is_proved_)
             return;
@@ -200,13 +204,13 @@ void SearchRun::begin_rounds() {
 // How much more than the best an order from the spanning tree costs, as it stands, in edges a
 // variable; notes if that is little.
 double SearchRun::distance_from_tree(double cost) {
-    const double away = (cost - engine_.cost()) / (engine_.problem().typical_penalty * n_);
+    const double away = (cost - engine_.cost()) / (engine_.problem().typical_penalty * children_);
     is_thin_ |= away <= policy::thin;
     return away;
 }
 
 bool SearchRun::is_sparse() const {
-    return n_edges(engine_) <= policy::dense * n_;
+    return n_edges(engine_) <= policy::dense * children_;
 }
 
 // From a random root, as the constraints allow it, given variables first.
@@ -216,7 +220,9 @@ std::vector<int> SearchRun::next_tree_order() {
         tree_ = options_.association.empty() ? spanning_tree(rows.values, n_, rows.stride)
                                              : spanning_tree(options_.association.data(), n_, n_);
     }
-    const int root = draws_.below(n_);
+    int root = draws_.below(n_);
+    while (engine_.is_given(root))
+        root = draws_.below(n_);
     note("tree order", root);
     std::vector<int> order = permitted_order(engine_, tree_order(tree_, root));
     std::stable_partition(order.begin(), order.end(), [&](int v) { return engine_.is_given(v); });
@@ -253,7 +259,7 @@ void SearchRun::next_start() {
         starts_agree_ = true;
         return restart(&SearchRun::follow_up);
     }
-    SearchOptions options = search_options(n_, false);
+    SearchOptions options = search_options(children_, false);
     options.sweep = false;
     options.known = engine_.dag();
     descend(*challenger_, std::move(options), &SearchRun::compare_start);
@@ -268,7 +274,7 @@ void SearchRun::compare_start() {
         if (cross(engine_, challenger_->dag(), noise_)) {
             challenger_.reset();
             note("crossed", n_edges(engine_));
-            SearchOptions options = search_options(n_, false);
+            SearchOptions options = search_options(children_, false);
             options.sweep = false;
             return descend(engine_, options, &SearchRun::count_start);
         }
@@ -283,7 +289,7 @@ void SearchRun::count_start() {
     fruitless_ = better ? 0 : fruitless_ + 1;
     for (int v = 0; v < n_; ++v)
         agreed_[v] = !differing_[v] ? agreed_[v] + 1 : better ? 0 : agreed_[v];
-    if (count_of(doubtful(engine_)) <= policy::few_in_doubt * n_)
+    if (count_of(doubtful(engine_)) <= policy::few_in_doubt * children_)
         enough_ = policy::agreeing_starts_elsewhere;
     next_start();
 }
@@ -337,7 +343,7 @@ void SearchRun::end_chains() {
 
 void SearchRun::follow_up() {
     end_chains();
-    const int tries = options_.tries.value_or(policy::tries_for(n_, is_thin_));
+    const int tries = options_.tries.value_or(policy::tries_for(children_, is_thin_));
     if (improved_ || is_thin_ || n_near_ >= policy::rugged * options_.restarts)
         insist(starts_agree_ && !is_thin_ ? tries : 2 * tries, false);
     else if (!starts_agree_)
@@ -372,8 +378,8 @@ void SearchRun::end_insisting() {
 void SearchRun::end_round() {
     if (!improved_)
         return next_round();
-    SearchOptions options = search_options(n_, false);
-    options.nearby = n_ > policy::few_starts_up_to;
+    SearchOptions options = search_options(children_, false);
+    options.nearby = children_ > policy::few_starts_up_to;
     options.sweep = !options.nearby;
     note("descent", n_edges(engine_));
     descend(engine_, options, &SearchRun::next_round);

@@ -107,7 +107,7 @@ class SearchRun {
     ParentSets& engine_;
     const Draws draws_;
     const RunOptions options_;
-    const int n_, starts_;
+    const int n_, children_, starts_;
     const double noise_;
 
     Next next_ = &SearchRun::begin;

@@ -66,7 +66,7 @@ std::vector<int> doubtful(ParentSets& engine) {
     find_weak_edges(engine, found);
     std::vector<int> variables;
     for (int v = 0; v < engine.n(); ++v) {
-        if (found[v])
+        if (found[v] && !engine.is_given(v))
             variables.push_back(v);
     }
     return variables;
@@ -74,8 +74,8 @@ std::vector<int> doubtful(ParentSets& engine) {
 
 Shuffles::Shuffles(ParentSets& engine, std::uint64_t seed, int length, int tries,
                    const std::vector<int>& centres)
-    : engine_(engine), search_(engine, seed, repairs(engine.n()), true), random_(~seed),
-      length_(length), tries_(tries), failures_(engine.n(), tries) {
+    : engine_(engine), search_(engine, seed, repairs(engine.problem().n_children()), true),
+      random_(~seed), length_(length), tries_(tries), failures_(engine.n(), tries) {
     if (length > 0) {
         std::vector<char> weak(failures_.size(), 0);
         find_weak_edges(engine, weak);

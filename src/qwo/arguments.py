@@ -97,6 +97,18 @@ class CurveArguments(TypedDict, total=False):
     relations: RelationName
 
 
+class SeriesArguments(TypedDict, total=False):
+    """Rows in the order of time."""
+
+    lags: int | str | None
+    time: str | int | None
+    unit: str | int | None
+    within: bool
+    difference: bool | Sequence[str] | str | None
+    detrend: bool | Sequence[str] | str | None
+    season: int | None
+
+
 class ClusterArguments(TypedDict, total=False):
     """Where many searches are made."""
 
@@ -127,6 +139,7 @@ class SearchArguments(
     TimeArguments,
     RegimeArguments,
     CurveArguments,
+    SeriesArguments,
     ReadArguments,
 ):
     """The keyword arguments of `qwo.discover`."""

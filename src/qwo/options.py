@@ -168,6 +168,37 @@ TARGETS = Rule(
 )
 
 
+def _is_lags(value: Any) -> bool:
+    if isinstance(value, str):
+        return value == "auto" or (value.isdigit() and int(value) < MOST_LAGS)
+    return is_whole(value) and 0 <= value < MOST_LAGS
+
+
+MOST_LAGS = 1000
+LAGS = Rule(
+    "a whole number of rows from 0 up, or 'auto'",
+    _is_lags,
+    lambda v: v if v == "auto" else int(v),
+)
+SWITCH = Rule("True or False", lambda v: isinstance(v, bool))
+SEASON = Rule("a whole number of rows from 2 up", lambda v: is_whole(v) and v >= 2, operator.index)
+
+
+def _some_columns(value: Any) -> bool | tuple[str, ...]:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return True if value == "all" else tuple(part.strip() for part in value.split(","))
+    return tuple(str(name) for name in value)
+
+
+SOME_COLUMNS = Rule(
+    "True for all columns, or a list of names",
+    lambda v: isinstance(v, bool | str) or hasattr(v, "__iter__"),
+    _some_columns,
+)
+
+
 def _is_workers(value: Any) -> bool:
     from qwo.compute import count_workers
 
@@ -258,15 +289,29 @@ def _flag_help(text: str) -> str:
 
 def check_values(record: Any) -> None:
     """Check every value of a record against its rule, and keep it as a plain type of Python."""
-    for own in fields(record):
-        rule, value = own.metadata["option"].rule, getattr(record, own.name)
-        if rule is not None and value is not own.default:
+    known = fields(record)
+    given = operator.attrgetter(*[own.name for own in known])(record)
+    for own, value in zip(known, given, strict=True):
+        if value is own.default:
+            continue
+        rule = own.metadata["option"].rule
+        if rule is not None:
             object.__setattr__(record, own.name, rule.checked(own.name, value))
+        if own.name in OF_SERIES and record.lags is None and value is not False:
+            raise ArgumentError(
+                f"{own.name} is {value!r}, which is about rows in the order of time, but no lags "
+                "are asked for",
+                option=own.name,
+                cures=[Cure("lags", "auto", "looks at earlier rows")],
+            )
         if own.name in DROPPING and getattr(record, own.name) != own.default:
             object.__setattr__(record, "dropped", (*record.dropped, own.name))
 
 
-DROPPING = ("regime", "relations")
+OF_SERIES = ("time", "unit", "within", "difference", "detrend", "season")
+"""Options that mean something with lags only."""
+
+DROPPING = ("lags", "regime", "relations")
 """Options that drop an assumption of the default; `qwo.discovery.readings` says who answers."""
 
 
@@ -465,6 +510,64 @@ class SearchOptions:
         "from the data, and linear data are searched as if nothing was said; ``columns=5``, a "
         "whole number in the place of names, asks for that many columns of each variable.",
         flag="--relations KIND",
+    )
+    lags: int | str | None = option(
+        None,
+        'int or "auto", optional',
+        'How many earlier rows may have effects, for rows in the order of time; ``"auto"`` tries '
+        "some numbers. Then `lagged` has the effects of earlier rows, and the graph those within "
+        "one step of time.",
+        LAGS,
+        "--lags L",
+        type=str,
+    )
+    time: str | int | None = option(
+        None,
+        "str or int, optional",
+        "Column with the time of each row, for lags: numbers or dates. Rows are sorted by it; "
+        "where a step is missing, no lag reaches across.",
+        None,
+        "--time COLUMN",
+    )
+    unit: str | int | None = option(
+        None,
+        "str or int, optional",
+        "Column that says to which of many series a row belongs, such as a patient, for lags.",
+        None,
+        "--unit COLUMN",
+    )
+    within: bool = option(
+        False,
+        "bool",
+        "With unit: a mean of its own for each unit, so that only changes within units count.",
+        SWITCH,
+        "--within",
+        type=bool,
+    )
+    difference: bool | Sequence[str] | str | None = option(
+        None,
+        "True or sequence of names, optional",
+        "Columns of which changes from row to row are taken, for lags; all of them if True. On the "
+        "command line names, or all.",
+        SOME_COLUMNS,
+        "--difference A,B,…",
+        type=str,
+    )
+    detrend: bool | Sequence[str] | str | None = option(
+        None,
+        "True or sequence of names, optional",
+        "Columns of which a straight line in time is taken off, for lags; all of them if True. On "
+        "the command line names, or all.",
+        SOME_COLUMNS,
+        "--detrend A,B,…",
+        type=str,
+    )
+    season: int | None = option(
+        None,
+        "int, optional",
+        "How many rows a season has, such as 12 for months: its means are taken off, for lags.",
+        SEASON,
+        "--season ROWS",
     )
     start: Any = option(
         None,

@@ -28,15 +28,16 @@ from qwo.order.protocol import OrderEngine
 CONDITIONS = set(get_type_hints(arguments.RegimeArguments)) | set(
     get_type_hints(arguments.CurveArguments)
 )
+SERIES = set(get_type_hints(arguments.SeriesArguments))
 CALLS = {
     "discover": (qwo.discover, {"cluster"}),
     # Its reference is the graph whose edges are counted.
-    "bootstrap": (qwo.bootstrap, {"time_limit", *CONDITIONS} - {"reference"}),
+    "bootstrap": (qwo.bootstrap, {"time_limit", *CONDITIONS, *SERIES} - {"reference"}),
     "penalty_path": (
         qwo.penalty_path,
-        {"method", "penalty_discount", "alpha", "score", *CONDITIONS},
+        {"method", "penalty_discount", "alpha", "score", *CONDITIONS, *SERIES},
     ),
-    "QWO": (qwo.QWO, {"score", "cluster", *CONDITIONS}),
+    "QWO": (qwo.QWO, {"score", "cluster", *CONDITIONS, *SERIES}),
 }
 DATA = qwo.simulate("er", n_variables=6, n_samples=300, degree=2, random_state=4)[0]
 

@@ -22,6 +22,7 @@ from qwo.cli.options import (
     OutputOptions,
     RelationFlags,
     SearchFlags,
+    SeriesFlags,
     graph_formats,
     option,
 )
@@ -90,6 +91,7 @@ def learn(
     search: SearchFlags,
     conditions: ConditionFlags,
     relations: RelationFlags,
+    series: SeriesFlags,
     output: OutputOptions,
     console: Console,
     beside: BesideOptions,
@@ -108,6 +110,7 @@ def learn(
     [b]qwo learn cells.csv --tiers 'age,sex > dose > outcome'[/b]
     [b]qwo learn cells.csv --regime condition[/b]            experiments, batches, sites
     [b]qwo learn cells.csv --relations curved[/b]            curves in place of lines
+    [b]qwo learn river.csv --lags auto --time date[/b]       rows in the order of time
     [b]qwo learn lead.csv --samples 250[/b]                  a covariance matrix
     [b]qwo learn births.csv --outcome bwt[/b]                what affects one variable?
     [b]qwo learn cells.csv --json | jq .edges[/b]
@@ -119,22 +122,17 @@ def learn(
     from qwo.cli.results import Learnt
 
     started = time.perf_counter()
-    _check_request(beside, conditions, relations, output)
+    _check_request(beside, conditions, relations, series, output)
     with only_writer(output.output):
         checkpoint = _open(output, resume=resume, resampled=bool(beside.bootstrap))
         knowledge = known.build()
         needed = bool(beside.bootstrap) or beside.check or search.counts_rows
-        data = read_data(
-            file,
-            reading,
-            console,
-            with_rows=needed,
-            regime=conditions.regime,
-            knowledge=knowledge,
-        )
+        given = _dropping(conditions, relations, series)
+        how: Any = {"with_rows": needed, "knowledge": knowledge, "dropping": given}
+        data = read_data(file, reading, console, **how)
         _check_outcome(beside.outcome, data)
         logger.info("data read after %.2f s", time.perf_counter() - started)
-        asked = _Asked(data, knowledge, search, console, conditions, relations, (file, reading))
+        asked = _Asked(data, knowledge, search, console, given, (file, reading))
         attempt = Attempts()
         with shown_warnings([f.worded() for f in data.audit.warnings]) as warnings:
             found = asked.search()
@@ -151,10 +149,19 @@ def learn(
         raise typer.Exit(code)
 
 
+def _dropping(
+    conditions: ConditionFlags, relations: RelationFlags, series: SeriesFlags
+) -> dict[str, Any]:
+    """What is given of options that drop an assumption."""
+    asked = {**relations.asked(), **series.asked()}
+    return asked if conditions.regime is None else asked | conditions.arguments()
+
+
 def _check_request(
     beside: BesideOptions,
     conditions: ConditionFlags,
     relations: RelationFlags,
+    series: SeriesFlags,
     output: OutputOptions,
 ) -> None:
     """Refuse what cannot be had before anything is computed."""
@@ -177,6 +184,17 @@ def _check_request(
         raise ArgumentError(
             f"--{next(iter(relations.asked()))} does not go with --bootstrap, --posterior and "
             "--check, which are about linear relations; leave them out"
+        )
+    timed = series.asked()
+    if timed and "lags" not in timed:
+        raise ArgumentError(
+            f"{', '.join(f'--{name}' for name in timed)}: about rows in the order of time; say how "
+            "many earlier rows may have effects: --lags auto"
+        )
+    if timed and (beside.bootstrap or beside.posterior or beside.check):
+        raise ArgumentError(
+            "--lags does not go with --bootstrap, --posterior and --check, which take rows for "
+            "independent ones; leave them out"
         )
     if output.benchpress is not None:
         check_outputs(output.benchpress)
@@ -235,8 +253,7 @@ class _Asked(NamedTuple):
     knowledge: Knowledge | None
     options: SearchFlags
     console: Console
-    conditions: ConditionFlags
-    relations: RelationFlags
+    dropping: dict[str, Any]
     file: tuple[Path, Reading]
 
     def search(self) -> Discovery:
@@ -249,10 +266,8 @@ class _Asked(NamedTuple):
             source: dict[str, Any] = {"data": data.moments}
             if self.options.counts_rows and data.rows is not None:
                 source = {"data": data.rows.data, "missing": data.rows.missing}
-            if self.conditions.regime is not None:
-                source = {**self._rows_again(), **self.conditions.arguments()}
-            if self.relations.asked():
-                source = {**source, **self._rows_again(), **self.relations.asked()}
+            if self.dropping:
+                source = {**self._rows_again(), **self.dropping}
             asked = {k: v for k, v in self.options.arguments().items() if k != "cluster"}
             found = discover(**source, knowledge=self.knowledge, callback=watch, **asked)
         logger.info("search: %s after %.2f s", found.status, found.seconds)
@@ -287,10 +302,12 @@ class _Asked(NamedTuple):
             causes = attempt("outcome", effects)
         return Contents(found, *known, check=checked, outcome=causes)
 
-    def model(self, found: Discovery) -> LinearSem:
-        """The linear model on the graph found."""
+    def model(self, found: Discovery) -> LinearSem | None:
+        """The linear model on the graph found; that of series has its coefficients already."""
         from qwo.sem import fit_sem
 
+        if found.series is not None:
+            return None
         usual = None if found.regimes is None else found.regimes.within
         return fit_sem(self.data.moments if usual is None else usual, found.dag)
 

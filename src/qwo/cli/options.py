@@ -141,13 +141,16 @@ CONDITIONS = frozenset(("regime", "targets", "reference", "effect"))
 RELATIONS = frozenset(("relations",))
 """Options that are about the form of relations, for which rows are looked at."""
 
+SERIES = frozenset(("lags", "time", "unit", "within", "difference", "detrend", "season"))
+"""Options that are about rows in the order of time."""
+
 
 class SearchFlags(OptionFlags):
     """How to search; what is left out is chosen to suit the data."""
 
     record = SearchOptions
     panel = "Search"
-    without = CONDITIONS | RELATIONS
+    without = CONDITIONS | RELATIONS | SERIES
 
     def of_resamples(self) -> dict[str, Any]:
         """The keyword arguments of `qwo.bootstrap`, whose time limit is that of each resample."""
@@ -184,6 +187,13 @@ class RelationFlags(OptionFlags):
     def asked(self) -> dict[str, Any]:
         """What is not the default: empty where lines are to be looked for."""
         return {k: v for k, v in self.arguments().items() if v != DEFAULTS[k]}
+
+
+class SeriesFlags(RelationFlags):
+    """Rows in the order of time, and which effects of earlier rows are looked for."""
+
+    panel = "Time"
+    without = frozenset(OPTIONS) - SERIES
 
 
 def parameter(name: str, flag: Flag, default: Any, group: type[OptionFlags]) -> inspect.Parameter:

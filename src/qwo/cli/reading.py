@@ -169,21 +169,24 @@ def read_data(
     console: Console,
     *,
     with_rows: bool = False,
-    regime: str | None = None,
+    dropping: Mapping[str, Any] | None = None,
     knowledge: Knowledge | None = None,
 ) -> DataRead:
     """Read a file, or standard input, say what was read, and warn of what is doubtful about it.
 
     Only with rows are the samples themselves kept besides their moments. Where the file cannot be
-    used, a note of the error tells the options that would fix it. A column of conditions is no
-    variable, and rows that stand condition by condition depend on each other for that reason alone.
-    Whoever has said what comes first is not asked.
+    used, a note of the error tells the options that would fix it. Columns of
+    conditions, times and units are no variables, and rows that stand in the order of one of these
+    depend on each other for that reason. Whoever has said what comes first is not asked.
     """
     with data_file(path) as file:
         try:
-            own = reading if regime is None else reading.leaving_out(regime)
+            own = reading
+            asked = dropping or {}
+            for column in [asked[k] for k in ("regime", "time", "unit") if k in asked]:
+                own = own.leaving_out(column)
             moments, audit, rows = _read(file, own, with_rows=with_rows)
-            if regime is not None:
+            if "lags" in asked or "regime" in asked:
                 from qwo.regimes.reading import DEPENDENCE
 
                 audit = audit.without(DEPENDENCE)

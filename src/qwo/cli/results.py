@@ -183,6 +183,7 @@ SUPPORTS = "support.csv"
 CHECK = "check.txt"
 OUTCOME = "outcome.csv"
 TARGETS = "targets.csv"
+LAGGED = "lagged.csv"
 MOST_DRAWN = 300
 """Beyond so many variables a drawing that nobody can zoom into shows nothing."""
 
@@ -260,6 +261,10 @@ def _write_tables(folder: Path, learnt: Learnt) -> None:
 
         rows = [list(row.values()) for row in known.outcome.records()]
         write_csv(folder / OUTCOME, FIELDS, rows)
+    if learnt.found.series is not None:
+        from qwo.series.result import COLUMNS as EFFECTS
+
+        write_csv(folder / LAGGED, EFFECTS, learnt.found.series.records())
     if known.check is not None:
         write_whole(folder / CHECK, known.check.summary() + "\n")
 

@@ -221,6 +221,11 @@ def _triples(
     )
     second = starts[centres[first]] + counts
     keep = (first < second) & ~joined[sides[first], sides[second]]
+    if len(engine.given):
+        # Arrows of given variables are known, and these depend on each other without an edge.
+        free = np.ones(n, np.bool_)
+        free[engine.given] = False
+        keep &= free[sides[first]] & free[sides[second]] & free[centres[first]]
     a, b, c = sides[first[keep]], centres[first[keep]], sides[second[keep]]
     both = np.minimum(worth[a, b], worth[c, b])
     meet = both > -np.inf

@@ -95,10 +95,12 @@ def discover_as(
     callback: Callback | None = None,
     progress: bool = False,
     control: Control | None = None,
+    limits: ResolvedKnowledge | None = None,
 ) -> Discovery:
     """`discover` with its options as records: data, plan, start, penalty, search, result.
 
-    The control is that of whoever makes several searches of one call.
+    A control that is under way, and knowledge that has been resolved, take the place of the
+    options' own.
     """
     with progress_bar(callback) if progress else nullcontext(callback) as watch:
         control = control or Control(time_limit=options.time_limit, callback=watch)
@@ -110,7 +112,7 @@ def discover_as(
                 table, moments = None, as_moments(data, **(reading or {}))
             else:
                 table, moments = counted_rows(data, reading or {})
-        plan = resolve(options, moments, table)
+        plan = resolve(options, moments, table, limits)
         rng = np.random.default_rng(plan.seed)
         # Threads of BLAS have only the factorisations to work on, a third to a half of n³ each.
         with keyboard_heard(control), one_blas_thread(moments.n_variables**3 / 2):

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, reduce
 from typing import Any
 
@@ -261,6 +261,7 @@ class Evidence:
     n_parents: how many columns the parents of its effect have.
     kinds: which of the nulls is that of its number of coefficients.
     weaker: prices below the one taken that edges met by the search for it could just bear.
+    rates: false rates, where they were found in a graph with further edges.
     """
 
     nulls: tuple[NullEdges, ...]
@@ -271,10 +272,19 @@ class Evidence:
     n_parents: FloatArray
     kinds: Indices
     weaker: FloatArray = field(default_factory=lambda: np.empty(0))
+    rates: FloatArray | None = None
+
+    def among(self, chosen: Mask) -> Evidence:
+        """The evidence for some of the edges; their false rates stay."""
+        names = ("causes", "effects", "strengths", "n_parents", "kinds")
+        parts = {name: getattr(self, name)[chosen] for name in names}
+        return replace(self, **parts, rates=self.false_rates[chosen])
 
     @cached_property
     def false_rates(self) -> FloatArray:
         """The chance that an edge of this strength is none: its local false discovery rate."""
+        if self.rates is not None:
+            return self.rates
         rates = np.empty(len(self.strengths))
         settled = sum(int(kind.is_settled.sum()) for kind in self._by_kind)
         absent = sum(null.n_pairs for null in self.nulls)
@@ -327,7 +337,8 @@ class Evidence:
         nulls = [{**asdict(null), "pairs": null.pairs.tolist()} for null in self.nulls]
         names = ("causes", "effects", "strengths", "n_parents", "kinds", "weaker")
         arrays = {name: getattr(self, name).tolist() for name in names}
-        return {"nulls": nulls, "price": self.price, **arrays}
+        rates = {} if self.rates is None else {"rates": self.rates.tolist()}
+        return {"nulls": nulls, "price": self.price, **arrays, **rates}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Evidence:
@@ -343,7 +354,8 @@ class Evidence:
             np.array(plain[name], np.float64) for name in ("strengths", "n_parents", "weaker")
         )
         price = float(plain["price"])
-        return cls(nulls, price, causes, effects, strengths, n_parents, kinds, weaker)
+        rates = np.array(plain["rates"], np.float64) if "rates" in plain else None
+        return cls(nulls, price, causes, effects, strengths, n_parents, kinds, weaker, rates)
 
     @cached_property
     def _by_kind(self) -> list[_Kind]:

@@ -41,6 +41,7 @@ class Dropped(NamedTuple):
 
 
 DROPPED = (
+    Dropped("lags", "rows are independent of each other", "lagged:discover_lagged"),
     Dropped("regime", "all rows come from one population", "regimes:discover_regimes"),
     Dropped("relations", "effects are sums of multiples of causes", "curved:discover_curved"),
 )
@@ -49,6 +50,10 @@ DROPPED = (
 APART: dict[frozenset[str], str] = {
     frozenset(("regime", "relations")): "equations that change from condition to condition are "
     "lines so far; learn the curved graph of the rows of one condition, or of all without regime",
+    frozenset(("lags", "regime")): "equations that change between conditions are looked for among "
+    "rows that are independent; learn the series of each condition by itself, or leave lags out",
+    frozenset(("lags", "relations")): "effects of earlier rows are lines so far; leave one of them "
+    "out",
 }
 """Pairs that do not go together, with the reason and what to do instead."""
 
@@ -58,7 +63,9 @@ def answer_of(options: SearchOptions) -> Callable[..., Discovery]:
 
     Several tables in place of one are regimes, also where no option says so.
     """
-    asked = [d for d in DROPPED if d.option in options.dropped] or [DROPPED[0]]
+    asked = [d for d in DROPPED if d.option in options.dropped] or [
+        d for d in DROPPED if d.option == "regime"
+    ]
     check_together([d.option for d in asked], options)
     module, function = asked[0].answer.split(":")
     found: Callable[..., Discovery] = getattr(import_module(f"qwo.discovery.{module}"), function)

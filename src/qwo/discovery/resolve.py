@@ -4,6 +4,8 @@ The policy of the search that depends on the size of the data stands here and, f
 within a search, in the core (`cpp/qwo`); no other module has a threshold of it.
 """
 
+# Long because every choice that depends on the data stands in one place.
+
 from __future__ import annotations
 
 import math
@@ -11,7 +13,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -121,7 +123,12 @@ class Resolved:
         }
 
 
-def resolve(options: SearchOptions, moments: Moments, table: Table | None = None) -> Resolved:
+def resolve(
+    options: SearchOptions,
+    moments: Moments,
+    table: Table | None = None,
+    known: ResolvedKnowledge | None = None,
+) -> Resolved:
     """Fill in what is left open, and refuse what does not go together.
 
     The paper's searches take the paper's engine, which needs N > n samples; everything else takes
@@ -130,20 +137,20 @@ def resolve(options: SearchOptions, moments: Moments, table: Table | None = None
     if options.method is not None:
         options = expanded(options, moments.n_variables)
     search = "insertion" if options.search == "auto" else options.search
-    engine: Any = options.engine
+    engine, n = cast("Any", options.engine), moments.n_variables
     if isinstance(engine, str) and engine == "auto":
-        enough = moments.n_samples > moments.n_variables + 2
+        enough = moments.n_samples > n + 2
         paper = search in ("grasp", "hill-climbing") and enough and not moments.has_blocks
         dense = options.alpha is not None or (paper and options.score == "bic")
         engine = "qwo" if dense else "bic"
     _refuse_foreign(options, search, engine)
     if search == "exact":
-        check_exact(moments.n_variables, engine, options.score, options.restarts)
-    asked = options.knowledge
-    knowledge = None if asked is None else resolved_knowledge(options, moments.names)
+        check_exact(n, engine, options.score, options.restarts)
+    if options.knowledge is not None:
+        known = resolved_knowledge(options, moments.names)
     if table is not None:
-        engine = counting_engine(options.score, table, moments, knowledge)
-    penalty, highest, gamma = _penalty(options, engine, moments, knowledge)
+        engine = counting_engine(options.score, table, moments, known)
+    penalty, highest, gamma = _penalty(options, engine, moments, known)
     seed, restarts = options.random_state, options.restarts
     if restarts is None:
         restarts = RESTARTS if search == "insertion" else 0
@@ -159,8 +166,8 @@ def resolve(options: SearchOptions, moments: Moments, table: Table | None = None
         highest,
         int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed,
         count_workers(options.n_jobs),
-        knowledge,
-        engine == "bic" and moments.n_variables > ALL_CANDIDATES_UP_TO,
+        known,
+        engine == "bic" and n * (n - len(moments.coding.given)) > ALL_CANDIDATES_UP_TO**2,
     )
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from qwo.curved.partial import PartialEffect
     from qwo.curved.result import CurvedRelations
     from qwo.report.page import InlineReport
+    from qwo.series.result import LaggedEffects
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +89,9 @@ class Discovery(FollowUp):
     origin : Origin or None
         The data as they were given and how they were read, for `fit`, `effect`, `causes_of` and
         `check`. A pickled result keeps them only if they are a file.
+    series : LaggedEffects or None
+        Effects of earlier rows on later ones, where ``lags=`` was given; the graph is then that of
+        effects within one step of time.
     """
 
     cpdag: Adjacency
@@ -108,6 +112,7 @@ class Discovery(FollowUp):
     weak_edges: tuple[WeakEdge, ...] = ()
     curves: CurvedRelations | None = None
     origin: Origin | None = None
+    series: LaggedEffects | None = None
 
     def __post_init__(self) -> None:
         for array in (self.cpdag, self.dag, self.order):
@@ -137,6 +142,7 @@ class Discovery(FollowUp):
         held: dict[str, AssumptionReading | None] = {
             "regimes": self.regimes,
             "curves": self.curves,
+            "series": self.series,
         }
         return {name: reading for name, reading in held.items() if reading is not None}
 
@@ -314,6 +320,17 @@ class Discovery(FollowUp):
                 'relations="curved" learns others'
             )
         return self.curves.curve(cause, effect, **drawn)
+
+    @property
+    def lagged(self) -> pd.DataFrame:
+        """Effects of earlier rows: cause, effect, lag, coefficient, standard error, false rate."""
+        if self.series is None:
+            raise ArgumentError(
+                "there are no lagged effects: the rows were taken for independent ones; ask for "
+                'them: lags="auto"',
+                option="lags",
+            )
+        return self.series.to_frame(lag_zero=False)
 
     def next_experiment(self) -> dict[str, float]:
         """Variables by how many undirected edges setting one of them would direct, most first.

@@ -27,7 +27,9 @@ class Knowledge:
     """Tiers, forbidden and required edges, roots and leaves.
 
     Variables are names or column numbers. A name with ``*`` that is no column stands for every
-    column that it matches, as in Tetrad: ``X*`` for X1, X2 and so on.
+    column that it matches, as in Tetrad: ``X*`` for X1, X2 and so on. For ``discover(lags=)`` the
+    cause of an edge may be one of a lag, ``("a", -1)``, or of the present alone, ``("a", 0)``;
+    without a lag all lags are forbidden, and what is required is so at the present.
 
     Parameters
     ----------
@@ -168,7 +170,14 @@ def _variable(field: str, variable: object) -> Variable:
         return variable
     if isinstance(variable, int | np.integer) and not isinstance(variable, bool):
         return int(variable)
-    raise KnowledgeError(f"{field}: a variable is a name or a column number; got {variable!r}")
+    if isinstance(variable, tuple | list) and len(variable) == 2 and isinstance(variable[0], str):
+        name, lag = variable
+        if isinstance(lag, int | np.integer) and lag <= 0:
+            return f"{name}[t{lag}]" if lag else f"{name}[t]"
+    raise KnowledgeError(
+        f"{field}: a variable is a name or a column number, or with discover(lags=) a name and a "
+        f"lag, as in ('a', -1); got {variable!r}"
+    )
 
 
 def _edges(field: str, given: object) -> tuple[Edge, ...]:

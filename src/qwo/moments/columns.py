@@ -172,6 +172,7 @@ class Coding:
     has_blocks: a variable has several; has_curves: one has functions of itself.
     is_plain: nothing is known of any variable but that it is numbers.
     rows_before: how many earlier rows a row's columns are made from, besides itself.
+    given: the variables that stand before all others and have no parents.
     """
 
     variables: tuple[Variable, ...] = ()
@@ -182,6 +183,7 @@ class Coding:
     has_curves: bool = field(init=False, repr=False, compare=False)
     is_plain: bool = field(init=False, repr=False, compare=False)
     rows_before: int = field(init=False, repr=False, compare=False)
+    given: Indices = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         numbers, own = Variable(), self.variables
@@ -194,6 +196,7 @@ class Coding:
             "has_curves": sum(sizes) > len(own) and any(v.curve is not None for v in own),
             "is_plain": all(v == numbers and not v.said for v in own),
             "rows_before": max((v.lag for v in own), default=0),
+            "given": np.array([k for k, v in enumerate(own) if v.role == "given"], np.intp),
         }
         self.__dict__.update(known)
 

@@ -8,6 +8,8 @@ Memory grows with n² times the number of parents, unless each variable has a li
 then it grows with n times their number, and the search takes in those that have been missed.
 """
 
+# Long because it is the one face of the core's engine, each method a few lines.
+
 from __future__ import annotations
 
 import math
@@ -22,7 +24,7 @@ from qwo import _core
 from qwo.errors import KnowledgeError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
-from qwo.order.blocks import association
+from qwo.order.blocks import association, without_given
 from qwo.order.problem import CoreProblem
 from qwo.order.protocol import Changes, EngineBase, as_integers, check_block, check_order
 from qwo.order.score import BIC, Score, score_from
@@ -93,8 +95,9 @@ class BicEngine(EngineBase):
         first descent: the parents that a variable needs while the order is rough may be on no list.
     given : sequence of int, optional
         Variables that stand before all others and have no parents, but may be parents: lagged
-        copies, covariates, indicators of regimes. They come first in every order, in whatever
-        order they are there, never move, and are never shuffled.
+        copies, covariates, indicators of regimes; if left out, what the moments' coding says. They
+        come first in every order, in whatever order they are there, never move, and are never
+        shuffled.
     block_sizes : sequence of int, optional
         How many columns of the moments each variable owns, one variable after the other; 1 if not
         given. The columns of a variable must be whitened: see `qwo.order.blocks`. Orders, parents,
@@ -256,11 +259,13 @@ class BicEngine(EngineBase):
         return np.array(self._sets.doubtful(), dtype=np.intp)
 
     def association(self) -> FloatArray | None:
-        """How much each pair of variables depends on each other; None for their correlations."""
-        if self._problem.is_plain:
+        """How much each pair depends on each other, given the given; None for correlations."""
+        plain, sizes = self._problem.is_plain, self.block_sizes
+        if plain and not self.given.size:
             return None
-        own = self.moments.correlation, self.block_sizes, self.leading
-        return association(*own, self.n_samples, self.score)
+        matrix = without_given(self.moments.correlation, sizes, self.given)
+        own = matrix, sizes, self.leading
+        return matrix if plain else association(*own, self.n_samples, self.score)
 
     @property
     def n_variables(self) -> int:

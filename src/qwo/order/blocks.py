@@ -148,6 +148,26 @@ def association(
     return strengths
 
 
+def without_given(correlation: FloatArray, sizes: Indices, given: Indices) -> FloatArray:
+    """Partial correlations of what is searched, given all that is given, which gets zeros.
+
+    That is the Schur complement on the scale of correlations: the order of the others must not be
+    read off what they owe to given variables.
+    """
+    if not given.size:
+        return correlation
+    known = np.isin(np.repeat(np.arange(len(sizes)), sizes), given)
+    cross = correlation[np.ix_(known, ~known)]
+    among = correlation[np.ix_(known, known)]
+    among = among + 1e-9 * np.eye(len(among))
+    left = correlation[np.ix_(~known, ~known)] - cross.T @ np.linalg.solve(among, cross)
+    scales = np.sqrt(np.maximum(np.diagonal(left), 1e-12))
+    result = np.eye(len(correlation))
+    result[np.ix_(~known, ~known)] = left / np.outer(scales, scales)
+    np.fill_diagonal(result, 1.0)
+    return result
+
+
 class BlockScore:
     """Minus the cost of a family, for `qwo.order.local_score.LocalScoreEngine`: the slow reference.
 

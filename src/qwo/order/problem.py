@@ -87,6 +87,8 @@ class CoreProblem:
         knowledge: ResolvedKnowledge | None,
         kernels: str | None,
     ) -> None:
+        if given is None and isinstance(moments, Moments) and moments.coding.given.size:
+            given = moments.coding.given
         if block_sizes is None and isinstance(moments, Moments) and moments.has_blocks:
             leading = moments.leading() if leading is None else leading
             moments, block_sizes = moments.as_whitened()

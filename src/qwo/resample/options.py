@@ -20,7 +20,14 @@ from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments, read_table
 from qwo.moments.estimators import standardized
 from qwo.moments.tables import Table
-from qwo.options import Missing, SearchOptions, estimator_name, is_number, whole_number
+from qwo.options import (
+    OF_SERIES,
+    Missing,
+    SearchOptions,
+    estimator_name,
+    is_number,
+    whole_number,
+)
 from qwo.resample.draws import (
     NormalModel,
     RefittedRows,
@@ -45,10 +52,9 @@ FREE_PARAMS = ("n_resamples", "tolerance", "shard")
 """Parameters that say which replicates are run; none of the replicates depends on them."""
 
 LATER_PARAMS = {
-    "regime": None,
-    "targets": None,
-    "reference": None,
+    **dict.fromkeys(("regime", "targets", "reference", "lags", *OF_SERIES)),
     "effect": "soft",
+    "within": False,
     "relations": "linear",
 }
 """Options that are younger than the files of bootstraps, with their defaults: runs that were begun

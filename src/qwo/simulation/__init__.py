@@ -4,7 +4,21 @@ A random graph is drawn in two steps, edges between the positions of a causal or
 variable for each position, so that the order of the columns says nothing about the graph.
 """
 
+from qwo.simulation.autoregression import (
+    SeriesSimulation,
+    StructuralAutoregression,
+    simulate_series,
+)
 from qwo.simulation.linear_model import LinearModel, implied_covariance
 from qwo.simulation.random_models import Simulation, random_model, simulate
 
-__all__ = ["LinearModel", "Simulation", "implied_covariance", "random_model", "simulate"]
+__all__ = [
+    "LinearModel",
+    "SeriesSimulation",
+    "Simulation",
+    "StructuralAutoregression",
+    "implied_covariance",
+    "random_model",
+    "simulate",
+    "simulate_series",
+]

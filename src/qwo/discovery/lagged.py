@@ -1,0 +1,218 @@
+"""The graph of rows in the order of time: earlier rows are given columns, which nothing causes.
+
+The present variables are searched as always; their parents may be each other and copies of earlier
+rows. What the copies explain are lagged effects, and their arrows are known, which directs edges of
+the present that a table of independent rows leaves open.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from qwo.arguments import ReadArguments
+from qwo.discovery.result import Discovery
+from qwo.errors import Cure, DataWarning
+from qwo.graph.knowledge import Knowledge
+from qwo.moments import Moments
+from qwo.options import DEFAULTS, SearchOptions
+from qwo.search.control import Control
+from qwo.series.design import lag_moments, lagged_knowledge
+from qwo.series.equations import equations_of
+from qwo.series.lags import (
+    LagChoice,
+    choose_lags,
+    effective_share,
+    mean_autocorrelation,
+    residual_rows,
+)
+from qwo.series.prepared import prepared_series
+from qwo.series.reading import SeriesData, read_series
+from qwo.series.result import LaggedEffects
+from qwo.series.sums import stacked_rows
+from qwo.types import Adjacency, FloatArray
+
+SERIES_OPTIONS = ("lags", "time", "unit", "within", "difference", "detrend", "season")
+
+DEPENDENT = 0.8
+"""Share of rows that residuals are worth below which lags have not explained their dependence."""
+
+
+class _Task(NamedTuple):
+    """Series with their lags chosen: moments of the present and its copies, and all columns."""
+
+    series: SeriesData
+    choice: LagChoice
+    moments: Moments
+    columns: FloatArray
+    rows: float
+
+
+def discover_lagged(
+    data: Any, options: SearchOptions, reading: ReadArguments, control: Control
+) -> Discovery:
+    """`discover` with ``lags=``: read series, choose lags, search, read off lagged effects."""
+    series = prepared_series(read_series(data, options, reading), options)
+    if options.random_state is None:
+        drawn = int(np.random.SeedSequence().generate_state(1)[0])
+        options = replace(options, random_state=drawn)
+    found = _learnt(series, options, control)
+    effects = found.series
+    assert effects is not None
+    if effects.step > 1:
+        finely = _learnt(series, options, control, row_by_row=True).series
+        found = replace(found, series=replace(effects, row_by_row=finely))
+        warning = DataWarning(
+            f"rows are too close in time: the mean autocorrelation from one to the next is "
+            f"{mean_autocorrelation(series, 1):.2f}. Lags are {effects.step} rows apart, and "
+            f"{effects.n_rows:.0f} rows count as {effects.n_effective:.0f}; what lags of single "
+            "rows find is beside it (series.row_by_row)",
+            cures=[Cure("lags", 3, "looks back row by row")],
+        )
+        warnings.warn(warning, stacklevel=5)
+    return found
+
+
+def _learnt(
+    series: SeriesData, options: SearchOptions, control: Control, *, row_by_row: bool = False
+) -> Discovery:
+    """The result with lags as they are asked for, or found."""
+    within, seed = options.within, cast("int", options.random_state)
+    asked = cast("int | str", options.lags)
+    choice = choose_lags(
+        series, asked, within=within, control=control, seed=seed, row_by_row=row_by_row
+    )
+    moments, columns = lag_moments(series, choice.lags, choice.step, within=within)
+    task = _Task(series, choice, moments, columns, moments.n_samples)
+    if choice.step > 1 or choice.lags == 0:
+        moments = replace(moments, n_samples=max(task.rows * _share(task, options, control), 3.0))
+        task = task._replace(moments=moments)
+    found = _searched(task, options, control)
+    if choice.step == 1 and choice.lags > 0 and not row_by_row and control.remaining > 0:
+        _check_whiteness(task, found.dag)
+    return _as_result(found, task, options)
+
+
+def _searched(task: _Task, options: SearchOptions, control: Control) -> Discovery:
+    """The search over the present and its copies, with nothing but the present moved."""
+    from qwo.discovery.discover import discover_as
+
+    plain = {name: DEFAULTS[name] for name in SERIES_OPTIONS}
+    asked, choice = cast("Knowledge | None", options.knowledge), task.choice
+    known = lagged_knowledge(asked, task.series, choice.lags, choice.step)
+    own = replace(options, **plain, knowledge=None)
+    return discover_as(task.moments, own, control=control, limits=known)
+
+
+def _share(task: _Task, options: SearchOptions, control: Control) -> float:
+    """The share of rows that count where lags do not explain how rows depend on each other."""
+    first = _searched(task, replace(options, restarts=0, penalty_discount=2.0), control)
+    return _residual_share(task, first.dag)
+
+
+def _residual_share(task: _Task, dag: Adjacency) -> float:
+    series, choice = task.series, task.choice
+    children = np.array([v for v in series.moving if series.coding.sizes[v] == 1], np.intp)
+    if not len(children) or not np.isfinite(task.columns).all():
+        return 1 / choice.step
+    above = choice.lags * choice.step
+    long = series.bounds[series.lengths > above]
+    lagged = series.coding.columns_of(series.moving)
+    stacked = stacked_rows(task.columns, long, choice.lags, step=choice.step, lagged=lagged)
+    residuals = residual_rows(task.moments, dag, stacked, children)
+    return effective_share(residuals, long[:, 1] - long[:, 0] - above)
+
+
+def _check_whiteness(task: _Task, dag: Adjacency) -> None:
+    share, lags = _residual_share(task, dag), task.choice.lags
+    if share < DEPENDENT:
+        warning = DataWarning(
+            f"with {lags} lags the residuals still depend on earlier ones: {share:.0%} of the rows "
+            "is what they are worth, so that too many edges are drawn",
+            cures=[Cure("lags", lags + 2, "looks further back")],
+        )
+        warnings.warn(warning, stacklevel=5)
+
+
+def _as_result(found: Discovery, task: _Task, options: SearchOptions) -> Discovery:
+    """The result over the present variables, with lagged effects beside the graph."""
+    series, choice = task.series, task.choice
+    n = len(series.names)
+    present = found.order[found.order < n]
+    arrows = found.arrow_evidence
+    if arrows is not None:
+        own = np.flatnonzero((arrows.causes < n) & (arrows.effects < n))
+        arrows = replace(
+            arrows,
+            causes=arrows.causes[own],
+            effects=arrows.effects[own],
+            worths=arrows.worths[own],
+            discounted=arrows.discounted[own],
+            hanging=arrows.hanging[np.ix_(own, own)],
+        )
+    evidence = found.evidence
+    if evidence is not None:
+        evidence = evidence.among((evidence.causes < n) & (evidence.effects < n))
+    params = {name: value for name, value in found.params.items() if name != "variables"}
+    params |= {name: getattr(options, name) for name in SERIES_OPTIONS}
+    params |= {"lags": choice.lags, "lags_chosen": options.lags == "auto", "step": choice.step}
+    if not series.coding.is_plain:
+        params["variables"] = series.coding.described(series.names)
+    dag = found.dag[:n, :n].copy()
+    return replace(
+        found,
+        cpdag=found.cpdag[:n, :n].copy(),
+        dag=dag,
+        order=present.copy(),
+        names=series.names,
+        n_edges=int(dag.sum()),
+        params=params,
+        versions=dict(found.versions),
+        arrow_evidence=arrows,
+        evidence=evidence,
+        series=_effects(found, task),
+    )
+
+
+def _effects(found: Discovery, task: _Task) -> LaggedEffects:
+    """The edges of the graph found by their lags, with what is known of each."""
+    series, choice, moments = task.series, task.choice, task.moments
+    n, moving, lags = len(series.names), series.moving, choice.lags
+    children = np.arange(n)
+    fitted = equations_of(moments, found.dag, children)
+    pairs = np.full((2, *found.dag.shape), np.nan)
+    if found.evidence is not None:
+        ends = found.evidence.causes, found.evidence.effects
+        pairs[0][ends], pairs[1][ends] = found.evidence.strengths, found.evidence.false_rates
+
+    def by_lag(matrix: FloatArray, empty: float) -> FloatArray:
+        parts = np.full((lags + 1, n, n), empty, np.float64)
+        parts[0] = matrix[:n, :n]
+        for k in range(1, lags + 1):
+            first = n + (k - 1) * len(moving)
+            parts[k][moving] = matrix[first : first + len(moving), :n]
+        return parts
+
+    variances = fitted.variances.copy()
+    variances[series.static] = np.nan
+    return LaggedEffects(
+        names=series.names,
+        lags=lags,
+        step=choice.step,
+        matrices=by_lag(found.cpdag.astype(np.float64), 0).astype(np.int8),
+        coefficients=by_lag(fitted.coefficients, 0),
+        errors=by_lag(fitted.errors, 0),
+        strengths=by_lag(pairs[0], np.nan),
+        false_rates=by_lag(pairs[1], np.nan),
+        variances=variances,
+        n_rows=task.rows,
+        n_effective=moments.n_samples,
+        n_series=len(series.bounds),
+        n_units=len(series.labels),
+        static=tuple(series.names[v] for v in series.static.tolist()),
+        costs=choice.costs,
+        notes=series.notes,
+    )

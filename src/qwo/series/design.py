@@ -1,0 +1,185 @@
+"""Moments of the present with copies of earlier rows as given columns; and knowledge about them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from qwo.errors import KnowledgeError
+from qwo.graph.knowledge import Knowledge
+from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.moments.columns import Coding, column_names
+from qwo.moments.em import estimate_incomplete
+from qwo.moments.moments import Moments
+from qwo.moments.sums import split_covariance
+from qwo.series.reading import SeriesData, check_length
+from qwo.series.sums import LagSums, lag_sums, stacked_rows, usable_rows
+from qwo.types import FloatArray, Indices
+
+PRESENT = "[t]"
+
+
+def lag_names(series: SeriesData, n_lags: int, step: int = 1) -> tuple[str, ...]:
+    """The variables, and behind them those that change, so many rows earlier."""
+    moving = [series.names[v] for v in series.moving.tolist()]
+    earlier = [f"{name}[t-{k * step}]" for k in range(1, n_lags + 1) for name in moving]
+    return column_names([*series.names, *earlier])
+
+
+def lag_coding(series: SeriesData, n_lags: int, step: int = 1) -> Coding:
+    """The recipes of these variables: what never changes is given, and so are earlier rows."""
+    own = [replace(v, source=k) for k, v in enumerate(series.coding.variables)]
+    static = set(series.static.tolist())
+    present = [replace(v, role="given") if k in static else v for k, v in enumerate(own)]
+    earlier = [
+        replace(own[v], lag=k * step, role="given")
+        for k in range(1, n_lags + 1)
+        for v in series.moving.tolist()
+    ]
+    return Coding((*present, *earlier))
+
+
+def moving_columns(series: SeriesData) -> Indices:
+    """The columns of the variables that change."""
+    return series.coding.columns_of(series.moving)
+
+
+def centred_columns(series: SeriesData, *, within: bool) -> FloatArray:
+    """The columns, less the mean of their unit if asked for; what never changes stays."""
+    columns = series.columns()
+    if not within:
+        return columns
+    codes, moving = series.unit_of_rows, moving_columns(series)
+    result = np.array(columns)
+    for unit in np.unique(codes):
+        own = codes == unit
+        result[np.ix_(own, moving)] -= np.nanmean(columns[np.ix_(own, moving)], axis=0)
+    return result
+
+
+def lag_moments(
+    series: SeriesData, n_lags: int, step: int = 1, *, within: bool = False
+) -> tuple[Moments, FloatArray]:
+    """The moments, and the columns of all rows that they are made of.
+
+    A mean for each unit costs as many rows as there are units. Missing values, if there are any,
+    go to EM on the rows with their lagged copies.
+    """
+    columns, lagged = centred_columns(series, within=within), moving_columns(series)
+    check_length(series, n_lags, step, usable_rows(series.lengths, n_lags, step))
+    names, coding = lag_names(series, n_lags, step), lag_coding(series, n_lags, step)
+    if not np.isfinite(columns).all():
+        rows = stacked_rows(columns, series.bounds, n_lags, step=step, lagged=lagged)
+        findings, moments = estimate_incomplete(names, coding, rows)
+        if moments is None:
+            raise KnowledgeError("; ".join(f.message for f in findings if f.severity == "error"))
+        return moments, columns
+    sums = lag_sums(columns, series.bounds, n_lags, step=step, lagged=lagged)
+    lost = len(np.unique(series.units)) if within else 0
+    return moments_of_sums(sums, names, coding, sums.rows - lost), columns
+
+
+def moments_of_sums(
+    sums: LagSums, names: tuple[str, ...], coding: Coding, n_samples: float
+) -> Moments:
+    """Sums as moments."""
+    variances = np.diagonal(sums.covariance)
+    still = variances <= 1e-24 * np.maximum(sums.means**2, 1e-280)
+    covariance = sums.covariance.copy()
+    covariance[still, still] = 1.0
+    scales, correlation = split_covariance(covariance)
+    return Moments(
+        names, max(float(n_samples), 3.0), sums.means, scales, correlation, coding=coding
+    )
+
+
+def lagged_knowledge(
+    knowledge: Knowledge | None, series: SeriesData, n_lags: int, step: int
+) -> ResolvedKnowledge:
+    """What is known of the present and of lagged effects: nothing causes what is given.
+
+    A variable without a lag stands for all of its lags in what is forbidden, also by tiers, roots
+    and leaves, and for the present in what is required. Its own past is never forbidden by that.
+    """
+    names = lag_names(series, n_lags, step)
+    n, width, moving = len(series.names), len(names), series.moving
+    forbidden, required = np.zeros((width, width), bool), np.zeros((width, width), bool)
+    before = np.zeros((width, width), bool)
+    if knowledge is not None:
+        said = _split(knowledge, names, n)
+        always = said.always.resolve(series.names)
+        now = said.now.resolve(series.names)
+        forbidden[:n, :n], required[:n, :n] = now.forbidden, now.required
+        before[:n, :n] = now.before
+        copied = always.forbidden.copy()
+        np.fill_diagonal(copied, val=False)
+        for k in range(1, n_lags + 1):
+            first = n + (k - 1) * len(moving)
+            forbidden[first : first + len(moving), :n] |= copied[moving]
+        for cause, effect, must in said.lagged:
+            (required if must else forbidden)[cause, effect] = True
+        both = np.argwhere(required & forbidden)
+        if len(both):
+            cause, effect = (names[k] for k in both[0])
+            raise KnowledgeError(
+                f"{cause} → {effect} is required, but it is forbidden too; drop one of the two",
+                [cause, effect],
+            )
+    given = np.array([v.role == "given" for v in lag_coding(series, n_lags, step).variables])
+    forbidden[:, given] = True
+    np.fill_diagonal(forbidden, val=False)
+    wrong = np.argwhere(required & forbidden)
+    if len(wrong):
+        cause, effect = (names[k] for k in wrong[0])
+        raise KnowledgeError(f"{cause} → {effect} is required, but nothing causes {effect!r}")
+    return ResolvedKnowledge(names, forbidden, required, before)
+
+
+class _Split:
+    """Knowledge in parts: at all lags, at the present, and at one lag."""
+
+    def __init__(
+        self, always: Knowledge, now: Knowledge, lagged: list[tuple[int, int, bool]]
+    ) -> None:
+        self.always, self.now, self.lagged = always, now, lagged
+
+
+def _split(knowledge: Knowledge, names: tuple[str, ...], n: int) -> _Split:
+    places = {name: k for k, name in enumerate(names)}
+    lagged: list[tuple[int, int, bool]] = []
+    plain: dict[str, list[tuple[object, object]]] = {"forbidden": [], "required": []}
+    present: dict[str, list[tuple[object, object]]] = {"forbidden": [], "required": []}
+    for field in ("forbidden", "required"):
+        for cause, effect in getattr(knowledge, field):
+            bare = _bare(cause), _bare(effect)
+            if bare != (cause, effect):
+                present[field].append(bare)
+            elif cause in places and places[cause] >= n:
+                if effect not in places or places[effect] >= n:
+                    raise KnowledgeError(
+                        f"{field}: {cause} → {effect}: the effect of a lagged cause is a variable "
+                        "without a lag"
+                    )
+                lagged.append((places[cause], places[effect], field == "required"))
+            else:
+                plain[field].append((cause, effect))
+    rest = {
+        "tiers": knowledge.tiers,
+        "forbidden_within_tiers": knowledge.forbidden_within_tiers,
+        "roots": knowledge.roots,
+        "leaves": knowledge.leaves,
+    }
+    always = Knowledge(forbidden=plain["forbidden"], **rest)  # type: ignore[arg-type]
+    now = Knowledge(
+        forbidden=plain["forbidden"] + present["forbidden"],  # type: ignore[arg-type]
+        required=plain["required"] + present["required"],  # type: ignore[arg-type]
+        **rest,  # type: ignore[arg-type]
+    )
+    return _Split(always, now, lagged)
+
+
+def _bare(variable: object) -> object:
+    if isinstance(variable, str) and variable.endswith(PRESENT):
+        return variable.removesuffix(PRESENT)
+    return variable

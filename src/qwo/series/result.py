@@ -1,0 +1,209 @@
+"""What rows in the order of time have told, beside the graph of the present."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwo.graph.causal_graph import CausalGraph
+from qwo.graph.marks import ARROW, LINE
+from qwo.text import aligned, count, number, records_frame
+from qwo.types import Adjacency, FloatArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = (
+    "cause",
+    "mark",
+    "effect",
+    "lag",
+    "coefficient",
+    "standard_error",
+    "strength",
+    "false_rate",
+)
+
+SHOWN = 30
+"""Lagged effects that are printed."""
+
+
+@dataclass(frozen=True, eq=False)
+class LaggedEffects:
+    """Effects of x_{t-1}, …, x_{t-L} on x_t, and those within one step of time.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The variables.
+    lags : int
+        L, the number of lags; a lag is a multiple of the `step`.
+    step : int
+        Rows from one lag to the next: 1, unless rows are far too close in time.
+    matrices : ndarray of int8, (L + 1)×n×n
+        Entry (k, i, j) is 1 where i, k steps earlier, acts on j; for k = 0 it is the class of the
+        graph of the present, with 2 for undirected edges.
+    coefficients, errors : ndarray, (L + 1)×n×n
+        The coefficients of the equations, in the units of the data, and their standard errors; NaN
+        where one end is a category of several levels. For k = 0 they are those of the DAG.
+    strengths, false_rates : ndarray, (L + 1)×n×n
+        What each edge adds to twice the log-likelihood, and the chance that it is none.
+    variances : ndarray
+        Residual variance of each equation; NaN for categories of several levels and static ones.
+    n_rows, n_effective : float
+        Rows with all their lags, and how many independent ones they are worth.
+    n_series, n_units : int
+        Stretches without a gap, and units that they belong to.
+    static : tuple of str
+        Variables that never change within a unit: possible causes only.
+    costs : tuple of float
+        Cost of the sparse search with 0, 1, 2 … lags, where their number was chosen.
+    notes : tuple of str
+        What was found about steps of time, trends and seasons.
+    row_by_row : LaggedEffects or None
+        What lags of 1, 2, 3 … rows find, where rows are so close in time that there is a step.
+    """
+
+    names: tuple[str, ...]
+    lags: int
+    step: int
+    matrices: Adjacency
+    coefficients: FloatArray
+    errors: FloatArray
+    strengths: FloatArray
+    false_rates: FloatArray
+    variances: FloatArray
+    n_rows: float
+    n_effective: float
+    n_series: int = 1
+    n_units: int = 1
+    static: tuple[str, ...] = ()
+    costs: tuple[float, ...] = ()
+    notes: tuple[str, ...] = ()
+    row_by_row: LaggedEffects | None = None
+
+    @property
+    def graph(self) -> None:
+        """None: the graph that is shown is that of the present."""
+
+    def records(self, *, lag_zero: bool = True) -> list[tuple[Any, ...]]:
+        """One row for each edge, by lag, effect and cause, as `to_frame` has them."""
+        found = []
+        for k in range(0 if lag_zero else 1, self.lags + 1):
+            matrix = self.matrices[k]
+            for j, i in np.argwhere(matrix.T != 0).tolist():
+                undirected = k == 0 and matrix[i, j] == 2
+                if undirected and i > j:
+                    continue
+                own = (k, i, j) if self.coefficients[k, i, j] or not undirected else (k, j, i)
+                numbers = (self.coefficients, self.errors, self.strengths, self.false_rates)
+                values = [float(numbers[m][own]) for m in range(4)]
+                if undirected:
+                    values[:2] = [np.nan, np.nan]
+                mark = LINE if undirected else ARROW
+                found.append((self.names[i], mark, self.names[j], k * self.step, *values))
+        return found
+
+    def to_frame(self, *, lag_zero: bool = True) -> pd.DataFrame:
+        """The edges: cause, mark, effect, lag in rows, coefficient, error, strength, false rate.
+
+        With ``lag_zero`` those of the present too; undirected ones have no coefficient.
+        """
+        return records_frame(COLUMNS, self.records(lag_zero=lag_zero))
+
+    @property
+    def summary_matrix(self) -> Adjacency:
+        """Entry (i, j) is 1 where i acts on j at some lag, the present included, and i is not j.
+
+        An undirected edge of the present counts both ways, as 2, where no lag says more.
+        """
+        lagged = (self.matrices[1:] == 1).any(axis=0) | (self.matrices[0] == 1)
+        matrix: Adjacency = lagged.astype(np.int8)
+        open_edges = (self.matrices[0] == 2) & ~lagged & ~lagged.T
+        matrix[open_edges] = 2
+        np.fill_diagonal(matrix, 0)
+        return matrix
+
+    def unrolled(self) -> CausalGraph:
+        """The graph over the present and its lagged copies; arrows end in the present only."""
+        n = len(self.names)
+        names = list(self.names)
+        names += [f"{v}[t-{k * self.step}]" for k in range(1, self.lags + 1) for v in self.names]
+        matrix = np.zeros((len(names),) * 2, np.int8)
+        weights = np.zeros(matrix.shape)
+        for k in range(self.lags + 1):
+            matrix[k * n : (k + 1) * n, :n] = self.matrices[k]
+            weights[k * n : (k + 1) * n, :n] = self.coefficients[k]
+        return CausalGraph(tuple(names), matrix, "cpdag", {}, {"coefficient": weights})
+
+    def to_networkx(self) -> Any:
+        """The summary graph: one edge a lag, with ``lag``, ``coefficient`` and ``false_rate``."""
+        import networkx as nx
+
+        graph: Any = nx.MultiDiGraph()
+        graph.add_nodes_from(self.names)
+        for row in self.records():
+            told = dict(zip(COLUMNS, row, strict=True))
+            cause, effect = told.pop("cause"), told.pop("effect")
+            graph.add_edge(cause, effect, **told)
+            if told["mark"] == LINE:
+                graph.add_edge(effect, cause, **told)
+        return graph
+
+    def to_tigramite(self) -> Any:
+        """The array of strings that tigramite has: n×n×(lags + 1), ``"-->"``, ``"o-o"``, ``""``."""
+        n = len(self.names)
+        graph = np.full((n, n, self.lags * self.step + 1), "", dtype="<U3")
+        for k in range(self.lags + 1):
+            graph[:, :, k * self.step][self.matrices[k] == 1] = "-->"
+        graph[:, :, 0][(self.matrices[0] == 1).T] = "<--"
+        graph[:, :, 0][self.matrices[0] == 2] = "o-o"
+        return graph
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, for programs."""
+        return {
+            "lags": self.lags,
+            "step": self.step,
+            "n_rows": self.n_rows,
+            "n_effective": self.n_effective,
+            "n_series": self.n_series,
+            "n_units": self.n_units,
+            "static": list(self.static),
+            "costs": list(self.costs),
+            "notes": list(self.notes),
+            "effects": [dict(zip(COLUMNS, row, strict=True)) for row in self.records()],
+            "row_by_row": None if self.row_by_row is None else self.row_by_row.to_dict(),
+            "variances": dict(zip(self.names, self.variances.tolist(), strict=True)),
+        }
+
+    def summary(self) -> str:
+        """The lagged effects, and how their number was found."""
+        rows = self.records(lag_zero=False)
+        shown = [
+            (f"  {cause}[t-{lag}]", ARROW, effect, number(weight), f"± {number(error)}")
+            for cause, _, effect, lag, weight, error, _, _ in rows[:SHOWN]
+        ]
+        lines = [f"Effects of earlier rows ({self._counted()}):", *aligned(shown, left=3)]
+        if len(rows) > SHOWN:
+            lines.append(f"  … and {len(rows) - SHOWN} more; see .lagged")
+        if not rows:
+            lines.append("  none")
+        lines += [f"Note: {note}" for note in self.notes]
+        if self.row_by_row is not None:
+            lines += [f"Row by row, without the step: {self.row_by_row.summary()}"]
+        return "\n".join(lines)
+
+    def _counted(self) -> str:
+        parts = [count(self.lags, "lag")]
+        if self.step > 1:
+            parts.append(f"{self.step} rows apart")
+        rows = f"{self.n_rows:g} rows"
+        if self.n_effective < 0.95 * self.n_rows:
+            rows += f", worth {self.n_effective:.0f} independent ones"
+        parts.append(rows)
+        if self.n_series > 1:
+            parts.append(f"{self.n_series} series of {count(self.n_units, 'unit')}")
+        return ", ".join(parts)

@@ -1,0 +1,123 @@
+"""Times as numbers in which steps are equal: days, working days, months; and where steps lack."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from qwo.errors import ArgumentError, list_names
+from qwo.types import FloatArray, Mask
+
+TOLERANCE = 0.05
+"""Share of a step by which it may be off and still count as one."""
+
+DAY = 86400.0
+
+
+def time_numbers(
+    data: Any, name: str, read: tuple[FloatArray, Sequence[str | None] | None]
+) -> FloatArray:
+    """A column of times as numbers: itself, or what its dates count.
+
+    Dates on one day of the month count months, dates that avoid weekends working days, others
+    seconds.
+    """
+    numbers, texts = read
+    if np.isfinite(numbers).all() and len(numbers):
+        return numbers
+    if texts is not None:
+        stamps = _parsed(name, texts)
+    elif hasattr(data, "__dataframe__") or hasattr(data, "columns"):
+        import narwhals as nw
+
+        series = nw.from_native(data, eager_only=True)[name]
+        stamps = np.asarray(series.to_numpy()).astype("datetime64[us]")
+    else:
+        stamps = np.full(len(numbers), np.datetime64("NaT"), "datetime64[us]")
+    if np.isnat(stamps).any() or not len(stamps):
+        raise ArgumentError(
+            f"time is {name!r}, of which {int(np.isnat(stamps).sum())} of {len(stamps)} values are "
+            "missing or no times; wanted numbers, or dates such as 2024-03-31",
+            [name],
+            option="time",
+        )
+    return _counted(stamps)
+
+
+def _parsed(name: str, texts: Sequence[str | None]) -> Any:
+    try:
+        return np.array(["NaT" if t is None else t for t in texts], "datetime64[us]")
+    except ValueError:
+        pass
+    try:
+        import pandas as pd
+
+        return (
+            pd.to_datetime(pd.Series(list(texts)), format="mixed")
+            .to_numpy()
+            .astype("datetime64[us]")
+        )
+    except (ImportError, ValueError, TypeError) as error:
+        raise ArgumentError(
+            f"time is {name!r}, which holds no dates that can be read: {error}; wanted numbers, or "
+            "dates such as 2024-03-31",
+            [name],
+            option="time",
+        ) from error
+
+
+def _counted(stamps: Any) -> FloatArray:
+    seconds = stamps.astype("int64") / 1e6
+    days = np.floor(seconds / DAY)
+    if not (seconds == days * DAY).all():
+        return np.asarray(seconds)
+    months = stamps.astype("datetime64[M]")
+    into = stamps.astype("datetime64[D]") - months.astype("datetime64[D]")
+    last = (months + 1).astype("datetime64[D]") - stamps.astype("datetime64[D]")
+    monthly = len(np.unique(into)) == 1 or (last.astype(int) == 1).all()
+    if monthly and len(np.unique(months)) > 1:
+        return np.asarray(months.astype(np.int64), np.float64)
+    weekday = (days.astype(np.int64) + 3) % 7
+    if (weekday < 5).all() and len(np.unique(days)) > 10:
+        whole = stamps.astype("datetime64[D]")
+        return np.asarray(np.busday_count(whole.min(), whole), np.float64)
+    return np.asarray(seconds)
+
+
+def regular_steps(times: FloatArray, breaks: Mask, units: Sequence[str]) -> tuple[Mask, list[str]]:
+    """Where a series ends because a step of time is missing, and what is to be said of it.
+
+    Times are sorted within units, and `breaks` says where another unit begins.
+    """
+    steps = np.diff(times)
+    inside = steps[~breaks]
+    if not len(inside):
+        return np.zeros_like(breaks), []
+    if (inside == 0).any():
+        twice = np.flatnonzero((steps == 0) & ~breaks)
+        where = f" of {list_names([units[int(twice[0])]])}" if units[0] or breaks.any() else ""
+        raise ArgumentError(
+            f"{len(twice)} rows{where} have the time of the row before them; name the column that "
+            "tells their series apart (unit=), or keep one row of each time",
+            option="time",
+        )
+    usual = float(np.median(inside))
+    if (np.abs(inside - usual) <= TOLERANCE * usual).mean() < 0.5:
+        values, counts = np.unique(np.round(inside / inside.min(), 6), return_counts=True)
+        usual = float(values[counts.argmax()] * inside.min())
+    regular = np.abs(steps - usual) <= TOLERANCE * usual
+    share = float(regular[~breaks].mean())
+    if share < 0.5:
+        raise ArgumentError(
+            f"only {share:.0%} of the steps of time are equal (they go from {inside.min():g} to "
+            f"{inside.max():g}, the most frequent is {usual:g}), so that a lag means nothing; "
+            "bring the rows to equal steps first, or leave time out if rows count as steps",
+            option="time",
+        )
+    gaps = ~regular & ~breaks
+    if not gaps.any():
+        return gaps, []
+    found = f"{int(gaps.sum())} of {len(inside)} steps of time are not the usual one"
+    return gaps, [f"{found}: the series is cut there, and no lag reaches across"]

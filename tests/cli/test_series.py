@@ -1,0 +1,58 @@
+"""qwo learn --lags: rows in the order of time."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from qwo.simulation import simulate_series
+from tests.cli.running import run
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    truth = simulate_series(n_variables=3, n_samples=300, lags=1, random_state=1)
+    frame = pd.DataFrame(truth.data, columns=["a", "b", "c"])
+    frame["day"] = pd.date_range("2021-01-01", periods=300).astype(str)
+    path = tmp_path / "series.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_lagged_effects_are_written_and_told(file: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "result"
+    done = run("learn", file, "--lags", "1", "--time", "day", "-o", folder, "--no-figures")
+    assert done.exit_code == 0, done.stderr
+    assert "Effects of earlier rows (1 lag, 299 rows)" in done.stderr
+    rows = list(csv.DictReader((folder / "lagged.csv").read_text().splitlines()))
+    assert {("a", "a", "1"), ("b", "b", "1")} <= {(r["cause"], r["effect"], r["lag"]) for r in rows}
+    told = json.loads((folder / "result.json").read_text())
+    assert told["series"]["lags"] == 1
+    assert len(told["series"]["effects"]) == len(rows)
+    assert (folder / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["--time", "day"], "--lags auto"),
+        (["--lags", "x", "--time", "day"], "auto"),
+        (["--lags", "1", "--time", "day", "--bootstrap", "4"], "independent"),
+        (["--lags", "1", "--time", "day", "--within"], "one series"),
+    ],
+)
+def test_what_cannot_be_is_said(file: Path, flags: list[str], words: str) -> None:
+    done = run("learn", file, *flags)
+    assert done.exit_code != 0
+    assert words in done.stderr
+
+
+def test_options_of_series_are_those_of_the_library() -> None:
+    from qwo.arguments import SeriesArguments
+    from qwo.cli.options import SERIES
+
+    assert set(SeriesArguments.__annotations__) == SERIES
