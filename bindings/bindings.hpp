@@ -47,6 +47,7 @@ nb::ndarray<nb::numpy, T, nb::ndim<2>> matrix_of(std::vector<T> values, std::siz
     return nb::ndarray<nb::numpy, T, nb::ndim<2>>(owned->data(), {rows, columns}, owner);
 }
 
+void bind_feedback(nb::module_& m);
 void bind_kernels(nb::module_& m);
 void bind_edge_strengths(nb::module_& m);
 void bind_order_factor(nb::module_& m);

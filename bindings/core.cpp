@@ -48,4 +48,5 @@ NB_MODULE(_core, m) {
     qwo::bindings::bind_searches(m);
     qwo::bindings::bind_posterior(m);
     qwo::bindings::bind_regimes(m);
+    qwo::bindings::bind_feedback(m);
 }

@@ -109,6 +109,12 @@ class SeriesArguments(TypedDict, total=False):
     season: int | None
 
 
+class FeedbackArguments(TypedDict, total=False):
+    """Whether cycles are looked for."""
+
+    feedback: bool
+
+
 class ClusterArguments(TypedDict, total=False):
     """Where many searches are made."""
 
@@ -140,6 +146,7 @@ class SearchArguments(
     RegimeArguments,
     CurveArguments,
     SeriesArguments,
+    FeedbackArguments,
     ReadArguments,
 ):
     """The keyword arguments of `qwo.discover`."""

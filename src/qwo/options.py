@@ -112,6 +112,7 @@ STEPS = Rule(
     lambda v: is_number(v) and v >= 1 and (v == math.inf or v == int(v)),
     lambda v: v if v == math.inf else int(v),
 )
+FLAG = Rule("True or False", lambda v: isinstance(v, bool))
 VERSION = Rule("0, 1 or 2", lambda v: is_whole(v) and v in (0, 1, 2), operator.index)
 
 
@@ -311,7 +312,7 @@ def check_values(record: Any) -> None:
 OF_SERIES = ("time", "unit", "within", "difference", "detrend", "season")
 """Options that mean something with lags only."""
 
-DROPPING = ("lags", "regime", "relations")
+DROPPING = ("lags", "regime", "relations", "feedback")
 """Options that drop an assumption of the default; `qwo.discovery.readings` says who answers."""
 
 
@@ -568,6 +569,16 @@ class SearchOptions:
         "How many rows a season has, such as 12 for months: its means are taken off, for lags.",
         SEASON,
         "--season ROWS",
+    )
+    feedback: bool = option(
+        False,
+        "bool",
+        "Allow cycles, as of variables that cause each other. They are claimed where a linear "
+        "model with cycles explains the data with fewer edges than any without; `Discovery."
+        "feedback` says what the data tell of them.",
+        FLAG,
+        "--feedback",
+        type=bool,
     )
     start: Any = option(
         None,

@@ -25,9 +25,15 @@ from qwo.order import objective
 from qwo.order.bdeu import BDeu
 from qwo.order.protocol import OrderEngine
 
-CONDITIONS = set(get_type_hints(arguments.RegimeArguments)) | set(
-    get_type_hints(arguments.CurveArguments)
-)
+CONDITIONS = {
+    name
+    for part in (
+        arguments.RegimeArguments,
+        arguments.CurveArguments,
+        arguments.FeedbackArguments,
+    )
+    for name in get_type_hints(part)
+}
 SERIES = set(get_type_hints(arguments.SeriesArguments))
 CALLS = {
     "discover": (qwo.discover, {"cluster"}),

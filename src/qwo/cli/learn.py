@@ -111,6 +111,7 @@ def learn(
     [b]qwo learn cells.csv --regime condition[/b]            experiments, batches, sites
     [b]qwo learn cells.csv --relations curved[/b]            curves in place of lines
     [b]qwo learn river.csv --lags auto --time date[/b]       rows in the order of time
+    [b]qwo learn cells.csv --feedback[/b]                    cycles, where they pay
     [b]qwo learn lead.csv --samples 250[/b]                  a covariance matrix
     [b]qwo learn births.csv --outcome bwt[/b]                what affects one variable?
     [b]qwo learn cells.csv --json | jq .edges[/b]
@@ -183,7 +184,7 @@ def _check_request(
     if relations.asked() and (beside.bootstrap or beside.posterior or beside.check):
         raise ArgumentError(
             f"--{next(iter(relations.asked()))} does not go with --bootstrap, --posterior and "
-            "--check, which are about linear relations; leave them out"
+            "--check, which are about linear relations without cycles; leave them out"
         )
     timed = series.asked()
     if timed and "lags" not in timed:
@@ -267,7 +268,9 @@ class _Asked(NamedTuple):
             if self.options.counts_rows and data.rows is not None:
                 source = {"data": data.rows.data, "missing": data.rows.missing}
             if self.dropping:
-                source = {**self._rows_again(), **self.dropping}
+                # Cycles are found from moments alone.
+                again = {} if set(self.dropping) == {"feedback"} else self._rows_again()
+                source = {**source, **again, **self.dropping}
             asked = {k: v for k, v in self.options.arguments().items() if k != "cluster"}
             found = discover(**source, knowledge=self.knowledge, callback=watch, **asked)
         logger.info("search: %s after %.2f s", found.status, found.seconds)

@@ -138,8 +138,8 @@ CONDITIONS = frozenset(("regime", "targets", "reference", "effect"))
 """Options that are about conditions under which rows were taken."""
 
 
-RELATIONS = frozenset(("relations",))
-"""Options that are about the form of relations, for which rows are looked at."""
+RELATIONS = frozenset(("relations", "feedback"))
+"""Options that are about the form of relations."""
 
 SERIES = frozenset(("lags", "time", "unit", "within", "difference", "detrend", "season"))
 """Options that are about rows in the order of time."""

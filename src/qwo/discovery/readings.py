@@ -44,6 +44,7 @@ DROPPED = (
     Dropped("lags", "rows are independent of each other", "lagged:discover_lagged"),
     Dropped("regime", "all rows come from one population", "regimes:discover_regimes"),
     Dropped("relations", "effects are sums of multiples of causes", "curved:discover_curved"),
+    Dropped("feedback", "no variable causes itself by way of others", "feedback:discover_feedback"),
 )
 """The first that is asked for answers, and takes account of the others."""
 
@@ -54,6 +55,12 @@ APART: dict[frozenset[str], str] = {
     "rows that are independent; learn the series of each condition by itself, or leave lags out",
     frozenset(("lags", "relations")): "effects of earlier rows are lines so far; leave one of them "
     "out",
+    frozenset(("relations", "feedback")): "cycles are found for lines only; learn the curved graph "
+    "without feedback, or leave relations out",
+    frozenset(("regime", "feedback")): "equations that change between conditions are found for "
+    "graphs without cycles only; look for feedback in the rows of one condition",
+    frozenset(("lags", "feedback")): "rows of a series depend on each other, which cycles are not "
+    "told apart from; give lags alone, by which effects across time come out as arrows",
 }
 """Pairs that do not go together, with the reason and what to do instead."""
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from qwo.curved.partial import PartialEffect
     from qwo.curved.result import CurvedRelations
+    from qwo.feedback.result import Feedback
     from qwo.report.page import InlineReport
     from qwo.series.result import LaggedEffects
 
@@ -92,6 +93,10 @@ class Discovery(FollowUp):
     series : LaggedEffects or None
         Effects of earlier rows on later ones, where ``lags=`` was given; the graph is then that of
         effects within one step of time.
+    feedback : Feedback or None
+        What the data tell of cycles, where ``feedback=True`` was given. If there are any, `graph`,
+        `score` and `n_edges` are those of the graph with cycles, `dag` and `cpdag` of the best
+        without.
     """
 
     cpdag: Adjacency
@@ -113,6 +118,7 @@ class Discovery(FollowUp):
     curves: CurvedRelations | None = None
     origin: Origin | None = None
     series: LaggedEffects | None = None
+    feedback: Feedback | None = None
 
     def __post_init__(self) -> None:
         for array in (self.cpdag, self.dag, self.order):
@@ -143,6 +149,7 @@ class Discovery(FollowUp):
             "regimes": self.regimes,
             "curves": self.curves,
             "series": self.series,
+            "feedback": self.feedback,
         }
         return {name: reading for name, reading in held.items() if reading is not None}
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-Kind = Literal["dag", "cpdag"]
+Kind = Literal["dag", "cpdag", "cyclic"]
+
+KINDS = get_args(Kind)
 
 VARIABLES = "variables"
 """Where metadata say what variables are."""
@@ -45,15 +47,16 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CausalGraph:
-    """A DAG, or the partially directed graph of an equivalence class, over named variables.
+    """A DAG, the graph of an equivalence class, or a graph with cycles, over named variables.
 
     Attributes
     ----------
     names : tuple of str
         The variables, in the order of the rows and columns; none blank, none twice.
     matrix : ndarray of int8, n×n, read-only
-        1 = i → j; 2 = undirected, in both entries.
-    kind : "dag" or "cpdag"
+        1 = i → j; 2 = undirected, in both entries. Only in a graph with cycles may both entries be
+        1: i → j and j → i.
+    kind : "dag", "cpdag" or "cyclic"
         A graph with undirected edges is never a "dag". One without them may be either: a CPDAG
         that is fully directed is the only member of its class.
     metadata : mapping
@@ -73,9 +76,10 @@ class CausalGraph:
 
     def __post_init__(self) -> None:
         names = check_names(self.names)
-        matrix = check_pdag(self.matrix, names)
-        if not is_choice(self.kind, ("dag", "cpdag")):
-            raise GraphError(f"kind is {self.kind!r}; wanted 'dag' or 'cpdag'")
+        cyclic = self.kind == "cyclic"
+        matrix = check_pdag(self.matrix, names, two_arrows=cyclic)
+        if not is_choice(self.kind, KINDS):
+            raise GraphError(f"kind is {self.kind!r}; wanted one of {', '.join(map(repr, KINDS))}")
         if self.kind == "dag" and (matrix == 2).any():
             raise GraphError(
                 "a DAG has no undirected edges",
@@ -84,7 +88,8 @@ class CausalGraph:
                     Cure("to_dag()", True, "takes a DAG of the class"),
                 ],
             )
-        topological_order(matrix == 1, names)
+        if not cyclic:
+            topological_order(matrix == 1, names)
         if matrix.flags.writeable:
             matrix = matrix.copy()
             matrix.flags.writeable = False
@@ -106,7 +111,7 @@ class CausalGraph:
         metadata: Mapping[str, object] | None = None,
     ) -> CausalGraph:
         """The graph of a matrix; without a kind, it is a DAG if it has no undirected edge."""
-        checked = check_pdag(matrix)
+        checked = check_pdag(matrix, two_arrows=kind == "cyclic")
         labels = check_names(names) if names is not None else default_names(len(checked))
         return cls(labels, checked, kind_of(checked) if kind is None else kind, metadata or {})
 
@@ -211,13 +216,20 @@ class CausalGraph:
         """The graph itself if it is a DAG, else a member of its class."""
         if self.kind == "dag":
             return self
+        self.refuse_cycles("no member of its class is a DAG")
         return replace(self, matrix=to_dag(self.matrix, self.names), kind="dag")
 
     def to_cpdag(self) -> CausalGraph:
         """The graph itself if it is a CPDAG, else that of its class."""
         if self.kind == "cpdag":
             return self
+        self.refuse_cycles("it has no Markov equivalence class")
         return replace(self, matrix=as_cpdag(self.matrix, self.names), kind="cpdag")
+
+    def refuse_cycles(self, why: str) -> None:
+        """Raise `GraphError` for a graph with cycles, where a graph without them is wanted."""
+        if self.kind == "cyclic":
+            raise GraphError(f"the graph has cycles: {why}")
 
     def plot(self, **options: Any) -> Axes:
         """The graph as a picture, by `qwo.plot.plot_graph`, which says what the options are."""

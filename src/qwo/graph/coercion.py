@@ -53,7 +53,10 @@ def as_graph(
         dense = graph.toarray() if hasattr(graph, "toarray") else matrix_of(_array(graph))
         _check_size(dense, names)
         return CausalGraph.from_matrix(dense, names)
-    if _is_result(graph):
+    cyclic = getattr(getattr(graph, "feedback", None), "graph", None)
+    if isinstance(cyclic, CausalGraph):
+        found = cyclic
+    elif _is_result(graph):
         chosen, matrix = _of_result(graph, kind)
         if not hasattr(graph, "names"):
             return as_graph(matrix, names)

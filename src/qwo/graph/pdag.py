@@ -19,15 +19,18 @@ from qwo.names import at_least
 from qwo.types import Adjacency
 
 
-def check_pdag(graph: Any, names: Names = None) -> Adjacency:
+def check_pdag(graph: Any, names: Names = None, *, two_arrows: bool = False) -> Adjacency:
     """The int8 matrix of a partially directed graph, once its codes are proved to fit.
 
     Whether the directed edges form a cycle, or the graph is complete in any sense, is not asked.
+    A pair may have `two_arrows`, one each way, where cycles are meant.
     """
     matrix = check_codes(graph, largest=2, names=names)
     tails, heads = entries_of(matrix)
     forth, back = matrix[tails, heads], matrix[heads, tails]
     wrong = (back != np.where(forth == 2, 2, 0)) | (tails == heads)
+    if two_arrows:
+        wrong &= (forth != 1) | (back != 1) | (tails == heads)
     if wrong.any():
         i, j = int(tails[wrong][0]), int(heads[wrong][0])
         if i == j:

@@ -56,6 +56,7 @@ LATER_PARAMS = {
     "effect": "soft",
     "within": False,
     "relations": "linear",
+    "feedback": False,
 }
 """Options that are younger than the files of bootstraps, with their defaults: runs that were begun
 before go on."""

@@ -1,0 +1,167 @@
+#include "qwo/rotations.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "qwo/clock.hpp"
+#include "qwo/index.hpp"
+
+namespace qwo {
+
+namespace {
+
+constexpr int one_in = 16;         // steps of a small angle, which make nothing zero
+constexpr int three_rows = 4;      // of these many steps turn three rows
+constexpr double small_angle = 0.1;
+constexpr double rounding = 1e-12; // an entry of that share of its column is zero
+constexpr int steps_a_look = 4096; // between two looks at the clock
+
+void rotate(int n, double* u, double* w, double c, double s) {
+    for (int i = 0; i < n; ++i) {
+        const double a = u[i], b = w[i];
+        u[i] = c * a + s * b;
+        w[i] = c * b - s * a;
+    }
+}
+
+} // namespace
+
+Rotations::Rotations(std::vector<double> rows, int n, double samples, double price,
+                     std::uint64_t seed)
+    : n_(n), samples_(samples), price_(price), state_(seed), rows_(std::move(rows)), weights_(n),
+      costs_(n), tried_(Index{3} * n), counted_(Index{n} * n) {
+    for (int k = 0; k < n; ++k) {
+        for (int i = 0; i < n; ++i)
+            weights_[i] += rows_[Index{k} * n + i] * rows_[Index{k} * n + i];
+    }
+    for (double& weight : weights_)
+        weight = 1.0 / weight;
+    for (int k = 0; k < n; ++k) {
+        costs_[k] = row_cost(rows_.data() + Index{k} * n);
+        cost_ += costs_[k];
+        note(k);
+    }
+    best_ = rows_;
+    best_cost_ = cost_;
+}
+
+double Rotations::row_cost(const double* row) const {
+    double sum = 0.0;
+    for (int i = 0; i < n_; ++i)
+        sum += entry(row[i], i);
+    return sum;
+}
+
+void Rotations::note(int row) {
+    for (int i = 0; i < n_; ++i)
+        counted_[Index{i} * n_ + row] = counts(rows_[Index{row} * n_ + i], i);
+}
+
+// Makes an entry of one of the tried rows zero by a rotation with another.
+void Rotations::turn(int one, int other, int column) {
+    double* u = tried_.data() + Index{one} * n_;
+    double* w = tried_.data() + Index{other} * n_;
+    const double length = std::hypot(u[column], w[column]);
+    if (!(length > 0.0))
+        return;
+    rotate(n_, u, w, u[column] / length, w[column] / length);
+    w[column] = 0.0;
+}
+
+int Rotations::draw_column(int row, Random& random) const {
+    int drawn = -1, seen = 0;
+    for (int i = 0; i < n_; ++i) {
+        if (counted_[Index{i} * n_ + row] && random.below(++seen) == 0)
+            drawn = i;
+    }
+    return drawn;
+}
+
+// Two of the rows in which a column counts, in random order; how many there are.
+int Rotations::draw_rows(int column, std::array<int, 2>& rows, Random& random) const {
+    const char* own = counted_.data() + Index{column} * n_;
+    int seen = 0;
+    for (int row = 0; row < n_; ++row) {
+        if (!own[row])
+            continue;
+        const int drawn = seen < 2 ? seen : random.below(seen + 1);
+        ++seen;
+        if (drawn < 2)
+            rows[drawn] = row;
+    }
+    if (random.below(2) == 0)
+        std::swap(rows[0], rows[1]);
+    return seen;
+}
+
+// Puts the tried rows in the place of the given ones, unless they cost too much more.
+bool Rotations::accept(std::span<const int> rows, double heat, Random& random) {
+    std::array<double, 3> costs{};
+    double change = 0.0;
+    for (int j = 0; j < count_of(rows); ++j) {
+        costs[j] = row_cost(tried_.data() + Index{j} * n_);
+        change += costs[j] - costs_[rows[j]];
+    }
+    if (change > 0.0 && random.uniform() >= std::exp(-change / heat))
+        return false;
+    for (int j = 0; j < count_of(rows); ++j) {
+        const double* from = tried_.data() + Index{j} * n_;
+        double* to = rows_.data() + Index{rows[j]} * n_;
+        for (int i = 0; i < n_; ++i)
+            to[i] = from[i] * from[i] * weights_[i] > rounding * rounding ? from[i] : 0.0;
+        costs_[rows[j]] = costs[j];
+        note(rows[j]);
+    }
+    cost_ += change;
+    return true;
+}
+
+bool Rotations::anneal(long long steps, double temperature, double seconds) {
+    Random random(state_);
+    state_ = random.next();
+    const double end = seconds_now() + seconds;
+    for (long long step = 0; step < steps; ++step) {
+        if (step % steps_a_look == 0 && seconds_now() > end)
+            return false;
+        const double left = 1.0 - static_cast<double>(step) / static_cast<double>(steps);
+        const double heat = (temperature * left + 1e-12) * price_;
+        std::array<int, 2> pair{-1, -1};
+        const int column = random.below(n_);
+        if (draw_rows(column, pair, random) < 2)
+            continue;
+        std::array<int, 3> rows{pair[0], pair[1], -1};
+        int n_rows = 2, second = -1;
+        const int kind = random.below(one_in);
+        if (kind >= one_in - three_rows) {
+            second = draw_column(rows[1], random);
+            draw_rows(second, pair, random);
+            rows[2] = pair[0] == rows[0] || pair[0] == rows[1] ? pair[1] : pair[0];
+            if (rows[2] < 0 || rows[2] == rows[0] || rows[2] == rows[1])
+                continue;
+            n_rows = 3;
+        }
+        for (int j = 0; j < n_rows; ++j)
+            std::copy_n(rows_.data() + Index{rows[j]} * n_, n_, tried_.data() + Index{j} * n_);
+        if (n_rows == 3) {
+            turn(0, 1, column);
+            turn(0, 2, column);
+            turn(1, 2, second);
+            turn(0, 1, draw_column(rows[random.below(3)], random));
+        } else if (kind == 0) {
+            const double angle = (random.uniform() - 0.5) * 2.0 * small_angle;
+            rotate(n_, tried_.data(), tried_.data() + n_, std::cos(angle), std::sin(angle));
+        } else {
+            turn(0, 1, column);
+        }
+        if (!accept({rows.data(), static_cast<std::size_t>(n_rows)}, heat, random))
+            continue;
+        if (cost_ < best_cost_ - 1e-9 * price_) {
+            best_cost_ = cost_;
+            best_ = rows_;
+        }
+    }
+    return true;
+}
+
+} // namespace qwo

@@ -1,0 +1,153 @@
+"""The graph of data with feedback: order search, then cycles where they explain more with less."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from qwo.arguments import ReadArguments
+from qwo.discovery.resolve import resolved_knowledge
+from qwo.discovery.result import Discovery
+from qwo.errors import ArgumentError, Cure, SampleSizeError
+from qwo.feedback.classes import Block, equivalence_class
+from qwo.feedback.result import ILL_CONDITIONED, Feedback, knot_of
+from qwo.feedback.search import CyclicOutcome, search_cyclic
+from qwo.graph.causal_graph import CausalGraph
+from qwo.moments import Moments, as_moments
+from qwo.options import SearchOptions
+from qwo.search.control import Control
+from qwo.sem.cyclic import information
+from qwo.types import Adjacency, FloatArray
+
+MOST_VARIABLES = 500
+"""Rotations of rows take time in the square of their number."""
+
+NEEDED = 0.7
+"""Penalties of an edge by which a graph with cycles must be better than the best without: of data
+without cycles, none in 300 gained more than 0.6. `benchmarks.feedback`."""
+
+
+def discover_feedback(
+    data: Any, options: SearchOptions, reading: ReadArguments, control: Control
+) -> Discovery:
+    """`discover` with ``feedback=True``: the plain search, the search for cycles, their class."""
+    from qwo.discovery.discover import discover_as
+
+    moments = as_moments(data, **reading)
+    _check(moments)
+    first = discover_as(moments, replace(options, feedback=False, time_limit=_half(options)))
+    n = moments.n_variables
+    known = resolved_knowledge(options, moments.names)
+    unit = math.log(moments.n_samples)
+    price = first.params["penalty_discount"] * unit + 2 * first.params["gamma"] * math.log(n)
+    outcome = search_cyclic(
+        moments.correlation,
+        moments.n_samples,
+        price,
+        first.dag,
+        first.order,
+        allowed=~np.eye(n, dtype=bool) if known is None else known.allowed_parents,
+        required=np.zeros((n, n), dtype=bool) if known is None else known.required,
+        seed=first.params["random_state"],
+        control=control,
+    )
+    found = _read(outcome, moments, price)
+    params = {**first.params, "feedback": True, "time_limit": options.time_limit}
+    status = first.status if outcome.status == "converged" else outcome.status
+    plain = replace(
+        first,
+        params=params,
+        status="interrupted" if control.interrupted else status,
+        seconds=control.seconds,
+        feedback=found,
+    )
+    if found.graph is None:
+        return plain
+    # What is known of edges and arrows is known of the graph without cycles.
+    return replace(
+        plain,
+        score=math.nan if moments.is_oracle else -outcome.cost,
+        n_edges=found.graph.n_edges,
+        trace=tuple((seconds, -cost) for seconds, cost in outcome.trace),
+        evidence=None,
+        arrow_evidence=None,
+        proved=False,
+        weak_edges=(),
+    )
+
+
+def _half(options: SearchOptions) -> float | None:
+    return None if options.time_limit is None else options.time_limit / 2
+
+
+def _check(moments: Moments) -> None:
+    """Refuse what the search for cycles cannot take."""
+    moments.require_columns("feedback")
+    n = moments.n_variables
+    if n > MOST_VARIABLES:
+        raise ArgumentError(
+            f"feedback is looked for among up to {MOST_VARIABLES} variables, and there are {n}; "
+            "choose some of them, such as those near a variable of interest: columns=",
+            cures=(Cure("feedback", False, "assumes that there is none"),),
+            option="feedback",
+        )
+    if moments.n_samples <= n + 2:
+        raise SampleSizeError(
+            f"feedback takes more samples than variables, and there are {moments.n_samples:g} for "
+            f"{n} variables",
+            cures=(Cure("feedback", False, "assumes that there is none"),),
+        )
+
+
+def _read(outcome: CyclicOutcome, moments: Moments, price: float) -> Feedback:
+    """The class of the best graph, if its cycles pay and no graph without them is in it."""
+    rows = np.eye(moments.n_variables) - outcome.coefficients
+    variances = np.einsum("ij,jk,ik->i", rows, moments.correlation, rows)
+    saved = int(outcome.acyclic.sum()) - int(outcome.graph.sum())
+    gain = outcome.acyclic_cost - outcome.cost
+    needed = NEEDED * price
+    # Of exact moments, what a cycle gains is edges: a gain within the rounding is none.
+    pays = saved > 0 if moments.is_oracle else gain > needed
+    blocks = equivalence_class(outcome.coefficients, variances) if pays else ()
+    knots = [block for block in blocks if block.is_knot]
+    own = sum((block.chosen.coefficients for block in blocks), np.zeros_like(rows))
+    common: Adjacency = np.zeros(rows.shape, dtype=np.int8)
+    told: Adjacency = np.zeros(rows.shape, dtype=np.int8)
+    for block in blocks:
+        common |= np.all([m.graph for m in block.members], axis=0).astype(np.int8)
+        told |= np.all([m.graph for m in block.stable or block.members], axis=0).astype(np.int8)
+    member = (own.T != 0).astype(np.int8)
+    scales = np.sqrt(np.diag(moments.covariance))
+    return Feedback(
+        names=moments.names,
+        graph=_shown(moments.names, member, told) if knots else None,
+        member=member,
+        coefficients=own.T * scales[None, :] / scales[:, None],
+        common=common + 2 * (told - common),
+        knots=tuple(
+            knot_of(block, moments.names, identified=_is_identified(block, own, moments))
+            for block in knots
+        ),
+        gain=math.nan if moments.is_oracle else float(gain),
+        needed=needed,
+        edges_saved=saved,
+    )
+
+
+def _shown(names: tuple[str, ...], member: Adjacency, told: Adjacency) -> CausalGraph:
+    """The graph with lines for single edges that not all stable graphs of the class have."""
+    matrix = member.copy()
+    open_ = (member == 1) & (member.T == 0) & (told == 0)
+    matrix[open_] = matrix.T[open_] = 2
+    return CausalGraph(names, matrix, "cyclic")
+
+
+def _is_identified(block: Block, coefficients: FloatArray, moments: Moments) -> bool:
+    """Whether the information about the coefficients of a block is of full rank."""
+    own = np.isin(np.arange(len(coefficients)), block.variables)
+    matrix = information(coefficients, moments.correlation, own)
+    scale = np.sqrt(np.diag(matrix))
+    return bool(np.linalg.cond(matrix / np.outer(scale, scale)) < ILL_CONDITIONED)

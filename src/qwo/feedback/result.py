@@ -1,0 +1,192 @@
+"""What was learnt about feedback, beside the graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice, pairwise
+from typing import Any
+
+import numpy as np
+
+from qwo.feedback.classes import Block
+from qwo.graph.causal_graph import CausalGraph
+from qwo.text import count
+from qwo.types import Adjacency, FloatArray, Mask
+
+MOST_CYCLES = 20
+"""Cycles of a knot that are listed."""
+
+ILL_CONDITIONED = 1e6
+"""Condition number of the information about a knot's coefficients beyond which data hardly tell
+them: their standard errors are then as large as they are."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Knot:
+    """Variables with a cycle in every graph of the class, and in how many ways it can be written.
+
+    variables: the names. cycles: those of the graph shown, each as names in the direction of its
+    arrows. reversible: for each, whether another graph of the class has it the other way round.
+    members, stable: graphs of the class on these variables, and how many of them are stable: the
+    spectral radius of their coefficients is below 1, so that disturbances die out. complete:
+    whether all members were gone through. radius: of the graph shown. condition: of I - B on these
+    variables. identified: whether the data determine the coefficients, given the graph.
+    """
+
+    variables: tuple[str, ...]
+    cycles: tuple[tuple[str, ...], ...]
+    reversible: tuple[bool, ...]
+    members: int
+    stable: int
+    complete: bool
+    radius: float
+    condition: float
+    identified: bool
+
+    def __str__(self) -> str:
+        at_least = "" if self.complete else "at least "
+        alike = f"{at_least}{count(self.members, 'graph')} fit alike, {self.stable} of them stable"
+        lines = [f"  {', '.join(self.variables)}: {alike}"]
+        for cycle, turns in zip(self.cycles, self.reversible, strict=True):
+            arrows = " → ".join((*cycle, cycle[0]))
+            lines.append(f"    {arrows}{' (or the other way round)' if turns else ''}")
+        if self.radius >= 1:
+            lines.append(
+                f"    in none of them disturbances die out (spectral radius {self.radius:.2f})"
+            )
+        if not self.identified:
+            lines.append("    the data do not determine its coefficients")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False)
+class Feedback:
+    """Whether the data show feedback, and what they tell of it.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The variables.
+    graph : CausalGraph or None
+        The graph shown: one of the class, stable if any is; an edge that not all stable graphs of
+        the class have is a line. None where there is no sign of feedback: then that is the class
+        of the DAG.
+    member : ndarray of int8, n×n
+        That graph with all edges directed: 1 for i → j.
+    coefficients : ndarray, n×n
+        Its coefficients in the units of the data: entry (i, j) belongs to i → j.
+    common : ndarray of int8, n×n
+        1 for the edges that all graphs of the class have, 2 for those that all stable ones have.
+    knots : tuple of Knot
+        Where the cycles are.
+    gain : float
+        Score of the best graph with cycles less that of the best without; NaN for exact moments,
+        of which `edges_saved` tells.
+    needed : float
+        The gain from which on cycles are claimed.
+    edges_saved : int
+        Edges of the best graph without cycles less those of the best with them.
+    """
+
+    names: tuple[str, ...]
+    graph: CausalGraph | None
+    member: Adjacency
+    coefficients: FloatArray
+    common: Adjacency
+    knots: tuple[Knot, ...]
+    gain: float
+    needed: float
+    edges_saved: int
+
+    @cached_property
+    def common_edges(self) -> tuple[tuple[str, str], ...]:
+        """The edges that all graphs of the class have, by name."""
+        return self._edges(self.common == 1)
+
+    @cached_property
+    def stable_edges(self) -> tuple[tuple[str, str], ...]:
+        """The edges that all stable graphs of the class have; all graphs, if none is stable."""
+        return self._edges(self.common != 0)
+
+    def _edges(self, there: Mask) -> tuple[tuple[str, str], ...]:
+        return tuple((self.names[i], self.names[j]) for i, j in np.argwhere(there).tolist())
+
+    def summary(self) -> str:
+        """The knots, in some lines each, or that there is no sign of any."""
+        if not self.knots:
+            return f"No sign of feedback: {self._compared()}."
+        lines = [f"Feedback in {count(len(self.knots), 'knot')}: {self._compared()}."]
+        lines += map(str, self.knots)
+        lines.append(
+            f"Of {count(int(self.member.sum()), 'edge')}, {len(self.stable_edges)} are in every "
+            f"stable graph that fits alike, {len(self.common_edges)} in every graph."
+        )
+        return "\n".join(lines)
+
+    def _compared(self) -> str:
+        if np.isnan(self.gain):
+            return f"cycles save {count(self.edges_saved, 'edge')}"
+        if not self.knots and self.gain <= 0:
+            return "no graph with a cycle was found that scores better than the best without"
+        than = "" if self.knots else f", where {self.needed:.1f} are asked for"
+        return f"cycles gain {self.gain:.1f} points over the best graph without{than}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, for programs."""
+        names, b = self.names, self.coefficients
+        return {
+            "feedback": bool(self.knots),
+            "gain": None if np.isnan(self.gain) else self.gain,
+            "needed": self.needed,
+            "edges_saved": self.edges_saved,
+            "knots": [
+                {
+                    "variables": list(knot.variables),
+                    "cycles": [list(cycle) for cycle in knot.cycles],
+                    "reversible": list(knot.reversible),
+                    "members": knot.members,
+                    "stable": knot.stable,
+                    "complete": knot.complete,
+                    "spectral_radius": knot.radius,
+                    "condition_number": knot.condition,
+                    "identified": knot.identified,
+                }
+                for knot in self.knots
+            ],
+            "coefficients": [
+                {"source": names[i], "target": names[j], "coefficient": float(b[i, j])}
+                for i, j in np.argwhere(self.member).tolist()
+            ],
+            "common_edges": [list(edge) for edge in self.common_edges],
+            "stable_edges": [list(edge) for edge in self.stable_edges],
+        }
+
+
+def knot_of(block: Block, names: tuple[str, ...], *, identified: bool) -> Knot:
+    """What is said of a block in which every graph has a cycle."""
+    import networkx as nx
+
+    own = block.chosen
+    graph = nx.DiGraph(
+        [(i, j) for i, j in np.argwhere(own.graph).tolist() if {i, j} <= set(block.variables)]
+    )
+    cycles = list(islice(nx.simple_cycles(graph), MOST_CYCLES))
+    others = block.stable or block.members
+    part = np.ix_(block.variables, block.variables)
+    return Knot(
+        variables=tuple(names[v] for v in block.variables),
+        cycles=tuple(tuple(names[v] for v in cycle) for cycle in cycles),
+        reversible=tuple(
+            any(all(m.graph[b, a] for a, b in pairwise([*cycle, cycle[0]])) for m in others)
+            if len(cycle) > 2
+            else False
+            for cycle in cycles
+        ),
+        members=len(block.members),
+        stable=len(block.stable),
+        complete=block.complete,
+        radius=own.radius,
+        condition=float(np.linalg.cond((np.eye(len(names)) - own.coefficients)[part])),
+        identified=identified,
+    )

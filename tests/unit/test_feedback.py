@@ -1,0 +1,239 @@
+"""Feedback: the likelihood of cyclic models, rotations, classes, and `discover(feedback=True)`."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import qwo
+from qwo import _core
+from qwo.feedback.classes import equivalence_class
+from qwo.feedback.search import order_rows
+from qwo.order.cyclic import as_mask, cyclic_coefficients, is_acyclic
+
+TWO = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1], [0, 0, 1, 0]])
+"""a → X ⇄ Y ← b."""
+
+
+def covariance_of(coefficients, variances):
+    total = np.linalg.inv(np.eye(len(variances)) - coefficients)
+    return total * variances @ total.T
+
+
+def two_cycle(b=0.6):
+    """Row i is the equation of variable i of a → X ⇄ Y ← b."""
+    coefficients = np.zeros((4, 4))
+    coefficients[2, 0] = coefficients[3, 1] = 0.8
+    coefficients[2, 3], coefficients[3, 2] = b, 0.5
+    return coefficients
+
+
+def sample(coefficients, n_samples, seed=0):
+    noise = np.random.default_rng(seed).standard_normal((n_samples, len(coefficients)))
+    return noise @ np.linalg.inv(np.eye(len(coefficients)) - coefficients).T
+
+
+def graphs_of(correlation, samples=1.0, price=0.0):
+    n = len(correlation)
+    return _core.CyclicGraphs(
+        correlation,
+        samples=samples,
+        price=price,
+        may=np.ones((n, n), np.uint8),
+        must=np.zeros((n, n), np.uint8),
+    )
+
+
+class TestLikelihood:
+    def test_of_a_dag_is_its_score(self):
+        data, dag, _ = qwo.simulate("er", n_variables=6, n_samples=300, random_state=1)
+        graphs = graphs_of(qwo.Moments.from_data(data).correlation, 300, 2 * np.log(300))
+        expected = float(qwo.score_graph(data, dag))
+        assert -graphs.cost(as_mask(dag)) == pytest.approx(expected, abs=1e-6)
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_no_numerical_optimum_is_better(self, seed):
+        rng = np.random.default_rng(seed)
+        correlation = np.corrcoef(sample(two_cycle(), 500, seed).T)
+        effects, causes = np.nonzero(TWO.T)
+
+        def loss(free):
+            rows = np.eye(4)
+            rows[effects, causes] = -free
+            variances = np.einsum("ij,jk,ik->i", rows, correlation, rows)
+            return np.log(variances).sum() - 2 * np.linalg.slogdet(rows)[1]
+
+        best = min(minimize(loss, rng.normal(size=4) / 2).fun for _ in range(5))
+        assert graphs_of(correlation).cost(as_mask(TWO)) == pytest.approx(best, abs=1e-3)
+        found = cyclic_coefficients(correlation, TWO)[effects, causes]
+        assert loss(found) == pytest.approx(best, abs=1e-8)
+
+    def test_of_exact_moments_returns_the_coefficients(self):
+        exact = two_cycle()
+        covariance = covariance_of(exact, np.ones(4))
+        assert cyclic_coefficients(covariance, TWO) == pytest.approx(exact, abs=1e-5)
+
+    def test_the_core_refuses_what_is_not_square(self):
+        with pytest.raises(qwo.InputError, match="must be 4 x 4"):
+            graphs_of(np.eye(4)).cost(np.zeros((3, 3), np.uint8))
+
+
+class TestRotations:
+    def test_rows_stay_orthonormal_and_become_sparse(self):
+        covariance = covariance_of(two_cycle(), np.ones(4))
+        rows = order_rows(covariance, np.arange(4))
+        rotations = _core.RowRotations(rows, samples=1e16, price=1.0, seed=1)
+        assert rotations.anneal(20_000, 0.5, 10.0)
+        rows = rotations.rows()
+        assert rows @ covariance @ rows.T == pytest.approx(np.eye(4), abs=1e-9)
+        assert (np.abs(rows) > 1e-9).sum() == 8 == round(rotations.cost)
+
+    def test_the_same_seed_gives_the_same_rows(self):
+        rows = order_rows(covariance_of(two_cycle(), np.ones(4)), np.arange(4))
+        first, second = (
+            _core.RowRotations(rows, samples=1e3, price=10.0, seed=7) for _ in range(2)
+        )
+        first.anneal(5000, 0.5, 10.0)
+        second.anneal(5000, 0.5, 10.0)
+        assert (first.rows() == second.rows()).all()
+
+
+def members_of(coefficients, variances):
+    """Every combination of the members of blocks, as whole graphs."""
+    blocks = equivalence_class(coefficients, variances)
+    assert all(block.complete for block in blocks)
+    whole = [np.zeros_like(coefficients)]
+    for block in blocks:
+        whole = [made + member.coefficients for made in whole for member in block.members]
+    return whole
+
+
+class TestClass:
+    def test_every_member_has_the_same_covariance(self):
+        coefficients = two_cycle()
+        coefficients = np.pad(coefficients, (0, 1))
+        coefficients[4, 3] = 0.7  # Y → c
+        covariance = covariance_of(coefficients, np.ones(5))
+        members = members_of(coefficients, np.ones(5))
+        for member in members:
+            rows = np.eye(5) - member
+            noise = rows @ covariance @ rows.T
+            assert noise == pytest.approx(np.diag(np.diag(noise)), abs=1e-9)
+        # X ⇄ Y, or the cycle the other way round: a causes Y, and b causes X.
+        assert len(members) == 2
+        assert len({m.astype(bool).tobytes() for m in members}) == 2
+
+    def test_of_a_dag_is_its_markov_class(self):
+        _, dag, coefficients = qwo.simulate("er", n_variables=5, n_samples=9, random_state=4)
+        found = {as_mask(m.T).tobytes() for m in members_of(coefficients.T, np.ones(5))}
+        cpdag = qwo.to_cpdag(dag)
+        expected = set()
+        for order in permutations(range(5)):
+            place = np.argsort(order)
+            for bits in range(2 ** int((cpdag == 2).sum() // 2)):
+                other = cpdag == 1
+                for k, (i, j) in enumerate(np.argwhere(np.triu(cpdag == 2))):
+                    other[(i, j) if bits >> k & 1 else (j, i)] = True
+                forward = (place[:, None] < place[None, :]) | ~other
+                if forward.all() and (qwo.to_cpdag(other.astype(int)) == cpdag).all():
+                    expected.add(as_mask(other).tobytes())
+        assert found >= expected
+        assert {
+            g for g in found if is_acyclic(np.frombuffer(g, np.uint8).reshape(5, 5))
+        } == expected
+
+    def test_a_cycle_with_one_cause_outside_equals_a_dag(self):
+        coefficients = two_cycle()[1:, 1:]
+        blocks = equivalence_class(coefficients, np.ones(3))
+        assert not any(block.is_knot for block in blocks)
+
+
+class TestDiscover:
+    def test_finds_two_variables_that_cause_each_other(self):
+        data = sample(two_cycle(), 2000, seed=1)
+        found = qwo.discover(data, feedback=True, random_state=0)
+        assert (found.feedback.member == TWO).all()
+        assert found.graph.kind == "cyclic"
+        assert found.n_edges == 4 == len(found.edges)
+        (knot,) = found.feedback.knots
+        assert (knot.variables, knot.members) == (("X2", "X3"), 2)
+        assert knot.identified
+        estimates = found.feedback.coefficients.T
+        assert estimates == pytest.approx(two_cycle(), abs=0.1)
+        assert "Feedback in 1 knot" in str(found)
+        assert found.to_frame().shape[0] == 4
+        text = found.feedback.to_dict()
+        assert text["knots"][0]["cycles"] == [["X2", "X3"]]
+
+    def test_the_score_is_that_of_the_likelihood(self):
+        data = sample(two_cycle(), 2000, seed=1)
+        found = qwo.discover(data, feedback=True, penalty_discount=2, random_state=0)
+        graphs = graphs_of(np.corrcoef(data.T), 2000, 2 * np.log(2000))
+        assert found.score == pytest.approx(-graphs.cost(as_mask(TWO)), abs=0.01)
+
+    def test_exact_moments_give_the_sparsest_rows(self):
+        covariance = covariance_of(two_cycle(), np.ones(4))
+        moments = qwo.Moments.from_precision(np.linalg.inv(covariance))
+        found = qwo.discover(moments, feedback=True, random_state=0)
+        assert found.n_edges == 4
+        assert found.feedback.edges_saved == 1
+        assert np.isnan(found.score)
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_sees_no_sign_in_data_without(self, seed):
+        data, _, _ = qwo.simulate("er", n_variables=8, n_samples=500, random_state=seed)
+        plain = qwo.discover(data, random_state=0)
+        found = qwo.discover(data, feedback=True, random_state=0)
+        assert found.feedback.graph is None
+        assert "No sign of feedback" in str(found)
+        assert (found.cpdag == plain.cpdag).all()
+        assert found.score == plain.score
+
+    def test_sees_no_sign_in_a_cycle_of_three_alone(self):
+        cycle = np.zeros((3, 3))
+        cycle[1, 0] = cycle[2, 1] = cycle[0, 2] = 0.5
+        assert qwo.discover(sample(cycle, 1000), feedback=True).feedback.graph is None
+
+    def test_keeps_knowledge(self):
+        data = sample(two_cycle(), 2000, seed=1)
+        knowledge = {"forbidden": [("X3", "X2")]}
+        found = qwo.discover(data, feedback=True, knowledge=knowledge, random_state=0)
+        shown = found.dag if found.feedback.graph is None else found.feedback.member
+        assert shown[3, 2] == 0
+
+    def test_does_not_depend_on_threads(self):
+        data = sample(two_cycle(), 1000, seed=3)
+        one, two = (
+            qwo.discover(data, feedback=True, random_state=5, n_jobs=jobs) for jobs in (1, 2)
+        )
+        assert (one.feedback.member == two.feedback.member).all()
+
+    def test_keeps_the_time_limit(self):
+        data, _, _ = qwo.simulate("er", n_variables=60, n_samples=500, random_state=1)
+        found = qwo.discover(data, feedback=True, time_limit=0.0, random_state=0)
+        assert found.status == "time limit"
+
+    def test_refuses_categories(self):
+        pandas = pytest.importorskip("pandas")
+        frame = pandas.DataFrame(sample(two_cycle(), 60)).rename(columns=str)
+        frame["kind"] = ["x", "y", "z"] * 20
+        with pytest.raises(qwo.InputError, match="feedback"):
+            qwo.discover(frame, feedback=True)
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            ({"regime": 0}, "do not go together"),
+            ({"search": "grasp"}, "default search"),
+            ({"feedback": 1}, "True or False"),
+        ],
+    )
+    def test_refuses_what_does_not_go_together(self, options, words):
+        with pytest.raises(qwo.InputError, match=words):
+            qwo.discover(sample(two_cycle(), 50), **({"feedback": True} | options))
+
+    @pytest.mark.filterwarnings("ignore::qwo.errors.DataWarning")
+    def test_refuses_fewer_samples_than_variables(self):
+        with pytest.raises(qwo.InputError, match="more samples than variables"):
+            qwo.discover(np.random.default_rng(0).normal(size=(12, 14)), feedback=True)
