@@ -59,7 +59,9 @@ def test_thin_graphs_are_restarted_up_to_many_variables(n: int, *, thin: bool, t
 
 
 def test_every_number_of_the_policy_has_a_reason_and_a_benchmark() -> None:
-    folder = Path(__file__).parents[2] / "benchmarks"
+    root = Path(__file__).parents[2]
+    folder, page = root / "benchmarks", root / "docs" / "benchmarks" / "index.md"
+    listed = page.read_text(encoding="utf-8")
     policy = _core.search_policy()
     assert policy["proved_up_to"][0] == 16
     for name, (value, reason, benchmark) in policy.items():
@@ -67,6 +69,7 @@ def test_every_number_of_the_policy_has_a_reason_and_a_benchmark() -> None:
         assert len(reason) > 10, name
         module = folder.joinpath(*benchmark.split("."))
         assert module.is_dir() or module.with_suffix(".py").exists(), name
+        assert f"| `{benchmark}` |" in listed, name
 
 
 def test_restarts_go_on_twice_around_each_variable_where_starts_disagree() -> None:
