@@ -174,7 +174,7 @@ def _start(
         knowledge=plan.knowledge,
         random_state=rng,
         precision=dense.precision,
-        sizes=sizes if moments.has_blocks else None,
+        sizes=sizes,
     )
 
 

@@ -347,7 +347,7 @@ class TableReading:
             if not wrong:
                 break
             odd = [column.name for column in wrong]
-        if sums.seen.n_rows == len(names) and not coding.has_blocks:
+        if sums.seen.n_rows == len(names) == coding.n_columns:
             _refuse_symmetric(names, sums.seen.first)
         return survey(
             labels,

@@ -57,16 +57,17 @@ def start_order(
         How many columns of the matrix each variable has, if not one: variables stand where their
         columns do on average.
     """
-    n = len(correlation) if sizes is None else len(sizes)
+    sizes = np.ones(len(correlation), np.intp) if sizes is None else sizes
+    n = len(sizes)
     if not isinstance(start, str):
         order = given_order(start, n, names)
     elif start == "random":
         order = np.random.default_rng(random_state).permutation(n)
-    elif start == "r2" and sizes is not None:
+    elif start == "r2" and n < len(correlation):
         order = block_start(_known(precision, correlation, n_samples), sizes)
     elif start in _RULES:
         order = _RULES[start](correlation, n_samples, precision)
-        order = order if sizes is None else _of_blocks(order, sizes)
+        order = order if n == len(correlation) else _of_blocks(order, sizes)
     else:
         choices = ", ".join(repr(name) for name in [*_RULES, "random"])
         raise ArgumentError(
