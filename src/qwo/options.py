@@ -103,8 +103,10 @@ PENALTY = Rule(
     lambda v: v if isinstance(v, str) else float(v),
 )
 FROM_0 = Rule("a number from 0 up", lambda v: is_number(v) and 0 <= v < math.inf, float)
+ABOVE_0 = Rule("a number above 0", lambda v: is_number(v) and 0 < v < math.inf, float)
 SECONDS = Rule("a number of seconds from 0", lambda v: is_number(v) and v >= 0, float)
 SHARE = Rule("a number between 0 and 1", lambda v: is_number(v) and 0 < v < 1, float)
+UP_TO_1 = Rule("a share between 0 and 1", lambda v: is_number(v) and 0 <= v <= 1, float)
 WHOLE_FROM_0 = Rule("a whole number from 0 up", lambda v: is_whole(v) and v >= 0, operator.index)
 WHOLE_FROM_1 = Rule("a whole number from 1 up", lambda v: is_whole(v) and v >= 1, operator.index)
 STEPS = Rule(

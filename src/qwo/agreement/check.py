@@ -34,13 +34,14 @@ from qwo.agreement.result import Check, Test
 from qwo.arguments import ReadArguments
 from qwo.compute import one_blas_thread
 from qwo.discovery import Discovery
-from qwo.errors import ArgumentError, SampleSizeError
+from qwo.errors import SampleSizeError
 from qwo.graph.coercion import as_graph
 from qwo.graph.knowledge import KnowledgeLike, as_knowledge
 from qwo.graph.pdag import to_dag
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
 from qwo.names import at_least, between, generator
+from qwo.options import SHARE
 from qwo.resample.options import DataRows
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
@@ -96,10 +97,7 @@ def check(
         How data are read, as for `Moments.from_data`: ``columns``, ``drop``, ``transform``,
         ``missing`` and so on.
     """
-    if not 0.0 < between("alpha", alpha, 0.0, 1.0) < 1.0:
-        raise ArgumentError(
-            f"alpha is {alpha!r}; wanted a number above 0 and below 1", option="alpha"
-        )
+    SHARE.checked("alpha", alpha)
     at_least("n_draws", n_draws, 0)
     at_least("n_subsets", n_subsets, 0)
     given = DataRows.of(data, reading)

@@ -33,8 +33,7 @@ from qwo.errors import ArgumentError, Cure, DataWarning, SampleSizeError
 from qwo.graph.knowledge import KnowledgeLike, as_knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
-from qwo.names import at_least
-from qwo.options import SearchOptions, whole_number
+from qwo.options import ABOVE_0, WHOLE_FROM_0, SearchOptions, whole_number
 from qwo.order.problem import versions
 from qwo.search import Control
 from qwo.search.bic_insertion import bic_insertion
@@ -129,9 +128,12 @@ def posterior(
     per_chain = _draws_per_chain(n_draws)
     moments = as_moments(data, **reading)
     _check_moments(moments)
-    odds = _positive("edge_prior", edge_prior, 1 / (2 * (moments.n_variables - 1)))
+    odds = 1 / (2 * (moments.n_variables - 1)) if edge_prior is None else edge_prior
+    odds = ABOVE_0.checked("edge_prior", odds)
     resolved = None if knowledge is None else as_knowledge(knowledge).resolve(moments.names)
-    random_state = _seed(random_state)
+    if random_state is None:
+        random_state = int(np.random.SeedSequence().generate_state(1)[0])
+    random_state = WHOLE_FROM_0.checked("random_state", random_state)
     constraints = Constraints.of(resolved, moments.n_variables)
     lists = complete_lists(constraints)
     with keyboard_heard(control):
@@ -263,24 +265,6 @@ def _draws_per_chain(n_draws: int) -> int:
     return -(-wanted // N_CHAINS)
 
 
-def _seed(random_state: int | None) -> int:
-    if random_state is None:
-        return int(np.random.SeedSequence().generate_state(1)[0])
-    return at_least("random_state", random_state, 0)
-
-
-def _positive(name: str, value: Any, default: float) -> float:
-    if value is None:
-        return default
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not 0 < number < math.inf:
-        raise ArgumentError(f"{name} is {value!r}; wanted a number above 0", option=name)
-    return number
-
-
 def _family(
     moments: Moments,
     *,
@@ -292,7 +276,7 @@ def _family(
 ) -> tuple[FamilyScore, dict[str, float]]:
     """The score that was asked for, and the parameter that it was made with."""
     if score == "bge":
-        chosen = choose_t(moments, dags[0], odds) if t is None else _positive("t", t, 0.5)
+        chosen = choose_t(moments, dags[0], odds) if t is None else ABOVE_0.checked("t", t)
         return bge_score(moments, chosen, odds), {"t": chosen}
     if score == "bic":
         if t is not None:
@@ -301,7 +285,7 @@ def _family(
                 option="t",
                 cures=[Cure("score", "bge", "has it")],
             )
-        discount = _positive("penalty_discount", penalty_discount, 1.0)
+        discount = ABOVE_0.checked("penalty_discount", penalty_discount)
         return bic_score(moments, discount, odds), {"penalty_discount": discount}
     raise ArgumentError(f"score is {score!r}; wanted 'bge' or 'bic'", option="score")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,14 +19,7 @@ from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments, read_table
 from qwo.moments.estimators import standardized
 from qwo.moments.tables import Table
-from qwo.options import (
-    OF_SERIES,
-    Missing,
-    SearchOptions,
-    estimator_name,
-    is_number,
-    whole_number,
-)
+from qwo.options import ABOVE_0, OF_SERIES, Missing, SearchOptions, estimator_name, whole_number
 from qwo.resample.draws import (
     NormalModel,
     RefittedRows,
@@ -179,10 +171,7 @@ def check_tolerance(tolerance: float | None, shard: Shard | None) -> None:
     """Raise unless replicates can end early at this tolerance."""
     if tolerance is None:
         return
-    if not is_number(tolerance) or not 0 < tolerance < math.inf:
-        raise ArgumentError(
-            f"tolerance is {tolerance!r}; wanted a number above 0, such as 0.05", option="tolerance"
-        )
+    ABOVE_0.checked("tolerance", tolerance)
     if shard is not None:
         raise ArgumentError(
             "tolerance ends a run by its own replicates, but the table of several shards needs all "

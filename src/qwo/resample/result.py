@@ -14,7 +14,7 @@ import numpy as np
 from qwo.archives import Arrays, Layout, StoredResult, typed
 from qwo.discovery import Discovery
 from qwo.discovery.price import Evidence
-from qwo.errors import ArgumentError, list_names
+from qwo.errors import list_names
 from qwo.graph.cpdag import to_cpdag, to_mpdag
 from qwo.graph.dag import check_dag
 from qwo.graph.display import as_html
@@ -25,6 +25,7 @@ from qwo.graph.resolved_knowledge import (
     knowledge_arrays,
     stored_knowledge,
 )
+from qwo.options import UP_TO_1
 from qwo.resample.support import (
     SHARES,
     Counts,
@@ -166,7 +167,7 @@ class Bootstrap(StoredResult):
 
     def n_links(self, threshold: float = 0.5) -> int:
         """How many pairs are adjacent in at least this share of the replicates."""
-        reached = self.link_support >= _share("threshold", threshold) - 1e-12
+        reached = self.link_support >= UP_TO_1.checked("threshold", threshold) - 1e-12
         return int(np.triu(reached, 1).sum())
 
     def consensus_dag(self, threshold: float = 0.5) -> Adjacency:
@@ -176,7 +177,7 @@ class Bootstrap(StoredResult):
         loses its direction, and undirected edges are oriented without new v-structures as far as
         that is possible. Background knowledge is kept. Entry (i, j) is 1 for i → j.
         """
-        _share("threshold", threshold)
+        UP_TO_1.checked("threshold", threshold)
         return consensus(self.arrow_support, self.undirected_support, threshold, self.knowledge)
 
     def consensus_cpdag(self, threshold: float = 0.5) -> Adjacency:
@@ -193,7 +194,7 @@ class Bootstrap(StoredResult):
         An arrow of the graph of all data goes from ``first`` to ``second``. Pairs that are never
         adjacent, neither in a replicate nor in the graph of all data, are left out.
         """
-        _share("threshold", threshold)
+        UP_TO_1.checked("threshold", threshold)
         reference = self.reference.cpdag
         seen = (self.link_support > 0) | (reference + reference.T > 0)
         wanted = seen & (self.link_support >= threshold - 1e-12)
@@ -325,9 +326,3 @@ def _line(record: PairSupport) -> str:
     shares = zip((5, 6, 8, 11), record.shares.values(), strict=True)
     cells = " ".join(f"{share:{width}.0%}" for width, share in shares)
     return f"{cells}  {record.edge}"
-
-
-def _share(name: str, value: Any) -> float:
-    if not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
-        raise ArgumentError(f"{name} is {value!r}; wanted a share between 0 and 1", option=name)
-    return float(value)

@@ -16,6 +16,7 @@ from tqdm import tqdm
 
 from qwo.errors import ArgumentError, KnowledgeError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.options import SECONDS
 from qwo.order.protocol import OrderEngine
 from qwo.types import Indices
 
@@ -121,7 +122,7 @@ class Control:
         callback: Callback | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        limit = math.inf if time_limit is None else _seconds(time_limit)
+        limit = math.inf if time_limit is None else SECONDS.checked("time_limit", time_limit)
         if callback is not None and not callable(callback):
             raise ArgumentError(f"callback is {callback!r}; wanted a function", option="callback")
         self._clock = clock
@@ -171,18 +172,6 @@ class Control:
         """Show the callback where the search stands; raises `Stopped` if it says so."""
         if self._callback is not None and self._callback(progress):
             raise Stopped("stopped")
-
-
-def _seconds(value: float) -> float:
-    try:
-        seconds = float(value)
-    except (TypeError, ValueError):
-        seconds = math.nan
-    if not seconds >= 0:
-        raise ArgumentError(
-            f"time_limit must be a number of seconds from 0; got {value!r}", option="time_limit"
-        )
-    return seconds
 
 
 @contextmanager

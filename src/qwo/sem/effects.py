@@ -21,6 +21,7 @@ from qwo.graph.cpdag import descendants_given, to_cpdag
 from qwo.graph.dag import descendants, topological_order
 from qwo.moments import Moments, as_moments
 from qwo.names import Variable, as_column, as_pair
+from qwo.options import SHARE
 from qwo.sem.linear_sem import LinearSem
 from qwo.sem.regression import (
     Regression,
@@ -73,8 +74,7 @@ class Effect:
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The confidence interval of a level between 0 and 1."""
-        if not 0 < level < 1:
-            raise ArgumentError(f"level is {level!r}; wanted a number between 0 and 1")
+        SHARE.checked("level", level)
         margin = float(stdtrit(self.df, (1 + level) / 2)) * self.standard_error
         return self.estimate - margin, self.estimate + margin
 

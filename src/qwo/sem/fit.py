@@ -9,11 +9,12 @@ from typing import Any, Unpack
 import numpy as np
 
 from qwo.arguments import ReadArguments
-from qwo.errors import HOW_MANY, ArgumentError, SampleSizeError
+from qwo.errors import HOW_MANY, SampleSizeError
 from qwo.graph.coercion import as_graph
 from qwo.graph.dag import adjacency_lists, check_dag
 from qwo.graph.pdag import to_dag
 from qwo.moments import Moments, as_moments
+from qwo.options import FROM_0
 from qwo.order.blocks import n_coefficients
 from qwo.sem.fit_indices import bic, log_likelihood, log_residual_variance, within_blocks
 from qwo.sem.linear_sem import LinearSem
@@ -135,7 +136,7 @@ def score_graph(
     >>> float(score_graph(data, dag)) > float(score_graph(data, 0 * dag))
     True
     """
-    discount = _check_discount(penalty_discount)
+    discount = FROM_0.checked("penalty_discount", penalty_discount)
     moments = as_moments(data, **reading)
     if moments.is_oracle:
         raise SampleSizeError("exact moments (N = ∞) have no finite score", cures=[HOW_MANY])
@@ -156,15 +157,3 @@ def score_graph(
         n_edges=model.n_edges,
         penalty_discount=discount,
     )
-
-
-def _check_discount(value: float) -> float:
-    try:
-        discount = float(value)
-    except (TypeError, ValueError):
-        discount = math.nan
-    if not 0 <= discount < math.inf:
-        raise ArgumentError(
-            f"penalty_discount is {value!r}; wanted a number from 0 up", option="penalty_discount"
-        )
-    return discount
