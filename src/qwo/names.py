@@ -28,6 +28,11 @@ def generator(random_state: Any) -> np.random.Generator:
         ) from error
 
 
+def drawn_seed() -> int:
+    """A seed that nobody gave, for results to tell."""
+    return int(np.random.SeedSequence().generate_state(1)[0])
+
+
 def at_least(name: str, value: object, smallest: int) -> int:
     """An integer argument within its range."""
     try:

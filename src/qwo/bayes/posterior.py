@@ -33,6 +33,7 @@ from qwo.errors import ArgumentError, Cure, DataWarning, SampleSizeError
 from qwo.graph.knowledge import KnowledgeLike, as_knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
+from qwo.names import drawn_seed
 from qwo.options import ABOVE_0, WHOLE_FROM_0, SearchOptions, whole_number
 from qwo.order.problem import versions
 from qwo.search import Control
@@ -124,16 +125,14 @@ def posterior(
     True
     """
     control = Control(time_limit=time_limit)
-    threads = count_workers(n_jobs)
-    per_chain = _draws_per_chain(n_draws)
+    threads, per_chain = count_workers(n_jobs), _draws_per_chain(n_draws)
     moments = as_moments(data, **reading)
     _check_moments(moments)
-    odds = 1 / (2 * (moments.n_variables - 1)) if edge_prior is None else edge_prior
-    odds = ABOVE_0.checked("edge_prior", odds)
+    prior = 1 / (2 * (moments.n_variables - 1)) if edge_prior is None else edge_prior
+    odds = ABOVE_0.checked("edge_prior", prior)
     resolved = None if knowledge is None else as_knowledge(knowledge).resolve(moments.names)
-    if random_state is None:
-        random_state = int(np.random.SeedSequence().generate_state(1)[0])
-    random_state = WHOLE_FROM_0.checked("random_state", random_state)
+    random_state = drawn_seed() if random_state is None else random_state
+    WHOLE_FROM_0.checked("random_state", random_state)
     constraints = Constraints.of(resolved, moments.n_variables)
     lists = complete_lists(constraints)
     with keyboard_heard(control):

@@ -115,12 +115,11 @@ class Drawn:
     """A simulation with the names of its variables and the seed that gives it again."""
 
     def __init__(self, parameters: Mapping[str, Any], seed: int | None) -> None:
-        import numpy as np
-
         from qwo.graph import CausalGraph
+        from qwo.names import drawn_seed
         from qwo.simulation import simulate as draw
 
-        self.seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
+        self.seed = drawn_seed() if seed is None else seed
         self.parameters = dict(parameters)
         kind = self.parameters["graph"]
         arguments: dict[str, Any] = dict(self.parameters)

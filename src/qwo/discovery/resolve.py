@@ -24,6 +24,7 @@ from qwo.graph.knowledge import as_knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.moments.tables import Table
+from qwo.names import drawn_seed
 from qwo.options import DEFAULTS, SearchOptions
 from qwo.order.bdeu import counting_engine
 from qwo.order.bic import BicEngine
@@ -164,7 +165,7 @@ def resolve(
         restarts,
         penalty,
         highest,
-        int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed,
+        drawn_seed() if seed is None else seed,
         count_workers(options.n_jobs),
         known,
         engine == "bic" and n * (n - len(moments.coding.given)) > ALL_CANDIDATES_UP_TO**2,

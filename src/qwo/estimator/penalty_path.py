@@ -26,7 +26,7 @@ from qwo.estimator.penalty_choice import (
 )
 from qwo.moments import Moments
 from qwo.moments.tables import Table
-from qwo.names import is_choice
+from qwo.names import drawn_seed, is_choice
 from qwo.options import options_given
 from qwo.resample.draws import kept_rows, table_moments
 from qwo.resample.options import DataRows
@@ -261,7 +261,7 @@ def penalty_path(
         )
     seed = given.random_state
     if seed is None:
-        seed = int(np.random.SeedSequence().generate_state(1)[0])
+        seed = drawn_seed()
     each = replace(named_engine(given), random_state=seed, n_jobs=1, cluster=None)
     settings = PathSettings(each, rows.covariance_estimator, rows.missing)
     found = search_path(

@@ -14,6 +14,7 @@ from qwo.discovery import Discovery
 from qwo.discovery.discover import discover_as
 from qwo.discovery.resolve import expanded, resolved_knowledge
 from qwo.errors import ArgumentError, SampleSizeError
+from qwo.names import drawn_seed
 from qwo.options import SearchOptions, options_given
 from qwo.resample.draws import Resampling
 from qwo.resample.options import (
@@ -164,7 +165,7 @@ def _seed(random_state: int | None, file: Checkpoint) -> int:
         return random_state
     if file.stored is not None:
         return int(file.stored.params["random_state"])
-    return int(np.random.SeedSequence().generate_state(1)[0])
+    return drawn_seed()
 
 
 def _reading(rows: DataRows) -> dict[str, Any]:
