@@ -50,6 +50,7 @@ nb::ndarray<nb::numpy, T, nb::ndim<2>> matrix_of(std::vector<T> values, std::siz
 void bind_feedback(nb::module_& m);
 void bind_kernels(nb::module_& m);
 void bind_edge_strengths(nb::module_& m);
+void bind_hidden_causes(nb::module_& m);
 void bind_order_factor(nb::module_& m);
 void bind_parent_sets(nb::module_& m);
 void bind_posterior(nb::module_& m);

@@ -115,6 +115,12 @@ class FeedbackArguments(TypedDict, total=False):
     feedback: bool
 
 
+class HiddenArguments(TypedDict, total=False):
+    """Whether common causes may be hidden."""
+
+    hidden_causes: bool
+
+
 class ClusterArguments(TypedDict, total=False):
     """Where many searches are made."""
 
@@ -147,6 +153,7 @@ class SearchArguments(
     CurveArguments,
     SeriesArguments,
     FeedbackArguments,
+    HiddenArguments,
     ReadArguments,
 ):
     """The keyword arguments of `qwo.discover`."""

@@ -314,7 +314,7 @@ def check_values(record: Any) -> None:
 OF_SERIES = ("time", "unit", "within", "difference", "detrend", "season")
 """Options that mean something with lags only."""
 
-DROPPING = ("lags", "regime", "relations", "feedback")
+DROPPING = ("lags", "regime", "relations", "feedback", "hidden_causes")
 """Options that drop an assumption of the default; `qwo.discovery.readings` says who answers."""
 
 
@@ -513,6 +513,15 @@ class SearchOptions:
         "from the data, and linear data are searched as if nothing was said; ``columns=5``, a "
         "whole number in the place of names, asks for that many columns of each variable.",
         flag="--relations KIND",
+    )
+    hidden_causes: bool = option(
+        False,
+        "bool",
+        "Let common causes be hidden: edges may be ↔ and have circles. The graph is a partial "
+        "ancestral graph then: what holds whatever else may cause the variables measured.",
+        SWITCH,
+        "--hidden-causes",
+        type=bool,
     )
     lags: int | str | None = option(
         None,

@@ -53,8 +53,8 @@ def test_the_kind_is_told_by_the_edges_unless_given():
     assert CausalGraph.from_matrix([[0, 1], [0, 0]], kind="cpdag").kind == "cpdag"
     with pytest.raises(GraphError, match="a DAG has no undirected edges"):
         CausalGraph.from_matrix([[0, 2], [2, 0]], kind="dag")
-    with pytest.raises(GraphError, match="kind is 'pag'"):
-        CausalGraph.from_matrix([[0]], kind="pag")
+    with pytest.raises(GraphError, match="kind is 'tree'"):
+        CausalGraph.from_matrix([[0]], kind="tree")
 
 
 @pytest.mark.parametrize("kind", ["dag", "cpdag"])

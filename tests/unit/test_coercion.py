@@ -131,9 +131,13 @@ def test_frames_that_are_refused():
 
 def test_marks_that_no_cpdag_has_are_refused():
     partial = GeneralGraph(CPDAG)
-    partial.graph[0, 1] = 2
-    with pytest.raises(GraphError, match="the one in row A, column B is 2"):
+    partial.graph[0, 1] = 3
+    with pytest.raises(GraphError, match="the one in row A, column B is 3"):
         as_graph(partial)
+    partial.graph[0, 1] = 2
+    with pytest.raises(GraphError, match="the graph is a PAG"):
+        as_graph(partial)
+    assert as_graph(partial, mixed=True).kind == "pag"
 
 
 @pytest.mark.parametrize("thing", [None, 3, object(), {"a": 1}])

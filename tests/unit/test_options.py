@@ -31,6 +31,7 @@ CONDITIONS = {
         arguments.RegimeArguments,
         arguments.CurveArguments,
         arguments.FeedbackArguments,
+        arguments.HiddenArguments,
     )
     for name in get_type_hints(part)
 }

@@ -41,9 +41,8 @@ def graph_from(path: Path, form: str | None = None, *, of_folder: str = "cpdag")
             raise ArgumentError("the format of standard input is unknown; name it with --from")
         return parse_graph(data, chosen, "standard input")
     if path.is_dir():
-        inside = path / f"{of_folder}.json"
-        if not inside.is_file():
-            inside = path / "cpdag.json"
+        named = [path / f"{kind}.json" for kind in (of_folder, "cpdag", "pag")]
+        inside = next((file for file in named if file.is_file()), named[1])
         if not inside.is_file():
             raise FileFormatError(
                 f"the folder {str(path)!r} has no cpdag.json; wanted a graph file, or a folder "
@@ -66,10 +65,10 @@ def write_graphs(folder: Path, dag: CausalGraph, cpdag: CausalGraph, form: str) 
     if reason is not None:
         warn(f"no file {form!r}: {reason}")
         return
-    write_graph(dag, folder / f"dag{suffix}", form)
+    write_graph(dag, folder / f"{dag.kind}{suffix}", form)
     reason = can_hold(form, cpdag)
     if reason is None:
-        write_graph(cpdag, folder / f"cpdag{suffix}", form)
+        write_graph(cpdag, folder / f"{cpdag.kind}{suffix}", form)
     else:
         logger.info("only the DAG as %s: %s", form, reason)
 
@@ -179,7 +178,7 @@ def convert(
     [b]qwo convert result model.lavaan --dag[/b]        the DAG of dag.json
 
     Formats: json, graphml, gml, dagitty, dot, tetrad, bnlearn, lavaan, edges, adjacency, parquet,
-    and the matrices of pcalg, causal-learn, zero-one.
+    and the matrices of pcalg, pcalg-pag, causal-learn, zero-one.
     """
     from qwo.graph import write_graph
     from qwo.graph.formats import find_format

@@ -181,10 +181,11 @@ def _check_request(
             "--regime does not go with --bootstrap, --posterior and --check, which take all rows "
             "for those of one condition; leave them out"
         )
-    if relations.asked() and (beside.bootstrap or beside.posterior or beside.check):
+    dropped = list(relations.asked())
+    if dropped and (beside.bootstrap or beside.posterior or beside.check):
         raise ArgumentError(
-            f"--{next(iter(relations.asked()))} does not go with --bootstrap, --posterior and "
-            "--check, which are about linear relations without cycles; leave them out"
+            f"--{dropped[0].replace('_', '-')} does not go with --bootstrap, --posterior and "
+            "--check, which assume what it drops; leave them out"
         )
     timed = series.asked()
     if timed and "lags" not in timed:
@@ -306,10 +307,10 @@ class _Asked(NamedTuple):
         return Contents(found, *known, check=checked, outcome=causes)
 
     def model(self, found: Discovery) -> LinearSem | None:
-        """The linear model on the graph found; that of series has its coefficients already."""
+        """The linear model on the graph found; none of series and of graphs that are no DAG."""
         from qwo.sem import fit_sem
 
-        if found.series is not None:
+        if found.series is not None or found.hidden_causes is not None:
             return None
         usual = None if found.regimes is None else found.regimes.within
         return fit_sem(self.data.moments if usual is None else usual, found.dag)

@@ -138,8 +138,8 @@ CONDITIONS = frozenset(("regime", "targets", "reference", "effect"))
 """Options that are about conditions under which rows were taken."""
 
 
-RELATIONS = frozenset(("relations", "feedback"))
-"""Options that are about the form of relations."""
+RELATIONS = frozenset(("relations", "feedback", "hidden_causes"))
+"""Options that are about the form of relations and what is behind them."""
 
 SERIES = frozenset(("lags", "time", "unit", "within", "difference", "detrend", "season"))
 """Options that are about rows in the order of time."""
@@ -178,7 +178,7 @@ class ConditionFlags(OptionFlags):
 
 
 class RelationFlags(OptionFlags):
-    """How effects depend on their causes."""
+    """How effects depend on their causes, and whether some of these may be hidden."""
 
     record = SearchOptions
     panel = "Relations"
@@ -373,7 +373,7 @@ Formats = Annotated[
     option(
         "--format -f",
         "Graph format besides json: graphml, gml, dagitty, dot, tetrad, bnlearn, "
-        "lavaan, edges, pcalg, causal-learn, zero-one, adjacency, parquet. Repeatable; "
+        "lavaan, edges, pcalg, pcalg-pag, causal-learn, zero-one, adjacency, parquet. Repeatable; "
         "adjacency and dot if not given.",
         "NAME",
         autocompletion=format_names,

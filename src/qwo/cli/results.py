@@ -57,10 +57,14 @@ class Learnt:
 
     def cpdag(self) -> CausalGraph:
         """The equivalence class, with names, and probabilities if there are any."""
+        if self.found.pag is not None:
+            return self.found.pag
         return self._graph(self.found.cpdag, "cpdag")
 
     def dag(self) -> CausalGraph:
         """One member of it."""
+        if self.found.mag is not None:
+            return self.found.mag
         return self._graph(self.found.dag, "dag")
 
     def _graph(self, matrix: Adjacency, kind: Kind) -> CausalGraph:
@@ -92,7 +96,8 @@ class Learnt:
         directed = sum(mark == "-->" for _, mark, _ in found.edges)
         parts = [
             count(found.n_edges, "edge"),
-            f"{directed} directed and {found.n_edges - directed} undirected",
+            f"{directed} directed and {found.n_edges - directed} "
+            + ("undirected" if found.pag is None else "↔ or with circles"),
             "" if self.data.moments.is_oracle else f"score {found.score:.2f}",
             f"{found.status} after {found.seconds:.2f} s",
         ]

@@ -1,5 +1,7 @@
 """What `discover` returns."""
 
+# Long because it is one public record, and half of it says what its members mean.
+
 from __future__ import annotations
 
 import math
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from qwo.curved.partial import PartialEffect
     from qwo.curved.result import CurvedRelations
     from qwo.feedback.result import Feedback
+    from qwo.hidden.result import HiddenCauses
     from qwo.report.page import InlineReport
     from qwo.series.result import LaggedEffects
 
@@ -81,6 +84,9 @@ class Discovery(FollowUp):
         Which equations changed under which condition, where ``regime=`` was given.
     curves : CurvedRelations or None
         The curves of the edges, and how many columns were used, where ``relations="curved"``.
+    hidden_causes : HiddenCauses or None
+        The class of graphs with hidden common causes and what follows from it, where
+        ``hidden_causes=True`` was given; `cpdag` and `dag` are those without, then.
     arrow_evidence : ArrowEvidence or None
         What the arrows are worth, and how likely they are; None where `evidence` is, with more than
         1000 variables, and where time was up.
@@ -113,6 +119,7 @@ class Discovery(FollowUp):
     evidence: Evidence | None = None
     proved: bool = False
     regimes: Regimes | None = None
+    hidden_causes: HiddenCauses | None = None
     arrow_evidence: ArrowEvidence | None = None
     weak_edges: tuple[WeakEdge, ...] = ()
     curves: CurvedRelations | None = None
@@ -150,8 +157,29 @@ class Discovery(FollowUp):
             "curves": self.curves,
             "series": self.series,
             "feedback": self.feedback,
+            "hidden_causes": self.hidden_causes,
         }
         return {name: reading for name, reading in held.items() if reading is not None}
+
+    @property
+    def pag(self) -> CausalGraph | None:
+        """The class of graphs with hidden causes; None unless ``hidden_causes=True`` was given."""
+        return None if self.hidden_causes is None else self.hidden_causes.pag
+
+    @property
+    def mag(self) -> CausalGraph | None:
+        """The member of the `pag` that the search ended in."""
+        return None if self.hidden_causes is None else self.hidden_causes.mag
+
+    @property
+    def confounded(self) -> list[tuple[str, str]]:
+        """Pairs with a hidden common cause, neither causing the other."""
+        if self.hidden_causes is None:
+            raise ArgumentError(
+                "nothing is known of hidden causes: the graph was learnt without; ask for them by "
+                "hidden_causes=True",
+            )
+        return self.hidden_causes.confounded
 
     @cached_property
     def shown(self) -> Adjacency:

@@ -15,8 +15,8 @@ from qwo.errors import ColumnNameError, Cure, GraphError, list_names
 from qwo.graph import display
 from qwo.graph.cpdag import as_cpdag
 from qwo.graph.dag import entries_of, topological_order
-from qwo.graph.marks import ARROW, LINE, MARKS
-from qwo.graph.pdag import check_pdag, to_dag
+from qwo.graph.marks import BY_CODE, MARKS
+from qwo.graph.pdag import check_mixed, check_pdag, to_dag
 from qwo.names import as_column, check_names, default_names, is_choice
 from qwo.text import count, listed, records_frame, short
 from qwo.types import Adjacency, FloatArray, Indices
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-Kind = Literal["dag", "cpdag", "cyclic"]
+Kind = Literal["dag", "cpdag", "cyclic", "mag", "pag"]
 
 KINDS = get_args(Kind)
 
@@ -47,18 +47,20 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CausalGraph:
-    """A DAG, the graph of an equivalence class, or a graph with cycles, over named variables.
+    """A DAG, the graph of a class, with hidden causes or not, or a graph with cycles.
 
     Attributes
     ----------
     names : tuple of str
         The variables, in the order of the rows and columns; none blank, none twice.
     matrix : ndarray of int8, n×n, read-only
-        1 = i → j; 2 = undirected, in both entries. Only in a graph with cycles may both entries be
-        1: i → j and j → i.
-    kind : "dag", "cpdag" or "cyclic"
+        1 = i → j; 2 = undirected, in both entries. Edges that only MAGs and PAGs have are codes
+        above 2, as `qwo.graph.marks` lists them; `marks` has what every edge has at its ends. Only
+        in a graph with cycles may both entries be 1: i → j and j → i.
+    kind : "dag", "cpdag", "cyclic", "mag" or "pag"
         A graph with undirected edges is never a "dag". One without them may be either: a CPDAG
-        that is fully directed is the only member of its class.
+        that is fully directed is the only member of its class. MAGs and PAGs are their like where
+        common causes may be hidden; see `qwo.graph.pag`.
     metadata : mapping
         Anything the user wants to keep with the graph. The JSON format stores it; GraphML, GML and
         DOT store what ``"variables"`` in it says of each: its ``"type"``, and the ``"levels"`` of a
@@ -76,10 +78,10 @@ class CausalGraph:
 
     def __post_init__(self) -> None:
         names = check_names(self.names)
-        cyclic = self.kind == "cyclic"
-        matrix = check_pdag(self.matrix, names, two_arrows=cyclic)
         if not is_choice(self.kind, KINDS):
             raise GraphError(f"kind is {self.kind!r}; wanted one of {', '.join(map(repr, KINDS))}")
+        cyclic = self.kind == "cyclic"
+        matrix = self._checked(self.matrix, self.kind, names)
         if self.kind == "dag" and (matrix == 2).any():
             raise GraphError(
                 "a DAG has no undirected edges",
@@ -102,6 +104,13 @@ class CausalGraph:
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "matrix", matrix)
 
+    @staticmethod
+    def _checked(matrix: Any, kind: Kind | None, names: Sequence[str] | None = None) -> Adjacency:
+        """A matrix whose codes are proved to fit the kind."""
+        if kind in ("mag", "pag"):
+            return check_mixed(matrix, names)
+        return check_pdag(matrix, names, two_arrows=kind == "cyclic")
+
     @classmethod
     def from_matrix(
         cls,
@@ -111,9 +120,25 @@ class CausalGraph:
         metadata: Mapping[str, object] | None = None,
     ) -> CausalGraph:
         """The graph of a matrix; without a kind, it is a DAG if it has no undirected edge."""
-        checked = check_pdag(matrix, two_arrows=kind == "cyclic")
+        checked = cls._checked(matrix, kind)
         labels = check_names(names) if names is not None else default_names(len(checked))
         return cls(labels, checked, kind_of(checked) if kind is None else kind, metadata or {})
+
+    @classmethod
+    def from_marks(
+        cls,
+        marks: Adjacency,
+        names: Iterable[str],
+        kind: Kind = "pag",
+        values: Mapping[str, FloatArray] | None = None,
+    ) -> CausalGraph:
+        """The graph of what every edge has at its ends, as `marks` tells it."""
+        return cls(tuple(names), matrix_of_marks(marks), kind, {}, values or {})
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether it is a MAG or a PAG, in which ↔ and circles tell of hidden causes."""
+        return self.kind in ("mag", "pag")
 
     @property
     def variables(self) -> dict[str, dict[str, Any]]:
@@ -131,7 +156,7 @@ class CausalGraph:
     @property
     def n_edges(self) -> int:
         """The number of edges, directed and undirected."""
-        return int(np.count_nonzero(self.matrix == 1) + np.count_nonzero(self.matrix == 2) // 2)
+        return len(self.ends()[0])
 
     def ends(self) -> tuple[Indices, Indices]:
         """The ends of every edge once, in row order; an undirected edge from its first variable."""
@@ -149,12 +174,7 @@ class CausalGraph:
         0 is no edge, the others are the codes of `qwo.graph.marks`: circle, arrowhead and tail, as
         pcalg and Tetrad have them.
         """
-        marks = np.zeros_like(self.matrix)
-        for mark in MARKS.values():
-            if mark.codes is not None:
-                forth, back = mark.codes
-                there = (self.matrix == forth) & (back == self.matrix.T)
-                marks[there], marks.T[there] = mark.ends[1], mark.ends[0]
+        marks = marks_of(self.matrix)
         marks.flags.writeable = False
         return marks
 
@@ -217,6 +237,7 @@ class CausalGraph:
         if self.kind == "dag":
             return self
         self.refuse_cycles("no member of its class is a DAG")
+        self.require_plain()
         return replace(self, matrix=to_dag(self.matrix, self.names), kind="dag")
 
     def to_cpdag(self) -> CausalGraph:
@@ -224,12 +245,22 @@ class CausalGraph:
         if self.kind == "cpdag":
             return self
         self.refuse_cycles("it has no Markov equivalence class")
+        self.require_plain()
         return replace(self, matrix=as_cpdag(self.matrix, self.names), kind="cpdag")
 
     def refuse_cycles(self, why: str) -> None:
         """Raise `GraphError` for a graph with cycles, where a graph without them is wanted."""
         if self.kind == "cyclic":
             raise GraphError(f"the graph has cycles: {why}")
+
+    def require_plain(self) -> None:
+        """Refuse a graph with hidden causes where only DAGs and CPDAGs will do."""
+        if self.is_mixed:
+            raise GraphError(
+                f"the graph is a {self.kind.upper()}, in which common causes may be hidden; wanted "
+                "a DAG or a CPDAG. Of a result, `found.dag` is the best graph without hidden "
+                "causes, and `found.effect(cause, effect)` knows what follows in spite of them"
+            )
 
     def plot(self, **options: Any) -> Axes:
         """The graph as a picture, by `qwo.plot.plot_graph`, which says what the options are."""
@@ -284,20 +315,42 @@ EDGE_HEADER = ("from", "", "to")
 def ends_of(matrix: Adjacency) -> tuple[Indices, Indices]:
     """The ends of every edge of a partially directed graph once, in row order."""
     i, j = entries_of(matrix)
-    once = (matrix[i, j] == 1) | (i < j)
+    code = matrix[i, j]
+    once = (code == 1) | ((i < j) & ((code == 2) | (code == 3) | (code == 6)))
+    once |= (code == 4) | (code == 7)
     return i[once], j[once]
 
 
 def edges_of(names: Sequence[str], matrix: Adjacency) -> tuple[Edge, ...]:
     """Every edge of a partially directed graph once, in row order."""
     tails, heads = ends_of(matrix)
-    directed = matrix[tails, heads] == 1
+    codes = matrix[tails, heads]
     return tuple(
-        Edge(names[i], ARROW if arrow else LINE, names[j])
-        for i, j, arrow in zip(tails.tolist(), heads.tolist(), directed.tolist(), strict=True)
+        Edge(names[i], BY_CODE[code], names[j])
+        for i, j, code in zip(tails.tolist(), heads.tolist(), codes.tolist(), strict=True)
     )
 
 
+def marks_of(matrix: Adjacency) -> Adjacency:
+    """What every edge of a matrix has at its ends; see `CausalGraph.marks`."""
+    marks = np.zeros_like(matrix)
+    for mark in MARKS.values():
+        forth, back = mark.codes
+        there = (matrix == forth) & (back == matrix.T)
+        marks[there], marks.T[there] = mark.ends[1], mark.ends[0]
+    return marks
+
+
+def matrix_of_marks(marks: Adjacency) -> Adjacency:
+    """The matrix of what every edge has at its ends."""
+    matrix = np.zeros_like(marks)
+    for mark in MARKS.values():
+        there = (mark.ends[0] == marks.T) & (marks == mark.ends[1])
+        matrix[there], matrix.T[there] = mark.codes
+    return matrix
+
+
 def kind_of(matrix: Adjacency) -> Kind:
-    """A matrix without undirected edges is read as a DAG."""
-    return "cpdag" if (matrix == 2).any() else "dag"
+    """Without undirected edges it is that of a DAG, with ↔ of a MAG, with circles of a PAG."""
+    largest = matrix.max(initial=0)
+    return "pag" if largest > 3 else "mag" if largest > 2 else "cpdag" if largest > 1 else "dag"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from qwo.errors import ColumnNameError, GraphError
-from qwo.graph.causal_graph import CausalGraph, Kind
+from qwo.graph.causal_graph import CausalGraph, Kind, kind_of
 from qwo.graph.dag import matrix_of
 from qwo.graph.formats.builder import GraphBuilder
 from qwo.graph.formats.objects import from_networkx
@@ -24,7 +24,11 @@ from qwo.text import listed, shown
 
 
 def as_graph(
-    graph: object, names: Sequence[str] | None = None, *, kind: str = "cpdag"
+    graph: object,
+    names: Sequence[str] | None = None,
+    *,
+    kind: str = "cpdag",
+    mixed: bool = False,
 ) -> CausalGraph:
     """The graph in an object of any of the kinds below.
 
@@ -43,6 +47,9 @@ def as_graph(
         order in which they are wanted; nodes that are numbers 0, 1, … are those of the columns.
     kind : {"cpdag", "dag"}
         Which of the two graphs of a result is meant.
+    mixed : bool
+        Whether MAGs and PAGs, in which causes may be hidden, are taken as well; of a result with
+        hidden causes it is the PAG.
 
     Raises
     ------
@@ -58,12 +65,17 @@ def as_graph(
         found = cyclic
     elif _is_result(graph):
         chosen, matrix = _of_result(graph, kind)
+        hidden = getattr(graph, "pag", None)
+        if hidden is not None:
+            return as_graph(hidden, names, kind=kind, mixed=mixed)
         if not hasattr(graph, "names"):
             return as_graph(matrix, names)
         named: Any = graph.variables if hasattr(graph, "variables") else graph
         found = CausalGraph.from_matrix(matrix, named.names, kind=chosen)
     else:
         found = _named_graph(graph)
+    if not mixed:
+        found.require_plain()
     return found if names is None else _in_order(found, names)
 
 
@@ -74,16 +86,19 @@ def is_nameless(graph: object) -> bool:
     return hasattr(graph, "__array__") and not hasattr(graph, "columns")
 
 
-def same_variables(first: object, second: object) -> tuple[CausalGraph, CausalGraph]:
+def same_variables(
+    first: object, second: object, *, mixed: bool = False
+) -> tuple[CausalGraph, CausalGraph]:
     """Two graphs over the variables of the second, in its order.
 
     Variables are matched by name; a bare matrix has those of the other graph, in the same order.
     """
     if is_nameless(second) and not is_nameless(first):
-        ours = as_graph(first)
+        ours = as_graph(first, mixed=mixed)
         return ours, as_graph(second, ours.names)
-    theirs = as_graph(second)
-    ours = as_graph(first, theirs.names) if is_nameless(first) else as_graph(first)
+    theirs = as_graph(second, mixed=mixed)
+    named = theirs.names if is_nameless(first) else None
+    ours = as_graph(first, named, mixed=mixed)
     if set(ours.names) != set(theirs.names):
         odd = sorted(set(ours.names) ^ set(theirs.names))
         raise ColumnNameError(
@@ -176,7 +191,8 @@ def _from_mixed(graph: Any) -> CausalGraph:
 
 def _from_causal_learn(graph: Any) -> CausalGraph:
     names = [str(node.get_name()) for node in graph.get_nodes()]
-    return CausalGraph.from_matrix(decode_matrix(graph.graph, "causal-learn", names), names)
+    matrix = decode_matrix(graph.graph, "causal-learn", names)
+    return CausalGraph.from_matrix(matrix, names, kind_of(matrix))
 
 
 def _has(*attributes: str) -> Callable[[object], bool]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 ARROW = "-->"
 LINE = "---"
 BACK_ARROW = "<--"
+SPOUSES = "<->"
 
 CIRCLE, HEAD, TAIL = 1, 2, 3
 """What an edge has at one end, in pcalg's and Tetrad's codes; 0 is no edge."""
@@ -21,15 +22,15 @@ class Mark(NamedTuple):
     """A kind of edge between i and j.
 
     ``text`` is how formats write it, ``symbol`` how people read it, ``ends`` what it has at i and
-    j; ``codes`` are the entries (i, j) and (j, i) of the matrix, None for edges that only PAGs
-    have; ``dot`` Graphviz's ``arrowtail`` and ``arrowhead``; ``words`` stand between the names when
-    it is read out; ``meaning`` is what it says.
+    j; ``codes`` are the entries (i, j) and (j, i) of the matrix, above 2 for edges that only MAGs
+    and PAGs have; ``dot`` Graphviz's ``arrowtail`` and ``arrowhead``; ``words`` stand between the
+    names when it is read out; ``meaning`` is what it says.
     """
 
     text: str
     symbol: str
     ends: tuple[int, int]
-    codes: tuple[int, int] | None
+    codes: tuple[int, int]
     dot: tuple[str, str]
     words: str
     meaning: str
@@ -57,10 +58,10 @@ MARKS = {
             "One is a direct cause of the other; the data do not say which.",
         ),
         Mark(
-            "<->",
+            SPOUSES,
             "↔",
             (HEAD, HEAD),
-            None,
+            (3, 3),
             ("normal", "normal"),
             "shares a hidden cause with",
             "Neither causes the other; something unmeasured causes both.",
@@ -69,7 +70,7 @@ MARKS = {
             "o->",
             "o→",
             (CIRCLE, HEAD),
-            None,
+            (4, 5),
             ("odot", "normal"),
             "causes, or shares a hidden cause with,",
             "The second does not cause the first.",
@@ -78,7 +79,7 @@ MARKS = {
             "o-o",
             "o–o",
             (CIRCLE, CIRCLE),
-            None,
+            (6, 6),
             ("odot", "odot"),
             "linked with",
             "The data say nothing of the direction, nor whether a hidden cause is behind it.",
@@ -87,7 +88,7 @@ MARKS = {
             "--o",
             "–o",
             (TAIL, CIRCLE),
-            None,
+            (7, 8),
             ("none", "odot"),
             "not shown to be an effect of",
             "The first is a cause of the second, or of a variable by which the data were chosen.",
@@ -110,6 +111,12 @@ def edge_text(forth: int, back: int) -> str:
     return _TEXTS[forth, back]
 
 
-_TEXTS = {(0, 0): "", (0, 1): BACK_ARROW} | {
-    mark.codes: text for text, mark in MARKS.items() if mark.codes is not None
-}
+_TEXTS = {(0, 0): ""}
+for _text, _mark in MARKS.items():
+    _TEXTS[_mark.codes], _TEXTS[_mark.codes[::-1]] = _text, turned(_text)
+
+BY_CODE = {mark.codes[0]: text for text, mark in MARKS.items()}
+"""The text of an edge by its entry (i, j), from the end that it is written from."""
+
+CODES = {text: codes for codes, text in _TEXTS.items() if text}
+"""The entries (i, j) and (j, i) of an edge by its text, from either end."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from qwo.errors import GraphError, list_names
 from qwo.graph.dag import Names, adjacency_lists, check_codes, entries_of, label
+from qwo.graph.marks import CODES
 from qwo.names import at_least
 from qwo.types import Adjacency
 
@@ -40,6 +41,28 @@ def check_pdag(graph: Any, names: Names = None, *, two_arrows: bool = False) -> 
             f"{matrix[i, j]} and {matrix[j, i]}; "
             f"give 1 and 0 for {label(i, names)} → {label(j, names)}, or 2 and 2 for undirected",
             columns=[label(i, names), label(j, names)],
+        )
+    return matrix
+
+
+def check_mixed(graph: Any, names: Names = None) -> Adjacency:
+    """The int8 matrix of a graph of any marks, once its codes are proved to fit."""
+    largest = max(max(pair) for pair in CODES.values())
+    matrix = check_codes(graph, largest=largest, names=names)
+    if matrix.max(initial=0) <= 2:
+        return check_pdag(matrix, names)
+    tails, heads = entries_of(matrix)
+    backs = np.zeros(largest + 1, dtype=np.int8)
+    for forth, back in CODES.values():
+        backs[forth] = back
+    # The entry on the other side of an arrow is 0, which says nothing of where it came from.
+    wrong = (matrix[heads, tails] != backs[matrix[tails, heads]]) | (tails == heads)
+    if wrong.any():
+        first, second = label(int(tails[wrong][0]), names), label(int(heads[wrong][0]), names)
+        raise GraphError(
+            f"the entries for {first} and {second} are no edge of a MAG or PAG; see "
+            "qwo.graph.marks",
+            columns=[first, second],
         )
     return matrix
 

@@ -49,6 +49,7 @@ LATER_PARAMS = {
     "within": False,
     "relations": "linear",
     "feedback": False,
+    "hidden_causes": False,
 }
 """Options that are younger than the files of bootstraps, with their defaults: runs that were begun
 before go on."""

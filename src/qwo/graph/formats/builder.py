@@ -11,7 +11,7 @@ import numpy as np
 
 from qwo.errors import Cure, FileFormatError, GraphError
 from qwo.graph.causal_graph import VARIABLES, CausalGraph, Kind, kind_of
-from qwo.graph.marks import ARROW, BACK_ARROW, LINE, turned
+from qwo.graph.marks import CODES, LINE, turned
 from qwo.text import shown
 from qwo.types import Adjacency
 
@@ -58,7 +58,7 @@ class GraphBuilder:
         self.add_variable(name, line)
 
     def add_edge(self, first: str, mark: str, second: str, line: int | None = None) -> None:
-        """Add ``first --> second``, ``first <-- second`` or ``first --- second``."""
+        """Add an edge such as ``first --> second``: any of `qwo.graph.marks`, from either end."""
         i, j = self.add_variable(first, line), self.add_variable(second, line)
         if i == j:
             self.refuse(f"{shown(first)} has an edge to itself; remove it", line)
@@ -110,14 +110,13 @@ class GraphBuilder:
         if n > MOST_VARIABLES:
             self.refuse(f"{n} variables are more than the {MOST_VARIABLES} whose matrix fits")
         matrix: Adjacency = np.zeros((n, n), dtype=np.int8)
-        for mark in (ARROW, LINE, BACK_ARROW):
+        for mark in dict.fromkeys(self._edges.values()):
             chosen = [pair for pair, known in self._edges.items() if known == mark]
             i, j = np.array(chosen, dtype=np.intp).reshape(-1, 2).T
-            if mark != BACK_ARROW:
-                matrix[i, j] = 1 if mark == ARROW else 2
-            if mark != ARROW:
-                matrix[j, i] = 1 if mark == BACK_ARROW else 2
+            matrix[i, j], matrix[j, i] = CODES[mark]
         matrix.flags.writeable = False
+        if matrix.max(initial=0) > 2 and kind not in ("mag", "pag"):
+            kind = None
         metadata = {VARIABLES: self._variables} if self._variables else {}
         return CausalGraph(tuple(self._places), matrix, kind or kind_of(matrix), metadata)
 
@@ -134,6 +133,7 @@ def malformed(source: str, reason: str, line: int | None = None) -> FileFormatEr
 
 def require_dag(graph: CausalGraph, title: str) -> None:
     """Refuse a graph with undirected edges for a format that cannot hold them."""
+    require_plain(graph, title)
     if (graph.matrix == 2).any():
         edge = next(edge for edge in graph.edges if edge.mark == LINE)
         raise GraphError(
@@ -141,6 +141,23 @@ def require_dag(graph: CausalGraph, title: str) -> None:
             "direction",
             columns=[edge.source, edge.target],
             cures=[Cure("to_dag()", True, "takes a DAG of the class")],
+        )
+
+
+def require_plain(graph: CausalGraph, title: str) -> None:
+    """Refuse a graph with hidden causes for a format that cannot hold ↔ and circles."""
+    if graph.is_mixed:
+        raise GraphError(
+            f"{title} holds no graphs in which causes may be hidden: it has no ↔ and no circles; "
+            "tetrad, json, dot, dagitty, graphml, edges, pcalg-pag and causal-learn have them"
+        )
+
+
+def require_no_circles(graph: CausalGraph, title: str) -> None:
+    """Refuse a graph with circles for a format that can hold ↔ alone."""
+    if graph.matrix.max(initial=0) > 3:
+        raise GraphError(
+            f"{title} has no circles; take a member of the class, `found.mag` of a result",
         )
 
 

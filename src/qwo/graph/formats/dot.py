@@ -3,7 +3,7 @@ r"""Graphviz's DOT language, and the grammar that it shares with DAGitty's.
 A graph is a ``digraph`` whose undirected edges have ``dir=none``. A node's ID is the name of the
 variable; its label is not read. Values of an edge are attributes of it, which drawing passes over.
 Arrows both ways between two nodes mean an undirected edge, and so do ``--`` in a ``graph`` and an
-edge without arrowheads. ::
+edge without arrowheads. Ends drawn as ``odot`` are circles, two arrowheads are ↔. ::
 
     graph      ['strict'] TYPE [ID] '{' statement* '}'
     statement  KEYWORD attributes | ID '=' ID | ends (ARROW ends)* attributes
@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.formats.builder import GraphBuilder, require_names
-from qwo.graph.marks import ARROW, BACK_ARROW, LINE, MARKS, Mark
+from qwo.graph.marks import CODES, MARKS, Mark
 from qwo.text import shown
 
 _DEEPEST = 50  # levels of braces
@@ -149,7 +149,7 @@ class DotParser:
         attributes = {**scope.attributes, **own}
         for tails, arrow, heads in chain:
             mark = self.dialect.mark(arrow.text, attributes)
-            if mark not in ("-->", "<--", "---"):
+            if mark not in CODES:
                 self.builder.refuse(mark, arrow.line)
             self.builder.add_edges(tails, mark, heads, arrow.line)
 
@@ -259,11 +259,10 @@ def _mark(arrow: str, attributes: Mapping[str, str]) -> str:
     if arrow not in ("->", "--"):
         return f"DOT has the arrows -> and --; got {arrow}"
     direction = attributes.get("dir", "forward" if arrow == "->" else "none")
-    at_head = direction in ("forward", "both") and attributes.get("arrowhead") != "none"
-    at_tail = direction in ("back", "both") and attributes.get("arrowtail") != "none"
-    if at_head and at_tail:
-        return "an edge with arrowheads at both ends is neither --> nor ---; give it one direction"
-    return ARROW if at_head else BACK_ARROW if at_tail else LINE
+    head = attributes.get("arrowhead", "normal") if direction in ("forward", "both") else "none"
+    tail = attributes.get("arrowtail", "normal") if direction in ("back", "both") else "none"
+    signs = {"none": "--", "odot": "oo"}
+    return f"{signs.get(tail, '<>')[0]}-{signs.get(head, '<>')[1]}"
 
 
 _DIALECT = Dialect(

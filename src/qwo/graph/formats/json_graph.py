@@ -1,7 +1,8 @@
 """The package's own format: JSON with the schema ``qwo-graph``, version 1.
 
-An object with ``format``, ``version``, ``kind`` (``dag`` or ``cpdag``), ``names`` and ``edges``,
-each with ``source``, ``target`` and ``type`` (``-->`` or ``---``) and, if it has any, numbers as
+An object with ``format``, ``version``, ``kind`` (``dag``, ``cpdag``, ``mag`` or ``pag``), ``names``
+and ``edges``, each with ``source``, ``target`` and ``type`` (``-->``, ``---``; ``<->``, ``o->``,
+``o-o`` and ``--o`` where causes may be hidden) and, if it has any, numbers as
 ``values`` by what they are; ``metadata`` may hold anything. A file of another version is refused,
 so that what a later version means is never guessed at.
 """
@@ -10,14 +11,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import NoReturn
+from typing import NoReturn, cast, get_args
 
 import numpy as np
 
 from qwo.errors import FileFormatError
 from qwo.graph.causal_graph import CausalGraph, Kind
 from qwo.graph.formats.builder import GraphBuilder, malformed
-from qwo.graph.marks import ARROW, LINE
+from qwo.graph.marks import ARROW, LINE, MARKS
 from qwo.text import shown
 from qwo.types import FloatArray
 
@@ -47,6 +48,7 @@ class _Document:
     def __init__(self, source: str) -> None:
         self.source = source
         self._known: dict[tuple[str, str], dict[str, float]] = {}
+        self._mixed = False
 
     def graph(self, document: object) -> CausalGraph:
         fields = self._object(document, "the document", _REQUIRED, ("metadata",))
@@ -54,7 +56,8 @@ class _Document:
             self._refuse("format", fields["format"], repr(SCHEMA))
         if fields["version"] != VERSION or isinstance(fields["version"], bool):
             self._refuse("version", fields["version"], f"{VERSION}; a newer release may read it")
-        builder = GraphBuilder(self.source)
+        builder, kind = GraphBuilder(self.source), self._kind(fields["kind"])
+        self._mixed = kind in ("mag", "pag")
         for k, name in enumerate(self._list(fields["names"], "names")):
             self._add_name(builder, name, f"names[{k}]")
         for k, edge in enumerate(self._list(fields["edges"], "edges")):
@@ -62,13 +65,13 @@ class _Document:
         metadata = fields.get("metadata", {})
         if not isinstance(metadata, dict):
             self._refuse("metadata", metadata, "an object")
-        graph = builder.build(self._kind(fields["kind"]))
+        graph = builder.build(kind)
         return replace(graph, metadata=metadata, values=self._values(graph))
 
     def _kind(self, value: object) -> Kind:
-        if value not in ("dag", "cpdag"):
-            self._refuse("kind", value, "'dag' or 'cpdag'")
-        return "dag" if value == "dag" else "cpdag"
+        if value not in get_args(Kind):
+            self._refuse("kind", value, "'dag', 'cpdag', 'mag' or 'pag'")
+        return cast(Kind, value)
 
     def _add_name(self, builder: GraphBuilder, name: object, key: str) -> None:
         if not isinstance(name, str) or not name.strip():
@@ -84,8 +87,9 @@ class _Document:
             if not isinstance(name, str) or name not in builder:
                 self._refuse(f"{key}.{end}", name, "one of the names")
         mark = fields["type"]
-        if mark not in (ARROW, LINE):
-            self._refuse(f"{key}.type", mark, f"{ARROW!r} or {LINE!r}")
+        marks = MARKS if self._mixed else (ARROW, LINE)
+        if mark not in marks:
+            self._refuse(f"{key}.type", mark, " or ".join(map(repr, marks)))
         try:
             builder.add_edge(str(fields["source"]), str(mark), str(fields["target"]))
         except FileFormatError as error:

@@ -1,6 +1,7 @@
 """Graphs as the objects of other packages, and GraphML and GML through NetworkX.
 
-A NetworkX graph is a ``DiGraph`` in which an undirected edge is two arrows; pgmpy's DAG and PDAG
+A NetworkX graph is a ``DiGraph`` in which an undirected edge is two arrows; the edges of a MAG or
+PAG have their ``mark``. pgmpy's DAG and PDAG
 are such graphs too. Nodes that are not strings are named by ``str``. In GraphML a node's id is the
 name of the variable; XML cannot hold control characters. In GML its label is; NetworkX reads the
 labels ``[]`` and ``()`` as an empty list and tuple.
@@ -13,14 +14,14 @@ import json
 import re
 import warnings
 import xml.etree.ElementTree as ET
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from qwo.errors import optional_module
 from qwo.graph.causal_graph import CausalGraph, Kind
-from qwo.graph.formats.builder import GraphBuilder, malformed, require_names
-from qwo.graph.marks import ARROW, LINE
+from qwo.graph.formats.builder import GraphBuilder, malformed, require_names, require_plain
+from qwo.graph.marks import ARROW, CIRCLE, CODES, HEAD, LINE, MARKS, TAIL
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -36,6 +37,10 @@ def to_networkx(graph: object) -> nx.DiGraph[str]:
     given = _given(graph)
     result: nx.DiGraph[str] = nx.DiGraph(kind=given.kind)
     result.add_nodes_from((name, given.variables.get(name, {})) for name in given.names)
+    if given.is_mixed:
+        for edge, known in zip(given.edges, given.edge_values(), strict=True):
+            result.add_edge(edge.source, edge.target, mark=edge.mark, **known)
+        return result
     for i, j in np.argwhere(given.matrix).tolist():
         result.add_edge(given.names[i], given.names[j], **given.values_at(i, j))
     return result
@@ -49,16 +54,17 @@ def from_networkx(graph: nx.Graph[Any], source: str = "the networkx graph") -> C
         builder.add_new_variable(label)
         builder.describe(label, graph.nodes[node])
     mark = ARROW if graph.is_directed() else LINE
-    for tail, head in set(graph.edges()):
-        builder.add_edge(labels[tail], mark, labels[head])
+    for tail, head, own in graph.edges(data=True):
+        known = own.get("mark")
+        builder.add_edge(labels[tail], known if known in CODES else mark, labels[head])
     return builder.build(_kind(graph))
 
 
 def _kind(graph: nx.Graph[Any]) -> Kind | None:
     """What `to_networkx` noted, if it was that; pgmpy's PDAG is known by its undirected edges."""
     kind = graph.graph.get("kind")
-    if kind == "dag":
-        return "dag"
+    if kind in ("dag", "mag", "pag"):
+        return cast(Kind, kind)
     return "cpdag" if kind == "cpdag" or hasattr(graph, "undirected_edges") else None
 
 
@@ -74,12 +80,16 @@ def to_causal_learn(graph: object) -> Any:
     given = _given(graph)
     general = optional_module("causallearn.graph.GeneralGraph", "this export needs", "causal-learn")
     nodes = optional_module("causallearn.graph.GraphNode", "this export needs", "causal-learn")
-    edges = optional_module("causallearn.graph.Edges", "this export needs", "causal-learn").Edges()
+    edge = optional_module("causallearn.graph.Edge", "this export needs", "causal-learn").Edge
+    ends = optional_module(
+        "causallearn.graph.Endpoint", "this export needs", "causal-learn"
+    ).Endpoint
+    called = {CIRCLE: ends.CIRCLE, HEAD: ends.ARROW, TAIL: ends.TAIL}
     by_name = {name: nodes.GraphNode(name) for name in given.names}
     result = general.GeneralGraph(list(by_name.values()))
     for source, mark, target in given.edges:
-        make = edges.directed_edge if mark == ARROW else edges.undirected_edge
-        result.add_edge(make(by_name[source], by_name[target]))
+        near, far = MARKS[mark].ends
+        result.add_edge(edge(by_name[source], by_name[target], called[near], called[far]))
     return result
 
 
@@ -89,6 +99,7 @@ def to_pgmpy(graph: object) -> Any:
     A DAG of nothing but categories is a ``DiscreteBayesianNetwork``, to be fitted to data.
     """
     given = _given(graph)
+    require_plain(given, "pgmpy")
     base = optional_module("pgmpy.base", "this export needs", "pgmpy")
     directed = [(edge.source, edge.target) for edge in given.edges if edge.mark == ARROW]
     undirected = [(edge.source, edge.target) for edge in given.edges if edge.mark != ARROW]
@@ -110,6 +121,7 @@ def to_pgmpy(graph: object) -> Any:
 def to_pywhy(graph: object) -> Any:
     """A pywhy-graphs ``CPDAG``; a DAG stays a NetworkX ``DiGraph``, as that package has it."""
     given = _given(graph)
+    require_plain(given, "this export to pywhy-graphs")
     if given.kind == "dag":
         return to_networkx(given)
     result = optional_module("pywhy_graphs", "this export needs", "pywhy-graphs").CPDAG()
@@ -123,7 +135,7 @@ def _given(graph: object) -> CausalGraph:
     """The graph to export, as anything that `as_graph` takes; which reads formats, and so this."""
     from qwo.graph.coercion import as_graph
 
-    return as_graph(graph)
+    return as_graph(graph, mixed=True)
 
 
 # https://www.w3.org/TR/xml/#charsets

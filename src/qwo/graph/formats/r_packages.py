@@ -2,7 +2,8 @@ r"""Formats of packages for R: bnlearn's model strings, DAGitty's language, lava
 
 bnlearn: ``[A][B|A][C|A:B]``, every variable with its parents; DAGs only.
 
-DAGitty: ``dag { A -> B }``, or ``pdag { A -> B B -- C }`` with undirected edges. What a file says
+DAGitty: ``dag { A -> B }``, or ``pdag { A -> B B -- C }`` with undirected edges; ``mag``, ``pag``
+with ``<->`` and circles, written ``@``. What a file says
 about positions, exposures, outcomes and latent variables is skipped; every node is a variable. In
 its strings ``\"`` is a quote and any other backslash stands for itself.
 
@@ -14,13 +15,14 @@ lavaan: the linear structural equations of a DAG::
     B ~ A
     C ~ A + B
 
-First every variable with its residual variance, then each effect with its causes. This is the
+First every variable with its residual variance, then each effect with its causes, then, for a MAG,
+``A ~~ B`` for each ↔. This is the
 model of the DAG in full, errors independent: fit it with ``lavaan(model, data)``. R's ``sem`` adds
 covariances between the residuals of variables that have no effects, which the DAG denies.
 
 Names must be plain R names, as lavaan reads others as formulas. Of a model in a file, regressions
 are read as edges; fixed and labelled coefficients (``0.5*A``, ``b*A``) count, those fixed to zero
-do not; variances and intercepts are skipped; anything else is refused.
+do not; variances and intercepts are skipped, covariances are ↔; anything else is refused.
 """
 
 from __future__ import annotations
@@ -28,11 +30,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from qwo.graph.causal_graph import CausalGraph
+from qwo.graph.causal_graph import CausalGraph, Kind
 from qwo.graph.dag import adjacency_lists
-from qwo.graph.formats.builder import GraphBuilder, require_dag, require_names
+from qwo.graph.formats.builder import GraphBuilder, require_dag, require_names, require_no_circles
 from qwo.graph.formats.dot import Dialect, DotParser
-from qwo.graph.marks import ARROW, BACK_ARROW, LINE
+from qwo.graph.marks import ARROW, CODES, SPOUSES
 from qwo.text import shown
 
 _MODEL_NAME = r"[^\[\]|:\r\n]+"
@@ -82,16 +84,17 @@ def recognises_bnlearn(text: str) -> bool:
     return re.fullmatch(rf"\s*(?:{_MODEL_NODE.pattern})+\s*", text) is not None
 
 
-_MARKS = {"->": ARROW, "<-": BACK_ARROW, "--": LINE}
+_ARROWS = {text: text.replace("o", "@") for text in CODES} | {"-->": "->", "<--": "<-", "---": "--"}
+_MARKS = {arrow: text for text, arrow in _ARROWS.items()}
 _UNFIT = re.compile(r'[\0-\x1f\x7f]|\\(?="|\Z)')
 
 
 def _mark(arrow: str, _attributes: Mapping[str, str]) -> str:
-    return _MARKS.get(arrow, f"a DAG or CPDAG has the edges ->, <- and -- only; got {arrow}")
+    return _MARKS.get(arrow, f"edges are {', '.join(_MARKS)}; got {arrow}")
 
 
 _DIALECT = Dialect(
-    types=("dag", "pdag", "digraph", "graph"),
+    types=("dag", "pdag", "mag", "pag", "digraph", "graph"),
     keywords=(),
     word=r"[0-9A-Za-z_.]+",
     string=r'"(?:[^"\\]|\\"|\\(?!"))*"',
@@ -102,8 +105,9 @@ _DIALECT = Dialect(
 def parse_dagitty(text: str, source: str) -> CausalGraph:
     """The graph of a DAGitty text."""
     builder = GraphBuilder(source)
-    kind = DotParser(text, _DIALECT, builder).parse()
-    return builder.build("dag" if kind == "dag" else "cpdag" if kind == "pdag" else None)
+    opening = DotParser(text, _DIALECT, builder).parse()
+    kinds: dict[str, Kind] = {"dag": "dag", "pdag": "cpdag", "mag": "mag", "pag": "pag"}
+    return builder.build(kinds.get(opening))
 
 
 def render_dagitty(graph: CausalGraph) -> str:
@@ -118,11 +122,11 @@ def render_dagitty(graph: CausalGraph) -> str:
     lines = [
         *written.values(),
         *(
-            f"{written[edge.source]} {'->' if edge.mark == ARROW else '--'} {written[edge.target]}"
+            f"{written[edge.source]} {_ARROWS[edge.mark]} {written[edge.target]}"
             for edge in graph.edges
         ),
     ]
-    opening = "dag" if graph.kind == "dag" else "pdag"
+    opening = "pdag" if graph.kind == "cpdag" else graph.kind
     return f"{opening} {{\n" + "\n".join(lines) + "\n}\n"
 
 
@@ -135,7 +139,10 @@ def _written(name: str) -> str:
 
 def recognises_dagitty(text: str) -> bool:
     """Whether the text opens a DAGitty graph."""
-    return re.match(r'\s*(?:dag|pdag)\s*(?:[\w.]+|"[^"]*")?\s*\{', text, re.IGNORECASE) is not None
+    return (
+        re.match(r'\s*(?:dag|pdag|mag|pag)\s*(?:[\w.]+|"[^"]*")?\s*\{', text, re.IGNORECASE)
+        is not None
+    )
 
 
 _RESERVED = {
@@ -152,7 +159,7 @@ def parse_lavaan(text: str, source: str) -> CausalGraph:
     builder = GraphBuilder(source)
     for number, formula in _formulas(text):
         _add_formula(builder, formula, number)
-    return builder.build("dag")
+    return builder.build()
 
 
 def _formulas(text: str) -> Iterator[tuple[int, str]]:
@@ -186,11 +193,8 @@ def _add_formula(builder: GraphBuilder, formula: str, number: int) -> None:
         modifier, _, bare = term.rpartition("*")
         cause = _variable(builder, bare, number)
         other = next((effect for effect in effects if effect != cause), None)
-        if match[2] == "~~" and other is not None:
-            builder.refuse(
-                f"{shown(other)} ~~ {shown(cause)} is a covariance, which a DAG does not have",
-                number,
-            )
+        if match[2] == "~~" and other is not None and not _is_zero(modifier):
+            builder.add_edges([cause], SPOUSES, [e for e in effects if e != cause], number)
         for name in (effects[0], cause, *effects[1:]):
             builder.add_variable(name, number)
         if match[2] == "~" and not _is_zero(modifier):
@@ -215,8 +219,11 @@ def _is_zero(modifier: str) -> bool:
 
 
 def render_lavaan(graph: CausalGraph) -> str:
-    """The model of a DAG."""
-    require_dag(graph, "lavaan's syntax")
+    """The model of a DAG, or of a MAG."""
+    if graph.kind == "mag":
+        require_no_circles(graph, "lavaan's syntax")
+    else:
+        require_dag(graph, "lavaan's syntax")
     require_names(
         graph.names,
         lambda name: _PLAIN.fullmatch(name) and name not in _RESERVED,
@@ -224,9 +231,10 @@ def render_lavaan(graph: CausalGraph) -> str:
         "a plain R name: letters, digits, dots and underscores, a letter first",
     )
     lines = [f"{name} ~~ {name}" for name in graph.names]
-    for name, parents in zip(graph.names, adjacency_lists(graph.matrix).parents, strict=True):
+    for name, parents in zip(graph.names, adjacency_lists(graph.matrix == 1).parents, strict=True):
         if parents:
             lines.append(f"{name} ~ {' + '.join(graph.names[parent] for parent in parents)}")
+    lines += [f"{e.source} ~~ {e.target}" for e in graph.edges if e.mark == SPOUSES]
     return "\n".join(lines) + "\n"
 
 

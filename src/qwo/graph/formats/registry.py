@@ -88,6 +88,7 @@ FORMATS = {
     "lavaan": _text(_R.parse_lavaan, _R.render_lavaan, _R.recognises_lavaan, ".lavaan", ".lav"),
     "edges": _text(tables.parse_edges, tables.render_edges, tables.recognises_edges, ".edges.csv"),
     "pcalg": _matrix("pcalg", ".pcalg.csv"),
+    "pcalg-pag": _matrix("pcalg-pag", ".pag.csv"),
     "causal-learn": _matrix("causal-learn", ".causal-learn.csv"),
     "zero-one": _matrix("zero-one", ".zero-one.csv"),
     "adjacency": _matrix("qwo", ".csv"),
@@ -254,7 +255,7 @@ def write_graph(
     from qwo.graph.coercion import as_graph
 
     chosen = format or _named_format(path)
-    data = find_format(chosen).write(as_graph(graph, names))
+    data = find_format(chosen).write(as_graph(graph, names, mixed=True))
     _write(Path(os.path.realpath(path)), data)
 
 

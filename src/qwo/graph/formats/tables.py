@@ -6,13 +6,17 @@
 | zero-one     | XGES, gCastle, pgmpy, bnlearn| ``a[i, j] = 1``              | both 1     |
 | pcalg        | pcalg's amat.cpdag           | ``a[j, i] = 1``              | both 1     |
 | causal-learn | ``GeneralGraph.graph``       | ``a[j, i] = 1, a[i, j] = -1``| both -1    |
+| pcalg-pag    | pcalg's amat.pag             | ``a[i, j] = 2, a[j, i] = 3`` | both 3     |
+
+In causal-learn's code the entry (i, j) is what the edge has at i, 2 for a circle; in pcalg-pag what
+it has at j, 1 for a circle. These two and qwo hold MAGs and PAGs as well.
 
 A table (CSV) has the names above and in front; files without the names in front, and those of R's
 ``write.csv`` and pandas' ``to_csv``, are read as well. In Parquet there is one column of codes for
 each variable, and before them one of the rows' names, called the empty string, which no variable
-is; pandas' index will do. An edge list is ``source,target,type`` with ``-->`` or ``---``; a
-variable without edges has a line of its own. Other columns are ignored; without ``type`` all edges
-are directed.
+is; pandas' index will do. An edge list is ``source,target,type`` with ``-->``, ``---``, or another
+mark; a variable without edges has a line of its own. Other columns are ignored; without ``type``
+all edges are directed.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,14 +33,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from qwo.errors import ArgumentError, GraphError
-from qwo.graph.causal_graph import CausalGraph
+from qwo.graph.causal_graph import CausalGraph, kind_of, marks_of, matrix_of_marks
 from qwo.graph.dag import Names, label, matrix_of
 from qwo.graph.formats.builder import GraphBuilder, malformed
-from qwo.graph.marks import ARROW, BACK_ARROW, LINE
-from qwo.graph.pdag import check_pdag
+from qwo.graph.marks import ARROW, MARKS
+from qwo.graph.marks import CODES as EDGE_CODES
+from qwo.graph.pdag import check_mixed
 from qwo.names import check_names, is_choice
 from qwo.text import shown
-from qwo.types import Adjacency, Indices, Mask
+from qwo.types import Adjacency
 
 
 class Code(NamedTuple):
@@ -47,20 +52,27 @@ class Code(NamedTuple):
     smallest: int
     largest: int
     meaning: str
+    mixed: bool = False
 
 
 def encode_matrix(graph: npt.ArrayLike, code: str) -> Adjacency:
-    """Our matrix of a DAG or CPDAG in the code of another tool."""
-    return find_code(code).encode(check_pdag(graph))
+    """Our matrix of a graph in the code of another tool."""
+    matrix = check_mixed(graph)
+    if matrix.max(initial=0) > 2 and not find_code(code).mixed:
+        raise GraphError(
+            f"{code} has no ↔ and no circles; wanted a DAG or CPDAG, or one of the codes "
+            + ", ".join(name for name, own in CODES.items() if own.mixed)
+        )
+    return find_code(code).encode(matrix)
 
 
 def decode_matrix(matrix: npt.ArrayLike, code: str, names: Names = None) -> Adjacency:
-    """The matrix of another tool in our code: 1 = i → j, 2 = undirected in both entries.
+    """The matrix of another tool in our code: 1 = i → j, 2 = undirected, above 2 for hidden causes.
 
     Raises
     ------
     GraphError
-        If an entry has no meaning in that code, or means an edge that DAGs and CPDAGs do not have.
+        If an entry has no meaning in that code.
     """
     chosen = find_code(code)
     given = matrix_of(matrix) if isinstance(matrix, list | tuple) else np.asarray(matrix)
@@ -79,7 +91,7 @@ def decode_matrix(matrix: npt.ArrayLike, code: str, names: Names = None) -> Adja
             f"{given[i, j]}",
             columns=[label(i, names), label(j, names)],
         )
-    return check_pdag(chosen.decode(codes, names), names)
+    return check_mixed(chosen.decode(codes, names), names)
 
 
 def find_code(code: str) -> Code:
@@ -101,42 +113,39 @@ def _from_zero_one(matrix: Adjacency, _names: Names) -> Adjacency:
     return graph
 
 
+_CAUSAL_LEARN = np.array([0, 2, 1, -1], dtype=np.int8)
+"""What the ends of edges are called there, by ours: none, circle, arrowhead, tail."""
+
+
 def _to_causal_learn(graph: Adjacency) -> Adjacency:
     """The entry (i, j) is the mark that the edge between i and j has at i."""
-    matrix = np.where(graph != 0, -1, 0).astype(np.int8)
-    i, j = np.nonzero(graph == 1)
-    matrix[j, i] = 1
-    return matrix
+    return np.ascontiguousarray(_CAUSAL_LEARN[marks_of(graph)].T)
 
 
 def _from_causal_learn(matrix: Adjacency, names: Names) -> Adjacency:
-    i, j = np.nonzero(matrix)
-    here, there = matrix[i, j], matrix[j, i]
-    _refuse_marks(i, j, (here == 1) & (there == 1), names)
-    _refuse_marks(i, j, there == 0, names)
-    graph = np.zeros_like(matrix)
-    graph[i, j] = np.where(there == 1, 1, np.where(here == 1, 0, 2))
-    return graph
+    return _from_marks(np.array([0, 2, 1, 3], dtype=np.int8)[matrix].T, names)
 
 
-def _refuse_marks(i: Indices, j: Indices, wrong: Mask, names: Names) -> None:
-    if wrong.any():
-        first, second = label(int(i[wrong][0]), names), label(int(j[wrong][0]), names)
+def _from_marks(marks: Adjacency, names: Names) -> Adjacency:
+    """The matrix of what edges have at their ends; refused where an end has nothing."""
+    lost = (marks == 0) != (marks.T == 0)
+    if lost.any():
+        first, second = (label(int(k), names) for k in np.argwhere(lost)[0])
         raise GraphError(
-            f"the causal-learn matrix has arrowheads at both ends, or a mark at one end only, of "
-            f"the edge between {first} and {second}; a DAG or CPDAG has --> (-1 and 1) and --- "
-            f"(-1 and -1) only",
+            f"the edge between {first} and {second} has a mark at one end only",
             columns=[first, second],
         )
+    return matrix_of_marks(marks)
 
 
 CODES = {
     "qwo": Code(
         lambda graph: graph,
-        check_pdag,
+        check_mixed,
         0,
-        2,
-        "1 for row → column, 2 in both entries for undirected",
+        8,
+        "1 for row → column, 2 in both entries for undirected, above 2 for hidden causes",
+        mixed=True,
     ),
     "zero-one": Code(
         _to_zero_one,
@@ -156,8 +165,17 @@ CODES = {
         _to_causal_learn,
         _from_causal_learn,
         -1,
-        1,
-        "1 is an arrowhead at the row's variable, -1 a tail",
+        2,
+        "1 is an arrowhead at the row's variable, -1 a tail, 2 a circle",
+        mixed=True,
+    ),
+    "pcalg-pag": Code(
+        marks_of,
+        _from_marks,
+        0,
+        3,
+        "1 is a circle at the column's variable, 2 an arrowhead, 3 a tail",
+        mixed=True,
     ),
 }
 
@@ -212,8 +230,8 @@ def parse_edges(text: str, source: str) -> CausalGraph:
         if not second and not mark:
             builder.add_variable(first, line)
             continue
-        if mark not in ("", ARROW, LINE, BACK_ARROW):
-            builder.refuse(f"the type is {shown(mark)}; wanted {ARROW} or {LINE}", line)
+        if mark and mark not in EDGE_CODES:
+            builder.refuse(f"the type is {shown(mark)}; wanted one of {', '.join(MARKS)}", line)
         builder.add_edge(first, mark or ARROW, second, line)
     return builder.build()
 
@@ -242,7 +260,12 @@ _MINUS_ONE = chr(_ZERO - 1)
 def parse_matrix(text: str, source: str, code: str = "qwo") -> CausalGraph:
     """The graph of a table in one of the matrix codes."""
     names, matrix = _parse_table(text, source)
-    return CausalGraph.from_matrix(decode_matrix(matrix, code, names), names)
+    return _graph_of(matrix, code, names)
+
+
+def _graph_of(matrix: npt.ArrayLike, code: str, names: Sequence[str]) -> CausalGraph:
+    decoded = decode_matrix(matrix, code, names)
+    return CausalGraph.from_matrix(decoded, names, kind_of(decoded))
 
 
 def render_matrix(graph: CausalGraph, code: str = "qwo") -> str:
@@ -294,7 +317,7 @@ def _character(field: str, source: str, line: int) -> str:
         number = float(field)
     except ValueError:
         number = np.nan
-    if number not in (-1, 0, 1, 2):
+    if number not in range(-1, 9):
         raise malformed(
             source, f"{shown(field)} is not the code of an edge: wanted -1, 0, 1 or 2", line
         )
@@ -324,7 +347,7 @@ def parse_parquet(data: bytes, source: str) -> CausalGraph:
     if others and table.column(others[0]).to_pylist() != list(names):
         raise malformed(source, "the rows must have the names of the columns, in the same order")
     columns = [table.column(k).to_numpy() for k in codes]
-    return CausalGraph.from_matrix(decode_matrix(np.column_stack(columns), "qwo", names), names)
+    return _graph_of(np.column_stack(columns), "qwo", names)
 
 
 def render_parquet(graph: CausalGraph) -> bytes:

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.formats.builder import GraphBuilder, require_names
-from qwo.graph.marks import ARROW, BACK_ARROW, LINE
+from qwo.graph.marks import CODES
 from qwo.text import shown
 
 _NODES = "Graph Nodes:"
@@ -65,8 +65,8 @@ def _add_edge(builder: GraphBuilder, line: str, number: int) -> None:
     match = re.match(r"(?:\d+\.\s+)?(\S+)\s+(\S-\S)\s+(\S+)(?:\s|\Z)", line)
     if match is None:
         builder.refuse(f"wanted an edge such as '1. A --> B'; got {shown(line)}", number)
-    if match[2] not in (ARROW, LINE, BACK_ARROW):
-        builder.refuse(f"a DAG or CPDAG has --> and --- only; got {match[2]}", number)
+    if match[2] not in CODES:
+        builder.refuse(f"edges are {', '.join(CODES)}; got {match[2]}", number)
     builder.add_edge(match[1], match[2], match[3], number)
 
 

@@ -1,0 +1,217 @@
+#include "qwo/mag_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "qwo/clock.hpp"
+
+namespace qwo {
+
+namespace {
+
+// All subsets of so many common neighbours are tried as colliders; of more, the best ones alone.
+constexpr int most_common = 4;
+// By how much a fit may miss its minimum, in units of the cost.
+constexpr double tolerance = 1e-4;
+
+std::uint64_t mixed(std::uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+} // namespace
+
+MagSearch::MagSearch(const double* correlation, const Mag& start, MagPrices prices,
+                     const std::vector<char>& candidates, MarkLimits limits,
+                     const std::vector<char>& never, int most_sweeps)
+    : n_(start.size()), mag_(start), prices_(prices), candidates_(candidates),
+      limits_(std::move(limits)), check_(n_, never),
+      fit_(correlation, n_, tolerance / prices.samples, most_sweeps), parameters_(n_) {
+    std::vector<int> all(n_);
+    for (int v = 0; v < n_; ++v) {
+        all[v] = v;
+        parameters_.covariance(v, v) = 1.0;
+    }
+    int edges = 0;
+    for (int i = 0; i < n_; ++i) {
+        for (int j = 0; j < i; ++j)
+            edges += mag_.linked(i, j);
+    }
+    cost_ = prices_.samples * fit_around(all, true) + prices_.edge * edges;
+}
+
+bool MagSearch::allowed(int i, int j, Link link) const {
+    const auto said = [&](const std::vector<char>& flags, int from, int to) {
+        return !flags.empty() && flags[static_cast<std::size_t>(from) * n_ + to];
+    };
+    if (said(limits_.required, i, j) || said(limits_.required, j, i))
+        return link == (said(limits_.required, i, j) ? Link::forth : Link::back);
+    return !(link == Link::forth && said(limits_.no_tail, i, j)) &&
+           !(link == Link::back && said(limits_.no_tail, j, i));
+}
+
+// Changes the edge of a pair, and gives its edges with the colliders an arrowhead there.
+void MagSearch::apply(int i, int j, Link link, const std::vector<int>& colliders) {
+    const auto change = [&](int a, int b, Link to) {
+        undo_.push_back({a, b, mag_.link(a, b)});
+        mag_.set(a, b, to);
+    };
+    undo_.clear();
+    change(i, j, link);
+    for (const int z : colliders) {
+        for (const int end : {i, j}) {
+            if (mag_.link(z, end) == Link::forth)
+                change(z, end, Link::spouses);
+        }
+    }
+}
+
+void MagSearch::revert() {
+    for (auto step = undo_.rbegin(); step != undo_.rend(); ++step)
+        mag_.set(step->i, step->j, step->link);
+}
+
+std::uint64_t MagSearch::key_of(const std::vector<int>& district) const {
+    const std::size_t words = mag_.parents().words();
+    std::uint64_t key = 0;
+    for (const int v : district) {
+        std::uint64_t own = mixed(static_cast<std::uint64_t>(v) + 1);
+        const std::uint64_t *parents = mag_.parents().row(v), *spouses = mag_.spouses().row(v);
+        for (std::size_t w = 0; w < words; ++w)
+            own = mixed(mixed(own + parents[w]) ^ (spouses[w] + 0x9e3779b97f4a7c15u));
+        key += own;
+    }
+    return key;
+}
+
+double MagSearch::fit_of(const std::vector<int>& district) {
+    const std::uint64_t key = key_of(district);
+    const auto known = memo_.find(key);
+    if (known != memo_.end())
+        return known->second;
+    const double value = fit_.fit(mag_, district, parameters_);
+    memo_.emplace(key, value);
+    return value;
+}
+
+double MagSearch::fit_around(const std::vector<int>& vertices, bool store) {
+    double total = 0.0;
+    std::vector<int> done;
+    for (const int v : vertices) {
+        if (std::find(done.begin(), done.end(), v) != done.end())
+            continue;
+        const std::vector<int> district = mag_.district(v);
+        done.insert(done.end(), district.begin(), district.end());
+        if (store) {
+            total += fit_.fit(mag_, district, parameters_);
+            fit_.store(parameters_);
+        } else {
+            total += fit_of(district);
+        }
+    }
+    return total;
+}
+
+double MagSearch::rise_of(int i, int j, Link link, const std::vector<int>& colliders) {
+    constexpr double never = std::numeric_limits<double>::infinity();
+    if (!allowed(i, j, link))
+        return never;
+    const Link before = mag_.link(i, j);
+    apply(i, j, link, colliders);
+    bool legal = true;
+    for (std::size_t s = 1; s < undo_.size(); ++s)
+        legal = legal && allowed(undo_[s].i, undo_[s].j, Link::spouses);
+    double rise = never;
+    if (legal && check_.is_legal(mag_)) {
+        std::vector<int> touched{i, j};
+        touched.insert(touched.end(), colliders.begin(), colliders.end());
+        const double after = fit_around(touched, false);
+        revert();
+        const int added = (link != Link::none) - (before != Link::none);
+        rise = prices_.samples * (after - fit_around(touched, false)) + prices_.edge * added;
+    } else {
+        revert();
+    }
+    return std::isnan(rise) ? never : rise;
+}
+
+double MagSearch::change(int i, int j, Link link) { return rise_of(i, j, link, {}); }
+
+void MagSearch::consider(int i, int j, Link link, const std::vector<int>& colliders, Change& best) {
+    const double rise = rise_of(i, j, link, colliders);
+    if (rise < best.rise)
+        best = {link, colliders, rise};
+}
+
+void MagSearch::consider_deletions(int i, int j, Change& best) {
+    std::vector<std::pair<double, int>> common;
+    for (int z = 0; z < n_; ++z) {
+        if (z != i && z != j && mag_.linked(i, z) && mag_.linked(j, z))
+            common.emplace_back(0.0, z);
+    }
+    if (count_of(common) > most_common) {
+        for (auto& [rise, z] : common)
+            rise = rise_of(i, j, Link::none, {z});
+        std::stable_sort(common.begin(), common.end());
+        common.resize(most_common);
+    }
+    std::vector<int> colliders;
+    for (unsigned chosen = 0; chosen < 1u << common.size(); ++chosen) {
+        colliders.clear();
+        for (std::size_t b = 0; b < common.size(); ++b) {
+            if (chosen >> b & 1u)
+                colliders.push_back(common[b].second);
+        }
+        consider(i, j, Link::none, colliders, best);
+    }
+}
+
+bool MagSearch::improve(int i, int j) {
+    const Link before = mag_.link(i, j);
+    if (before == Link::none && !candidates_[static_cast<std::size_t>(i) * n_ + j])
+        return false;
+    Change best;
+    for (const Link link : {Link::forth, Link::back, Link::spouses}) {
+        if (link != before)
+            consider(i, j, link, {}, best);
+    }
+    if (before != Link::none)
+        consider_deletions(i, j, best);
+    if (!(best.rise < -prices_.least_saving))
+        return false;
+    apply(i, j, best.link, best.colliders);
+    std::vector<int> touched{i, j};
+    touched.insert(touched.end(), best.colliders.begin(), best.colliders.end());
+    fit_around(touched, true);
+    cost_ += best.rise;
+    steps_.push_back({i, j, before, best.link, best.colliders, -best.rise});
+    return true;
+}
+
+bool MagSearch::run(double seconds) {
+    const double until = seconds_now() + seconds;
+    while (true) {
+        for (; i_ < n_; ++i_, j_ = i_ + 1) {
+            for (j_ = std::max(j_, i_ + 1); j_ < n_; ++j_) {
+                const bool open = mag_.linked(i_, j_) ||
+                                  candidates_[static_cast<std::size_t>(i_) * n_ + j_];
+                if (!open)
+                    continue;
+                if (improve(i_, j_))
+                    changed_ = true;
+                if (seconds_now() >= until) {
+                    ++j_;
+                    return false;
+                }
+            }
+        }
+        if (!changed_)
+            return true;
+        changed_ = false;
+        i_ = j_ = 0;
+    }
+}
+
+} // namespace qwo

@@ -1,0 +1,90 @@
+// A descent over MAGs by N times the fit of their districts plus a penalty for each edge.
+//
+// Passes over pairs until nothing changes; the best change of each pair is made at once. A linked
+// pair may have another kind of edge, or lose it while a subset of the common neighbours become
+// colliders; an unlinked pair that depends given all others may be linked. A change must save at
+// least so much.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <unordered_map>
+#include <vector>
+
+#include "qwo/district_fit.hpp"
+
+namespace qwo {
+
+struct MagPrices {
+    double samples;
+    double edge;
+    double least_saving;
+};
+
+// One change of the descent: what the edge of a pair became, who was made a collider, what it saved.
+struct MagStep {
+    int first, second;
+    Link before, after;
+    std::vector<int> colliders;
+    double saving;
+};
+
+class MagSearch {
+  public:
+    // candidates[i * n + j]: the pair may be linked; limits: what knowledge says of marks;
+    // never[j * n + i]: i is no ancestor of j.
+    MagSearch(const double* correlation, const Mag& start, MagPrices prices,
+              const std::vector<char>& candidates, MarkLimits limits,
+              const std::vector<char>& never, int most_sweeps);
+
+    // Goes on for about so many seconds; whether the descent has ended.
+    bool run(double seconds);
+
+    double cost() const { return cost_; }
+    const Mag& mag() const { return mag_; }
+    const std::vector<MagStep>& steps() const { return steps_; }
+    const MagParameters& parameters() const { return parameters_; }
+    // By how much the cost rises if the edge of a pair is another one, all else as it is; infinite
+    // if the graph were no MAG or not allowed.
+    double change(int i, int j, Link link);
+    std::size_t districts_fitted() const { return memo_.size(); }
+
+  private:
+    struct Undo {
+        int i, j;
+        Link link;
+    };
+    struct Change {
+        Link link = Link::none;
+        std::vector<int> colliders;
+        double rise = std::numeric_limits<double>::infinity();
+    };
+    bool allowed(int i, int j, Link link) const;
+    void apply(int i, int j, Link link, const std::vector<int>& colliders);
+    void revert();
+    double rise_of(int i, int j, Link link, const std::vector<int>& colliders);
+    void consider(int i, int j, Link link, const std::vector<int>& colliders, Change& best);
+    void consider_deletions(int i, int j, Change& best);
+    bool improve(int i, int j);
+    // The fit of all districts around some vertices.
+    double fit_around(const std::vector<int>& vertices, bool store);
+    double fit_of(const std::vector<int>& district);
+    std::uint64_t key_of(const std::vector<int>& district) const;
+
+    int n_;
+    Mag mag_;
+    MagPrices prices_;
+    std::vector<char> candidates_;
+    MarkLimits limits_;
+    AncestralCheck check_;
+    DistrictFit fit_;
+    MagParameters parameters_;
+    std::unordered_map<std::uint64_t, double> memo_;
+    std::vector<Undo> undo_;
+    std::vector<MagStep> steps_;
+    double cost_ = 0.0;
+    int i_ = 0, j_ = 0;
+    bool changed_ = false;
+};
+
+} // namespace qwo

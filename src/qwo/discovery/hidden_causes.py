@@ -1,0 +1,107 @@
+"""The class of graphs with hidden common causes: a descent from the DAG of an order search."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from qwo.arguments import ReadArguments
+from qwo.discovery.resolve import resolved_knowledge
+from qwo.discovery.result import Discovery
+from qwo.errors import ArgumentError, Cure
+from qwo.graph.causal_graph import CausalGraph
+from qwo.graph.pag import pag_of_mag
+from qwo.hidden.result import HiddenCauses
+from qwo.hidden.search import MagOutcome, search_mags
+from qwo.moments import Moments, as_moments
+from qwo.options import SearchOptions
+from qwo.order.score import BIC
+from qwo.search.control import Control, Progress
+
+EXACT_SAMPLES = 1e12
+"""N that stands for infinity: at 1e10 some weak edges of random models do not pay, and far above
+1e12 rounding counts as fit."""
+
+SHARE = 0.6
+"""Of the time that there is, how much the search for the DAG may take."""
+
+
+def discover_hidden_causes(
+    data: Any, options: SearchOptions, reading: ReadArguments, control: Control
+) -> Discovery:
+    """`discover` with ``hidden_causes=True``: the best DAG, the descent from it, the class."""
+    from qwo.discovery.discover import discover_as
+
+    moments = _moments(data, reading)
+    plain = replace(options, hidden_causes=False)
+    if options.time_limit is not None:
+        plain = replace(plain, time_limit=SHARE * control.remaining)
+
+    def watch(progress: Progress) -> bool:
+        control.report(progress)
+        return control.interrupted
+
+    first = discover_as(moments, plain, callback=watch)
+    size = EXACT_SAMPLES if moments.is_oracle else float(moments.n_samples)
+    penalty, gamma = first.params["penalty_discount"], first.params["gamma"]
+    price = BIC(penalty, gamma).price(moments.n_variables, size)
+    knowledge = resolved_knowledge(options, moments.names)
+    outcome = search_mags(
+        moments.correlation, size, first.dag, price=price, knowledge=knowledge, control=control
+    )
+    pag = pag_of_mag(outcome.marks, knowledge)
+    values = {"worth": outcome.worths} if (outcome.worths == outcome.worths).any() else {}
+    graph = CausalGraph.from_marks(pag, moments.names, "pag", values)
+    found = HiddenCauses(
+        pag=graph,
+        mag=CausalGraph.from_marks(outcome.marks, moments.names, "mag"),
+        score=_score(outcome, moments, price, penalty),
+        saving=outcome.dag_cost - outcome.cost,
+        steps=outcome.steps,
+        moments=moments,
+    )
+    status = first.status if outcome.status == "converged" else outcome.status
+    return replace(
+        first,
+        n_edges=graph.n_edges,
+        score=found.score,
+        status="interrupted" if control.interrupted else status,
+        seconds=control.seconds,
+        params={**first.params, "hidden_causes": True, "time_limit": options.time_limit},
+        evidence=None,
+        arrow_evidence=None,
+        proved=False,
+        weak_edges=(),
+        hidden_causes=found,
+    )
+
+
+def _moments(data: Any, reading: ReadArguments) -> Moments:
+    if isinstance(data, Mapping):
+        raise ArgumentError(
+            "several tables are several conditions, which do not go with hidden_causes; give one",
+            option="hidden_causes",
+        )
+    moments = as_moments(data, **reading)
+    if moments.has_blocks:
+        sizes = moments.coding.sizes
+        several = [name for name, k in zip(moments.names, sizes, strict=True) if k > 1]
+        raise ArgumentError(
+            f"{', '.join(several[:3])} has more than two levels without an order, for which there "
+            "is no score with hidden causes: that of an edge between one number each is all there "
+            "is. Drop it, give its levels in an order, or take two levels",
+            option="hidden_causes",
+            columns=several,
+            cures=[Cure("drop", several, "leaves it out")],
+        )
+    return moments
+
+
+def _score(outcome: MagOutcome, moments: Moments, price: float, penalty: float) -> float:
+    """The score as results tell it: without the extension of the penalty for many variables."""
+    if moments.is_oracle:
+        return math.nan
+    edges = int((outcome.marks != 0).sum()) // 2
+    return -outcome.cost + edges * (price - penalty * math.log(moments.n_samples))

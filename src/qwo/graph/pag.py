@@ -1,0 +1,131 @@
+"""MAGs and PAGs: what a DAG implies for its measured variables when some of its causes are hidden.
+
+Matrices hold marks: entry (i, j) is what the edge between i and j has at j, 0 for no edge, else
+`CIRCLE`, `HEAD` or `TAIL`.
+
+A MAG has an edge where no set of measured variables separates two of them. Its end at i is a tail
+if i causes j, else an arrowhead. A PAG has the marks that all MAGs of the same independences share,
+and circles where they differ. There is no selection of rows, and no feedback.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from qwo import _core
+from qwo.graph.dag import ancestor_matrix, check_dag
+from qwo.graph.marks import CIRCLE, HEAD, TAIL
+from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.types import Adjacency, Indices, Mask
+
+NO_MASK: npt.NDArray[np.uint8] = np.zeros((0, 0), np.uint8)
+
+
+def dag_marks(dag: Adjacency) -> Adjacency:
+    """The marks of a DAG."""
+    arrows = np.asarray(dag) != 0
+    marks: Adjacency = (HEAD * arrows + TAIL * arrows.T).astype(np.int8)
+    return marks
+
+
+def mag_of_dag(dag: Adjacency, hidden: Iterable[int] = ()) -> tuple[Adjacency, Indices]:
+    """The marks of the MAG of a DAG, some of its variables hidden; and which are measured."""
+    matrix = check_dag(dag)
+    out = np.zeros(len(matrix), bool)
+    out[list(hidden)] = True
+    measured = np.flatnonzero(~out)
+    order = np.concatenate([measured, np.flatnonzero(out)])
+    marks = np.ascontiguousarray(dag_marks(matrix[np.ix_(order, order)]))
+    return _core.mag_of_dag(marks, len(measured)), measured
+
+
+def pag_of_mag(mag: Adjacency, knowledge: ResolvedKnowledge | None = None) -> Adjacency:
+    """The marks of the class of a MAG, by Zhang's rules 1 to 4 and 8 to 10.
+
+    With knowledge, arrowheads and tails that it implies are made first. That i cannot cause j says
+    that the end of their edge at i is an arrowhead, and nothing of the other end, since something
+    hidden may cause both; only a required edge has a tail.
+    """
+    if knowledge is None:
+        return _core.pag_of_mag(_marks(mag), NO_MASK, NO_MASK)
+    return _core.pag_of_mag(_marks(mag), *mark_limits(knowledge))
+
+
+def mark_limits(
+    knowledge: ResolvedKnowledge,
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
+    """Ends that are no tails, and required edges, as the core takes them."""
+    return _bytes(knowledge.forbidden), _bytes(knowledge.required)
+
+
+def mag_of_pag(pag: Adjacency) -> Adjacency:
+    """The member of a class in which each o→ is →, and each o–o directed without new colliders."""
+    return _core.mag_of_pag(_marks(pag))
+
+
+def is_mag(marks: Adjacency) -> bool:
+    """Whether these are the marks of a MAG: ancestral and maximal, edges → and ↔ only."""
+    return _core.is_mag(_marks(marks))
+
+
+def is_pag(marks: Adjacency) -> bool:
+    """Whether these are the marks of a class of MAGs."""
+    return _core.is_pag(_marks(marks))
+
+
+def orient_by_sets(marks: Adjacency, separating: Mask) -> Adjacency:
+    """Zhang's rules on a graph with its colliders; [l, j, k]: k is in what separates l and j."""
+    return _core.orient_by_sets(_marks(marks), _bytes(separating))
+
+
+def _marks(marks: Adjacency) -> Adjacency:
+    return np.ascontiguousarray(marks, dtype=np.int8)
+
+
+def _bytes(mask: Mask) -> npt.NDArray[np.uint8]:
+    return np.ascontiguousarray(mask, dtype=np.uint8)
+
+
+def definite_causes(pag: Adjacency) -> Mask:
+    """Entry (i, j) says that i causes j in every graph of the class: a path of → leads there."""
+    arrows = ((pag == HEAD) & (pag.T == TAIL)).astype(np.int8)
+    causes: Mask = ancestor_matrix(arrows)
+    np.fill_diagonal(causes, False)
+    return causes
+
+
+def possible_causes(pag: Adjacency) -> Mask:
+    """Entry (i, j) says that some graph of the class may have i among the causes of j.
+
+    A possibly directed path leads from i to j: no end on it that comes first is an arrowhead, none
+    that comes last a tail.
+    """
+    steps = (pag != 0) & (pag != TAIL) & (pag.T != HEAD)
+    reach: Mask = steps.copy()
+    while True:
+        further = reach | (reach.astype(np.float32) @ steps.astype(np.float32) > 0)
+        if np.array_equal(further, reach):
+            break
+        reach = further
+    np.fill_diagonal(reach, False)
+    return reach
+
+
+__all__ = [
+    "CIRCLE",
+    "HEAD",
+    "TAIL",
+    "dag_marks",
+    "definite_causes",
+    "is_mag",
+    "is_pag",
+    "mag_of_dag",
+    "mag_of_pag",
+    "mark_limits",
+    "orient_by_sets",
+    "pag_of_mag",
+    "possible_causes",
+]

@@ -1,0 +1,153 @@
+"""What a search with hidden causes has told: the class, its evidence, and what follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwo.graph.causal_graph import CausalGraph
+from qwo.graph.marks import MARKS, SPOUSES
+from qwo.graph.pag import definite_causes, possible_causes
+from qwo.hidden.effects import effect_of, separation_of, visible_edges
+from qwo.hidden.search import MagStep
+from qwo.moments.moments import Moments
+from qwo.names import Variable, as_pair
+from qwo.sem.effects import Effect
+from qwo.text import aligned, count, first_few, records_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_LINKS = ("", "-->", "<--", SPOUSES)
+"""Kinds of edges by the numbers that the search gives them."""
+
+CHANGES = ("source", "before", "target", "after", "colliders", "saving")
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenCauses:
+    """A class of graphs in which common causes may be hidden, and how it was found.
+
+    Attributes
+    ----------
+    pag : CausalGraph
+        What all graphs with the same independences share: ``-->`` a cause, ``<->`` a hidden common
+        cause, ``o->`` one of the two or both, ``o-o`` a link and nothing more. Its values have what
+        each ↔ is worth: how much the score falls if it is another edge, or none.
+    mag : CausalGraph
+        The graph of the class that the search ended in: edges ``-->`` and ``<->``.
+    score : float
+        Its score, 2·loglik - penalty, less that of the empty graph.
+    saving : float
+        By how much it is better than that of the best DAG; 0 if nothing hidden pays.
+    steps : tuple of MagStep
+        The changes that led from the best DAG to it, with what each has saved.
+    moments : Moments
+        What the data say, for partial correlations and effects.
+    """
+
+    pag: CausalGraph
+    mag: CausalGraph
+    score: float
+    saving: float
+    steps: tuple[MagStep, ...]
+    moments: Moments
+
+    @property
+    def graph(self) -> CausalGraph:
+        """The graph to show: the class."""
+        return self.pag
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables."""
+        return self.pag.names
+
+    @property
+    def confounded(self) -> list[tuple[str, str]]:
+        """Pairs with a hidden common cause, neither causing the other: ↔ in every graph."""
+        return [(a, b) for a, mark, b in self.pag.edges if mark == SPOUSES]
+
+    @cached_property
+    def visible(self) -> list[tuple[str, str]]:
+        """Arrows beside which no common cause can be hidden (Zhang's visible edges)."""
+        found = np.argwhere(visible_edges(self.pag.marks)).tolist()
+        return [(self.names[i], self.names[j]) for i, j in found]
+
+    def causes_of(self, outcome: Variable, *, possible: bool = False) -> list[str]:
+        """Variables that cause an outcome in every graph of the class, or in some of them."""
+        j = self.pag.index(outcome)
+        causes = (possible_causes if possible else definite_causes)(self.pag.marks)
+        return [self.names[i] for i in np.flatnonzero(causes[:, j])]
+
+    def effect(self, cause: Variable, effect: Variable) -> Effect:
+        """The total effect of one variable on another, in spite of whatever is hidden.
+
+        It is a slope given an adjustment set that is valid in every graph of the class. Where there
+        is none the estimate is not a number, and the note says why.
+        """
+        x, y = as_pair(self.names, cause, effect)
+        return effect_of(self.pag.marks, self.mag.marks, self.moments, x, y)
+
+    def separation(self, first: Variable, second: Variable) -> tuple[list[str], float]:
+        """A set that separates two variables without an edge, and their partial correlation."""
+        x, y = as_pair(self.names, first, second)
+        chosen, size = separation_of(self.mag.marks, self.moments, x, y)
+        return [self.names[v] for v in chosen], size
+
+    def records(self) -> list[tuple[str, str, str, str, str, float]]:
+        """The changes from the best DAG by name: edge before and after, new colliders, saving."""
+        name = self.names
+        return [
+            (
+                name[s.first],
+                _LINKS[s.before],
+                name[s.second],
+                _LINKS[s.after],
+                ", ".join(name[z] for z in s.colliders),
+                s.saving,
+            )
+            for s in self.steps
+        ]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The changes from the best DAG, as a pandas data frame."""
+        return records_frame(CHANGES, self.records())
+
+    def summary(self) -> str:
+        """What it tells, in some lines, with the meaning of every mark that occurs."""
+        if not self.steps:
+            lines = ["no sign of hidden causes: no graph with ↔ is better than the best DAG"]
+        else:
+            text = f"{count(len(self.steps), 'change')} from the best DAG"
+            text += f" {'saves' if len(self.steps) == 1 else 'save'} {self.saving:.1f} of the score"
+            if self.confounded:
+                text += f"; hidden common causes: {first_few(self._pairs(), 8)}"
+            lines = [text]
+        used = [mark for text, mark in MARKS.items() if text in {e.mark for e in self.pag.edges}]
+        return "\n".join([*lines, *aligned([(m.symbol, meaning(m.text)) for m in used], left=None)])
+
+    def _pairs(self) -> list[str]:
+        return [f"{a} ↔ {b}" for a, b in self.confounded]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, for programs."""
+        return {
+            "score": self.score,
+            "saving": self.saving,
+            "confounded": [list(pair) for pair in self.confounded],
+            "visible": [list(pair) for pair in self.visible],
+            "pag": [list(edge) for edge in self.pag.edges],
+            "mag": [list(edge) for edge in self.mag.edges],
+            "changes": [dict(zip(CHANGES, row, strict=True)) for row in self.records()],
+        }
+
+
+def meaning(text: str) -> str:
+    """What a mark says where causes may be hidden; an arrow then says less than in a DAG."""
+    if text == "-->":
+        return "The first causes the second, perhaps through others; both may share a hidden cause."
+    return MARKS[text].meaning

@@ -1,0 +1,230 @@
+"""discover(hidden_causes=True): the score, the search, knowledge, effects, and what is refused."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+
+import qwo
+from qwo import _core
+from qwo.graph.dag import ancestor_matrix
+from qwo.graph.marks import HEAD, TAIL
+from qwo.graph.pag import NO_MASK, definite_causes, is_mag, is_pag, pag_of_mag, possible_causes
+from tests.helpers.hidden_models import exact, random_model, true_pag
+
+
+def confounded_pair(n_samples=4000, seed=0):
+    """a → x ← h → y ← b, h hidden: the smallest model whose class has ↔."""
+    rng = np.random.default_rng(seed)
+    a, b, h = rng.normal(size=(3, n_samples))
+    x, y = a + h + rng.normal(size=n_samples), b + h + rng.normal(size=n_samples)
+    return pd.DataFrame({"a": a, "x": x, "y": y, "b": b})
+
+
+def test_a_hidden_cause_is_found_with_what_it_saves():
+    found = qwo.discover(confounded_pair(), hidden_causes=True, random_state=0)
+    assert set(found.edges) == {("a", "o->", "x"), ("x", "<->", "y"), ("b", "o->", "y")}
+    assert found.confounded == [("x", "y")]
+    assert found.pag == found.graph
+    assert found.mag.kind == "mag"
+    assert found.hidden_causes.saving > 10
+    assert found.hidden_causes.steps[0].saving > 6
+    assert found.score == pytest.approx(found.hidden_causes.score)
+    assert found.score > qwo.discover(confounded_pair(), random_state=0).score
+    assert "hidden common causes: x ↔ y" in str(found)
+    assert "something unmeasured causes both" in str(found)
+    assert found.pag.values_at(1, 2)["worth"] > 100
+    between, size = found.hidden_causes.separation("a", "y")
+    assert between == []
+    assert abs(size) < 0.06
+
+
+def test_without_hidden_causes_the_class_is_that_of_the_dag():
+    data, _, _ = qwo.simulate("er", n_variables=10, n_samples=3000, degree=3, random_state=3)
+    found = qwo.discover(data, hidden_causes=True, random_state=0)
+    assert "no sign of hidden causes" in str(found)
+    assert found.hidden_causes.saving == 0
+    assert found.confounded == []
+    assert np.array_equal(found.pag.marks, pag_of_mag(2 * found.dag + 3 * found.dag.T))
+
+
+@pytest.mark.parametrize("block", range(3))
+def test_from_exact_moments_the_class_is_the_true_one(block):
+    for seed in range(10 * block, 10 * block + 10):
+        n = 4 + seed % 4
+        dag, _, covariance = random_model(seed, n, 1 + seed % 4)
+        found = qwo.discover(exact(covariance), hidden_causes=True, random_state=0)
+        assert np.array_equal(found.pag.marks, true_pag(dag, n)), seed
+
+
+def test_what_is_found_in_samples_is_a_class():
+    for seed in range(6):
+        _, _, covariance = random_model(seed, 12, 3, degree=3)
+        rng = np.random.default_rng(seed)
+        data = rng.multivariate_normal(np.zeros(12), covariance, size=300)
+        found = qwo.discover(data, hidden_causes=True, random_state=0)
+        assert is_mag(found.mag.marks)
+        assert is_pag(found.pag.marks)
+        again = qwo.discover(data, hidden_causes=True, random_state=0)
+        assert again.pag == found.pag
+
+
+def definition_of_cost(correlation, marks, n_samples, price):
+    """N (min over B, Ω of log det Σ + tr Σ⁻¹S - n) + price · edges, by a general optimiser."""
+    n = len(marks)
+    arrows = np.argwhere((marks == HEAD) & (marks.T == TAIL))
+    spouses = np.argwhere(np.triu((marks == HEAD) & (marks.T == HEAD)))
+
+    def value(theta):
+        slopes, omega = np.zeros((n, n)), np.diag(np.exp(theta[:n]))
+        for (i, j), b in zip(arrows, theta[n:], strict=False):
+            slopes[i, j] = b
+        for (i, j), w in zip(spouses, theta[n + len(arrows) :], strict=True):
+            omega[i, j] = omega[j, i] = w
+        if np.linalg.eigvalsh(omega)[0] <= 1e-9:
+            return 1e6
+        left = np.eye(n) - slopes
+        sigma = np.linalg.inv(left).T @ omega @ np.linalg.inv(left)
+        trace = np.trace(np.linalg.solve(sigma, correlation))
+        return np.linalg.slogdet(sigma)[1] + trace - n
+
+    start = np.zeros(n + len(arrows) + len(spouses))
+    best = minimize(value, start, method="BFGS", options={"gtol": 1e-7})
+    edges = len(arrows) + len(spouses)
+    return n_samples * best.fun + price * edges
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_cost_of_a_mag_is_its_definition(seed):
+    rng = np.random.default_rng(seed)
+    data = rng.normal(size=(200, 5)) @ rng.normal(size=(5, 5))
+    correlation = np.corrcoef(data.T)
+    marks = np.zeros((5, 5), np.int8)
+    while not ((marks == HEAD) & (marks.T == HEAD)).any() or not is_mag(marks):
+        marks[:] = 0
+        for i, j in itertools.combinations(range(5), 2):
+            marks[i, j], marks[j, i] = ((0, 0), (2, 3), (2, 2), (2, 2))[rng.integers(4)]
+    search = _core.HiddenCausesSearch(
+        correlation,
+        marks,
+        samples=200.0,
+        edge=10.0,
+        least_saving=6.0,
+        candidates=np.zeros((5, 5), np.uint8),
+        no_tail=NO_MASK,
+        required=NO_MASK,
+        never=NO_MASK,
+        most_sweeps=2000,
+    )
+    assert search.cost == pytest.approx(definition_of_cost(correlation, marks, 200, 10.0), abs=0.05)
+    # The parameters reproduce the fit.
+    left = np.eye(5) - search.coefficients()
+    sigma = np.linalg.inv(left).T @ search.covariances() @ np.linalg.inv(left)
+    trace = np.trace(np.linalg.solve(sigma, correlation))
+    fit = np.linalg.slogdet(sigma)[1] + trace - 5
+    edges = np.count_nonzero(marks) // 2
+    assert 200 * fit + 10 * edges == pytest.approx(search.cost, abs=0.05)
+
+
+def test_tiers_give_arrowheads_and_no_tails():
+    # As in causal-learn's issue 266: that the later cannot cause the earlier does not say that the
+    # earlier causes the later, since something hidden may cause both.
+    rng = np.random.default_rng(0)
+    hidden = rng.normal(size=2000)
+    data = pd.DataFrame({k: hidden + rng.normal(size=2000) for k in ("early", "late")})
+    tiers = {"tiers": [["early"], ["late"]]}
+    found = qwo.discover(data, hidden_causes=True, knowledge=tiers, random_state=0)
+    assert found.edges == (("early", "o->", "late"),)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_with_tiers_every_mark_is_true(seed):
+    n = 6
+    dag, _, covariance = random_model(seed, n, 2, degree=2.5)
+    causes = ancestor_matrix(dag)[:n, :n]
+    rank = causes.sum(0)
+    tiers = [np.flatnonzero(rank <= 1).tolist(), np.flatnonzero(rank > 1).tolist()]
+    knowledge = qwo.Knowledge(tiers=[tier for tier in tiers if tier])
+    found = qwo.discover(exact(covariance), hidden_causes=True, knowledge=knowledge, random_state=0)
+    marks = found.pag.marks
+    for i, j in np.argwhere(marks).tolist():
+        if marks[i, j] == TAIL:
+            assert causes[j, i]
+        if marks[i, j] == HEAD:
+            assert not causes[j, i]
+    late = np.isin(np.arange(n), tiers[1])
+    assert not ((marks == TAIL) & late[None, :] & ~late[:, None]).any()
+    assert not ((found.mag.marks == TAIL) & late[None, :] & ~late[:, None]).any()
+
+
+def test_required_and_forbidden_edges_are_kept():
+    data = confounded_pair()
+    forced = {"required": [("x", "y")]}
+    found = qwo.discover(data, hidden_causes=True, knowledge=forced, random_state=0)
+    assert ("x", "-->", "y") in found.edges
+    barred = {"forbidden": [("a", "x"), ("x", "a")]}
+    found = qwo.discover(data, hidden_causes=True, knowledge=barred, random_state=0)
+    marks = found.pag.marks
+    assert marks[0, 1] in (0, HEAD)
+    assert marks[1, 0] in (0, HEAD)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_effect_that_is_identified_is_the_true_one(seed):
+    n = 4 + seed % 4
+    dag, total, covariance = random_model(seed, n, 1 + seed % 2)
+    found = qwo.discover(exact(covariance), hidden_causes=True, random_state=0)
+    causes = ancestor_matrix(dag)
+    possible, definite = possible_causes(found.pag.marks), definite_causes(found.pag.marks)
+    for i, j in itertools.permutations(range(n), 2):
+        effect = found.hidden_causes.effect(i, j)
+        assert causes[i, j] <= possible[i, j]
+        assert definite[i, j] <= causes[i, j]
+        if np.isnan(effect.estimate):
+            assert "not identifiable, because" in str(effect)
+        else:
+            assert effect.estimate == pytest.approx(total[i, j], abs=1e-6)
+
+
+def test_some_effects_are_identified_in_spite_of_hidden_causes():
+    rng = np.random.default_rng(1)
+    a, b, e, u = rng.normal(size=(4, 5000))
+    x = a + b + e
+    frame = pd.DataFrame({"a": a, "b": b, "x": x, "y": 0.5 * x + u})
+    found = qwo.discover(frame, hidden_causes=True, random_state=0)
+    assert ("x", "y") in found.hidden_causes.visible
+    effect = found.hidden_causes.effect("x", "y")
+    assert effect.interval()[0] < 0.5 < effect.interval()[1]
+    assert np.isnan(found.hidden_causes.effect("a", "x").estimate)
+    assert found.hidden_causes.effect("y", "x").estimate == 0
+    assert found.hidden_causes.causes_of("y") == ["x"]
+    assert found.hidden_causes.causes_of("y", possible=True) == ["a", "b", "x"]
+
+
+def test_time_is_kept_and_the_best_so_far_is_a_class():
+    _, _, covariance = random_model(0, 40, 8, degree=4)
+    data = np.random.default_rng(0).multivariate_normal(np.zeros(40), covariance, size=2000)
+    found = qwo.discover(data, hidden_causes=True, random_state=0, time_limit=0)
+    assert found.status == "time limit"
+    assert is_pag(found.pag.marks)
+    stopped = qwo.discover(data, hidden_causes=True, callback=lambda _: True)
+    assert stopped.status == "stopped"
+    assert is_pag(stopped.pag.marks)
+
+
+def test_what_does_not_go_with_hidden_causes_is_refused_with_a_reason():
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame({"kind": rng.choice(list("abc"), 200), "x": rng.normal(size=200)})
+    with pytest.raises(qwo.InputError, match="kind has more than two levels"):
+        qwo.discover(data, hidden_causes=True)
+    with pytest.raises(qwo.InputError, match="do not go together"):
+        qwo.discover(data, hidden_causes=True, regime="kind")
+    with pytest.raises(qwo.InputError, match="wanted True or False"):
+        qwo.discover(data, hidden_causes="yes")
+    found = qwo.discover(confounded_pair(200), hidden_causes=True)
+    with pytest.raises(qwo.InputError, match=r"found\.dag"):
+        qwo.fit_sem(confounded_pair(200), found)
+    with pytest.raises(qwo.InputError, match="learnt without"):
+        _ = qwo.discover(confounded_pair(200)).confounded
