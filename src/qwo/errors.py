@@ -45,11 +45,6 @@ def python_wording(cure: Cure) -> str:
     return f"{cure.option}={'…' if cure.value is None else repr(cure.value)}"
 
 
-def worded_message(message: str, option: str, named: Callable[[str], str]) -> str:
-    """A message that begins with an option's name, which a front end spells its own way."""
-    return named(option) + message.removeprefix(option) if option else message
-
-
 def worded_cures(cures: Iterable[Cure], wording: Wording = python_wording) -> str:
     """The cures as one sentence, each option as the front end spells it."""
     parts = [f"{wording(cure)} {cure.effect}".rstrip() for cure in cures]
@@ -91,7 +86,10 @@ class InputError(ValueError):
 
     def worded(self, wording: Wording = python_wording, named: Callable[[str], str] = str) -> str:
         """The message with its cures; both functions say how a front end spells an option."""
-        message = worded_message(str(self.args[0]) if self.args else "", self.option, named)
+        message = str(self.args[0]) if self.args else ""
+        if self.option:
+            # It begins with the option's name, which a front end spells its own way.
+            message = named(self.option) + message.removeprefix(self.option)
         return "\n".join(filter(None, (message, worded_cures(self.cures, wording))))
 
     def __str__(self) -> str:

@@ -103,10 +103,15 @@ def family_fits(
     for variable in np.flatnonzero(rows.numeric).tolist():
         parents = np.flatnonzero(dag[:, variable])
         design, residuals, extra = _equation(rows, variable, parents)
+        linear = equal = np.nan
+        if parents.size:
+            linear = _added(design, extra, rows.effect(variable))
+            every = np.column_stack([design[:, 1:], extra])
+            equal = _added(np.ones((len(design), 1)), every, residuals**2)
         yield FamilyFit(
             variable,
-            linearity=_added(design, extra, rows.effect(variable)) if parents.size else np.nan,
-            equal_variance=_trend(design, extra, residuals) if parents.size else np.nan,
+            linearity=linear,
+            equal_variance=equal,
             normality=_normality(residuals),
             outliers=int((np.abs(residuals) > FAR * residuals.std()).sum()),
             independence=_Powers.of(residuals, design[:, 1:]).p_value()
@@ -173,10 +178,6 @@ def _added(design: FloatArray, extra: FloatArray, target: FloatArray) -> float:
     before = np.square(_least_squares(design, target)[0]).sum()
     after = np.square(_least_squares(full, target)[0]).sum()
     return float(stats.f.sf((before - after) / more / (after / left), more, left))
-
-
-def _trend(design: FloatArray, extra: FloatArray, residuals: FloatArray) -> float:
-    return _added(np.ones((len(design), 1)), np.column_stack([design[:, 1:], extra]), residuals**2)
 
 
 @dataclass(frozen=True, eq=False)

@@ -84,7 +84,7 @@ def search_path(
     # The first fills in what was left open, and warns of it once.
     found = [heard(search_once(moments, penalties[0], settings))]
     settings = settings.as_used(found[0])
-    task = partial(_search_own, moments, settings)
+    task = partial(search_once, moments, settings=settings)
     results = run_many(task, penalties[1:], n_jobs=n_jobs, cluster=cluster)
     own = {k: heard(one) for k, one in results}
     for k, penalty in enumerate(penalties[1:]):
@@ -117,10 +117,6 @@ def objective_at(discovery: Discovery, penalty: float) -> float:
     """What the search maximises under a penalty: the score less the extended BIC's share of it."""
     extension = 2 * discovery.params["gamma"] * discovery.n_edges * math.log(discovery.n_variables)
     return score_at(discovery, penalty) - float(extension)
-
-
-def _search_own(moments: Moments, settings: PathSettings, penalty: float) -> Discovery:
-    return search_once(moments, penalty, settings)
 
 
 def _best(found: Sequence[Discovery], penalty: float) -> Discovery:

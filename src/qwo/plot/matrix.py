@@ -82,7 +82,8 @@ def plot_adjacency(
         keys = _draw_cells(ax, shown.matrix[square], values, unsigned, palette)
         if legend and values is not None:
             standardized = hasattr(coefficients, "standardized_coefficients")
-            _draw_colour_bar(ax, "standardized coefficient" if standardized else "coefficient")
+            bar = ax.figure.colorbar(ax.images[0], ax=ax, fraction=0.04, shrink=0.7, pad=0.02)
+            bar.set_label("standardized coefficient" if standardized else "coefficient")
         _frame(ax, n, palette)
         _label_axes(ax, [shown.names[v] for v in places], order, labels)
         if legend and keys:
@@ -161,11 +162,6 @@ def _draw_rings(ax: Axes, matrix: Adjacency, palette: Palette) -> Artist:
         markeredgewidth=0.7,
         label="direction not determined",
     )
-
-
-def _draw_colour_bar(ax: Axes, label: str) -> None:
-    bar = ax.figure.colorbar(ax.images[0], ax=ax, fraction=0.04, shrink=0.7, pad=0.02)
-    bar.set_label(label)
 
 
 def _frame(ax: Axes, n: int, palette: Palette) -> None:

@@ -59,7 +59,8 @@ class Checkpoint:
         differing = [
             _as_before(name, stored.params.get(name), value)
             for name, value in begun.params.items()
-            if name not in ("n_resamples", "tolerance") and not _same(stored, begun, name)
+            if name not in ("n_resamples", "tolerance")
+            and _shown(stored.params.get(name, LATER_PARAMS.get(name))) != _shown(value)
         ]
         if differing:
             raise FileFormatError(
@@ -83,11 +84,6 @@ def _as_before(name: str, before: Any, now: Any) -> Cure:
         return Cure(name, now, "was not given then")
     before = tuple(before) if isinstance(before, list) else before
     return Cure(name, before, "was given then" + ("" if now is None else f", and not {now!r}"))
-
-
-def _same(stored: Bootstrap, begun: Bootstrap, name: str) -> bool:
-    first, second = stored.params.get(name, LATER_PARAMS.get(name)), begun.params[name]
-    return _shown(first) == _shown(second)
 
 
 def _shown(value: object) -> str:
