@@ -267,8 +267,20 @@ def _result(
 
 def _described(plan: Resolved, moments: Moments) -> dict[str, Any]:
     """What a result tells of how it was found."""
-    params = plan.described()
-    params |= {"n_samples": moments.n_samples, "covariance_estimator": moments.estimator}
+    params, engine = plan.asked.described(), plan.engine
+    if plan.asked.engine == "auto" or isinstance(engine, str):
+        params["engine"] = engine if isinstance(engine, str) else "counts"
+    params |= {
+        "search": plan.search,
+        "start": plan.start if isinstance(plan.start, str) else "given",
+        "gamma": plan.gamma,
+        "restarts": plan.restarts,
+        "penalty_discount": None if params["engine"] == "counts" else plan.penalty,
+        "random_state": plan.seed,
+        "penalty_chosen": plan.highest is not None,
+        "n_samples": moments.n_samples,
+        "covariance_estimator": moments.estimator,
+    }
     if moments.has_blocks:
         params["columns"] = moments.whitened()[1].tolist()
     if moments.coding.has_curves:

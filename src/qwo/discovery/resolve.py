@@ -108,21 +108,6 @@ class Resolved:
         """Whether another order may be started from: none was given, and there is time."""
         return self.asked.start is None and isinstance(self.start, str)
 
-    def described(self) -> dict[str, Any]:
-        """The options as a result tells them."""
-        named = self.asked.described()
-        if self.asked.engine == "auto" or isinstance(self.engine, str):
-            named["engine"] = self.engine if isinstance(self.engine, str) else "counts"
-        return named | {
-            "search": self.search,
-            "start": self.start if isinstance(self.start, str) else "given",
-            "gamma": self.gamma,
-            "restarts": self.restarts,
-            "penalty_discount": None if named["engine"] == "counts" else self.penalty,
-            "random_state": self.seed,
-            "penalty_chosen": self.highest is not None,
-        }
-
 
 def resolve(
     options: SearchOptions,

@@ -25,7 +25,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from qwo.errors import ArgumentError, ColumnNameError, Cure, list_names
-from qwo.options import Columns, Kind, ReadOptions, Transform, TransformName
+from qwo.options import Columns, Kind, Transform, TransformName
 from qwo.types import FloatArray, Indices
 
 if TYPE_CHECKING:
@@ -111,15 +111,6 @@ def _positions(labels: Sequence[str], wanted: Sequence[str | int]) -> list[int]:
             f"no such columns: {list_names(unknown)}; the table has {list_names(labels)}", unknown
         )
     return [k for item in wanted for k in places[item]]
-
-
-def chosen_columns(names: Sequence[str], options: ReadOptions) -> tuple[list[int], int | None]:
-    """Positions of the variables, and of the weights if they are a column."""
-    chosen = select_columns(names, options.columns, options.drop)
-    if not isinstance(options.weights, str | int):
-        return chosen, None
-    [place] = select_columns(names, [options.weights], None)[:1]
-    return [k for k in chosen if k != place], place
 
 
 @dataclass(frozen=True, slots=True)

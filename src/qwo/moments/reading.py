@@ -33,7 +33,6 @@ from qwo.moments.audit import (
 from qwo.moments.columns import (
     Coding,
     Variable,
-    chosen_columns,
     column_names,
     is_number,
     select_columns,
@@ -316,9 +315,13 @@ class TableReading:
     ) -> None:
         self.reader, self.options, self.recipe = reader, options, recipe
         self.groups: dict[str, PartialSums] = {}
-        self.chosen, self.weight = chosen_columns(reader.names, options)
-        self.group = None if group is None else select_columns(reader.names, [group], None)[0]
-        self.chosen = [k for k in self.chosen if k != self.group]
+        weights = options.weights if isinstance(options.weights, str | int) else None
+        self.weight, self.group = (
+            None if beside is None else select_columns(reader.names, [beside], None)[0]
+            for beside in (weights, group)
+        )
+        chosen = select_columns(reader.names, options.columns, options.drop)
+        self.chosen = [k for k in chosen if k not in (self.weight, self.group)]
         labels = (reader.names[k] for k in self.chosen)
         self.names = column_names(labels, cured=isinstance(reader, CsvFiles))
         self.nulls = [float(mark) for mark in options.marks if is_number(mark)]

@@ -114,7 +114,11 @@ class CoreProblem:
         """An engine of the core at no order yet, and the first moments as it has them."""
         n, most, known = self.n_variables, self._max_parents, self.knowledge
         lists = (NONE, NONE) if candidates is None else _flat_candidates(candidates, known, n)
-        sets = [_moment_set(own, score, n, most) for own in self.sources]
+        sets: list[MomentSet] = []
+        for own in self.sources:
+            size = ORACLE_SAMPLES if own.is_oracle else float(own.n_samples)
+            few = min(n - 1, _most_parents(size, most))
+            sets.append((own.correlation, size, score.price(n, size), few))
         engine = _core.ParentSets.create(
             sets,
             self.which,
@@ -180,13 +184,6 @@ def _sizes_of_blocks(
             f"got {len(sources)}"
         )
     return sizes
-
-
-def _moment_set(moments: Moments, score: Score, n: int, max_parents: int | None) -> MomentSet:
-    """Moments as the core takes them: correlation matrix, N, price of an edge, most parents."""
-    size = ORACLE_SAMPLES if moments.is_oracle else float(moments.n_samples)
-    most = min(n - 1, _most_parents(size, max_parents))
-    return moments.correlation, size, score.price(n, size), most
 
 
 def _most_parents(n_samples: float, given: int | None) -> int:
