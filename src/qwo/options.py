@@ -810,6 +810,22 @@ READING: dict[str, Option] = {f.name: f.metadata["option"] for f in fields(ReadO
 """What is known of each option of reading, by name."""
 
 
+_KNOWN = 'what you know goes into knowledge=, as in knowledge={{"{0}": {1}}}'
+MEANT = {
+    "tiers": _KNOWN.format("tiers", '[["age"], ["dose", "outcome"]]'),
+    "roots": _KNOWN.format("roots", '["age"]'),
+    "leaves": _KNOWN.format("leaves", '["outcome"]'),
+    "forbidden": _KNOWN.format("forbidden", '[("outcome", "dose")]'),
+    "required": _KNOWN.format("required", '[("dose", "outcome")]'),
+    **dict.fromkeys(("seed", "random_seed", "rng"), "the seed is random_state="),
+    **dict.fromkeys(("penalty", "lambda_", "lam"), "the penalty of an edge is penalty_discount="),
+    **dict.fromkeys(("threads", "n_threads", "workers", "cores"), "threads are n_jobs="),
+    "timeout": "seconds are limited by time_limit=",
+    "verbose": "progress=True shows a progress bar",
+}
+"""What options of other packages, and flags of the command line, are called here."""
+
+
 def options_given(
     function: Callable[..., Any], given: Mapping[str, Any]
 ) -> tuple[SearchOptions, ReadArguments]:
@@ -819,9 +835,9 @@ def options_given(
         if name not in known:
             from qwo.names import suggestion  # which takes NumPy
 
+            meant = MEANT.get(name) or suggestion(name, list(known))
             raise TypeError(
-                f"{function.__name__}() got an unexpected keyword argument {name!r}; "
-                f"{suggestion(name, list(known))}"
+                f"{function.__name__}() got an unexpected keyword argument {name!r}; {meant}"
             )
         rule = READING[name].rule if name in READING and name not in OPTIONS else None
         if rule is not None:

@@ -82,7 +82,7 @@ def test_arrows_that_are_a_coin_toss_have_hollow_heads(report: Any) -> None:
         )
     }
     report.press(f"[data-edge='{min(tosses)}']")
-    assert "little surer than a coin toss" in report.details()
+    assert "direction is not settled" in report.details()
 
 
 def test_reset_clears_the_search(report: Any) -> None:

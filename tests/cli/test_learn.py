@@ -351,3 +351,26 @@ def test_an_outcome_is_in_folder_and_report(tmp_path: Path) -> None:
     wrong = run("learn", str(tmp_path / "d.csv"), "--outcome", "q")
     assert wrong.exit_code != 0
     assert "--outcome" in wrong.stderr
+
+
+def test_folders_keep_how_data_were_read(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=500)
+    y = 0.7 * x + rng.normal(size=500)
+    z = 0.7 * y + rng.normal(size=500)
+    file, folder = tmp_path / "raw.csv", tmp_path / "out"
+    np.savetxt(file, np.exp([x, y, z]).T, delimiter=",", header="x,y,z", comments="")
+    learnt = run("learn", file, "-t", "log", "-o", folder, "--no-figures", "--tiers", "x > y > z")
+    assert learnt.exit_code == 0, learnt.stderr
+    record = json.loads((folder / "result.json").read_text())
+    assert record["data"]["reading"] == {"transform": ["log"]}
+    known = run_json("effect", file, folder, "x", "y")["effects"][0]["estimate"]
+    said = run_json("effect", file, folder, "x", "y", "-t", "log")["effects"][0]["estimate"]
+    assert known == said == pytest.approx(0.7, abs=0.1)
+    result = run("effect", file, folder, "x", "y")
+    assert "read as when the graph was learnt: --transform log" in result.stderr
+    other = run("fit", file, folder, "-t", "rank-normal")
+    assert "there with --transform log" in other.stderr
+    assert "read as when" in run("check", file, folder, "--draws", "5").stderr
+    np.savetxt(file, np.exp([x, z, y]).T, delimiter=",", header="x,y,z", comments="")
+    assert "not the file that the graph was learnt from" in run("fit", file, folder).stderr

@@ -285,7 +285,7 @@ class TestReports:
         assert caught[0].filename == __file__
 
     def test_every_error_is_a_value_error(self, messy):
-        with pytest.raises(ValueError, match="not numeric") as caught:
+        with pytest.raises(ValueError, match="neither numeric") as caught:
             Moments.from_frame(messy)
         assert isinstance(caught.value, InputError)
 

@@ -233,3 +233,41 @@ def test_the_gist_of_a_finding_leaves_out_examples() -> None:
     assert gist("6 of 14 columns hold codes: 'a' (1, 2). They are numbers") == (
         "6 of 14 columns hold codes"
     )
+
+
+def test_one_member_of_the_class_is_handed_out(found: qwo.Discovery) -> None:
+    assert (qwo.to_dag(found) == found.dag).all()
+    assert (qwo.to_cpdag(qwo.to_dag(found.cpdag)) == found.cpdag).all()
+
+
+def test_results_show_themselves(found: qwo.Discovery, chain: Any) -> None:
+    path = qwo.penalty_path(chain[0], penalties=[1.0, 4.0], random_state=0)
+    assert "penalty  edges  directed" in str(path)
+    known = qwo.Knowledge(tiers=[["a"], ["b", "c"]], required=[("a", "b")])
+    assert "tiers: a > b, c" in str(known)
+    shown = (
+        path,
+        known,
+        found.check(n_draws=5, random_state=0),
+        found.effect("b", "c"),
+        found.fit(),
+        qwo.ida(chain[0], found.cpdag, 1, 2),
+        qwo.total_effect(found.fit(), "b", "c"),
+        found.causes_of("c"),
+    )
+    for result in shown:
+        text = result._repr_html_()  # type: ignore[attr-defined]
+        assert text.startswith("<"), result
+    assert len(found.causes_of("c").plot().lines) > 2
+    axes = qwo.plot(found)  # type: ignore[operator]
+    assert axes.get_figure() is not None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "hint"),
+    [("tiers", 'knowledge={"tiers"'), ("seed", "random_state="), ("n_threads", "n_jobs=")],
+)
+def test_options_under_other_names_get_a_hint(chain: Any, wrong: str, hint: str) -> None:
+    with pytest.raises(TypeError, match=wrong) as error:
+        qwo.discover(chain[0], **{wrong: 1})
+    assert hint in str(error.value)

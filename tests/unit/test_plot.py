@@ -207,7 +207,7 @@ class TestGraph:
         heads = next(c for c in ax.collections if c.get_gid() == "arrowheads")
         white = [bool((face[:3] == 1).all()) for face in heads.get_facecolor()]
         assert white == [False, True]
-        assert "coin toss" in "".join(text.get_text() for text in ax.get_legend().get_texts())
+        assert "not settled" in "".join(text.get_text() for text in ax.get_legend().get_texts())
         assert [other.get_ylabel() for other in ax.figure.axes[1:]] == ["support of the link"]
 
     def test_a_dense_graph_of_31_variables_keeps_its_labels(self) -> None:

@@ -337,7 +337,7 @@ def test_a_coin_toss_is_said_only_of_arrows_that_are_one() -> None:
     assert {text: text_of.count("-->") for text, text_of in said.items()} == {
         "arrows that most resamples turn round": 1,
         "arrows that most resamples leave without direction": 1,
-        "arrows little surer than a coin toss": 1,
+        "arrows whose direction is not settled": 1,
     }
     assert "a --> c (arrow 0 %, reverse 100 %)" in said["arrows that most resamples turn round"]
 

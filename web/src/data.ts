@@ -23,7 +23,7 @@ export interface EdgeRecord {
   p_arrow?: number;
   p_reverse?: number;
   p_undirected?: number;
-  // Whether the arrow is little surer than a coin toss.
+  // Whether the direction of the arrow is not settled.
   coin_toss?: boolean;
   // The chance that there is no such link, and that the arrow is not so, from the best source.
   link_doubt?: number | null;

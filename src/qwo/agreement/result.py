@@ -37,8 +37,8 @@ class Test:
     p_value : float
         How often data from the graph itself would look as bad; NaN where that is not known.
     alarm : bool
-        Whether it rings, at a level such that all kinds together ring for a right graph with the
-        probability asked for at most.
+        Whether it flags a conflict, at a level such that all kinds together do so for a right graph
+        with the probability asked for at most.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Check(ResultRecord):
     Attributes
     ----------
     alarm : bool
-        Whether any kind of evidence rings.
+        Whether any kind of evidence flags a conflict.
     tests : tuple of Test
         The kinds of evidence: independences that the graph implies, its overall fit, its
         compatibility with graphs of subsets, and, from rows, whether its equations are linear and
@@ -158,13 +158,13 @@ class Check(ResultRecord):
 
 
 def _verdict(check: Check) -> str:
-    ringing = [test.name for test in check.tests if test.alarm]
-    if not ringing:
+    flagged = [test.name for test in check.tests if test.alarm]
+    if not flagged:
         return (
             "No alarm: the data do not contradict the graph. That is no proof of it: graphs of its "
             "class, and others close to it, would pass too."
         )
-    return f"Alarm: the data contradict the graph ({', '.join(ringing)})."
+    return f"Alarm: the data contradict the graph ({', '.join(flagged)})."
 
 
 def _independences(check: Check) -> str:

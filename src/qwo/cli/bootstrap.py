@@ -216,9 +216,9 @@ def bootstrap(
     [b]qwo merge part* -o sure[/b]                           the parts of several machines
 
     Each pair has four shares: how often the two are linked, and how often by an arrow, by its
-    reverse, or by an edge without direction. Resamples are complementary halves of the data.
-    Ctrl-C ends the run with what there is so far, and exit code 130. The result is the same for
-    any number of workers, parts and interruptions.
+    reverse, or by an edge without direction. Resamples are subsample pairs: both halves of random
+    cuts. Ctrl-C ends the run with what there is so far, and exit code 130. The result is the same
+    for any number of workers, parts and interruptions.
     """
     resampling.check(output.output)
     with only_writer(output.output):

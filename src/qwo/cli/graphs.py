@@ -12,7 +12,7 @@ import typer
 from qwo.cli.console import Console, logger, warn
 from qwo.cli.folder import write_csv
 from qwo.cli.options import GraphFile, GraphFormat, format_option, option
-from qwo.cli.reading import DataFile, Reading, read_data
+from qwo.cli.reading import DataFile, Reading, read_for
 from qwo.errors import ArgumentError, FileFormatError
 from qwo.text import aligned, count
 
@@ -110,7 +110,7 @@ def compare(
     document = comparison.to_dict()
     text = str(comparison)
     if data is not None:
-        moments = read_data(data, reading.of(second.names), console).moments
+        moments = read_for(estimated, second.names, data, reading, console).moments
         scores = [_score(moments, graph, penalty) for graph in (first, second)]
         text += f"\n\n{_verdict(*scores)}"
         document |= {
@@ -232,7 +232,7 @@ def fit(
         raise ArgumentError(f"{str(output)!r} is there already; add --force to replace it")
     given = graph_from(graph, graph_format)
     member = graph_from(graph, graph_format, of_folder="dag") if graph.is_dir() else given
-    moments = read_data(file, reading.of(given.names), console).moments
+    moments = read_for(graph, given.names, file, reading, console).moments
     dag = member.reordered(moments.names).to_dag()
     undirected = int((given.matrix == 2).sum()) // 2
     if undirected:

@@ -75,8 +75,8 @@ class BesideOptions:
         Literal["halves", "subsamples", "replacement"],
         option(
             "--resampling",
-            "What a resample is: one of the [b]halves[/b] of a random cut, half of "
-            "the rows each time anew ([b]subsamples[/b]), or rows drawn with "
+            "What a resample is: subsample pairs, both [b]halves[/b] of a random cut; half "
+            "of the rows each time anew ([b]subsamples[/b]); or rows drawn with "
             "[b]replacement[/b].",
             "HOW",
         ),

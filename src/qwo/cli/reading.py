@@ -1,14 +1,18 @@
 """Data that are given on the command line, read as the options say; and ``qwo audit``."""
 
+# Long because reading, what a folder remembers of it, and the audit are one road.
+
 from __future__ import annotations
 
 import hashlib
 import inspect
+import json
+import shlex
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
@@ -16,6 +20,7 @@ import typer
 
 from qwo.cli.console import Console, as_flag, flowed, warn, worded
 from qwo.cli.failures import ExitCode
+from qwo.cli.folder import RECORD
 from qwo.cli.options import OptionFlags, names_in, parameter
 from qwo.errors import InputError
 from qwo.options import Flag, ReadOptions
@@ -55,6 +60,13 @@ class Reading(OptionFlags):
             flags |= {name: added} | rest
         return list(flags.values())
 
+    @classmethod
+    def flags(cls) -> dict[str, Flag]:
+        """The flag of each parameter."""
+        listed = {own.name: own.metadata["option"].flag for own in fields(cls.record)}
+        known = {name: flag for name, flag in listed.items() if flag is not None}
+        return known | {name: flag for name, flag, _ in _TOLD_APART}
+
     @property
     def transform(self) -> list[str]:
         """The transformations as they are given."""
@@ -66,6 +78,35 @@ class Reading(OptionFlags):
             return self
         # One word, with quotes around names that have commas.
         return Reading(**self._given | {"columns": [csv_line(dict.fromkeys(names))]})
+
+    def given(self) -> dict[str, Any]:
+        """What was said, as the command line has it: the flags that differ from their defaults."""
+        usual = {own.name: own.default for own in self.parameters()}
+        return {
+            name: value
+            for name, value in self._given.items()
+            if value != usual[name] and not (usual[name] is None and value == [])
+        }
+
+    def as_learnt(self, learnt: Mapping[str, Any], console: Console) -> Reading:
+        """The same with what a result folder was read with, where nothing else is said here.
+
+        Which columns are taken follows from the graph.
+        """
+        known = {own.name for own in self.parameters()} - {"columns", "drop"}
+        before = {name: value for name, value in learnt.items() if name in known}
+        said = {name: value for name, value in self.given().items() if name in known}
+        other = {name: value for name, value in said.items() if before.get(name) != value}
+        taken = {name: value for name, value in before.items() if name not in said}
+        if taken:
+            console.note(f"the data are read as when the graph was learnt: {_flags(taken)}")
+        if other:
+            there = _flags({name: before[name] for name in other if name in before})
+            console.note(
+                "the graph was learnt from data that were read otherwise: here with "
+                f"{_flags(other)}, there {f'with {there}' if there else 'without'}"
+            )
+        return Reading(**self._given | taken)
 
     def leaving_out(self, column: str) -> Reading:
         """The same but for one column more to leave out."""
@@ -126,6 +167,20 @@ def _types(nominal: list[str] | None, ordinal: list[str] | None) -> dict[str, An
     return said or None
 
 
+def _flags(given: Mapping[str, Any]) -> str:
+    """Flags with their values, as they are typed."""
+    names = {name: flag.names[0] for name, flag in Reading.flags().items()}
+    words = []
+    for name, value in given.items():
+        flag = names[name].partition("/")[0]
+        if isinstance(value, bool):
+            words.append(flag if value else flag.replace("--", "--no-", 1))
+        else:
+            values = value if isinstance(value, list) else [value]
+            words += [f"{flag} {shlex.quote(str(part))}" for part in values]
+    return " ".join(words)
+
+
 MOST_NAMED = 6
 """Columns of a type that the audit names."""
 
@@ -161,6 +216,10 @@ class DataRead:
             "covariance": None if moments.estimator == "plain" else moments.estimator,
         }
         return {heading: value for heading, value in parts.items() if value is not None}
+
+    def record(self) -> dict[str, Any]:
+        """The same with what tells how to read the file again, and whether it is the same."""
+        return {**self.summary(), "reading": self.reading.given(), "sha256": self.sha256}
 
 
 def read_data(
@@ -205,6 +264,34 @@ def read_data(
     for finding in audit.notes:
         console.note(worded(finding))
     return found
+
+
+def read_for(
+    graph: Path, names: Iterable[str], file: Path, reading: Reading, console: Console, **how: Any
+) -> DataRead:
+    """The variables of a graph, from a file; as `qwo learn` read it if it wrote the graph's folder.
+
+    Whatever differs from then is a note: other options, or another file.
+    """
+    record = _record(graph)
+    learnt = record.get("reading") or {}
+    found = read_data(file, reading.as_learnt(learnt, console).of(names), console, **how)
+    if record.get("sha256") not in (None, found.sha256):
+        console.note(
+            f"{source_name(file)} is not the file that the graph was learnt from, which was "
+            f"{record.get('file')}"
+        )
+    return found
+
+
+def _record(graph: Path) -> dict[str, Any]:
+    """What a result folder tells of its data; nothing for other graphs."""
+    try:
+        text = (graph / RECORD).read_text(encoding="utf-8") if graph.is_dir() else "{}"
+        found = json.loads(text).get("data")
+    except (OSError, ValueError, AttributeError):
+        return {}
+    return found if isinstance(found, dict) and isinstance(found.get("reading", {}), dict) else {}
 
 
 def _read(
@@ -302,7 +389,7 @@ def audit(file: DataFile, reading: Reading, console: Console) -> None:
     """Look for what is wrong or doubtful about the data.
 
     [b]qwo audit cells.csv[/b]
-    [b]qwo audit cells.csv --drop batch --missing em[/b]     would this cure it?
+    [b]qwo audit cells.csv --drop batch --missing em[/b]     would this fix it?
 
     Exit code 0: nothing to report but notes; 3: warnings; 1: the data cannot be used as they are.
     """

@@ -129,8 +129,7 @@ class Learnt:
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "command": command_line(),
             "data": {
-                **self.data.summary(),
-                "sha256": self.data.sha256,
+                **self.data.record(),
                 "names": found.names,
                 "means": moments.means,
                 "standard_deviations": moments.scales,

@@ -22,7 +22,7 @@ from qwo.cli.options import (
     names_in,
     option,
 )
-from qwo.cli.reading import DataFile, Reading, read_data
+from qwo.cli.reading import DataFile, Reading, read_data, read_for
 from qwo.errors import ArgumentError
 from qwo.text import aligned, count, write_whole
 
@@ -219,7 +219,7 @@ def check(
     import qwo
 
     given = graph_from(graph, graph_format)
-    read = read_data(file, reading.of(given.names), console, with_rows=True)
+    read = read_for(graph, given.names, file, reading, console, with_rows=True)
     found = qwo.check(
         read.moments if read.rows is None else read.rows,
         given,
@@ -266,7 +266,7 @@ def effect(
     for name in (cause, outcome):
         # A contrast such as race=black is one of the variable race.
         given.index(name if name in given.names else name.partition("=")[0])
-    moments = read_data(file, reading.of(given.names), console).moments
+    moments = read_for(graph, given.names, file, reading, console).moments
     possible = qwo.ida(moments, given, cause, outcome)
     found = list(zip(possible.parent_sets, possible, possible.directed.tolist(), strict=True))
     if len(found) == 1 and found[0][2]:

@@ -317,7 +317,7 @@ class Evidence:
         return reduce(np.add, (null.expected(prices) for null in self.nulls))
 
     def curve(self, prices: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """How many edges would bear each price, and how many false ones chance would give."""
+        """How many edges are worth each price, and how many false ones chance would give."""
         known = np.concatenate((self.worths, self.weaker))
         bear = (known[:, None] >= prices).sum(axis=0).astype(np.float64)
         return bear, self.by_chance(prices)

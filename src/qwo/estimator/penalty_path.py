@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, get_args
 
 import numpy as np
@@ -24,13 +25,15 @@ from qwo.estimator.penalty_choice import (
     search_path,
     smallest_stable,
 )
+from qwo.graph.display import table_html
+from qwo.graph.marks import ARROW
 from qwo.moments import Moments
 from qwo.moments.tables import Table
 from qwo.names import drawn_seed, is_choice
 from qwo.options import options_given
 from qwo.resample.draws import kept_rows, table_moments
 from qwo.resample.options import DataRows
-from qwo.text import records_frame
+from qwo.text import aligned, records_frame
 from qwo.types import FloatArray
 
 if TYPE_CHECKING:
@@ -115,6 +118,20 @@ class PenaltyPath:
             )
             for k in np.argsort(appears, kind="stable")
         )
+
+    def rows(self) -> Iterator[tuple[str, str, str, str]]:
+        """A line for each penalty below a header: edges, those directed, and the score."""
+        yield "penalty", "edges", "directed", "score"
+        for penalty, found in zip(self.penalties, self.discoveries, strict=True):
+            directed = sum(mark == ARROW for _, mark, _ in found.edges)
+            yield f"{penalty:.3g}", str(found.n_edges), str(directed), f"{found.score:.2f}"
+
+    def __str__(self) -> str:
+        return "\n".join([repr(self), *aligned(list(self.rows()), left=0)])
+
+    def _repr_html_(self) -> str:
+        header, *rows = self.rows()
+        return f"<p>{escape(repr(self)[1:-1])}</p>{table_html(header, rows)}"
 
     def edges_table(self) -> pd.DataFrame:
         """`edges` as a pandas data frame."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from qwo.errors import KnowledgeError
 from qwo.graph import tetrad_knowledge
+from qwo.graph.display import table_html
 from qwo.graph.resolved_knowledge import Edge, ResolvedKnowledge, resolve
 from qwo.names import Variable, suggestion
 
@@ -79,6 +80,25 @@ class Knowledge:
             ("leaves", _variables("leaves", leaves)),
         ):
             object.__setattr__(self, field, value)
+
+    def lines(self) -> list[tuple[str, str]]:
+        """What is known, kind by kind, in words."""
+        pairs = {"forbidden": "no edge", "required": "an edge"}
+        said = [("tiers", " > ".join(", ".join(map(str, tier)) for tier in self.tiers))]
+        for field, words in pairs.items():
+            edges = [f"{a} --> {b}" for a, b in getattr(self, field)]
+            said.append((f"{field} ({words})", ", ".join(edges)))
+        within = ", ".join(map(str, self.forbidden_within_tiers))
+        said.append(("no edges within tiers", within))
+        said.append(("roots (nothing causes them)", ", ".join(map(str, self.roots))))
+        said.append(("leaves (they cause nothing)", ", ".join(map(str, self.leaves))))
+        return [(kind, text) for kind, text in said if text]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{kind}: {text}" for kind, text in self.lines()) or "nothing is known"
+
+    def _repr_html_(self) -> str:
+        return table_html(("known", ""), self.lines())
 
     def resolve(self, names: Sequence[str]) -> ResolvedKnowledge:
         """The knowledge as matrices over the variables ``names``, in that order.

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from qwo.errors import GraphError, list_names
-from qwo.graph.dag import Names, adjacency_lists, check_codes, entries_of, label
+from qwo.graph.dag import Names, adjacency_lists, check_codes, check_dag, entries_of, label
 from qwo.graph.marks import CODES
 from qwo.names import at_least
 from qwo.types import Adjacency
@@ -185,7 +185,9 @@ def to_dag(pdag: Any, names: Names = None) -> Adjacency:
     Parameters
     ----------
     pdag : matrix, or anything that `as_graph` takes
-        A CPDAG or any other partially directed graph: 1 = i → j, 2 = undirected (both entries).
+        A CPDAG or any other partially directed graph: 1 = i → j, 2 = undirected (both entries). Of
+        a result that has a DAG and its class, such as a `Discovery`, it is that DAG; of a bare
+        class, the first that the algorithm meets.
     names : sequence of str, optional
         Variable names, for messages only.
 
@@ -194,6 +196,9 @@ def to_dag(pdag: Any, names: Names = None) -> Adjacency:
     GraphError
         If there is no such DAG.
     """
+    if hasattr(pdag, "cpdag") and hasattr(pdag, "dag"):
+        # Its coefficients, files and effects belong to this member.
+        return check_dag(pdag.dag, names).copy()
     matrix = check_pdag(pdag, names)
     graph = PartialDag.from_matrix(matrix)
     dag: Adjacency = (matrix == 1).astype(np.int8)

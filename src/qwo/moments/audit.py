@@ -258,7 +258,7 @@ def inspect_types(names: Sequence[str], refused: Sequence[RefusedColumn]) -> Ite
             "non-numeric",
             "error",
             tuple(column.name for column in refused),
-            f"{count_of(len(refused), len(everything))} not numeric, and no category: "
+            f"{count_of(len(refused), len(everything))} neither numeric nor a category: "
             f"{shown(reasons)}",
             (*cures, *(cure for column in refused for cure in column.cures)),
         )

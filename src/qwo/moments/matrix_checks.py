@@ -236,8 +236,8 @@ def inspect_levels(moments: Moments) -> Iterator[Finding]:
             "warning",
             tuple(few),
             f"categories have levels that fewer than {RARE} rows have: {shown(list(few.values()))}"
-            ". Such a level says nothing, and its column makes every edge of the variable dearer: "
-            "merge it with another",
+            ". So few rows tell nothing about a level, yet it adds a coefficient to every edge of "
+            "the variable: merge it with another",
         )
 
 

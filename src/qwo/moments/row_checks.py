@@ -190,8 +190,8 @@ def _two_values(view: View, found: list[int]) -> Finding:
         "note",
         view.named(found),
         f"{count_of(len(found), len(view.kinds), 'has', 'have')} two values: "
-        f"{view.values(found)}. That is fine: as a cause such a column shifts means, and an effect "
-        "on it is a change of shares",
+        f"{view.values(found)}. That is fine: as a cause such a column shifts means; as an effect, "
+        "its coefficients are changes of the share of the second value",
     )
 
 

@@ -4,15 +4,30 @@ Each function draws on the axes given, or on those of a new figure, and returns 
 matplotlib's settings, and none shows a window.
 """
 
-from qwo.plot.charts import plot_penalty_path, plot_support, plot_trace
+import sys
+from types import ModuleType
+from typing import Any
+
+from qwo.plot.charts import plot_causes, plot_penalty_path, plot_support, plot_trace
 from qwo.plot.graphs import plot_comparison, plot_graph
 from qwo.plot.matrix import plot_adjacency
 
 __all__ = [
     "plot_adjacency",
+    "plot_causes",
     "plot_comparison",
     "plot_graph",
     "plot_penalty_path",
     "plot_support",
     "plot_trace",
 ]
+
+
+class _Callable(ModuleType):
+    """The package as a function: ``qwo.plot(found)`` is ``qwo.plot.plot_graph(found)``."""
+
+    def __call__(self, graph: object, **options: Any) -> Any:
+        return plot_graph(graph, **options)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -34,7 +34,7 @@ def plot_support(
     """A bar for each pair: the shares of resamples with either direction and with none.
 
     The surest links come first. Pairs are written as the graph of all data has them, with a
-    question mark at arrows that are little surer than a coin toss; those that are not adjacent in
+    question mark at arrows whose direction is not settled; those that are not adjacent in
     it are faint.
 
     Parameters
@@ -96,6 +96,51 @@ def _label_pairs(ax: Axes, names: Sequence[str], records: Any, palette: Palette)
         text.set_color(palette.ink if record.reference else palette.outline)
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(len(records) - 0.4, -0.6)
+
+
+def plot_causes(causes: Any, *, most: int = 30, ax: Axes | None = None) -> Axes:
+    """A line for each possible cause of an outcome: estimate or range, and interval.
+
+    Parameters
+    ----------
+    causes : Causes
+        What `Discovery.causes_of` returned.
+    most : int
+        How many causes are shown at most.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure that fits.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    with local_style():
+        shown = list(causes)[:most]
+        if not shown:
+            raise ArgumentError(f"{causes.headline} There is nothing to draw")
+        ax = open_axes(ax, 6.4, 0.28 * len(shown) + 1.1)
+        palette = palette_for(ax)
+        for place, effect in enumerate(shown):
+            # In standard deviations, so that causes of different units can be compared.
+            ends = effect.per_deviation
+            colour = palette.positive if effect.standardized >= 0 else palette.negative
+            alpha = 1.0 if effect.excludes_zero else 0.45
+            ax.plot(ends[:2], [place, place], color=palette.ink, linewidth=1.2, alpha=alpha)
+            ax.plot(
+                ends[2:],
+                [place, place],
+                color=colour,
+                linewidth=5,
+                alpha=alpha,
+                solid_capstyle="round",
+            )
+        ax.axvline(0, color=palette.outline, linewidth=0.8, linestyle=(0, (4, 3)))
+        names = label_texts([effect.cause for effect in shown], 24)
+        ax.set_yticks(np.arange(len(shown)), names, fontsize=SMALL, **PLAIN_TEXT)
+        ax.tick_params(axis="y", length=0)
+        ax.set_ylim(len(shown) - 0.4, -0.6)
+        ax.set_xlabel(f"effect on {causes.outcome}, in standard deviations", **PLAIN_TEXT)
+        return ax
 
 
 _MOST_MARKERS = 60

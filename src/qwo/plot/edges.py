@@ -128,7 +128,7 @@ class EdgeValues:
     coefficients: FloatArray | None
     support: FloatArray | None
     tosses: Mask | None
-    """Which arrows are little surer than a coin toss; known from a bootstrap."""
+    """Which arrows are not settled; known from a bootstrap."""
     standardized: bool
     color_by: Literal["sign", "support"] | None
     unsigned: Mask
@@ -182,7 +182,7 @@ class EdgeValues:
         """Entries of a legend for the signs, the widths and the heads."""
         keys = []
         if self.tosses is not None and self.tosses.any():
-            keys.append(hollow_key("direction little surer than a coin toss", palette.edge))
+            keys.append(hollow_key("direction not settled", palette.edge))
         if self.coefficients is None or not self.coefficients.size:
             return keys
         if self.color_by == "sign":

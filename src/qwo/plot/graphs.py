@@ -57,7 +57,7 @@ def plot_graph(
         Entry (i, j) belongs to i → j. The wider an edge, the larger its coefficient in absolute
         value; those of a fitted model are standardized. A model given as ``graph`` brings its own.
     support : Bootstrap or n×n matrix, optional
-        Of a bootstrap, the support of each link; arrows that are little surer than a coin toss get
+        Of a bootstrap, the support of each link; arrows whose direction is not settled get
         hollow heads. Of a matrix, entry (i, j), between 0 and 1, says how sure i → j is. An
         undirected edge takes the larger of its two entries.
     color_by : "auto", "sign", "support" or None

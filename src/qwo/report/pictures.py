@@ -14,7 +14,7 @@ from qwo.drawing.svg import Chart, Line, Scale, Square, graph_svg, matrix_svg
 from qwo.graph.marks import HEAD, MARKS
 from qwo.report.contents import Contents
 from qwo.report.remarks import WEAK
-from qwo.sem.outcome import Causes, TotalEffect
+from qwo.sem.outcome import Causes
 from qwo.text import about, count, number, short
 
 _MOST_ROWS = 1000
@@ -144,11 +144,7 @@ def forest_chart(causes: Causes | None) -> str:
     if causes is None or not causes.effects:
         return ""
     shown = causes.effects[:_MOST_CAUSES]
-    units = [_unit(effect) for effect in shown]
-    ends = [
-        [end * unit for end in (*effect.interval, effect.low, effect.high)]
-        for effect, unit in zip(shown, units, strict=True)
-    ]
+    ends = [effect.per_deviation for effect in shown]
     low, high = min(0.0, *(min(e) for e in ends)), max(0.0, *(max(e) for e in ends))
     span = (high - low) or 1.0
     height = _ROW * len(shown) + 30
@@ -181,14 +177,8 @@ def forest_chart(causes: Causes | None) -> str:
     return "".join([*parts, "</svg>"])
 
 
-def _unit(effect: TotalEffect) -> float:
-    """From the units of the data to standard deviations."""
-    largest = effect.high if abs(effect.high) >= abs(effect.low) else effect.low
-    return effect.standardized / largest if largest else 1.0
-
-
 def price_chart(data: dict[str, Any]) -> Chart | None:
-    """Edges that would bear a price, and false ones to expect at it, on a logarithmic axis."""
+    """Edges strong enough for each penalty, and false ones to expect at it; logarithmic."""
     price = data["price"]
     if price is None:
         return None

@@ -28,7 +28,7 @@ _MOST_TOLD = 2
 
 RESAMPLES = {
     None: "resamples of the data",
-    "halves": "halves of the data, two of each random cut",
+    "halves": "subsample pairs: both halves of random cuts of the rows",
     "subsamples": "subsamples of the data",
     "replacement": "resamples of the data, drawn with replacement",
 }
@@ -187,7 +187,7 @@ def _direction_remarks(contents: Contents) -> Iterator[Remark]:
     for some, text in (
         (against, f"arrows that {most} {turns} round (?)"),
         (undecided, f"arrows that {most} {leaves} without direction (?)"),
-        (unsure, "arrows little surer than a coin toss (?)"),
+        (unsure, "arrows whose direction is not settled (?)"),
     ):
         if some:
             yield Remark("warning", f"{text}: {first_few(_arrows(some), _MOST_NAMED)}", "edges")

@@ -12,7 +12,7 @@ from qwo.report import remarks
 
 _MARKS = {text: mark.symbol for text, mark in MARKS.items()} | {"": "absent"}
 _MEANINGS = {text: mark.words for text, mark in MARKS.items()} | {"": "not in the graph"}
-_MARK_HELP = "→ directed; →? little surer than a coin toss; — the data cannot tell the direction"
+_MARK_HELP = "→ directed; →? direction not settled; — the data cannot tell the direction"
 
 
 class Column(NamedTuple):
@@ -227,6 +227,6 @@ def _cell(column: Column, record: dict[str, Any]) -> TableCell:
         return TableCell(value, column.kind)
     if column.kind == "mark":
         toss = record.get("coin_toss", False)
-        spoken = f"{_MEANINGS[value]}, little surer than a coin toss:" if toss else _MEANINGS[value]
+        spoken = f"{_MEANINGS[value]}, direction not settled:" if toss else _MEANINGS[value]
         return TableCell(_MARKS[value] + "?" * toss, "mark", spoken=spoken)
     return TableCell(column.write(value), "number", value)

@@ -153,7 +153,7 @@ class Bootstrap(StoredResult):
 
     @cached_property
     def coin_tosses(self) -> Mask:
-        """n×n matrix: whether i → j, if the graph has it, is little surer than a coin toss.
+        """n×n matrix: whether i → j, if the graph has it, is not settled.
 
         It is, unless more than half of the replicates have i → j, and at least twice as many of
         them as have j → i; or unless background knowledge rules j → i out.
@@ -313,7 +313,7 @@ class Bootstrap(StoredResult):
         total, tosses = int(arrows.sum()), int((arrows & self.coin_tosses).sum())
         if not total:
             return "none in the graph of all data"
-        rest = f"; the other {tosses} (?) are little surer than a coin toss" if tosses else ""
+        rest = f"; the other {tosses} (?) are not settled" if tosses else ""
         return f"{total - tosses} of {total} of the graph of all data hold{rest}"
 
     def _shares(self, counts: Counts) -> FloatArray:

@@ -3,7 +3,7 @@
 The link support of i and j is the share of resamples whose graph joins them, the arrow support of
 i → j the share of those whose CPDAG has i → j; link = arrow + reverse + undirected. An arrow holds
 if it is in more than half of the resamples, and in at least twice as many as its reverse. Any other
-is little surer than a coin toss, however sure its link, unless knowledge rules the reverse out.
+is not settled, however sure its link, unless knowledge rules the reverse out.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ class PairSupport(NamedTuple):
     undirected : float
         The share with an edge of which the resample does not tell the direction.
     coin_toss : bool
-        Whether the graph of all data has an arrow that is little surer than a coin toss.
+        Whether the graph of all data has an arrow that is not settled.
     """
 
     first: str
@@ -207,7 +207,7 @@ class PairSupport(NamedTuple):
 
     @property
     def edge(self) -> str:
-        """The pair in a line: ``a --> b ?`` if the arrow is a coin toss."""
+        """The pair in a line: ``a --> b ?`` if the arrow is not settled."""
         return f"{self.first} {self.reference or '   '} {self.second}{' ?' * self.coin_toss}"
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from html import escape
 from typing import Any, Unpack
 
 import numpy as np
@@ -83,6 +84,9 @@ class Effect:
 
     def __str__(self) -> str:
         return f"{self.cause} → {self.effect}: {self.sized()}"
+
+    def _repr_html_(self) -> str:
+        return f"<p><b>{escape(self.cause)} → {escape(self.effect)}</b>: {escape(self.sized())}</p>"
 
     def sized(self) -> str:
         """The estimate with its interval, p-value and note, without the names."""

@@ -17,11 +17,13 @@ from qwo.errors import GraphError
 from qwo.graph.coercion import as_graph
 from qwo.graph.cpdag import descendants_given, directed_at, is_cpdag
 from qwo.graph.dag import v_structures
+from qwo.graph.display import table_html
 from qwo.graph.pdag import PartialDag, to_dag
 from qwo.moments import Moments, as_moments
 from qwo.names import Variable
 from qwo.sem.effects import DOUBT, Effect
 from qwo.sem.regression import contrast, contrasts, partial_slopes, siblings, t_test
+from qwo.text import number
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
 ParentSets = list[tuple[int, ...]]
@@ -86,6 +88,21 @@ class PossibleEffects(Sequence[Effect]):
         if not self.directed[index]:
             note = _no_path_note(size, error, df)
         return Effect(self.cause, self.effect, size, error, df, note)
+
+    def _repr_html_(self) -> str:
+        header = (f"parents of {self.cause}", f"effect on {self.effect}", "95 %", "path")
+        rows = [
+            (
+                ", ".join(parents) or "none",
+                number(e.estimate),
+                "{} to {}".format(*map(number, e.interval())),
+                path,
+            )
+            for parents, e, path in zip(
+                self.parent_sets, self, np.where(self.directed, "yes", "no"), strict=True
+            )
+        ]
+        return table_html(header, rows)
 
     def __str__(self) -> str:
         lines = [f"{self.cause} → {self.effect}, by the parents that {self.cause} may have:"]

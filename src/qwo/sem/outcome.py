@@ -87,12 +87,23 @@ class TotalEffect:
         """Whether the interval leaves zero out, on whichever side."""
         return self.interval[0] > 0 or self.interval[1] < 0
 
+    @property
+    def per_deviation(self) -> tuple[float, float, float, float]:
+        """Ends of the interval and of the range, in standard deviations of cause and effect."""
+        largest = self.high if abs(self.high) >= abs(self.low) else self.low
+        unit = self.standardized / largest if largest else 1.0
+        low, high = self.interval
+        return low * unit, high * unit, self.low * unit, self.high * unit
+
     def __float__(self) -> float:
         return self.low if self.identified else float("nan")
 
     def __str__(self) -> str:
         low, high = map(number, self.interval)
         return f"{self.cause} → {self.effect}: {self.sized()}, 95 % interval {low} to {high}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(str(self))}</p>"
 
     def sized(self) -> str:
         """The estimate, or the range of estimates."""
