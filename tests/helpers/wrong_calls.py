@@ -228,10 +228,10 @@ def _parent_sets() -> Iterator[Call]:
         "candidates": none,
         "ends": none,
         "all_at_first": False,
-        "blocks": (none, [], 0),
+        "blocks": (none, none, [], 0),
         "given": none,
     }
-    prices = [1.0] * 26
+    prices, single = [1.0] * 26, np.ones(N, np.int64)
     blocks = np.array([2, *[1] * (N - 2)])
     matrices = [correlation[:3], np.empty((0, 0)), np.full((N, N), np.nan), mask, None]
     wrong: dict[str, list[Any]] = {
@@ -251,10 +251,14 @@ def _parent_sets() -> Iterator[Call]:
         "candidates": [np.zeros((2, 2), np.int64), None],
         "given": [np.array([N]), np.array([-1]), np.array([1, 1]), np.arange(N), None, mask],
         "blocks": [
-            *((np.array(bad), prices, 9) for bad in ([1], [N, 0], [-1, N + 1], [1] * (N + 1))),
-            *((np.ones(N, np.int64), bad, 9) for bad in ([], [1.0], [1.0, -1.0], None)),
-            *((np.ones(N, np.int64), prices, bad) for bad in (-1, HUGE, 1.5, None)),
-            *((blocks, prices, 9), (none, []), None),  # correlated within the block
+            *(
+                (np.array(bad), np.array(bad), prices, 9)
+                for bad in ([1], [N, 0], [-1, N + 1], [1] * (N + 1))
+            ),
+            *((single, np.array(bad), prices, 9) for bad in ([1], [0] * N, [2] * N, [-1] * N)),
+            *((single, single, bad, 9) for bad in ([], [1.0], [1.0, -1.0], None)),
+            *((single, single, prices, bad) for bad in (-1, HUGE, 1.5, None)),
+            *((blocks, blocks, prices, 9), (none, none, []), None),  # correlated within the block
         ],
     }
     for name, values in wrong.items():
