@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 
 import qwo
 from qwo import _core
+from qwo.graph import pag
 from qwo.graph.dag import ancestor_matrix
 from qwo.graph.marks import HEAD, TAIL
 from qwo.graph.pag import NO_MASK, definite_causes, is_mag, is_pag, pag_of_mag, possible_causes
@@ -228,3 +229,35 @@ def test_what_does_not_go_with_hidden_causes_is_refused_with_a_reason():
         qwo.fit_sem(confounded_pair(200), found)
     with pytest.raises(qwo.InputError, match="learnt without"):
         _ = qwo.discover(confounded_pair(200)).confounded
+
+
+def test_a_simulation_with_hidden_causes_has_a_true_class():
+    made = qwo.simulate("er", n_variables=6, n_samples=20000, degree=2, hidden=2, random_state=7)
+    assert made.data.shape == (20000, 6)
+    assert made.dag.shape == (8, 8)
+    truth = pag.true_pag(made.dag, 2)
+    found = qwo.discover(made.data, hidden_causes=True, random_state=0)
+    compared = qwo.compare(found, truth)
+    assert compared.exact
+    assert compared.marks_wrong == 0
+    assert "wrong marks" in str(compared)
+    against = qwo.compare(found, made.dag[:6, :6])
+    assert against.to_dict()["marks_wrong"] == np.sum(found.pag.marks != pag_of_dag(made.dag))
+
+
+def pag_of_dag(dag):
+    return pag_of_mag((2 * dag + 3 * dag.T)[:6, :6])
+
+
+def test_a_result_is_drawn_reported_and_asked_for_effects(tmp_path):
+    found = qwo.discover(confounded_pair(), hidden_causes=True, random_state=0)
+    assert np.isnan(found.effect("a", "x").estimate)
+    axes = found.plot()
+    circles = [c for c in axes.collections if c.get_gid() == "circles"]
+    heads = [c for c in axes.collections if c.get_gid() == "arrowheads"]
+    assert len(circles[0].get_paths()) == 2
+    assert len(heads[0].get_paths()) == 4
+    qwo.report.write_report(tmp_path / "report.html", found)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Hidden causes" in page
+    assert "something unmeasured causes both" in page

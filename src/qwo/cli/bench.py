@@ -179,4 +179,6 @@ def _run(
         random_state=seed,
     )
     found = qwo.discover(qwo.Moments.from_data(data), random_state=seed, n_jobs=jobs)
-    return found.seconds, qwo.compare(found, dag, aid=False)
+    compared = qwo.compare(found, dag, aid=False)
+    assert isinstance(compared, qwo.graph.Comparison)
+    return found.seconds, compared

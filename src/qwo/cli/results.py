@@ -309,7 +309,9 @@ def _write_figures(folder: Path, learnt: Learnt) -> None:
     from qwo import plot
 
     target = folder / "figures"
-    _save(plot.plot_adjacency(learnt.found, coefficients=learnt.contents.model), target / "matrix")
+    if learnt.found.pag is None:
+        drawn = plot.plot_adjacency(learnt.found, coefficients=learnt.contents.model)
+        _save(drawn, target / "matrix")
     if len(learnt.found.trace) > 1:
         _save(plot.plot_trace(learnt.found), target / "trace")
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from qwo.bayes import Posterior
     from qwo.discovery.result import Discovery
     from qwo.graph.knowledge import Knowledge
-    from qwo.sem import Causes, LinearSem, TotalEffect
+    from qwo.sem import Causes, Effect, LinearSem, TotalEffect
     from qwo.sem.outcome import Setting
 
 MOST_KEPT = 2000
@@ -94,11 +94,15 @@ class FollowUp:
 
         return fit_sem(self._moments(), self)
 
-    def effect(self, cause: Variable, effect: Variable, *, level: float = 0.95) -> TotalEffect:
+    def effect(
+        self, cause: Variable, effect: Variable, *, level: float = 0.95
+    ) -> TotalEffect | Effect:
         """The total effect of one variable on another, in the data of the result.
 
         Where the class leaves directions open it is a range over its graphs (IDA). An arrow that
-        the data do not support, which `graph` shows as a line, may point either way as well.
+        the data do not support, which `graph` shows as a line, may point either way as well. With
+        hidden causes it is the slope that holds in every graph of the class, or not a number, and
+        the note says why.
 
         Parameters
         ----------
@@ -109,6 +113,9 @@ class FollowUp:
         """
         from qwo.sem.outcome import effect_between
 
+        hidden = cast("Discovery", self).hidden_causes
+        if hidden is not None:
+            return hidden.effect(cause, effect)
         return effect_between(self._setting(level), cause, effect)
 
     def causes_of(

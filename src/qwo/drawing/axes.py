@@ -15,7 +15,7 @@ from qwo.drawing.layout import arrange
 from qwo.drawing.scene import ALWAYS_LABELLED, FIGURE_FONT, MARGIN, Scene, figure_scene
 from qwo.drawing.style import DARK, LIGHT, LINE_HEIGHT, Palette
 from qwo.errors import optional_module
-from qwo.types import FloatArray, Indices, Mask
+from qwo.types import Adjacency, FloatArray, Indices, Mask
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -108,6 +108,8 @@ class EdgeLook:
     """1 for an arrowhead at the lower end, -1 for one at the upper end, 0 for none."""
     hollow: Mask | None = None
     """Which arrowheads are outlines only; none if not given."""
+    marks: Adjacency | None = None
+    """What each edge has at its upper and its lower end, if not arrowheads alone."""
 
 
 @dataclass(frozen=True)
@@ -255,14 +257,17 @@ def _draw_edges(ax: Axes, scene: Scene, look: EdgeLook, direction: Direction) ->
     from matplotlib.collections import PathCollection, PolyCollection
     from matplotlib.path import Path
 
-    strokes = scene.strokes(look.heads, look.widths)
-    headed = [k for k, stroke in enumerate(strokes) if stroke.head is not None]
+    strokes = scene.strokes(look.heads, look.widths, look.marks)
+    tips = [
+        (k, tip) for k, s in enumerate(strokes) for tip in (s.head, s.second) if tip is not None
+    ]
+    headed = [k for k, _ in tips]
     hollow = np.zeros(len(strokes), dtype=np.bool_) if look.hollow is None else look.hollow
     ground, scale = ground_of(ax), max(scene.layout.scale, _THINNEST_LINES)
     opacity = 1.0 if scene.boxes else _DOT_EDGE_OPACITY
     paths = [
         Path(_turned(curve, direction), [Path.MOVETO] + [Path.CURVE4] * (len(curve) - 1))
-        for curve, _ in strokes
+        for curve, *_ in strokes
     ]
     lines = PathCollection(
         paths,
@@ -276,7 +281,7 @@ def _draw_edges(ax: Axes, scene: Scene, look: EdgeLook, direction: Direction) ->
         gid="edges",
     )
     heads = PolyCollection(
-        [_turned(head, direction) for _, head in strokes if head is not None],
+        [_turned(tip, direction) for _, tip in tips],
         facecolors=[ground if hollow[k] else look.colours[k] for k in headed],
         edgecolors=[look.colours[k] for k in headed],
         linewidths=_RIM * scale,
@@ -287,6 +292,17 @@ def _draw_edges(ax: Axes, scene: Scene, look: EdgeLook, direction: Direction) ->
     )
     ax.add_collection(lines, autolim=False)
     ax.add_collection(heads, autolim=False)
+    rings = [(k, ring) for k, stroke in enumerate(strokes) for ring in stroke.rings]
+    if rings:
+        circles = PolyCollection(
+            [_turned(ring, direction) for _, ring in rings],
+            facecolors=ground,
+            edgecolors=[look.colours[k] for k, _ in rings],
+            linewidths=2 * _RIM * scale,
+            zorder=3,
+            gid="circles",
+        )
+        ax.add_collection(circles, autolim=False)
 
 
 def _draw_nodes(ax: Axes, scene: Scene, look: NodeLook, direction: Direction) -> None:

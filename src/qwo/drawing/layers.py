@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from qwo.errors import GraphError
-from qwo.graph.causal_graph import CausalGraph
+from qwo.graph.causal_graph import CausalGraph, ends_of, marks_of
 from qwo.graph.coercion import as_graph, is_nameless
 from qwo.graph.cpdag import as_cpdag
 from qwo.graph.dag import edge_lists, is_topological, sort_vertices, topological_order
+from qwo.graph.marks import HEAD
 from qwo.graph.pdag import to_dag
 from qwo.types import Adjacency, Indices, Mask
 
@@ -253,17 +254,22 @@ class EdgeSet:
     undirected: Mask
     downward: Pairs
     """The ends of each edge by their places in a causal order; together without a cycle."""
+    marks: Adjacency | None = None
+    """What each edge has at its upper and its lower end, where some have more than an arrow."""
 
     @classmethod
     def of(cls, matrix: Adjacency, order: Indices) -> EdgeSet:
-        """The edges of a partially directed graph in row order."""
-        tails, heads = np.nonzero(matrix)
-        once = (matrix[tails, heads] == 1) | (tails < heads)
-        tails, heads = tails[once], heads[once]
+        """The edges of a graph in row order."""
+        tails, heads = ends_of(matrix)
         place = np.argsort(order)
         forth = place[tails] < place[heads]
         upper, lower = np.where(forth, tails, heads), np.where(forth, heads, tails)
-        return cls(tails, heads, matrix[tails, heads] == 2, np.column_stack([upper, lower]))
+        ends = None
+        if matrix.max(initial=0) > 2:
+            marks = marks_of(matrix)
+            ends = np.column_stack([marks[lower, upper], marks[upper, lower]])
+        down = np.column_stack([upper, lower])
+        return cls(tails, heads, matrix[tails, heads] == 2, down, ends)
 
     def head_ends(self) -> Indices:
         """1 where the arrowhead is at the lower end, -1 at the upper end, 0 without one."""
@@ -289,6 +295,19 @@ def causal_order(source: Any, graph: CausalGraph) -> Indices:
         return topological_order(to_dag(graph.matrix))
     except GraphError:
         return topological_order(arrows)
+
+
+def downward_ends(graph: CausalGraph) -> tuple[Indices, Indices]:
+    """The ends of each edge of a MAG or PAG, so that together they have no cycle.
+
+    → and o→ begin where they do; the others, which look alike from both ends, where the former
+    allow it.
+    """
+    marks = graph.marks
+    place = np.argsort(topological_order((marks == HEAD) & (marks.T != HEAD)))
+    tails, heads = graph.ends()
+    swapped = place[tails] > place[heads]
+    return np.where(swapped, heads, tails), np.where(swapped, tails, heads)
 
 
 DIFFERENCES = ("correct", "missing", "extra", "reversed", "directed in one graph only")

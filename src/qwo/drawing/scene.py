@@ -15,7 +15,8 @@ import numpy as np
 from qwo.drawing.layers import Pairs
 from qwo.drawing.layout import Arrangement, Layout, arrange
 from qwo.drawing.style import LINE_HEIGHT, label_texts, text_width
-from qwo.types import FloatArray, Indices
+from qwo.graph.marks import CIRCLE, HEAD
+from qwo.types import Adjacency, FloatArray, Indices
 
 # In points, at the nominal size of the nodes. The channel is less than what the layout keeps free
 # beside a bend.
@@ -172,15 +173,24 @@ class Scene:
         """How much more than the nodes distances may grow."""
         return _STRETCH if self.boxes else _DOT_STRETCH
 
-    def strokes(self, heads: Indices, widths: FloatArray) -> list[Stroke]:
-        """The lines: 1 for a head at the lower end, -1 for one at the upper end, 0 for none."""
+    def strokes(
+        self, heads: Indices, widths: FloatArray, marks: Adjacency | None = None
+    ) -> list[Stroke]:
+        """The lines: 1 for a head at the lower end, -1 for one at the upper end, 0 for none.
+
+        With marks, what each edge has at its upper and lower end, circles and second heads too.
+        """
         layout, font = self.layout, self.font * self.layout.scale
         layout = replace(layout, sizes=self.growth * layout.sizes)
         lines = []
-        for curve, end, width in zip(edge_curves(layout, self.edges), heads, widths, strict=True):
+        curves = edge_curves(layout, self.edges)
+        for k, (curve, end, width) in enumerate(zip(curves, heads, widths, strict=True)):
             thick = float(width) * layout.scale
             size = _HEAD_LENGTH * font + thick, _HEAD_WIDTH * font + thick
             line = curve[::-1] if end < 0 else curve
+            if marks is not None:
+                lines.append(_marked(curve, marks[k].tolist(), size))
+                continue
             lines.append(Stroke(*arrow(line, *size)) if end else Stroke(line, None))
         return lines
 
@@ -190,6 +200,28 @@ class Stroke(NamedTuple):
 
     curve: FloatArray
     head: FloatArray | None
+    second: FloatArray | None = None
+    """The head at the other end."""
+    rings: tuple[FloatArray, ...] = ()
+    """The outlines of circles at its ends."""
+
+
+def _marked(curve: FloatArray, marks: list[int], size: tuple[float, float]) -> Stroke:
+    """A line with what is at its upper and at its lower end."""
+    tips: list[FloatArray] = []
+    rings: list[FloatArray] = []
+    radius, turn = 0.42 * size[1], np.linspace(0.0, 2.0 * np.pi, 17)
+    for mark in reversed(marks):
+        if mark == HEAD:
+            curve, tip = arrow(curve, *size)
+            tips.append(tip)
+        elif mark == CIRCLE:
+            step = curve[-2] - curve[-1]
+            centre = curve[-1] + radius * step / max(float(np.linalg.norm(step)), 1e-9)
+            rings.append(centre + radius * np.c_[np.cos(turn), np.sin(turn)])
+        curve = curve[::-1]
+    first, second = (*tips, None, None)[:2]
+    return Stroke(curve, first, second, tuple(rings))
 
 
 def line_widths(sizes: FloatArray, largest: float, font: float) -> FloatArray:

@@ -25,6 +25,8 @@ class Line(NamedTuple):
     width: float
     head: int
     title: str
+    ends: tuple[int, int] | None = None
+    """What it has at both ends, from above, if not an arrowhead alone."""
 
 
 def graph_svg(scene: Scene, lines: Sequence[Line], names: Sequence[str], title: str) -> str:
@@ -32,11 +34,18 @@ def graph_svg(scene: Scene, lines: Sequence[Line], names: Sequence[str], title: 
     heads = np.array([line.head for line in lines], dtype=np.intp)
     widths = np.array([line.width for line in lines])
     parts = []
-    for line, (curve, head) in zip(lines, scene.strokes(heads, widths), strict=True):
+    marks = None
+    if any(line.ends is not None for line in lines):
+        marks = np.array([line.ends for line in lines], dtype=np.int8)
+    for line, stroke in zip(lines, scene.strokes(heads, widths, marks), strict=True):
+        curve = stroke.curve
         start, *rest = (np.round(curve + _MARGIN, 1)).tolist()
-        tip = ""
-        if head is not None:
-            tip = f'<polygon class="head {line.kind}" points="{_points(head + _MARGIN)}"/>'
+        tip = "".join(
+            f'<polygon class="{kind} {line.kind}" points="{_points(shape + _MARGIN)}"/>'
+            for kind, shapes in (("head", (stroke.head, stroke.second)), ("ring", stroke.rings))
+            for shape in shapes
+            if shape is not None
+        )
         path = f"M{start[0]} {start[1]}C{_points(np.array(rest))}"
         parts.append(
             f'<g>{_title(line.title)}<path class="edge {line.kind}" '

@@ -16,6 +16,7 @@ from qwo.errors import GraphError
 from qwo.graph.adjustment import AdjustmentDistance, adjustment_distance
 from qwo.graph.causal_graph import CausalGraph, Edge
 from qwo.graph.coercion import same_variables
+from qwo.graph.compare_marks import MarkComparison, compare_marks
 from qwo.graph.cpdag import as_cpdag
 from qwo.graph.dag import entries_of
 from qwo.graph.pdag import check_pdag
@@ -236,7 +237,9 @@ class Comparison:
         return lines
 
 
-def compare(estimated: object, truth: object, *, aid: bool | None = None) -> Comparison:
+def compare(
+    estimated: object, truth: object, *, aid: bool | None = None
+) -> Comparison | MarkComparison:
     """How an estimated graph differs from the true one, by every measure.
 
     Parameters
@@ -248,8 +251,15 @@ def compare(estimated: object, truth: object, *, aid: bool | None = None) -> Com
         Whether to compute the adjustment identification distances, which takes the package gadjid
         (``pip install gadjid``) and graphs that are DAGs or valid CPDAGs. By default, if both
         are given.
+
+    Returns
+    -------
+    Comparison, or MarkComparison
+        The latter if a graph is a MAG or PAG: the classes with hidden causes are compared then.
     """
-    first, second = same_variables(estimated, truth)
+    first, second = same_variables(estimated, truth, mixed=True)
+    if first.is_mixed or second.is_mixed:
+        return compare_marks(first, second)
     ours, theirs = as_cpdag(first.matrix, first.names), as_cpdag(second.matrix, second.names)
     both_dags = first.kind == second.kind == "dag"
     missing, extra, turned, retyped = _differing_edges(

@@ -16,9 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo import _core
+from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.dag import ancestor_matrix, check_dag
 from qwo.graph.marks import CIRCLE, HEAD, TAIL
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.names import default_names
 from qwo.types import Adjacency, Indices, Mask
 
 NO_MASK: npt.NDArray[np.uint8] = np.zeros((0, 0), np.uint8)
@@ -40,6 +42,13 @@ def mag_of_dag(dag: Adjacency, hidden: Iterable[int] = ()) -> tuple[Adjacency, I
     order = np.concatenate([measured, np.flatnonzero(out)])
     marks = np.ascontiguousarray(dag_marks(matrix[np.ix_(order, order)]))
     return _core.mag_of_dag(marks, len(measured)), measured
+
+
+def true_pag(dag: Adjacency, hidden: int) -> CausalGraph:
+    """What can be found of a DAG whose last variables are hidden: its class over the others."""
+    n = len(dag) - hidden
+    marks = pag_of_mag(mag_of_dag(dag, range(n, len(dag)))[0])
+    return CausalGraph.from_marks(marks, default_names(n))
 
 
 def pag_of_mag(mag: Adjacency, knowledge: ResolvedKnowledge | None = None) -> Adjacency:
@@ -128,4 +137,5 @@ __all__ = [
     "orient_by_sets",
     "pag_of_mag",
     "possible_causes",
+    "true_pag",
 ]

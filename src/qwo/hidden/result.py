@@ -119,16 +119,21 @@ class HiddenCauses:
 
     def summary(self) -> str:
         """What it tells, in some lines, with the meaning of every mark that occurs."""
+        return "\n".join([self.headline(), *aligned(self.legend(), left=None)])
+
+    def headline(self) -> str:
+        """What was saved against the best DAG, and which pairs share a hidden cause."""
         if not self.steps:
-            lines = ["no sign of hidden causes: no graph with ↔ is better than the best DAG"]
-        else:
-            text = f"{count(len(self.steps), 'change')} from the best DAG"
-            text += f" {'saves' if len(self.steps) == 1 else 'save'} {self.saving:.1f} of the score"
-            if self.confounded:
-                text += f"; hidden common causes: {first_few(self._pairs(), 8)}"
-            lines = [text]
-        used = [mark for text, mark in MARKS.items() if text in {e.mark for e in self.pag.edges}]
-        return "\n".join([*lines, *aligned([(m.symbol, meaning(m.text)) for m in used], left=None)])
+            return "no sign of hidden causes: no graph with ↔ is better than the best DAG"
+        text = f"{count(len(self.steps), 'change')} from the best DAG"
+        text += f" {'saves' if len(self.steps) == 1 else 'save'} {self.saving:.1f} of the score"
+        pairs = first_few(self._pairs(), 8)
+        return f"{text}; hidden common causes: {pairs}" if self.confounded else text
+
+    def legend(self) -> list[tuple[str, str]]:
+        """The marks that occur, and what each says."""
+        used = {edge.mark for edge in self.pag.edges}
+        return [(mark.symbol, meaning(text)) for text, mark in MARKS.items() if text in used]
 
     def _pairs(self) -> list[str]:
         return [f"{a} ↔ {b}" for a, b in self.confounded]

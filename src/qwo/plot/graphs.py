@@ -82,7 +82,7 @@ def plot_graph(
     with local_style():
         check_choice("layout", layout, ("layered", "layered-right"))
         check_choice("color_by", color_by, ("auto", "sign", "support", None))
-        shown = as_graph(graph)
+        shown = as_graph(graph, mixed=True)
         edges = EdgeSet.of(shown.matrix, causal_order(graph, shown))
         if coefficients is None and hasattr(graph, "standardized_coefficients"):
             coefficients = graph
@@ -127,7 +127,8 @@ def _edge_look(
         kept = bright[edges.tails] & bright[edges.heads]
         colours = [c if k else palette.faint for c, k in zip(colours, kept, strict=True)]
     widths = values.widths(len(edges.tails))
-    return EdgeLook(colours, widths, edges.undirected, edges.head_ends(), values.tosses)
+    ends = edges.head_ends()
+    return EdgeLook(colours, widths, edges.undirected, ends, values.tosses, edges.marks)
 
 
 def _keys(edges: EdgeSet, values: EdgeValues, palette: Palette) -> list[Key]:

@@ -12,8 +12,9 @@ import numpy as np
 
 from qwo.discovery import Discovery
 from qwo.discovery.assumptions import Assumption, assumptions_of
+from qwo.drawing.layers import downward_ends
 from qwo.errors import ArgumentError
-from qwo.graph.marks import ARROW
+from qwo.graph.marks import ARROW, BY_CODE
 from qwo.moments.audit import Audit
 from qwo.resample.support import PairSupport, Shares, Supports, pair_supports
 from qwo.sem import Causes, LinearSem
@@ -81,13 +82,22 @@ class Contents:
     @cached_property
     def ends(self) -> tuple[Indices, Indices]:
         """Cause and effect of every edge of the DAG, in row order: the order of all edge lists."""
+        if self.discovery.pag is not None:
+            return downward_ends(self.discovery.pag)
         tails, heads = np.nonzero(self.discovery.dag)
         return tails, heads
 
     @cached_property
+    def types(self) -> list[str]:
+        """The mark of every edge, from its cause."""
+        shown = self.discovery.shown if self.discovery.pag is None else self.discovery.pag.matrix
+        codes = shown[self.ends].tolist()
+        return [ARROW if code == 1 else BY_CODE[max(code, 2)] for code in codes]
+
+    @cached_property
     def directed(self) -> Mask:
         """For each edge whether the equivalence class determines its direction."""
-        return np.asarray(self.discovery.shown[self.ends] == 1)
+        return np.array([mark == ARROW for mark in self.types], dtype=np.bool_)
 
     @cached_property
     def probabilities(self) -> Shares | None:

@@ -14,7 +14,6 @@ from qwo.discovery.price import price_range
 from qwo.drawing.scene import Scene, page_scene
 from qwo.graph.compare import compare
 from qwo.graph.dag import adjacency_lists
-from qwo.graph.marks import ARROW, LINE
 from qwo.moments.audit import Audit, Finding
 from qwo.report.contents import Contents
 from qwo.report.verdict import arrow_sources, verdict
@@ -48,8 +47,8 @@ def edge_records(contents: Contents) -> list[dict[str, Any]]:
     names = contents.discovery.names
     tails, heads = contents.ends
     records: list[dict[str, Any]] = [
-        {"source": names[i], "target": names[j], "type": ARROW if arrow else LINE}
-        for i, j, arrow in zip(tails, heads, contents.directed, strict=True)
+        {"source": names[i], "target": names[j], "type": mark}
+        for i, j, mark in zip(tails, heads, contents.types, strict=True)
     ]
     evidence = contents.discovery.evidence
     if evidence is not None:

@@ -161,6 +161,7 @@ def _render(contents: Contents, *, figures: bool, interactive: bool) -> str:
             outcome_chart=pictures.forest_chart(contents.outcome),
             notes=_notes(contents, data),
             regimes=contents.discovery.regimes,
+            hidden=contents.discovery.hidden_causes,
             experiments={} if unread else contents.discovery.next_experiment(),
             tables={
                 "edges": tables.edges_table(listed),

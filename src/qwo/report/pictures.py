@@ -34,20 +34,24 @@ def picture(scene: Scene, data: dict[str, Any]) -> str:
     sizes = np.array([np.nan if slope is None else slope for slope in slopes], dtype=np.float64)
     largest = np.nanmax(np.abs(sizes), initial=0.0) or 1.0
     widths = line_widths(sizes, largest, PAGE_FONT).tolist()
-    lines = [_line(edge, width) for edge, width in zip(data["edges"], widths, strict=True)]
+    mixed = any(max(MARKS[edge["type"]].codes) > 2 for edge in data["edges"])
+    lines = [
+        _line(edge, width, mixed=mixed) for edge, width in zip(data["edges"], widths, strict=True)
+    ]
     names = [variable["name"] for variable in data["variables"]]
     summary = data["summary"]
     title = f"Causal graph of {summary['n_variables']} variables and {summary['n_edges']} edges"
     return graph_svg(scene, lines, names, title)
 
 
-def _line(edge: dict[str, Any], width: float) -> Line:
+def _line(edge: dict[str, Any], width: float, *, mixed: bool) -> Line:
     mark, head = MARKS[edge["type"]], MARKS[edge["type"]].ends[1] == HEAD
-    kinds = [sign_of(edge), "" if head else "undirected"]
+    kinds = [sign_of(edge), "" if head or mixed else "undirected"]
     kinds += ["toss"] if head and edge.get("coin_toss") else []
     kinds += ["weak"] if edge.get("p_link", edge.get("link", 1.0)) < WEAK else []
     title = f"{edge['source']} {mark.symbol} {edge['target']}"
-    return Line(" ".join(filter(None, kinds)), width, int(head), title)
+    ends = mark.ends if mixed else None
+    return Line(" ".join(filter(None, kinds)), width, int(head), title, ends)
 
 
 def sign_of(edge: dict[str, Any]) -> str:

@@ -45,6 +45,7 @@ def simulate(
     variances: Range = (1.0, 2.0),
     standardize: bool = False,
     shuffle: bool = True,
+    hidden: int = 0,
     random_state: Any = None,
 ) -> Simulation:
     """A sample of a random linear model: X_j = Σ_i B[i, j] X_i + e_j.
@@ -71,6 +72,10 @@ def simulate(
     shuffle : bool
         Whether the columns of a random graph come in random order, or else in causal order. A given
         graph keeps its columns.
+    hidden : int
+        So many common causes of 2 to 4 random variables each are added and not shown. `dag` and
+        coefficients have them after the columns of the data;
+        ``qwo.graph.pag.true_pag(dag, hidden)`` is what can be found.
     random_state : None, int or numpy.random.Generator
         Seed or source of all randomness.
 
@@ -95,6 +100,8 @@ def simulate(
         shuffle=shuffle,
         random_state=rng,
     )
+    if at_least("hidden", hidden, 0):
+        model = with_hidden_causes(model, hidden, magnitudes=weights, spread=variances, rng=rng)
     data = model.sample(n_samples, noise, rng)
     coefficients = model.coefficients
     if standardize:
@@ -106,7 +113,24 @@ def simulate(
         scales = data.std(axis=0)
         data /= scales
         coefficients = coefficients * scales[:, None] / scales
-    return Simulation(data, model.dag, coefficients)
+    return Simulation(data[:, : data.shape[1] - hidden], model.dag, coefficients)
+
+
+def with_hidden_causes(
+    model: LinearModel, hidden: int, *, magnitudes: Range, spread: Range, rng: np.random.Generator
+) -> LinearModel:
+    """A model with so many roots more, behind its variables, that cause 2 to 4 of these each."""
+    n = len(model.coefficients)
+    if n < 2:
+        raise ArgumentError("hidden common causes need two variables at least", option="hidden")
+    slopes = np.zeros((n + hidden, n + hidden))
+    slopes[:n, :n] = model.coefficients
+    for h in range(n, n + hidden):
+        effects = rng.choice(n, size=rng.integers(2, min(n, 4) + 1), replace=False)
+        signs = rng.choice([-1.0, 1.0], len(effects))
+        slopes[h, effects] = signs * rng.uniform(*magnitudes, len(effects))
+    variances = np.concatenate([model.noise_variances, rng.uniform(*spread, hidden)])
+    return LinearModel((slopes != 0).astype(np.int8), slopes, variances)
 
 
 def random_model(
