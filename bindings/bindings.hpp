@@ -48,6 +48,7 @@ nb::ndarray<nb::numpy, T, nb::ndim<2>> matrix_of(std::vector<T> values, std::siz
 }
 
 void bind_feedback(nb::module_& m);
+void bind_noise(nb::module_& m);
 void bind_kernels(nb::module_& m);
 void bind_edge_strengths(nb::module_& m);
 void bind_hidden_causes(nb::module_& m);

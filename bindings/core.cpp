@@ -48,6 +48,7 @@ NB_MODULE(_core, m) {
     qwo::bindings::bind_searches(m);
     qwo::bindings::bind_posterior(m);
     qwo::bindings::bind_hidden_causes(m);
+    qwo::bindings::bind_noise(m);
     qwo::bindings::bind_regimes(m);
     qwo::bindings::bind_feedback(m);
 }

@@ -164,7 +164,8 @@ void bind_parent_sets(nb::module_& m) {
             "Candidates of variable v are candidates[ends[v - 1] : ends[v]]; all if there "
             "are no ends, and until narrow() if all are at first. Blocks: how many columns each "
             "variable has, one if that is empty; how many of them lead, in which it is "
-            "explained; the price of an edge with so many parameters; and the most columns of parents, with all but one of the child. Given variables stand "
+            "explained; the price of an edge with so many parameters; and the most columns of "
+            "parents, with all but one of the child. Given variables stand "
             "before all others and have no parents.")
         .def("copy", [](const ParentSets& self) { return ParentSets(self); })
         .def(

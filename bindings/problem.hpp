@@ -26,7 +26,8 @@ Lists checked_lists(const char* what, const OrderIn& items, const OrderIn& ends,
 using MomentsIn = std::tuple<MatrixIn, double, double, Whole>;
 
 // Sizes of the blocks of columns, how many of each lead, the price of an edge with so many
-// parameters, and the most columns that the parents of a variable and all but one of its own may have.
+// parameters, and the most columns that the parents of a variable and all but one of its own may
+// have.
 using BlocksIn = std::tuple<OrderIn, OrderIn, std::vector<double>, Whole>;
 
 ParentSets make_parent_sets(const std::vector<MomentsIn>& moments, const OrderIn& which,

@@ -3,8 +3,9 @@
 // Dynamic programming over sets (Silander and Myllymäki 2006): the last of the variables in a set
 // has its best parents among the others, and those are in their best order. What a variable costs
 // with each set of parents comes from the determinants of all sets, by one elimination that they
-// share: var(v | P) = det(P + v) / det(P), for blocks of columns as for single ones; where children are
-// explained in leading columns alone, each has an elimination of its own. All of it is done with exp(cost / N), so that it takes no logarithms, in 4 (n + 4) 2^n bytes.
+// share: var(v | P) = det(P + v) / det(P), for blocks of columns as for single ones; where children
+// are explained in leading columns alone, each has an elimination of its own. All of it is done
+// with exp(cost / N), so that it takes no logarithms, in 4 (n + 4) 2^n bytes.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
-// Which columns each variable owns: a nominal one, or the basis of a curve, has several, which enter
-// and leave together. As a child a variable is explained in its leading columns: all of them, or the
-// first alone where the others are functions of it.
+// Which columns each variable owns: a nominal one, or the basis of a curve, has several, which
+// enter and leave together. As a child a variable is explained in its leading columns: all of them,
+// or the first alone where the others are functions of it.
 #pragma once
 
 #include <algorithm>

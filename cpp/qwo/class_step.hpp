@@ -27,8 +27,9 @@ void tuck(ParentSets& sets, int x, int y);
 
 // Partition crossover (Whitley, Hains and Howe 2009, for tours): where the parents of the present
 // DAG differ from those of another one, in the member of its class that is nearest to the present
-// order if all members cost the same, the variables fall into connected pieces. Each piece that is better by more than
-// `least_gain` and leaves the graph acyclic is taken over. Whether there was any.
+// order if all members cost the same, the variables fall into connected pieces. Each piece that is
+// better by more than `least_gain` and leaves the graph acyclic is taken over. Whether there was
+// any.
 bool cross(ParentSets& sets, const OrderedDag& other, double least_gain);
 
 // Where two DAGs differ: in neighbours or colliders, or in parents where members of a class do not

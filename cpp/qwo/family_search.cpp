@@ -276,31 +276,50 @@ bool FamilySearch::insert(int variable) {
     return keep_if_better(before, cost_before);
 }
 
-bool FamilySearch::tuck(int parent, int child) {
+std::vector<int> FamilySearch::tucked(int parent, int child, bool ahead) const {
     const int from = place_[parent], to = place_[child];
     std::vector<char> moved(order_.size(), 0);
-    moved[child] = 1;
-    for (int k = to; k > from; --k) {
+    moved[ahead ? child : parent] = 1;
+    for (int k = ahead ? to : from; ahead ? k > from : k < to; k += ahead ? -1 : 1) {
         const int v = order_[k];
-        if (!moved[v])
-            continue;
-        for (const int u : parents_[v])
-            moved[u] |= place_[u] > from;
+        if (ahead && moved[v]) {
+            for (const int u : parents_[v])
+                moved[u] |= place_[u] > from;
+        } else if (!ahead && v != parent) {
+            moved[v] |= std::any_of(parents_[v].begin(), parents_[v].end(),
+                                    [&](int u) { return moved[u] != 0; });
+        }
     }
-    std::vector<int> ahead, behind;
-    for (int k = from; k <= to; ++k)
-        (moved[order_[k]] ? ahead : behind).push_back(order_[k]);
+    std::vector<int> first, second;
+    for (int k = from; k <= to; ++k) {
+        const int v = order_[k];
+        ((moved[v] != 0) == ahead && v != parent ? first : second).push_back(v);
+    }
+    if (!ahead) {
+        // The child comes before all that move behind it.
+        std::erase(second, child);
+        std::erase(first, child);
+        first.push_back(child);
+    }
     if (!limits_.precedes.empty()) {
-        for (const int u : behind) {
-            for (const int v : ahead) {
+        for (const int u : second) {
+            for (const int v : first) {
                 if (place_[u] < place_[v] && limits_.precedes[u * n() + v])
-                    return false;
+                    return {};
             }
         }
     }
     std::vector<int> order = order_;
-    std::copy(ahead.begin(), ahead.end(), order.begin() + from);
-    std::copy(behind.begin(), behind.end(), order.begin() + from + static_cast<int>(ahead.size()));
+    std::copy(first.begin(), first.end(), order.begin() + from);
+    std::copy(second.begin(), second.end(), order.begin() + from + static_cast<int>(first.size()));
+    return order;
+}
+
+bool FamilySearch::tuck(int parent, int child) {
+    const int from = place_[parent], to = place_[child];
+    const std::vector<int> order = tucked(parent, child, true);
+    if (order.empty())
+        return false;
     const State before = state();
     const double cost_before = cost();
     rearrange(order, from, to);
@@ -314,7 +333,7 @@ bool FamilySearch::keep_if_better(const State& before, double cost_before) {
     return false;
 }
 
-bool FamilySearch::reroot(int root) {
+bool FamilySearch::to_root(int root) {
     std::vector<std::uint8_t> precedes(limits_.precedes.begin(), limits_.precedes.end());
     MemberRules rules;
     rules.may_turn = [this](int child, int parent) {
@@ -326,23 +345,106 @@ bool FamilySearch::reroot(int root) {
     OrderedDag member;
     if (!members.with_root(root, rules, member))
         return false;
-    const State before = state();
-    const double cost_before = cost();
-    std::vector<int> changed;
+    bool changed = false;
     for (int v = 0; v < n(); ++v) {
         std::sort(member.parents[v].begin(), member.parents[v].end());
         if (member.parents[v] == parents_[v])
             continue;
         parents_[v] = std::move(member.parents[v]);
         costs_[v] = family(v, parents_[v]);
-        changed.push_back(v);
+        changed = true;
     }
-    if (changed.empty())
-        return false;
     order_ = std::move(member.order);
     for (int k = 0; k < n(); ++k)
         place_[order_[k]] = k;
+    return changed;
+}
+
+bool FamilySearch::reroot(int root) {
+    const State before = state();
+    const double cost_before = cost();
+    if (!to_root(root)) {
+        restore(before);
+        return false;
+    }
     return keep_if_better(before, cost_before);
+}
+
+void FamilySearch::take(std::vector<int> order, std::vector<Parents> parents) {
+    order_ = std::move(order);
+    parents_ = std::move(parents);
+    for (int k = 0; k < n(); ++k)
+        place_[order_[k]] = k;
+    for (int v = 0; v < n(); ++v) {
+        if (!is_given(v))
+            costs_[v] = family(v, parents_[v]);
+    }
+}
+
+void FamilySearch::to_best_member() {
+    for (bool improved = true; improved;) {
+        improved = false;
+        for (int v = 0; v < n(); ++v)
+            improved |= reroot(v);
+    }
+}
+
+// Insertions of those whose parents are not what they were, and of their neighbours.
+void FamilySearch::settle_around(const State& before) {
+    std::vector<char> near(order_.size(), 0);
+    for (int v = 0; v < n(); ++v) {
+        if (before.parents[v] == parents_[v])
+            continue;
+        near[v] = 1;
+        for (const int u : before.parents[v])
+            near[u] = 1;
+        for (const int u : parents_[v])
+            near[u] = 1;
+    }
+    for (int v = 0; v < n(); ++v) {
+        for (const int u : parents_[v]) {
+            if (before.parents[u] != parents_[u])
+                near[v] = 1;
+        }
+    }
+    std::vector<int> queue;
+    for (int v = 0; v < n(); ++v) {
+        if (near[v])
+            queue.push_back(v);
+    }
+    settle(std::move(queue));
+}
+
+std::vector<FamilySearch::Parents> FamilySearch::turned(int cause, int effect) {
+    const State before = state();
+    const std::vector<char> precedes = limits_.precedes;
+    if (!precedes.empty() && precedes[cause * n() + effect])
+        return {};
+    std::vector<Parents> best;
+    double least = std::numeric_limits<double>::infinity();
+    for (int way = 0; way < 3; ++way) {
+        if (way == 2) {
+            if (!to_root(effect) || place_[effect] > place_[cause]) {
+                restore(before);
+                continue;
+            }
+        } else {
+            const std::vector<int> order = tucked(cause, effect, way == 0);
+            if (order.empty())
+                continue;
+            rearrange(order, place_[cause], place_[effect]);
+        }
+        limits_.precedes.resize(std::size_t(n()) * n(), 0);
+        limits_.precedes[effect * n() + cause] = 1;
+        settle_around(before);
+        limits_.precedes = precedes;
+        if (cost() < least) {
+            least = cost();
+            best = parents_;
+        }
+        restore(before);
+    }
+    return best;
 }
 
 void FamilySearch::restore(const State& state) {

@@ -43,6 +43,13 @@ class FamilySearch {
     double cost() const;
     const std::vector<int>& order() const { return order_; }
     const Parents& parents(int variable) const { return parents_[variable]; }
+    // Goes over to a DAG as it is, whatever growing and shrinking would make of it.
+    void take(std::vector<int> order, std::vector<Parents> parents);
+    // Goes to the cheapest member of the Markov class that changes of the root lead to.
+    void to_best_member();
+    // The cheapest graph near by in which `effect` stands before `cause`: its parent sets. Nothing
+    // if the limits forbid it. The state stays as it is.
+    std::vector<Parents> turned(int cause, int effect);
     // How many different families have been scored.
     std::size_t families() const;
 
@@ -80,8 +87,13 @@ class FamilySearch {
     double try_path(int variable, int step, int& best_place);
     void apply_path(int variable, int place);
     bool tuck(int parent, int child);
+    // The order in which a child, with its ancestors between, goes before the parent, or the
+    // parent, with its descendants between, behind the child; empty if the limits forbid it.
+    std::vector<int> tucked(int parent, int child, bool ahead) const;
     // Goes to the member of the Markov class in which a variable is the root of its piece.
     bool reroot(int root);
+    bool to_root(int root);
+    void settle_around(const State& before);
     bool keep_if_better(const State& before, double cost_before);
     void rearrange(const std::vector<int>& order, int first, int last);
     void settle(std::vector<int> queue);

@@ -16,6 +16,7 @@ from qwo.errors import ArgumentError, Cure
 from qwo.options import (
     OPTIONS,
     READING,
+    ArrowSource,
     Columns,
     Device,
     EngineName,
@@ -92,9 +93,11 @@ class RegimeArguments(TypedDict, total=False):
 
 
 class CurveArguments(TypedDict, total=False):
-    """How effects depend on their causes."""
+    """How effects depend on their causes, and what directs edges."""
 
     relations: RelationName
+    arrows: ArrowSource | None
+    level: float
 
 
 class SeriesArguments(TypedDict, total=False):

@@ -39,6 +39,7 @@ Penalty = float | Literal["auto"]
 Missing = Literal["raise", "drop", "em"]
 InterventionName = Literal["soft", "perfect"]
 RelationName = Literal["linear", "curved"]
+ArrowSource = Literal["class", "noise"]
 EstimatorName = Literal["plain", "ledoit-wolf", "oas", "latent"]
 Kind = Literal["continuous", "ordinal", "nominal", "binary"]
 Columns = Sequence[str | int] | None
@@ -47,6 +48,9 @@ Transform = TransformName | Mapping[str, TransformName] | None
 """One transformation for all columns, or that of each column named; None for none."""
 Types = Mapping[str, Kind | Sequence[object]] | None
 """The types of some columns by name; a list of levels, the lowest first, makes one ordinal."""
+
+DEFAULT_LEVEL = 3.0
+"""Standard errors of evidence from which the noise directs an edge."""
 
 STARTS = (
     "r2",
@@ -314,7 +318,7 @@ def check_values(record: Any) -> None:
 OF_SERIES = ("time", "unit", "within", "difference", "detrend", "season")
 """Options that mean something with lags only."""
 
-DROPPING = ("lags", "regime", "relations", "feedback", "hidden_causes")
+DROPPING = ("lags", "regime", "relations", "arrows", "feedback", "hidden_causes")
 """Options that drop an assumption of the default; `qwo.discovery.readings` says who answers."""
 
 
@@ -591,6 +595,22 @@ class SearchOptions:
         "--feedback",
         type=bool,
     )
+    arrows: ArrowSource | None = option(
+        None,
+        ArrowSource,
+        'What directs edges: the equivalence ``"class"`` alone, or the shape of the ``"noise"`` '
+        "too: arrows are turned by the likelihood of the residuals' own density, which needs noise "
+        "that is not normal, or curves. The latter if not given and relations are curved. Each "
+        "arrow has its evidence, and rows are looked at.",
+        flag="--arrows BY",
+    )
+    level: float = option(
+        DEFAULT_LEVEL,
+        "float",
+        "Evidence, in standard errors, from which the noise directs an edge.",
+        FROM_0,
+        "--level Z",
+    )
     start: Any = option(
         None,
         "str or sequence, optional",
@@ -613,6 +633,14 @@ class SearchOptions:
 
     def __post_init__(self) -> None:
         check_values(self)
+        usual = "noise" if self.relations == "curved" else "class"
+        if self.level != DEFAULT_LEVEL and (self.arrows or usual) != "noise":
+            raise ArgumentError(
+                f"level is {self.level:g}, the evidence from which noise directs an edge, but the "
+                "noise is not asked",
+                option="level",
+                cures=[Cure("arrows", "noise", "asks it")],
+            )
         if self.knowledge is not None:
             from qwo.graph.knowledge import as_knowledge
 

@@ -138,7 +138,7 @@ CONDITIONS = frozenset(("regime", "targets", "reference", "effect"))
 """Options that are about conditions under which rows were taken."""
 
 
-RELATIONS = frozenset(("relations", "feedback", "hidden_causes"))
+RELATIONS = frozenset(("relations", "arrows", "level", "feedback", "hidden_causes"))
 """Options that are about the form of relations and what is behind them."""
 
 SERIES = frozenset(("lags", "time", "unit", "within", "difference", "detrend", "season"))

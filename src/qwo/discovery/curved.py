@@ -1,65 +1,100 @@
-"""The graph of relations that need not be lines: how many columns pay, and the search with them."""
+"""Relations that need not be lines, and arrows from the shape of the noise.
+
+The linear search comes first. Where curves pay, the search is made again with as many functions of
+each variable as cost least; then arrows are turned by the density of residuals.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
+import numpy as np
+
 from qwo.arguments import ReadArguments
+from qwo.curved.arrows import NoiseArrows
+from qwo.curved.noise import (
+    NoiseModel,
+    arrow_strengths,
+    directed_by,
+    linear_edges,
+    turn_by_noise,
+    unequal_spread,
+)
 from qwo.curved.result import CurvedRelations, edge_shares
 from qwo.curved.sizes import SizeChoice, best_size, curved_moments, wanted_columns
 from qwo.discovery.price import LEAST
 from qwo.discovery.resolve import resolved_knowledge
 from qwo.discovery.result import Discovery
 from qwo.errors import ArgumentError
+from qwo.graph.cpdag import to_cpdag, to_mpdag
+from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import as_moments
 from qwo.moments.curves import MOST_COLUMNS, leading_columns
 from qwo.moments.moments import Moments
-from qwo.moments.row_sample import RowSource, refuse_rowless
-from qwo.options import ReadOptions, SearchOptions, is_whole
-from qwo.search.control import Control
-
-WHAT = 'relations="curved"'
+from qwo.moments.row_sample import RowSample, RowSource, refuse_rowless
+from qwo.options import DEFAULT_LEVEL, ReadOptions, SearchOptions, is_whole
+from qwo.order.bic import BicEngine
+from qwo.order.score import BIC
+from qwo.search.control import Control, Stopped
+from qwo.types import Adjacency, Indices, Mask
 
 MOST_ASKED = 12
 """Columns of each variable that can be asked for."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Searched:
+    """A graph found, and the moments whose columns it was found with."""
+
+    found: Discovery
+    moments: Moments
+
+
 def discover_curved(
     data: Any, options: SearchOptions, reading: ReadArguments, control: Control
 ) -> Discovery:
-    """`discover` with ``relations="curved"``: linear search, screen, number of columns, search."""
+    """`discover` with ``relations="curved"`` or ``arrows="noise"``."""
     from qwo.discovery.discover import discover_as
 
-    asked, reading = asked_columns(reading)
+    curved = options.relations == "curved"
+    what = 'relations="curved"' if curved else 'arrows="noise"'
+    asked, reading = asked_columns(reading) if curved else (1, reading)
     read = ReadOptions(**reading)
-    refuse_rowless(data, read, WHAT)
+    refuse_rowless(data, read, what)
     moments = as_moments(data, **reading)
-    source = RowSource(data, read, moments, WHAT)
-    plain = replace(options, relations="linear")
-    found = discover_as(moments, plain, control=control)
-    seed = found.params["random_state"]
+    source = RowSource(data, read, moments, what)
+    plain = replace(options, relations="linear", arrows=None, level=DEFAULT_LEVEL)
+    linear = _Searched(discover_as(moments, plain, control=control), moments)
+    seed = linear.found.params["random_state"]
     plain = replace(plain, random_state=seed)
     sample = source.sample(seed=seed)
-    full = curved_moments(source, sample, asked or MOST_COLUMNS)
-    chosen = _chosen(full, found, options, asked, control)
-    searched = moments
-    if chosen.size > 1:
-        searched, _ = leading_columns(full, chosen.size)
-        found = discover_as(searched, plain, control=control)
-    linear, curved = edge_shares(searched, found.dag)
-    relations = CurvedRelations(
-        names=moments.names,
-        dag=found.dag,
-        size=chosen.size,
-        costs=chosen.costs,
-        linear=linear,
-        curved=curved,
-        sample=sample,
-        coding=moments.coding,
+    last, chosen = linear, SizeChoice(1, {}, linear.found.order)
+    if curved:
+        full = curved_moments(source, sample, asked or MOST_COLUMNS)
+        chosen = _chosen(full, linear.found, options, asked, control)
+        if chosen.size > 1:
+            own, _ = leading_columns(full, chosen.size)
+            last = _Searched(discover_as(own, plain, control=control), own)
+    wanted, noise = options.arrows or ("noise" if curved else "class"), None
+    if wanted == "noise" and last.found.status == "converged" and sample.is_enough:
+        last, noise = _by_noise(linear, last, sample, options, control)
+    found, coding = last.found, last.moments.coding
+    asked_for = {"relations": options.relations, "arrows": wanted, "level": options.level}
+    basis = int(coding.sizes.max()) if coding.has_curves else 1
+    curves = None
+    if curved:
+        shares = edge_shares(last.moments, found.dag)
+        rows = sample, moments.coding
+        curves = CurvedRelations(moments.names, found.dag, basis, chosen.costs, *shares, *rows)
+    return replace(
+        found,
+        params={**found.params, **asked_for, "basis": basis},
+        curves=curves,
+        noise=noise,
+        status="interrupted" if control.interrupted else found.status,
+        seconds=control.seconds,
     )
-    params = {**found.params, "relations": options.relations, "basis": chosen.size}
-    return replace(found, params=params, curves=relations)
 
 
 def asked_columns(reading: ReadArguments) -> tuple[int | None, ReadArguments]:
@@ -98,3 +133,80 @@ def _chosen(
         seed=found.params["random_state"],
         control=control,
     )
+
+
+def _by_noise(
+    linear: _Searched,
+    last: _Searched,
+    sample: RowSample,
+    options: SearchOptions,
+    control: Control,
+) -> tuple[_Searched, NoiseArrows]:
+    """The graph whose arrows the density of residuals has turned, and the evidence for them."""
+    knowledge = resolved_knowledge(options, linear.moments.names)
+    coding, searches = linear.moments.coding, [last] if last is linear else [last, linear]
+    models = [
+        NoiseModel.of(sample, coding, own.moments.coding, own.found.params["penalty_discount"])
+        for own in searches
+    ]
+    dags = [own.found.dag for own in searches]
+    joined = sum((dag | dag.T for dag in dags), np.zeros_like(dags[0])) != 0
+    joined &= ~_apart(models[0], dags[0])
+    nothing = NoiseArrows.none(linear.moments.names, options.level, sample)
+    try:
+        turned = turn_by_noise(
+            models,
+            dags[0],
+            [own.found.order for own in searches],
+            joined,
+            knowledge,
+            seed=last.found.params["random_state"],
+            control=control,
+        )
+    except Stopped:
+        return last, nothing
+    own = last if turned.model is models[0] else linear
+    dag = _edges_in(own, turned.order, knowledge) if turned.left else turned.dag
+    # Lines with a spread that goes with a cause look like arrows: then only curves are judged.
+    straight = linear_edges(own.moments, dag, turned.model.price)
+    tested = turned.model.numbers & ~(dag.astype(bool) & ~straight).any(axis=0)
+    alarm = unequal_spread(sample, coding, dag, tested)
+    if alarm and straight[dag != 0].all():
+        return linear, replace(nothing, alarm=True)
+    gains, z = arrow_strengths(turned, dag)
+    z = np.where(straight & alarm, np.nan, z)
+    base = to_cpdag(dag) if knowledge is None else to_mpdag(dag, knowledge)
+    opened = int((base == 2).sum()) // 2
+    arrows = replace(nothing, dag=dag, gains=gains, z=z, opened=opened, alarm=alarm)
+    arrows = replace(arrows, left=turned.left)
+    graph = directed_by(base, arrows.supported)
+    if not turned.left and np.array_equal(graph, own.found.cpdag):
+        return own, arrows
+    return _Searched(_redirected(own.found, dag, turned.order, graph), own.moments), arrows
+
+
+def _redirected(found: Discovery, dag: Adjacency, order: Indices, graph: Adjacency) -> Discovery:
+    """A result with another DAG; what was known of the class holds if it is of the same."""
+    same = np.array_equal(to_cpdag(dag), to_cpdag(found.dag))
+    return replace(
+        found,
+        dag=dag,
+        order=order,
+        cpdag=graph,
+        n_edges=int(dag.sum()),
+        evidence=found.evidence if same else None,
+        arrow_evidence=found.arrow_evidence if same else None,
+        proved=found.proved and same,
+    )
+
+
+def _apart(model: NoiseModel, dag: Adjacency) -> Mask:
+    """Directions that the noise may not choose: of pairs with an end that has no density."""
+    mixed = ~(model.numbers[:, None] & model.numbers[None, :])
+    return np.asarray(mixed & ~dag.astype(bool))
+
+
+def _edges_in(own: _Searched, order: Indices, knowledge: ResolvedKnowledge | None) -> Adjacency:
+    """The edges that the Gaussian cost draws in an order."""
+    score = BIC(own.found.params["penalty_discount"], own.found.params["gamma"])
+    return BicEngine(own.moments, score=score, knowledge=knowledge, order=order).dag()

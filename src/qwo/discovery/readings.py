@@ -50,6 +50,7 @@ DROPPED = (
         "all common causes are measured",
         "hidden_causes:discover_hidden_causes",
     ),
+    Dropped("arrows", "the shape of the noise tells nothing", "curved:discover_curved"),
 )
 """The first that is asked for answers, and takes account of the others."""
 
@@ -76,6 +77,15 @@ APART: dict[frozenset[str], str] = {
     ): "the search with hidden causes takes rows for independent ones; leave one of the two out",
     frozenset({"feedback", "hidden_causes"}): "cycles and hidden causes cannot be told apart by "
     "one table; leave one of the two out",
+    frozenset(("lags", "arrows")): "noise of equations with earlier rows is not looked at so far; "
+    "leave one of them out",
+    frozenset(("feedback", "arrows")): "the likelihood of residuals directs graphs without cycles; "
+    "leave one of them out",
+    frozenset(
+        ("hidden_causes", "arrows")
+    ): "a hidden common cause looks like an arrow to the shape of the noise; leave one of them out",
+    frozenset(("regime", "arrows")): "the noise of an equation that changes from condition to "
+    "condition has no single density; learn the graph of the rows of one condition",
 }
 """Pairs that do not go together, with the reason and what to do instead."""
 

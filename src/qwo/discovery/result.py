@@ -34,6 +34,7 @@ from qwo.types import Adjacency, FloatArray, Indices
 if TYPE_CHECKING:
     import pandas as pd
 
+    from qwo.curved.arrows import NoiseArrows
     from qwo.curved.partial import PartialEffect
     from qwo.curved.result import CurvedRelations
     from qwo.feedback.result import Feedback
@@ -87,6 +88,8 @@ class Discovery(FollowUp):
     hidden_causes : HiddenCauses or None
         The class of graphs with hidden common causes and what follows from it, where
         ``hidden_causes=True`` was given; `cpdag` and `dag` are those without, then.
+    noise : NoiseArrows or None
+        What the shape of the noise says of arrows, where ``arrows="noise"``.
     arrow_evidence : ArrowEvidence or None
         What the arrows are worth, and how likely they are; None where `evidence` is, with more than
         1000 variables, and where time was up.
@@ -126,6 +129,7 @@ class Discovery(FollowUp):
     origin: Origin | None = None
     series: LaggedEffects | None = None
     feedback: Feedback | None = None
+    noise: NoiseArrows | None = None
 
     def __post_init__(self) -> None:
         for array in (self.cpdag, self.dag, self.order):
@@ -158,6 +162,7 @@ class Discovery(FollowUp):
             "series": self.series,
             "feedback": self.feedback,
             "hidden_causes": self.hidden_causes,
+            "noise": self.noise,
         }
         return {name: reading for name, reading in held.items() if reading is not None}
 

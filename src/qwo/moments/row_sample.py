@@ -23,6 +23,9 @@ from qwo.types import FloatArray, Mask
 MOST_ROWS = 20_000
 """Rows that are kept: beyond, a density of residuals gains little and costs in proportion."""
 
+FEWEST_ROWS = 50
+"""With fewer rows a density tells nothing."""
+
 AT_ONCE = 1 << 14
 
 
@@ -41,6 +44,11 @@ class RowSample:
     def is_whole(self) -> bool:
         """Whether these are all rows."""
         return len(self.columns) == self.n_rows
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether there are enough rows for a density."""
+        return len(self.columns) >= FEWEST_ROWS
 
 
 class RowSource:

@@ -50,6 +50,8 @@ LATER_PARAMS = {
     "relations": "linear",
     "feedback": False,
     "hidden_causes": False,
+    "arrows": None,
+    "level": 3.0,
 }
 """Options that are younger than the files of bootstraps, with their defaults: runs that were begun
 before go on."""

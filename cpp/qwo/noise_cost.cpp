@@ -1,0 +1,336 @@
+#include "qwo/noise_cost.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+#include <utility>
+
+namespace qwo {
+
+namespace {
+
+constexpr int kPoints = 1024;
+constexpr double kReach = 10.0; // standard deviations that the grid covers on either side
+constexpr double kStep = 2.0 * kReach / (kPoints - 1);
+constexpr double kTail = 0.02; // share of the t distribution with three degrees of freedom
+constexpr double kRidge = 1e-9;
+constexpr double kLeast = 1e-6; // a smaller standard deviation counts as this
+constexpr double kLeastSquare = 1e-4;
+constexpr double kMostSpread = 4.0; // of log s², on either side
+constexpr std::array<double, 2> kWidths{1.0, 0.5};
+
+double tail(double z) {
+    const double q = 1.0 + z * z / 3.0;
+    return kTail * 0.36755259694786137 / (q * q);
+}
+
+// Solves a symmetric positive definite system in place: the matrix is overwritten by its factor.
+bool solve(int n, std::vector<double>& a, std::vector<double>& b) {
+    for (int j = 0; j < n; ++j) {
+        for (int i = j; i < n; ++i) {
+            double sum = a[i * n + j];
+            for (int k = 0; k < j; ++k)
+                sum -= a[i * n + k] * a[j * n + k];
+            if (i == j) {
+                if (!(sum > 0.0))
+                    return false;
+                a[j * n + j] = std::sqrt(sum);
+            } else {
+                a[i * n + j] = sum / a[j * n + j];
+            }
+        }
+    }
+    for (int i = 0; i < n; ++i) {
+        for (int k = 0; k < i; ++k)
+            b[i] -= a[i * n + k] * b[k];
+        b[i] /= a[i * n + i];
+    }
+    for (int i = n - 1; i >= 0; --i) {
+        for (int k = i + 1; k < n; ++k)
+            b[i] -= a[k * n + i] * b[k];
+        b[i] /= a[i * n + i];
+    }
+    return true;
+}
+
+// Where a value stands on the grid, from 0 to the last point but one.
+double place(double z) {
+    return std::clamp((z + kReach) / kStep, 0.0, kPoints - 1.001);
+}
+
+bool is_far(double z) {
+    return !(std::abs(z) < kReach - kStep);
+}
+
+} // namespace
+
+// Log density at the points of the grid; far beyond it is the tail alone.
+struct NoiseCost::Density {
+    std::vector<double> logs;
+
+    double log_at(double z) const {
+        if (is_far(z))
+            return std::log(tail(z));
+        const double at = place(z);
+        const int k = static_cast<int>(at);
+        const double w = at - k;
+        return (1.0 - w) * logs[k] + w * logs[k + 1];
+    }
+};
+
+NoiseCost::NoiseCost(NoiseData data) : data_(std::move(data)) {
+    rows_ = data_.weights.size();
+    total_ = std::accumulate(data_.weights.begin(), data_.weights.end(), 0.0);
+    firsts_.push_back(0);
+    for (const int size : data_.sizes)
+        firsts_.push_back(firsts_.back() + size);
+    known_.resize(data_.sizes.size());
+}
+
+std::vector<int> NoiseCost::columns_of(std::span<const int> parents) const {
+    std::vector<int> columns;
+    for (const int p : parents) {
+        for (int c = firsts_[p]; c < firsts_[p + 1]; ++c)
+            columns.push_back(c);
+    }
+    return columns;
+}
+
+double NoiseCost::price_of(int variable, std::size_t columns) const {
+    const int own = data_.is_number[variable] ? 1 : data_.sizes[variable];
+    return data_.price * own * static_cast<double>(columns);
+}
+
+double NoiseCost::residuals(int child, const std::vector<int>& given,
+                            std::vector<double>& out) const {
+    const double* own = data_.columns.data() + std::size_t(child) * rows_;
+    out.assign(own, own + rows_);
+    const int m = static_cast<int>(given.size());
+    if (m > 0) {
+        const std::size_t width = firsts_.back();
+        std::vector<double> a(std::size_t(m) * m), b(m);
+        for (int i = 0; i < m; ++i) {
+            b[i] = data_.gram[given[i] * width + child];
+            for (int j = 0; j < m; ++j)
+                a[i * m + j] = data_.gram[given[i] * width + given[j]] + (i == j ? kRidge : 0.0);
+        }
+        if (solve(m, a, b)) {
+            for (int j = 0; j < m; ++j) {
+                const double* column = data_.columns.data() + std::size_t(given[j]) * rows_;
+                const double slope = b[j];
+                for (std::size_t i = 0; i < rows_; ++i)
+                    out[i] -= slope * column[i];
+            }
+        }
+    }
+    double sum = 0.0;
+    for (std::size_t i = 0; i < rows_; ++i)
+        sum += data_.weights[i] * out[i] * out[i];
+    return std::max(std::sqrt(sum / total_), kLeast);
+}
+
+NoiseCost::Density NoiseCost::density(const std::vector<double>& residuals, double scale) const {
+    std::vector<double> mass(kPoints, 0.0);
+    for (std::size_t i = 0; i < rows_; ++i) {
+        const double at = place(residuals[i] / scale);
+        const int k = static_cast<int>(at);
+        const double w = at - k;
+        mass[k] += data_.weights[i] * (1.0 - w);
+        mass[k + 1] += data_.weights[i] * w;
+    }
+    int first = kPoints, last = 0;
+    double sum = 0.0, low = 0.0, high = 0.0;
+    for (int k = 0; k < kPoints; ++k) {
+        if (mass[k] > 0.0) {
+            first = std::min(first, k);
+            last = k;
+        }
+        low = sum < 0.25 * total_ ? k : low;
+        high = sum < 0.75 * total_ ? k : high;
+        sum += mass[k];
+    }
+    const double middle = std::max(high - low, 1.0) * kStep / 1.349;
+    const double silverman = 0.9 * std::min(1.0, middle) * std::pow(total_, -0.2);
+    Density best;
+    double likeliest = 0.0;
+    std::vector<double> logs(kPoints, 0.0), kernel;
+    for (const double width : kWidths) {
+        const double h = std::max(width * silverman, 2.0 * kStep);
+        const int reach = static_cast<int>(4.0 * h / kStep);
+        kernel.resize(reach + 1);
+        for (int d = 0; d <= reach; ++d)
+            kernel[d] = std::exp(-0.5 * (d * kStep / h) * (d * kStep / h));
+        const double unit =
+            (1.0 - kTail) / (std::max(total_ - 1.0, 1.0) * h * std::sqrt(2.0 * std::numbers::pi));
+        double value = 0.0;
+        for (int k = first; k <= last; ++k) {
+            double f = kernel[0] * mass[k] - 1.0;
+            const int left = std::min(reach, k), right = std::min(reach, kPoints - 1 - k);
+            for (int d = 1; d <= left; ++d)
+                f += kernel[d] * mass[k - d];
+            for (int d = 1; d <= right; ++d)
+                f += kernel[d] * mass[k + d];
+            logs[k] = std::log(unit * std::max(f, 0.0) + tail(-kReach + k * kStep));
+            value += mass[k] * logs[k];
+        }
+        if (best.logs.empty() || value > likeliest) {
+            likeliest = value;
+            best.logs = logs;
+        }
+    }
+    return best;
+}
+
+double NoiseCost::gaussian(int variable, const std::vector<int>& given,
+                           std::vector<double>* by_row) const {
+    const int k = data_.sizes[variable];
+    std::vector<std::vector<double>> left(k);
+    for (int a = 0; a < k; ++a)
+        residuals(firsts_[variable] + a, given, left[a]);
+    std::vector<double> factor(std::size_t(k) * k);
+    for (int a = 0; a < k; ++a) {
+        for (int b = 0; b < k; ++b) {
+            double sum = 0.0;
+            for (std::size_t i = 0; i < rows_; ++i)
+                sum += data_.weights[i] * left[a][i] * left[b][i];
+            factor[a * k + b] = sum / total_ + (a == b ? kLeast * kLeast : 0.0);
+        }
+    }
+    std::vector<double> none(k, 0.0);
+    solve(k, factor, none);
+    double log_det = 0.0;
+    for (int a = 0; a < k; ++a)
+        log_det += 2.0 * std::log(factor[a * k + a]);
+    const double constant = log_det + k * std::log(2.0 * std::numbers::pi);
+    double sum = 0.0;
+    std::vector<double> y(k);
+    for (std::size_t i = 0; i < rows_; ++i) {
+        double squares = 0.0;
+        for (int a = 0; a < k; ++a) {
+            y[a] = left[a][i];
+            for (int b = 0; b < a; ++b)
+                y[a] -= factor[a * k + b] * y[b];
+            y[a] /= factor[a * k + a];
+            squares += y[a] * y[a];
+        }
+        sum += data_.weights[i] * (constant + squares);
+        if (by_row != nullptr)
+            (*by_row)[i] = constant + squares;
+    }
+    return sum;
+}
+
+NoiseCost::Noise NoiseCost::constant_noise(int variable, const std::vector<int>& given) const {
+    Noise noise;
+    const double scale = residuals(firsts_[variable], given, noise.z);
+    for (double& z : noise.z)
+        z /= scale;
+    noise.constant = 2.0 * std::log(scale);
+    return noise;
+}
+
+NoiseCost::Noise NoiseCost::spread_noise(const Noise& constant,
+                                         std::span<const int> parents) const {
+    const int m = static_cast<int>(parents.size());
+    const std::size_t width = firsts_.back();
+    std::vector<double> logs(rows_), a(std::size_t(m) * m), slopes(m, 0.0);
+    for (std::size_t i = 0; i < rows_; ++i)
+        logs[i] =
+            data_.weights[i] * std::log(std::max(constant.z[i] * constant.z[i], kLeastSquare));
+    for (int j = 0; j < m; ++j) {
+        const double* column = data_.columns.data() + std::size_t(firsts_[parents[j]]) * rows_;
+        for (std::size_t i = 0; i < rows_; ++i)
+            slopes[j] += column[i] * logs[i] / total_;
+        for (int k = 0; k < m; ++k)
+            a[j * m + k] = data_.gram[firsts_[parents[j]] * width + firsts_[parents[k]]];
+    }
+    for (int j = 0; j < m; ++j)
+        a[j * m + j] += kRidge;
+    Noise noise;
+    const std::vector<double> products = slopes;
+    if (!solve(m, a, slopes))
+        return noise;
+    const double variance = std::inner_product(slopes.begin(), slopes.end(), products.begin(), 0.0);
+    // Of a Gaussian, twice the log-likelihood rises by N / 2 times the variance of log s².
+    if (0.5 * total_ * variance < data_.price * m)
+        return noise;
+    noise.log_spread.assign(rows_, 0.0);
+    for (int j = 0; j < m; ++j) {
+        const double* column = data_.columns.data() + std::size_t(firsts_[parents[j]]) * rows_;
+        for (std::size_t i = 0; i < rows_; ++i)
+            noise.log_spread[i] += slopes[j] * column[i];
+    }
+    noise.z.resize(rows_);
+    double sum = 0.0;
+    for (std::size_t i = 0; i < rows_; ++i) {
+        noise.log_spread[i] = std::clamp(noise.log_spread[i], -kMostSpread, kMostSpread);
+        noise.z[i] = constant.z[i] * std::exp(-0.5 * noise.log_spread[i]);
+        sum += data_.weights[i] * noise.z[i] * noise.z[i];
+    }
+    const double scale = std::max(std::sqrt(sum / total_), kLeast);
+    for (double& z : noise.z)
+        z /= scale;
+    noise.constant = constant.constant + 2.0 * std::log(scale);
+    noise.parameters = m;
+    return noise;
+}
+
+double NoiseCost::value_of(const Noise& noise, std::vector<double>* by_row) const {
+    const Density own = density(noise.z, 1.0);
+    double sum = 0.0;
+    for (std::size_t i = 0; i < rows_; ++i) {
+        const double spread = noise.log_spread.empty() ? 0.0 : noise.log_spread[i];
+        const double value = noise.constant + spread - 2.0 * own.log_at(noise.z[i]);
+        sum += data_.weights[i] * value;
+        if (by_row != nullptr)
+            (*by_row)[i] = value;
+    }
+    return sum;
+}
+
+double NoiseCost::number(int variable, std::span<const int> parents,
+                         std::vector<double>* by_row) const {
+    const Noise constant = constant_noise(variable, columns_of(parents));
+    const double value = value_of(constant, by_row);
+    if (parents.empty())
+        return value;
+    const Noise spread = spread_noise(constant, parents);
+    if (spread.parameters == 0)
+        return value;
+    std::vector<double> rows(by_row == nullptr ? 0 : rows_);
+    const double price = data_.price * spread.parameters;
+    const double other = value_of(spread, by_row == nullptr ? nullptr : &rows) + price;
+    if (!(other < value))
+        return value;
+    if (by_row != nullptr) {
+        for (std::size_t i = 0; i < rows_; ++i)
+            (*by_row)[i] = rows[i] + price / total_;
+    }
+    return other;
+}
+
+double NoiseCost::cost(int variable, std::span<const int> parents) {
+    std::vector<int> key(parents.begin(), parents.end());
+    const auto found = known_[variable].find(key);
+    if (found != known_[variable].end())
+        return found->second;
+    const std::vector<int> given = columns_of(parents);
+    const double value = price_of(variable, given.size()) +
+                         (data_.is_number[variable] ? number(variable, parents, nullptr)
+                                                    : gaussian(variable, given, nullptr));
+    known_[variable].emplace(std::move(key), value);
+    return value;
+}
+
+std::vector<double> NoiseCost::rows(int variable, std::span<const int> parents) const {
+    std::vector<double> found(rows_);
+    if (data_.is_number[variable])
+        number(variable, parents, &found);
+    else
+        gaussian(variable, columns_of(parents), &found);
+    return found;
+}
+
+} // namespace qwo

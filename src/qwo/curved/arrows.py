@@ -1,0 +1,123 @@
+"""What the shape of the noise has told of arrows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwo.moments.row_sample import RowSample
+from qwo.text import count, records_frame
+from qwo.types import Adjacency, FloatArray, Mask
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ("source", "target", "gain", "z")
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseArrows:
+    """What the shape of the noise says of arrows.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The variables.
+    dag : ndarray of int8, n×n
+        The DAG.
+    gains, z : ndarray, n×n
+        For each arrow i → j by how much twice the log-likelihood falls if j must come before i, and
+        that over its standard error; NaN where nothing can be told.
+    level : float
+        The z from which an edge is directed.
+    rows, n_rows : int
+        Rows that were looked at, and all there are.
+    opened : int
+        How many edges the class alone would leave undirected.
+    left : bool
+        Whether the graph is of another class than the one of the Gaussian cost.
+    alarm : bool
+        Whether the spread of noise goes with causes, so that no linear edge was directed.
+    """
+
+    names: tuple[str, ...]
+    dag: Adjacency
+    gains: FloatArray
+    z: FloatArray
+    level: float
+    rows: int
+    n_rows: int
+    opened: int = 0
+    left: bool = False
+    alarm: bool = False
+
+    @classmethod
+    def none(
+        cls, names: tuple[str, ...], level: float, sample: RowSample, *, alarm: bool = False
+    ) -> NoiseArrows:
+        """Nothing was told."""
+        nothing = np.full((len(names),) * 2, math.nan)
+        dag = np.zeros(nothing.shape, np.int8)
+        rows = len(sample.columns), sample.n_rows
+        return cls(names, dag, nothing, nothing.copy(), level, *rows, alarm=alarm)
+
+    @property
+    def graph(self) -> None:
+        """None: the graph is the class with what noise has directed."""
+
+    @property
+    def supported(self) -> Mask:
+        """Which arrows the noise supports: n×n."""
+        return np.nan_to_num(self.z, nan=-math.inf) >= self.level
+
+    def records(self) -> list[tuple[Any, ...]]:
+        """One row for each arrow of the DAG, as `to_frame` has them."""
+        return [
+            (self.names[i], self.names[j], float(self.gains[i, j]), float(self.z[i, j]))
+            for i, j in zip(*np.nonzero(self.dag), strict=True)
+        ]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Each arrow of the DAG: what turning it costs in twice the log-likelihood, and z."""
+        return records_frame(COLUMNS, self.records())
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, for programs; None stands for what cannot be told."""
+        return {
+            "level": self.level,
+            "rows": self.rows,
+            "n_rows": self.n_rows,
+            "other_class": self.left,
+            "unequal_spread": self.alarm,
+            "arrows": [
+                {"source": a, "target": b, "gain": _known(gain), "z": _known(z)}
+                for a, b, gain, z in self.records()
+            ],
+        }
+
+    def summary(self) -> str:
+        """How many arrows the noise directs, and why it may direct none."""
+        lines = []
+        if self.alarm:
+            lines.append(
+                "Noise: its spread goes with causes (test of equal variance), so that edges that "
+                "are lines were not directed by it"
+            )
+        told, sure = int((~np.isnan(self.z)).sum()), int(self.supported.sum())
+        if told:
+            lines.append(
+                f"Noise: {sure} of {told} arrows have evidence of z ≥ {self.level:g}; the class "
+                f"alone leaves {count(self.opened, 'edge')} undirected"
+            )
+        if self.left:
+            lines.append("Noise: the graph is of another class than the Gaussian cost prefers")
+        if self.rows < self.n_rows:
+            lines.append(f"Noise: looked at in {self.rows:,} of {self.n_rows:,} rows")
+        return "\n".join(lines or ["Noise: nothing is told by its shape"])
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value

@@ -1,0 +1,294 @@
+"""Arrows from the shape of the noise: a search on the density of residuals, and its evidence.
+
+The Gaussian cost finds which variables are joined, and colliders. Within its class, and beyond it
+where the evidence is strong, arrows are turned by the likelihood of the residuals' own density
+(`qwo._core.NoiseCost`): LiNGAM (Shimizu et al. 2006) where relations are linear, and where they are
+curves a model in which not even the Gaussian knows both directions.
+
+For an arrow i → j the alternative is the cheapest graph near by in which j comes before i: another
+member of the class, or other parents. Their difference is a sum over rows, which gives it an error:
+z is Vuong's (1989).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaincc
+
+from qwo import _core
+from qwo.curved.result import edge_shares
+from qwo.curved.sizes import curved_columns
+from qwo.graph.dag import topological_order
+from qwo.graph.pdag import meek_closure
+from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.moments.columns import Coding
+from qwo.moments.moments import Moments
+from qwo.moments.row_sample import RowSample
+from qwo.order.blocks import BlockScore
+from qwo.search.control import Control, Progress
+from qwo.types import Adjacency, FloatArray, Indices, Mask
+
+SLICE = 0.02
+
+RESTARTS = 5
+
+MOST_TIED = 0.05
+"""Share of rows with one value above which a variable is no number with a density."""
+
+LEAVES_AT = 3.0
+"""The z from which the search may leave the class of the Gaussian cost."""
+
+ALARM = 0.01
+"""Level of the test of equal variance, over all families together."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoiseModel:
+    """Costs by the density of residuals with so many columns of each variable, and the rows'.
+
+    numbers: which variables have a density; the others are Gaussian, no arrow of theirs is turned.
+    """
+
+    size: int
+    cost: _core.NoiseCost
+    weights: FloatArray
+    numbers: Mask
+    price: float
+    sizes: Indices
+
+    @classmethod
+    def of(cls, sample: RowSample, coding: Coding, curved: Coding, penalty: float) -> NoiseModel:
+        """From rows in the columns of a coding, and the one with curves that is searched with."""
+        columns = np.ascontiguousarray(curved_columns(sample, coding, curved).T)
+        weights = np.ones(columns.shape[1]) if sample.weights is None else sample.weights
+        share = weights / weights.sum()
+        columns -= (columns @ share)[:, None]
+        columns /= np.sqrt(np.maximum(columns**2 @ share, 1e-300))[:, None]
+        gram = (columns * share) @ columns.T
+        starts = coding.starts.tolist()
+        numbers = np.array(
+            [
+                not variable.levels and _most_tied(sample.columns[:, start]) <= MOST_TIED
+                for variable, start in zip(coding.variables, starts, strict=True)
+            ]
+        )
+        price = penalty * math.log(weights.sum())
+        cost = _core.NoiseCost.create(
+            columns, gram, weights.tolist(), curved.sizes.tolist(), numbers.tolist(), price
+        )
+        return cls(int(curved.sizes.max()), cost, weights, numbers, price, curved.sizes)
+
+    def rows(self, families: Sequence[tuple[int, Sequence[int]]]) -> FloatArray:
+        """-2 log density of each row, over some families."""
+        found = np.zeros(len(self.weights))
+        for variable, parents in families:
+            found += self.cost.rows(variable, list(map(int, parents)))
+        return found
+
+    def of_dag(self, parents: Sequence[Sequence[int]]) -> float:
+        """The cost of a DAG."""
+        return math.fsum(self.cost.cost(v, list(map(int, p))) for v, p in enumerate(parents))
+
+    def search(
+        self, order: Indices, allowed: Mask, knowledge: ResolvedKnowledge | None, seed: int
+    ) -> _core.NoiseSearch:
+        """An order search among the pairs that are allowed."""
+        n = len(order)
+        may, before = allowed, np.zeros((n, n), bool)
+        required: list[list[int]] = [[] for _ in range(n)]
+        if knowledge is not None:
+            may, before = allowed & knowledge.allowed_parents, knowledge.before
+            required = [np.flatnonzero(column).tolist() for column in knowledge.required.T]
+            may = may | knowledge.required.astype(bool)
+        return _core.NoiseSearch(
+            self.cost,
+            order=np.asarray(order, np.int64),
+            may_cause=np.ascontiguousarray(may).astype(np.uint8),
+            precedes=np.ascontiguousarray(before).astype(np.uint8),
+            required=required,
+            restarts=RESTARTS,
+            seed=seed,
+        )
+
+
+def _most_tied(values: FloatArray) -> float:
+    """The share of rows with the most frequent value."""
+    return float(np.unique(values, return_counts=True)[1].max() / len(values))
+
+
+def parents_of(dag: Adjacency) -> list[list[int]]:
+    """The parents of each variable."""
+    return [np.flatnonzero(column).tolist() for column in dag.T]
+
+
+def vuong(difference: FloatArray, weights: FloatArray, price: float) -> tuple[float, float]:
+    """How much more a model costs than another, and that over its standard error.
+
+    The difference is that of -2 log density in each row; the price that of coefficients.
+    """
+    gain = float(weights @ difference) + price
+    centre = float(weights @ difference) / weights.sum()
+    error = math.sqrt(float(weights @ (difference - centre) ** 2))
+    return gain, gain / error if error > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TurnedGraph:
+    """Where the search on the density of residuals has come to.
+
+    left: it has left the class it began with, by z; moved_z: that z.
+    """
+
+    model: NoiseModel
+    search: _core.NoiseSearch
+    order: Indices
+    dag: Adjacency
+    left: bool
+    moved_z: float
+
+
+def turn_by_noise(
+    models: Sequence[NoiseModel],
+    base: Adjacency,
+    orders: Sequence[Indices],
+    allowed: Mask,
+    knowledge: ResolvedKnowledge | None,
+    *,
+    seed: int,
+    control: Control,
+) -> TurnedGraph:
+    """The member of the class of a DAG with the likeliest noise, or a graph that is far likelier.
+
+    The first model is that of the class. Searches of all models start from several orders.
+    """
+    first = models[0]
+    start = topological_order(base)
+    member = first.search(start, allowed | (base != 0), knowledge, seed)
+    member.take(start.astype(np.int64), parents_of(base))
+    member.to_best_member()
+    own, order = member.dag(), member.order().astype(np.intp)
+    best, least = None, math.inf
+    for model in models:
+        for begin in (order, *orders):
+            search = model.search(begin, allowed, knowledge, seed)
+            while not search.run(min(SLICE, control.remaining)):
+                if control.is_due():
+                    control.report(
+                        Progress("noise", 0, search.cost, min(search.cost, least), control.seconds)
+                    )
+            if search.cost < least - 1e-6:
+                best, least = (model, search), search.cost
+    assert best is not None
+    model, search = best
+    found = search.dag()
+    z = compared(first, own, model, found)
+    if z < LEAVES_AT:
+        return TurnedGraph(first, member, order, own, False, z)
+    return TurnedGraph(model, search, search.order().astype(np.intp), found, True, z)
+
+
+def compared(first: NoiseModel, dag: Adjacency, second: NoiseModel, other: Adjacency) -> float:
+    """Vuong's z of how much more a DAG costs than another one, each under its own model."""
+    a, b = parents_of(dag), parents_of(other)
+    changed = [v for v in range(len(a)) if a[v] != b[v] or first is not second]
+    if not changed:
+        return 0.0
+    difference = first.rows([(v, a[v]) for v in changed])
+    difference = difference - second.rows([(v, b[v]) for v in changed])
+    price = sum(
+        first.price * float(first.sizes[a[v]].sum())
+        - second.price * float(second.sizes[b[v]].sum())
+        for v in changed
+    )
+    return vuong(difference, first.weights, price)[1]
+
+
+def arrow_strengths(turned: TurnedGraph, dag: Adjacency) -> tuple[FloatArray, FloatArray]:
+    """For each arrow of a DAG what the best graph with it turned costs more, and its z: n×n.
+
+    NaN where there is no arrow, or nothing to tell: one of its ends has no density, or knowledge
+    forbids the other direction. The DAG fits the order of the search.
+    """
+    model, search = turned.model, turned.search
+    now = parents_of(search.dag())
+    known = {}
+    gains = np.full(dag.shape, math.nan)
+    z = gains.copy()
+    for i, j in zip(*np.nonzero(dag), strict=True):
+        if not (model.numbers[i] and model.numbers[j]):
+            continue
+        other = search.turned(int(i), int(j))
+        if not other:
+            continue
+        changed = [v for v, own in enumerate(now) if own != other[v]]
+        for v in changed:
+            if v not in known:
+                known[v] = model.rows([(v, now[v])])
+        difference = model.rows([(v, other[v]) for v in changed])
+        for v in changed:
+            difference = difference - known[v]
+        price = sum(
+            model.price * float(model.sizes[other[v]].sum() - model.sizes[now[v]].sum())
+            for v in changed
+        )
+        gains[i, j], z[i, j] = vuong(difference, model.weights, price)
+    return gains, z
+
+
+def linear_edges(moments: Moments, dag: Adjacency, price: float) -> Mask:
+    """Edges whose curve is not worth more than its line, given what is left of the effect: n×n."""
+    _line, bend = edge_shares(moments, dag)
+    if not moments.coding.has_curves:
+        return np.asarray(dag != 0)
+    left = np.maximum(explained_variances(moments, dag), 1e-9)
+    worth = moments.n_samples * np.log1p(bend / left)
+    return np.asarray((dag != 0) & (worth < price * (moments.coding.sizes[:, None] - 1)))
+
+
+def explained_variances(moments: Moments, dag: Adjacency) -> FloatArray:
+    """What is left of each variable given its parents, in units of its variance."""
+    score = BlockScore(moments)
+    return np.exp([score.log_det(v, parents) for v, parents in enumerate(parents_of(dag))])
+
+
+def unequal_spread(sample: RowSample, coding: Coding, dag: Adjacency, tested: Mask) -> bool:
+    """Whether the size of residuals of a linear family goes with its parents or their squares.
+
+    N R² of a regression of log r² on both, as in Koenker's form of the test of Breusch and Pagan,
+    over all families that are `tested` together.
+    """
+    values = sample.columns.T
+    centre, spread = values.mean(axis=1), values.std(axis=1)
+    columns = (values - centre[:, None]) / np.where(spread > 0, spread, 1.0)[:, None]
+    least, count = 1.0, 0
+    for v in np.flatnonzero(tested).tolist():
+        parents = np.flatnonzero(dag[:, v])
+        if not len(parents):
+            continue
+        given = columns[coding.columns_of(parents)]
+        own = columns[coding.starts[v]]
+        slopes = np.linalg.lstsq(given.T, own, rcond=None)[0]
+        # Logarithms: a few large residuals of heavy tails would decide on squares themselves.
+        squares = np.square(own - slopes @ given)
+        squares = np.log(np.maximum(squares / squares.mean(), 1e-4))
+        squares = squares - squares.mean()
+        shown = np.clip(given, -4, 4)
+        design = np.concatenate([shown, shown**2])
+        design = design - design.mean(axis=1, keepdims=True)
+        fitted = np.linalg.lstsq(design.T, squares, rcond=None)[0] @ design
+        share = float(fitted @ fitted / max(squares @ squares, 1e-300))
+        least = min(least, float(gammaincc(len(design) / 2, len(squares) * share / 2)))
+        count += 1
+    return least * count < ALARM
+
+
+def directed_by(graph: Adjacency, supported: Mask) -> Adjacency:
+    """A class with the undirected edges that evidence supports directed, and what follows."""
+    directed = np.array(graph)
+    i, j = np.nonzero(supported & (graph == 2))
+    directed[i, j], directed[j, i] = 1, 0
+    return meek_closure(directed) if len(i) else directed

@@ -1,0 +1,168 @@
+"""Costs by the density of residuals, their search and evidence, against definitions."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qwo import _core
+from qwo.curved.noise import NoiseModel, arrow_strengths, parents_of, turn_by_noise, vuong
+from qwo.graph import to_cpdag
+from qwo.moments.columns import Coding
+from qwo.moments.curves import curve_of, with_curves
+from qwo.moments.row_sample import RowSample
+from qwo.search.control import Control
+from tests.helpers.curved_data import NOISES, additive_data, standardised
+from tests.helpers.noise_reference import log_density, noise_cost
+
+SEEDS = st.integers(0, 100_000)
+
+
+def model_of(rows: np.ndarray, size: int = 1, weights: np.ndarray | None = None) -> NoiseModel:
+    coding = Coding.plain(rows.shape[1])
+    curved = with_curves(coding, [curve_of(x, size) for x in rows.T])
+    return NoiseModel.of(RowSample(rows, weights, len(rows)), coding, curved, 2.0)
+
+
+@settings(max_examples=6, deadline=None)
+@given(
+    seed=SEEDS,
+    noise=st.sampled_from(list(NOISES)),
+    spread=st.sampled_from([0.0, 0.8]),
+    weighted=st.booleans(),
+)
+def test_costs_are_those_of_the_definition(
+    *, seed: int, noise: str, spread: float, weighted: bool
+) -> None:
+    rows, _ = additive_data("mixed", 4, 150, seed, noise=noise)
+    rows[:, 3] = standardised(rows[:, 3] * np.exp(spread * rows[:, 0]))
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(1, 4, 150).astype(float) if weighted else np.ones(150)
+    model = model_of(rows, 3, weights)
+    share = weights / weights.sum()
+    columns = np.concatenate([curve_of(x, 3).columns(x) for x in rows.T], axis=1).T
+    columns = columns - (columns @ share)[:, None]
+    columns /= np.sqrt(columns**2 @ share)[:, None]
+    for child, parents in ((0, ()), (3, (0,)), (1, (0, 2, 3))):
+        wanted = noise_cost(columns, weights, [0, 3, 6, 9], model.price, (child, parents))
+        found = model.cost.cost(child, list(parents))
+        assert found == pytest.approx(wanted, rel=1e-9, abs=1e-5)
+        by_row = model.rows([(child, parents)])
+        price = model.price * 3 * len(parents)
+        assert weights @ by_row + price == pytest.approx(found, rel=1e-9, abs=1e-6)
+
+
+def test_the_density_is_a_kernel_density_that_leaves_rows_out() -> None:
+    z = standardised(np.random.default_rng(1).gamma(3.0, size=400))
+    h = 0.9 * min(1.0, np.subtract(*np.quantile(z, [0.75, 0.25])) / 1.349) * 400**-0.2
+    values = []
+    for width in (h, h / 2):
+        kernel = np.exp(-0.5 * ((z[:, None] - z) / width) ** 2) / (width * np.sqrt(2 * np.pi))
+        np.fill_diagonal(kernel, 0.0)
+        t3 = 0.02 * (2 / (np.pi * np.sqrt(3))) / (1 + z**2 / 3) ** 2
+        values.append(np.log(0.98 * kernel.sum(axis=1) / 399 + t3))
+    exact = max(values, key=np.sum)
+    found = log_density(z, np.ones(400))
+    assert np.abs(found - exact).mean() < 0.02
+
+
+def test_gaussian_residuals_cost_what_a_gaussian_does_up_to_a_constant() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((4000, 3))
+    rows = np.column_stack([x[:, 0], x[:, 0] + x[:, 1], x[:, 1] - x[:, 2]])
+    model = model_of(rows)
+    r = np.corrcoef(rows.T)
+    gain = model.cost.cost(1, []) - model.cost.cost(1, [0]) + model.price
+    assert gain == pytest.approx(-4000 * np.log(1 - r[0, 1] ** 2), abs=25)
+
+
+@pytest.mark.parametrize("noise", ["exponential", "uniform"])
+def test_the_search_finds_the_best_of_all_dags(noise: str) -> None:
+    rows, _ = additive_data("linear", 4, 400, 5, noise=noise)
+    model = model_of(rows)
+    best = min(
+        sum(
+            min(
+                model.cost.cost(v, list(own))
+                for k in range(place + 1)
+                for own in itertools.combinations(sorted(order[:place]), k)
+            )
+            for place, v in enumerate(order)
+        )
+        for order in itertools.permutations(range(4))
+    )
+    search = model.search(np.arange(4), ~np.eye(4, dtype=bool), None, 0)
+    while not search.run(1.0):
+        pass
+    assert search.cost == pytest.approx(best, abs=1e-6)
+
+
+def test_turned_graphs_have_the_effect_before_the_cause_and_cost_more() -> None:
+    rows, dag = additive_data("linear", 6, 800, 2, noise="exponential")
+    model = model_of(rows)
+    allowed = ~np.eye(6, dtype=bool)
+    turned = turn_by_noise([model], dag, [np.arange(6)], allowed, None, seed=0, control=Control())
+    assert (turned.dag == dag).all()
+    now = turned.search.cost
+    for i, j in zip(*np.nonzero(dag), strict=True):
+        other = turned.search.turned(int(i), int(j))
+        assert int(i) not in other[j]
+        reach = np.linalg.matrix_power(np.eye(6) + _matrix(other), 6) > 0
+        assert not reach[i, j]
+        cost = sum(model.cost.cost(v, own) for v, own in enumerate(other))
+        assert cost > now
+    assert turned.search.cost == now
+    gains, z = arrow_strengths(turned, dag)
+    assert (z[dag != 0] > 3).all()
+    assert np.isnan(gains[dag == 0]).all()
+
+
+def _matrix(parents: list[list[int]]) -> np.ndarray:
+    matrix = np.zeros((len(parents),) * 2)
+    for v, own in enumerate(parents):
+        matrix[own, v] = 1
+    return matrix
+
+
+def test_the_best_member_is_of_the_class_and_costs_least_of_it() -> None:
+    from qwo.graph.pdag import enumerate_dags
+
+    rows, dag = additive_data("linear", 6, 500, 8, noise="laplace", degree=2)
+    model = model_of(rows)
+    members = list(enumerate_dags(to_cpdag(dag)))
+    least = min(model.of_dag(parents_of(member)) for member in members)
+    start = members[-1]
+    search = model.search(np.arange(6), ~np.eye(6, dtype=bool), None, 0)
+    from qwo.graph.dag import topological_order
+
+    search.take(topological_order(start).astype(np.int64), parents_of(start))
+    search.to_best_member()
+    assert (to_cpdag(search.dag()) == to_cpdag(dag)).all()
+    assert search.cost == pytest.approx(least, abs=1e-6)
+
+
+def test_vuongs_z_is_gain_over_its_error() -> None:
+    d, w = np.array([1.0, 3.0, 2.0]), np.array([1.0, 2.0, 1.0])
+    gain, z = vuong(d, w, 4.0)
+    assert gain == pytest.approx(13.0)
+    assert z == pytest.approx(13 / np.sqrt(1 * 1.25**2 + 2 * 0.75**2 + 0.25**2))
+
+
+def test_wrong_calls_of_the_core_are_refused() -> None:
+    columns, gram = np.zeros((2, 5)), np.eye(2)
+    with pytest.raises(Exception, match="for each column"):
+        _core.NoiseCost.create(columns, gram, [1.0] * 4, [1, 1], [True, True], 1.0)
+    cost = _core.NoiseCost.create(
+        np.random.default_rng(0).standard_normal((2, 5)), gram, [1.0] * 5, [1, 1], [True] * 2, 1.0
+    )
+    for call in (
+        lambda: cost.cost(2, []),
+        lambda: cost.cost(0, [0]),
+        lambda: cost.rows(0, [7]),
+    ):
+        with pytest.raises(Exception, match=r"variable|parent"):
+            call()
