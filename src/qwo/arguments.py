@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from textwrap import fill, indent
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
 
 from qwo.errors import ArgumentError, Cure
 from qwo.options import (
@@ -37,7 +37,7 @@ from qwo.options import (
 if TYPE_CHECKING:
     import numpy as np
 
-    from qwo.graph.knowledge import KnowledgeLike
+    from qwo.graph.knowledge import Knowledge, KnowledgeLike
     from qwo.options import Weights
     from qwo.order.bdeu import BDeu
     from qwo.order.protocol import OrderEngine
@@ -142,6 +142,8 @@ class ReadArguments(TypedDict, total=False):
     separator: str | None
     decimal: str
     header: bool
+    encoding: str | None
+    sheet: str | int | None
     null_values: str | Sequence[str]
     weights: Weights
     memory_limit: int | str | None
@@ -228,6 +230,8 @@ def named_engine(options: SearchOptions) -> SearchOptions:
     An engine is an object that several searches cannot share, and scores that count rows need the
     rows, of which there are only moments where many searches are made.
     """
+    if options.likely:
+        cast("Knowledge", options.knowledge).strictly("whatever makes many searches")
     if options.score != "bic":
         raise ArgumentError(
             f"score is {repr(options.score)!r}, which counts rows, as only a single search of a "

@@ -9,6 +9,7 @@ follow from them. The module is quick to import, for the command line's sake.
 
 from __future__ import annotations
 
+import codecs
 import math
 import operator
 import re
@@ -221,6 +222,20 @@ MARKS = Rule(
     "text that marks missing values, such as '-999', or a list of such",
     lambda v: isinstance(v, str) or hasattr(v, "__iter__"),
 )
+
+
+def _is_codec(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and bool(codecs.lookup(value))
+    except LookupError:
+        return False
+
+
+CODEC = Rule("the name of an encoding, such as latin-1, cp1252 or utf-16", _is_codec)
+SHEET = Rule(
+    "the name of a sheet, or its number from 0",
+    lambda v: isinstance(v, str) or (is_whole(v) and v >= 0),
+)
 ESTIMATOR = Rule("the name of an estimator, or one", lambda v: bool(estimator_name(v)))
 
 
@@ -328,6 +343,8 @@ class SearchOptions:
 
     dropped: ClassVar[tuple[str, ...]] = ()
     """Which assumptions are dropped, by the option that asks for it."""
+    likely: ClassVar[tuple[tuple[Any, Any, float], ...]] = ()
+    """Probabilities of edges beforehand."""
 
     method: MethodName | None = option(
         None,
@@ -644,7 +661,9 @@ class SearchOptions:
         if self.knowledge is not None:
             from qwo.graph.knowledge import as_knowledge
 
-            object.__setattr__(self, "knowledge", as_knowledge(self.knowledge))
+            known = as_knowledge(self.knowledge)
+            object.__setattr__(self, "knowledge", known)
+            object.__setattr__(self, "likely", known.likely)
 
     def fingerprint(self) -> dict[str, Any]:
         """What the graph depends on, as values that JSON has; without the knowledge."""
@@ -765,6 +784,23 @@ class ReadOptions:
         None,
         "--header/--no-header",
         type=bool,
+        panel=TEXT,
+    )
+    encoding: str | None = option(
+        None,
+        "str, optional",
+        "Encoding of a text file, such as latin-1 or utf-16; UTF-8, or what its first bytes tell, "
+        "if not given.",
+        CODEC,
+        "--encoding NAME",
+        panel=TEXT,
+    )
+    sheet: str | int | None = option(
+        None,
+        "str or int, optional",
+        "Sheet of a spreadsheet, by name or number from 0; the first if not given.",
+        SHEET,
+        "--sheet NAME",
         panel=TEXT,
     )
     null_values: str | Sequence[str] = option(

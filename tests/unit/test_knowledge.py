@@ -140,8 +140,8 @@ def test_contradictions_are_refused_with_the_reason(knowledge, message):
         ({"required": [{"a", "b"}]}, "required must hold"),
         ({"tiers": ["ab"]}, r"tiers\[0\] must be a list; write \['ab'\]"),
         ({"roots": "a"}, r"roots must be a list; write \['a'\]"),
-        ({"roots": [True]}, "a name or a column number; got True"),
-        ({"leaves": [1.5]}, "a name or a column number; got 1.5"),
+        ({"roots": [True]}, "a name or a column number.*; got True"),
+        ({"leaves": [1.5]}, "a name or a column number.*; got 1.5"),
         ({"tiers": [["a"]], "forbidden_within_tiers": [1]}, r"from 0 to 0; got 1"),
     ],
 )

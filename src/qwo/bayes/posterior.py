@@ -55,6 +55,11 @@ OUTSIDE_DRAWS = 200
 """Draws over which the ratios of edges outside the lists are averaged."""
 
 
+def strict_knowledge(given: KnowledgeLike, names: tuple[str, ...]) -> ResolvedKnowledge:
+    """The knowledge as matrices; refused where it has probabilities of edges."""
+    return as_knowledge(given).strictly("the posterior").resolve(names)
+
+
 def posterior(
     data: Any,
     *,
@@ -130,7 +135,7 @@ def posterior(
     _check_moments(moments)
     prior = 1 / (2 * (moments.n_variables - 1)) if edge_prior is None else edge_prior
     odds = ABOVE_0.checked("edge_prior", prior)
-    resolved = None if knowledge is None else as_knowledge(knowledge).resolve(moments.names)
+    resolved = None if knowledge is None else strict_knowledge(knowledge, moments.names)
     random_state = drawn_seed() if random_state is None else random_state
     WHOLE_FROM_0.checked("random_state", random_state)
     constraints = Constraints.of(resolved, moments.n_variables)

@@ -248,7 +248,7 @@ _PARSERS: dict[str, Callable[[Any], Any]] = {
 """How the text of a flag becomes the value of its option, where it is not that itself."""
 
 
-FIELDS = ("tiers", "forbidden", "required", "forbidden_within_tiers", "roots", "leaves")
+FIELDS = ("tiers", "forbidden", "required", "forbidden_within_tiers", "roots", "leaves", "likely")
 
 
 @dataclass(frozen=True)
@@ -280,6 +280,10 @@ class KnowledgeOptions:
     require: Annotated[
         list[str] | None, option("--require", "There is an edge A → B. Repeatable.", "A,B")
     ] = None
+    likely: Annotated[
+        list[str] | None,
+        option("--likely", "Edge A → B has probability P beforehand. Repeatable.", "A,B,P"),
+    ] = None
     roots: Annotated[list[str] | None, option("--roots", "Nothing causes these.", "A,B,…")] = None
     leaves: Annotated[list[str] | None, option("--leaves", "These cause nothing.", "A,B,…")] = None
 
@@ -302,6 +306,7 @@ class KnowledgeOptions:
             ],
             "forbidden": _pairs("--forbid", self.forbid),
             "required": _pairs("--require", self.require),
+            "likely": _likely(self.likely),
             "roots": names_in(self.roots) or [],
             "leaves": names_in(self.leaves) or [],
         }
@@ -317,6 +322,22 @@ def _pairs(option: str, values: list[str] | None) -> list[tuple[str, str]]:
             )
         pairs.append((names[0], names[1]))
     return pairs
+
+
+def _likely(values: list[str] | None) -> list[tuple[str, str, float]]:
+    """Edges with their probabilities."""
+    found = []
+    for value in values or []:
+        names = names_in([value]) or []
+        try:
+            cause, effect, chance = names
+            found.append((cause, effect, float(chance)))
+        except ValueError:
+            raise ArgumentError(
+                f"--likely is {value!r}; wanted a cause, an effect and a probability, as in "
+                "--likely dose,outcome,0.8"
+            ) from None
+    return found
 
 
 def _fields_of_file(path: Path) -> dict[str, Any]:

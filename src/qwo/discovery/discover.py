@@ -104,7 +104,7 @@ def discover_as(
     """
     with progress_bar(callback) if progress else nullcontext(callback) as watch:
         control = control or Control(time_limit=options.time_limit, callback=watch)
-        if options.dropped or isinstance(data, Mapping):
+        if options.dropped or options.likely or isinstance(data, Mapping):
             return _read_otherwise(data, options, reading or {}, control)
         on_host = options.device == "cpu"
         with nullcontext() if on_host else computing_with(array_module(options.device)):
@@ -149,9 +149,13 @@ def discover_as(
 def _read_otherwise(
     data: Any, options: SearchOptions, reading: ReadArguments, control: Control
 ) -> Discovery:
-    """The result where an assumption of the default is dropped."""
+    """The result where an assumption of the default is dropped, or edges are likely beforehand."""
     from qwo.discovery.readings import answer_of
 
+    if options.likely and not options.dropped:
+        from qwo.discovery.likely import discover_likely
+
+        return discover_likely(data, options, reading, control)
     with keyboard_heard(control):
         found = answer_of(options)(data, options, reading, control)
     origin = Origin(data, reading, cast("Knowledge | None", options.knowledge), options.dropped)

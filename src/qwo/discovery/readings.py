@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from qwo.errors import ArgumentError
 from qwo.options import DEFAULTS, SearchOptions
@@ -16,6 +16,7 @@ from qwo.options import DEFAULTS, SearchOptions
 if TYPE_CHECKING:
     from qwo.discovery.result import Discovery
     from qwo.graph.causal_graph import CausalGraph
+    from qwo.graph.knowledge import Knowledge
 
 
 class AssumptionReading(Protocol):
@@ -106,6 +107,8 @@ def answer_of(options: SearchOptions) -> Callable[..., Discovery]:
 
 def check_together(asked: list[str], options: SearchOptions) -> None:
     """Refuse options that do not go together, and what only the plain search has."""
+    if options.likely:
+        cast("Knowledge", options.knowledge).strictly(asked[0])
     for pair, reason in APART.items():
         if pair <= set(asked):
             first, second = sorted(pair)

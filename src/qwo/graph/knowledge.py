@@ -43,6 +43,10 @@ class Knowledge:
         Positions in ``tiers``, from 0, of the tiers without edges inside; True for all of them.
     roots, leaves : iterable of variables
         Variables that nothing causes, and variables that cause nothing.
+    likely : mapping from (cause, effect) to probability, optional
+        How probable you hold edges to be beforehand, which data can overrule: an edge of
+        probability p adds 2 log(p / (1 - p)) to the score 2·loglik - penalty; 0.5 says nothing.
+        For `qwo.discover`.
 
     Examples
     --------
@@ -58,6 +62,7 @@ class Knowledge:
     forbidden_within_tiers: tuple[int, ...]
     roots: tuple[Variable, ...]
     leaves: tuple[Variable, ...]
+    likely: tuple[tuple[Variable, Variable, float], ...]
 
     def __init__(
         self,
@@ -68,6 +73,7 @@ class Knowledge:
         forbidden_within_tiers: Iterable[int] | bool = (),
         roots: Iterable[Variable] = (),
         leaves: Iterable[Variable] = (),
+        likely: Mapping[Edge, float] | Iterable[tuple[Variable, Variable, float]] = (),
     ) -> None:
         listed = _listed("tiers", () if tiers is None else tiers)
         groups = tuple(_variables(f"tiers[{t}]", tier) for t, tier in enumerate(listed))
@@ -78,6 +84,7 @@ class Knowledge:
             ("forbidden_within_tiers", _tier_positions(forbidden_within_tiers, len(groups))),
             ("roots", _variables("roots", roots)),
             ("leaves", _variables("leaves", leaves)),
+            ("likely", _chances(likely)),
         ):
             object.__setattr__(self, field, value)
 
@@ -92,7 +99,25 @@ class Knowledge:
         said.append(("no edges within tiers", within))
         said.append(("roots (nothing causes them)", ", ".join(map(str, self.roots))))
         said.append(("leaves (they cause nothing)", ", ".join(map(str, self.leaves))))
+        likely = [f"{a} --> {b} ({p:g})" for a, b, p in self.likely]
+        said.append(("likely (probability beforehand)", ", ".join(likely)))
         return [(kind, text) for kind, text in said if text]
+
+    @property
+    def strict(self) -> Knowledge:
+        """What the graph must keep to: all but probabilities."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        return Knowledge(**given | {"likely": ()})
+
+    def strictly(self, what: str) -> Knowledge:
+        """The knowledge, for something that takes no account of probabilities: refused with any."""
+        if self.likely:
+            raise KnowledgeError(
+                f"knowledge has likely edges, of which {what} does not take account; leave them "
+                "out, or call qwo.discover",
+                option="knowledge",
+            )
+        return self
 
     def __str__(self) -> str:
         return "\n".join(f"{kind}: {text}" for kind, text in self.lines()) or "nothing is known"
@@ -207,6 +232,24 @@ def _edges(field: str, given: object) -> tuple[Edge, ...]:
             raise KnowledgeError(f"{field} must hold (cause, effect) pairs; got {edge!r}")
         edges.append((_variable(field, edge[0]), _variable(field, edge[1])))
     return tuple(edges)
+
+
+def _chances(given: object) -> tuple[tuple[Variable, Variable, float], ...]:
+    """Probabilities of edges, from a mapping or from triples."""
+    items = given.items() if isinstance(given, Mapping) else _listed("likely", given)
+    found = []
+    for item in items:
+        edge, chance = item if isinstance(given, Mapping) else (item[:2], item[2:])
+        chance = chance if isinstance(given, Mapping) else (chance[0] if chance else None)
+        [(cause, effect)] = _edges("likely", [tuple(edge)])
+        good = isinstance(chance, int | float | np.floating) and 0 < chance < 1
+        if not good:
+            raise KnowledgeError(
+                f"likely: the probability of {cause} --> {effect} is {chance!r}; wanted a number "
+                "above 0 and below 1 (required and forbidden are for what is certain)"
+            )
+        found.append((cause, effect, float(chance)))  # type: ignore[arg-type]
+    return tuple(found)
 
 
 def _tier_positions(given: object, n_tiers: int) -> tuple[int, ...]:

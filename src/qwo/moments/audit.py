@@ -69,6 +69,9 @@ Code = Literal[
     "latent",
     "roots",
     "conditions",
+    "encoding",
+    "comments",
+    "sheets",
 ]
 Severity = Literal["error", "warning", "note"]
 

@@ -6,6 +6,7 @@ nominal, and numbers are numbers. Whatever is in doubt is refused with a cure.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import get_args
@@ -26,6 +27,11 @@ MOST_LEVELS = 20
 
 LEVEL_REPEATS = 3
 """How often each level of a text column appears on average, at least."""
+
+DATE = (
+    r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})([T ]\d{1,2}:\d{2}.*)?\s*$"
+)
+"""Text that is a day, with or without a time."""
 
 MOST_DECLARED = 200
 """Levels of a variable that the user calls nominal, at most."""
@@ -358,6 +364,10 @@ def _declared(
 def _inferred(name: str, found: LevelCounts) -> Variable | Doubt:
     """The variable behind a column of text or categories that the user has said nothing of."""
     levels = found.seen
+    if levels and all(re.match(DATE, level) for level in levels):
+        # A category of days would be one without order, and each day a coefficient.
+        reason = f"dates or times, for example {levels[0]!r}; make a number of them, such as days"
+        return Doubt(reason, found.as_category(name))
     if len(levels) < 2 or (found.category and len(levels) <= MOST_DECLARED):
         kind: Kind = "ordinal" if found.ordered else "nominal"
         return Variable("binary" if len(levels) == 2 else kind, levels)

@@ -11,13 +11,14 @@ In both cases the first column is an index, and not data.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import glob
 import io
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from os import PathLike
@@ -32,6 +33,7 @@ from qwo.errors import (
     ArgumentError,
     Cure,
     FileFormatError,
+    InputError,
     MissingFileError,
     MissingPackageError,
     optional_module,
@@ -56,6 +58,8 @@ Format = Literal["csv", "parquet", "pandas"]
 SEPARATORS = (",", ";", "\t", "|")
 DECIMAL_COMMA = r"^\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*$"
 THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$"
+PERCENT = r"^[+-]?\d+(\.\d*)?\s*%$"
+UTF_8, UTF_8_NAMES = "utf-8", ("utf-8", "utf8", "utf-8-sig")
 HEAD_BYTES = 1 << 16
 """How much of a file is looked at to tell how it is written."""
 
@@ -118,7 +122,8 @@ def open_source(source: Any, options: ReadOptions, kind: Format | None = None) -
         return CsvFiles(files, options)
     if len(files) > 1:
         raise FileFormatError(f"{source} holds several {files[0].suffix} files; wanted one")
-    return open_memory(_read_with_pandas(files[0]), options.names)
+    frame, notes = _read_with_pandas(files[0], options.sheet)
+    return replace(open_memory(frame, options.names), notes=notes)
 
 
 def is_path(source: Any) -> bool:
@@ -129,13 +134,29 @@ def is_path(source: Any) -> bool:
     return paths and all(isinstance(item, str | PathLike) for item in source)
 
 
-def _read_with_pandas(file: Path) -> Any:
-    """The frame in a file of a statistics program or a spreadsheet."""
+def _read_with_pandas(file: Path, sheet: str | int | None) -> tuple[Any, tuple[Finding, ...]]:
+    """The frame in a file of a statistics program or a spreadsheet, and what is to be said of it.
+
+    A workbook has several sheets: the first is taken, and the others are named.
+    """
     suffix = file.suffix.lower()
     function, package = PANDAS_SUFFIXES[suffix]
     pandas = optional_module("pandas", f"{suffix} files need", "pandas")
     try:
-        return getattr(pandas, function)(file)
+        if function != "read_excel":
+            return getattr(pandas, function)(file), ()
+        # Of all sheets, by name, in their order.
+        sheets = pandas.read_excel(file, sheet_name=None)
+        names = list(map(str, sheets))
+        chosen = _sheet(file, names, sheet)
+        frame = list(sheets.values())[chosen]
+        others = [name for k, name in enumerate(names) if k != chosen]
+        text = f"{file.name} has {len(names)} sheets; {names[chosen]!r} is read"
+        cures = (Cure("sheet", others[0], "reads another"),) if others else ()
+        said = cures and sheet is None
+        return frame, (Finding("sheets", "note", (), text, cures),) if said else ()
+    except InputError:
+        raise
     except ImportError as error:
         raise MissingPackageError(
             f"{file} is a {suffix} file, for which pandas needs {package or 'another package'}: "
@@ -144,6 +165,22 @@ def _read_with_pandas(file: Path) -> Any:
         ) from error
     except Exception as error:  # each format's reader has errors of its own
         raise FileFormatError(f"{file} is not a readable {suffix} file: {error}") from error
+
+
+def _sheet(file: Path, sheets: list[str], wanted: str | int | None) -> int:
+    """The number of the sheet that is wanted."""
+    if isinstance(wanted, str) and wanted in sheets:
+        return sheets.index(wanted)
+    try:
+        place = int(wanted or 0)
+    except ValueError:
+        place = -1
+    if not 0 <= place < len(sheets):
+        raise ArgumentError(
+            f"sheet is {wanted!r}, but {file.name} has {', '.join(map(repr, sheets))}",
+            option="sheet",
+        )
+    return place
 
 
 def _find_files(source: Any, kind: Format | None) -> tuple[list[Path], Path | None]:
@@ -237,6 +274,13 @@ class CsvFiles:
         if self._first.index:
             text = "the first column has no name and numbers or names the rows: it is taken for an "
             self.notes = (Finding("index", "note", (), f"{text}index, and not for data"),)
+        if form.encoding is None and self._first.encoding != UTF_8:
+            text = f"{files[0].name} is not UTF-8 text; it is read as {self._first.encoding}"
+            cures = (Cure("encoding", None, "says what it is, if letters look odd"),)
+            self.notes += (Finding("encoding", "note", (), text, cures),)
+        if self._first.comments:
+            text = f"{files[0].name} begins with lines of comments (#), which are left out"
+            self.notes += (Finding("comments", "note", (), text),)
 
     def batches(self, columns: Sequence[int], n_rows: int) -> Iterator[Batch]:
         """Blocks of lines, to be parsed by whoever loads them."""
@@ -260,7 +304,7 @@ class TextFile:
     """A text file whose first lines have been looked at.
 
     An `index` stands before the columns of data; `skipped` lines before the first row; lines of an
-    `old_mac` end in CR alone.
+    `old_mac` end in CR alone. Where its head has `comments`, lines that begin with # are none.
     """
 
     file: Path
@@ -270,29 +314,41 @@ class TextFile:
     skipped: int
     old_mac: bool
     form: ReadOptions
+    encoding: str = UTF_8
+    comments: bool = False
 
     def blocks(self, size: int) -> Iterator[TextBlock]:
         """The file in pieces of about so many bytes, each made up of whole lines."""
         above, skipped, rest = 0, self.skipped, b""
-        for piece in read_chunks(self.file, size):
+        for piece in read_chunks(self.file, size, self.encoding):
             content = piece.replace(b"\r", b"\n") if self.old_mac else piece
             *whole, last = (rest + content).rpartition(b"\n")
             lines, rest = b"".join(whole), last
+            if self.comments:
+                # Blank lines count for nothing, so that the numbers of lines stay what they are.
+                lines = re.sub(rb"(?m)^#.*$", b"", lines)
+                rest = b"" if not lines and rest.startswith(b"#") else rest
             if lines:
                 yield TextBlock(self, lines, above, skipped)
                 above, skipped = above + lines.count(b"\n"), 0
-        if rest.strip():
+        if rest.strip() and not (self.comments and rest.startswith(b"#")):
             yield TextBlock(self, rest, above, skipped)
 
 
-def read_chunks(file: Path, size: int) -> Iterator[bytes]:
-    """The content of a file, compressed or not, in chunks."""
+def read_chunks(file: Path, size: int, encoding: str = UTF_8) -> Iterator[bytes]:
+    """The content of a file, compressed or not, in chunks of UTF-8 text."""
     if file.is_dir():
         raise FileFormatError(f"{file} is a folder; wanted a text file")
+    decoder = None if encoding == UTF_8 else codecs.getincrementaldecoder(encoding)()
     try:
         with pa.input_stream(str(file)) as stream:
             while piece := stream.read(size):
-                yield piece
+                yield piece if decoder is None else decoder.decode(piece).encode()
+    except UnicodeDecodeError as error:
+        raise FileFormatError(
+            f"{file} is not {encoding} text ({error.reason})",
+            cures=[Cure("encoding", "latin-1", "takes every byte for a letter")],
+        ) from error
     except (OSError, EOFError, pa.ArrowException) as error:
         raise FileFormatError(
             f"{file} cannot be read to its end ({error}); it is damaged, or was cut off"
@@ -301,14 +357,16 @@ def read_chunks(file: Path, size: int) -> Iterator[bytes]:
 
 def open_text(file: Path, form: ReadOptions) -> TextFile:
     """A text file, with the names in its first line and what else its first lines tell."""
-    lines, old_mac = _head(file)
+    lines, old_mac, encoding = _head(file, form.encoding)
     place = next(k for k, line in enumerate(lines) if line.strip())
+    above = _comments(lines) if lines[place].startswith("#") else 0
+    place, how = max(place, above), (encoding, above > 0)
     first = lines[place]
     separator = form.separator or guess_separator(file, first)
     fields = [field.strip() for field in split_line(first, separator)]
     if not form.header:
         names = default_names(len(fields))
-        return TextFile(file, names, False, separator, place, old_mac, form)
+        return TextFile(file, names, False, separator, place, old_mac, form, *how)
     # pandas names columns 0, 1, 2, …
     counted = len(fields) > 2 and fields == [str(k) for k in range(len(fields))]
     if not counted and all(map(is_number, fields)):
@@ -322,18 +380,37 @@ def open_text(file: Path, form: ReadOptions) -> TextFile:
     longer = bool(rows) and all(len(split_line(row, separator)) == width for row in rows)
     named = not longer and fields[0] in ("", "Unnamed: 0") and _has_index(fields, rows, separator)
     return TextFile(
-        file, tuple(fields[named:]), longer or named, separator, place + 1, old_mac, form
+        file, tuple(fields[named:]), longer or named, separator, place + 1, old_mac, form, *how
     )
 
 
-def _head(file: Path) -> tuple[list[str], bool]:
-    """The first lines of a file, and whether they end in CR alone."""
-    content, whole = b"", True
-    for piece in read_chunks(file, HEAD_BYTES):
+def _comments(lines: list[str]) -> int:
+    """How many lines stand before the first that is no comment; 0 where # begins the names."""
+    place = next((k for k, line in enumerate(lines) if line.strip() and line[0] != "#"), 0)
+    if place == 0:
+        return 0
+    last = next(line for line in reversed(lines[:place]) if line.startswith("#"))
+    separator = next((s for s in SEPARATORS if s in lines[place]), " ")
+    alike = len(split_line(last, separator)) == len(split_line(lines[place], separator)) > 1
+    # As in tables of genetics, whose line of names begins with it.
+    named = alike and any(map(is_number, split_line(lines[place], separator)))
+    return 0 if named else place
+
+
+def _head(file: Path, encoding: str | None) -> tuple[list[str], bool, str]:
+    """The first lines of a file, whether they end in CR alone, and its encoding.
+
+    Where none is given it is UTF-8, unless the first bytes cannot be that.
+    """
+    guessed, content, whole = encoding is None, b"", True
+    encoding = UTF_8 if encoding is None or encoding.lower() in UTF_8_NAMES else encoding
+    for piece in read_chunks(file, HEAD_BYTES, encoding):
         content += piece
         if b"\n" in content.strip() or b"\r" in content.strip():
             whole = len(piece) < HEAD_BYTES
             break
+    if guessed and content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return _head(file, "utf-16")
     old_mac = b"\n" not in content and b"\r" in content
     parts = content.replace(b"\r" if old_mac else b"\r\n", b"\n").split(b"\n")
     if not whole and len(parts) > 2:
@@ -343,16 +420,18 @@ def _head(file: Path) -> tuple[list[str], bool]:
         try:
             lines.append(part.decode("utf-8-sig"))
         except UnicodeDecodeError as error:
-            if any(line.strip() for line in lines):
-                break
+            # Zeros are in no text of one byte a letter.
+            if guessed and b"\0" not in content:
+                return _head(file, "cp1252")
             raise FileFormatError(
-                f"{file}: line {place + 1} is not UTF-8 text; save the file as UTF-8"
+                f"{file}: line {place + 1} is not UTF-8 text; save the file as UTF-8",
+                cures=[Cure("encoding", None, "says what it is")],
             ) from error
     if not any(line.strip() for line in lines):
         raise FileFormatError(
             f"{file} is empty; wanted a line of names and then one line per sample"
         )
-    return lines, old_mac
+    return lines, old_mac, encoding
 
 
 def _has_index(names: list[str], rows: list[str], separator: str) -> bool:
@@ -473,6 +552,11 @@ class TextBlock:
                 f"line {int(row) + self.above} (blank lines not counted) has {got} fields, but the "
                 f"first line has {wanted}: {short(text)}"
             )
+        if "UTF8" in reason:
+            return FileFormatError(
+                f"{self.text.file} has letters that are not UTF-8 text",
+                cures=[Cure("encoding", "cp1252", "reads it as Windows and older programs write")],
+            )
         return FileFormatError(
             f"{self.text.file}: {reason}; the separator is taken to be {self.text.separator!r}. "
             "Mend the line, or say how the file is written, if commas are decimal marks for one",
@@ -500,6 +584,8 @@ class TextBlock:
         thousands = decimal == "." and self._has_thousands(trimmed)
         if thousands:
             plain = pc.replace_substring(trimmed, ",", "")
+        if pc.all(pc.match_substring_regex(plain, PERCENT)).as_py():
+            plain = pc.utf8_rtrim(plain, " %")
         for kind, candidate in ((pa.float64(), plain), (pa.bool_(), trimmed)):
             try:
                 return pc.cast(candidate, kind)
