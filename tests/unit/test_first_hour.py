@@ -271,3 +271,13 @@ def test_options_under_other_names_get_a_hint(chain: Any, wrong: str, hint: str)
     with pytest.raises(TypeError, match=wrong) as error:
         qwo.discover(chain[0], **{wrong: 1})
     assert hint in str(error.value)
+
+
+def test_copies_of_rows_are_no_time_series() -> None:
+    rows = np.random.default_rng(8).normal(size=(60, 3))
+    twice = np.concatenate([rows, rows[:30]])
+    with pytest.warns(qwo.DataWarning, match="repeat others"):
+        found = qwo.discover(twice, random_state=0)
+    [doubted] = [a for a in found.assumptions if a.status == "doubted"]
+    assert doubted.name == "independent rows"
+    assert not doubted.cures

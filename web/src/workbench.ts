@@ -50,6 +50,15 @@ export class Workbench {
     this.restyle();
     this.listen();
     this.filter();
+    // The page may settle after this: until the reader moves the view, it shows the whole graph.
+    let moved = false;
+    this.cy.on("dragpan pinchzoom scrollzoom grab", () => (moved = true));
+    byId("zoom-in").parentElement!.addEventListener("click", () => (moved = true));
+    new ResizeObserver(() => {
+      this.cy.resize();
+      if (!moved && !this.selection) this.fit();
+    }).observe(this.container);
+    this.cy.resize();
     this.fit();
   }
 

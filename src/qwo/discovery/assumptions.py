@@ -109,9 +109,9 @@ def _judged(dropped: set[str], audit: Audit | None, alarms: set[str]) -> Iterato
         against += [f"the check flags {test}" for test in tests if test in alarms]
         cures = tuple(cure for finding in findings for cure in finding.cures)
         if against:
-            yield Assumption(
-                name, words, "doubted", "; ".join(against), cures or offered(option, value)
-            )
+            # A finding knows what helps; what a check flags, the option that drops the assumption.
+            advice = cures if findings else offered(option, value)
+            yield Assumption(name, words, "doubted", "; ".join(against), advice)
         else:
             yield Assumption(name, words, "made")
 

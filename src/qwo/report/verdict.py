@@ -194,7 +194,7 @@ def _steps(contents: Contents) -> Iterator[str]:
             continue
         named = [flag for cure in assumption.cures if (flag := _flag(cure.option, cure.value))]
         if named:
-            yield f"{named[0]} ({assumption.words} then need not hold)"
+            yield f"{named[0]} (drops the assumption: {assumption.words})"
     if not found.n_edges:
         yield "--penalty 1, which finds weaker links"
         return
