@@ -120,6 +120,8 @@ def open_report(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Opened]]
         page.on("dialog", lambda dialog: report.complaints.append(f"dialog: {dialog.message}"))
         page.on("request", lambda request: _check_request(request.url, report))
         page.goto(path.as_uri())
+        # Filters are folded away at first.
+        page.evaluate("document.getElementById('filters')?.setAttribute('open', '')")
         opened.append((report, tab))
         return report
 

@@ -214,6 +214,8 @@ def test_zoom_by_buttons_and_wheel(report: Any) -> None:
 def test_colours_show_sign_or_support(report: Any) -> None:
     edges = report.data()["edges"]
     signs = [edge["standardized"] >= 0 for edge in edges]
+    assert report.page.input_value("#colour") == "link"
+    report.page.select_option("#colour", "sign")
     colours = report.graph("cy.edges().map(e => e.style('line-color'))")
     assert len({colour for colour, sign in zip(colours, signs, strict=True) if sign}) == 1
     assert len(set(colours)) == len(set(signs)) == 2
