@@ -8,9 +8,13 @@ from scipy.optimize import minimize
 
 import qwo
 from qwo import _core
+from qwo.drawing.layers import EdgeSet, causal_order
 from qwo.feedback.classes import equivalence_class
 from qwo.feedback.search import order_rows
-from qwo.order.cyclic import as_mask, cyclic_coefficients, is_acyclic
+from qwo.graph import CausalGraph
+from qwo.graph.dag import is_acyclic
+from qwo.graph.formats import FORMATS, can_hold, parse_graph
+from qwo.order.cyclic import as_mask, cyclic_coefficients
 
 TWO = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1], [0, 0, 1, 0]])
 """a → X ⇄ Y ← b."""
@@ -237,3 +241,93 @@ class TestDiscover:
     def test_refuses_fewer_samples_than_variables(self):
         with pytest.raises(qwo.InputError, match="more samples than variables"):
             qwo.discover(np.random.default_rng(0).normal(size=(12, 14)), feedback=True)
+
+
+def cyclic_graph(matrix=TWO):
+    return CausalGraph(("a", "b", "X", "Y"), np.array(matrix, np.int8), "cyclic")
+
+
+class TestGraphs:
+    @pytest.mark.parametrize("form", ["json", "graphml", "gml"])
+    def test_formats_that_know_the_kind_give_it_back(self, form):
+        graph = cyclic_graph()
+        assert parse_graph(FORMATS[form].write(graph), form) == graph
+
+    def test_json_holds_lines_beside_cycles(self):
+        matrix = TWO.copy()
+        matrix[0, 1] = matrix[1, 0] = 2
+        graph = cyclic_graph(matrix)
+        assert parse_graph(FORMATS["json"].write(graph), "json") == graph
+        assert "have both" in can_hold("graphml", graph)
+
+    @pytest.mark.parametrize("form", ["dot", "tetrad", "edges", "adjacency", "zero-one", "parquet"])
+    def test_others_write_it(self, form):
+        assert can_hold(form, cyclic_graph()) is None
+
+    @pytest.mark.parametrize("form", ["dagitty", "bnlearn", "lavaan", "pcalg", "causal-learn"])
+    def test_others_refuse_it(self, form):
+        assert "cycles" in can_hold(form, cyclic_graph())
+
+    def test_a_dag_may_not_have_two_arrows(self):
+        with pytest.raises(qwo.InputError, match="give 1 and 0"):
+            CausalGraph(("a", "b", "X", "Y"), TWO.astype(np.int8), "dag")
+
+    def test_what_needs_an_order_refuses_it(self):
+        graph, data = cyclic_graph(), sample(two_cycle(), 100)
+        for call in (graph.to_dag, graph.to_cpdag, lambda: qwo.compare(graph, graph)):
+            with pytest.raises(qwo.InputError, match="has cycles"):
+                call()
+        with pytest.raises(qwo.InputError, match="chi-square"):
+            qwo.check(data, CausalGraph.from_matrix(TWO, kind="cyclic"))
+
+    def test_is_drawn_with_both_arrows(self):
+        pytest.importorskip("matplotlib")
+        edges = EdgeSet.of(TWO, causal_order(None, cyclic_graph()))
+        assert len(edges.tails) == 4
+        assert sorted(edges.head_ends().tolist()) == [-1, 1, 1, 1]
+
+
+class TestFit:
+    def test_errors_are_those_of_repeated_samples(self):
+        graph = CausalGraph.from_matrix(TWO, kind="cyclic")
+        fits = [qwo.fit_sem(sample(two_cycle(), 400, seed), graph) for seed in range(60)]
+        estimates = np.array([fit.coefficients[TWO != 0] for fit in fits])
+        errors = np.array([fit.standard_errors[TWO != 0] for fit in fits])
+        assert estimates.mean(axis=0) == pytest.approx(two_cycle().T[TWO != 0], abs=0.03)
+        assert estimates.std(axis=0) == pytest.approx(errors.mean(axis=0), rel=0.35)
+        assert np.mean([fit.chi_square[2] < 0.05 for fit in fits]) < 0.2
+
+    def test_total_effects_sum_all_rounds(self):
+        covariance = covariance_of(two_cycle(), np.ones(4))
+        moments = qwo.Moments.from_precision(np.linalg.inv(covariance))
+        fit = qwo.fit_sem(moments, CausalGraph.from_matrix(TWO, kind="cyclic"))
+        b = fit.coefficients
+        rounds = sum(np.linalg.matrix_power(b, k) for k in range(200))
+        assert fit.total_effects == pytest.approx(rounds, abs=1e-6)
+        assert fit.effect("X2", "X3") == pytest.approx(0.5, abs=1e-4)
+        assert fit.spectral_radius == pytest.approx(np.sqrt(0.3), abs=1e-4)
+
+    def test_takes_a_result(self):
+        data = sample(two_cycle(), 2000, seed=1)
+        found = qwo.discover(data, feedback=True, random_state=0)
+        fit = qwo.fit_sem(data, found)
+        assert fit.coefficients == pytest.approx(found.feedback.coefficients, abs=1e-3)
+        assert "spectral radius" in str(fit)
+        assert len(fit.to_frame()) == 4
+
+
+class TestSimulate:
+    def test_cycles_are_closed_and_stable(self):
+        data, graph, b = qwo.simulate(
+            "er", n_variables=8, n_samples=20_000, degree=3, cycles=2, random_state=5
+        )
+        assert not is_acyclic(graph)
+        assert np.abs(np.linalg.eigvals(b)).max() < 1
+        system = np.eye(8) - b
+        noise = np.cov((data @ system).T)
+        scale = np.sqrt(np.diag(noise))
+        assert np.abs(noise / np.outer(scale, scale) - np.eye(8)).max() < 0.05
+
+    def test_too_many_are_refused(self):
+        with pytest.raises(qwo.InputError, match="cycles is 9"):
+            qwo.simulate("er", n_variables=3, n_samples=10, degree=1, cycles=9, random_state=1)

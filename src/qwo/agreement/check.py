@@ -107,7 +107,12 @@ def check(
     moments.require_seen("the check")
     if moments.is_oracle:
         raise SampleSizeError("exact moments (N = ∞) leave nothing to test; wanted a sample")
-    matrix = as_graph(graph, moments.names, kind="dag").matrix
+    wanted = as_graph(graph, moments.names, kind="dag")
+    wanted.refuse_cycles(
+        "the check is of independences that graphs without cycles imply; qwo.fit_sem(data, graph) "
+        "has a chi-square test of a graph with cycles"
+    )
+    matrix = wanted.matrix
     dag = to_dag(matrix, moments.names)
     known = None if knowledge is None else as_knowledge(knowledge).resolve(moments.names)
     if known is not None:

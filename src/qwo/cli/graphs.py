@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,6 +19,7 @@ from qwo.text import aligned, count
 if TYPE_CHECKING:
     from qwo.graph import CausalGraph
     from qwo.moments import Moments
+    from qwo.sem import LinearSem
 
 STDIN = Path("-")
 
@@ -233,7 +234,8 @@ def fit(
     given = graph_from(graph, graph_format)
     member = graph_from(graph, graph_format, of_folder="dag") if graph.is_dir() else given
     moments = read_for(graph, given.names, file, reading, console).moments
-    dag = member.reordered(moments.names).to_dag()
+    own = member.reordered(moments.names)
+    dag = own if own.kind == "cyclic" else own.to_dag()
     undirected = int((given.matrix == 2).sum()) // 2
     if undirected:
         which = "chosen arbitrarily" if member is given else "which is in dag.json"
@@ -241,7 +243,7 @@ def fit(
             f"{undirected} of {given.n_edges} edges are undirected; their coefficients belong to "
             f"one DAG of the class, {which}"
         )
-    model = qwo.fit_sem(moments, dag.matrix)
+    model = qwo.fit_sem(moments, dag)
     if output is not None:
         write_csv(output, EdgeEstimate._fields, model.edges, spreadsheet=spreadsheet)
         console.say(f"wrote {output}")
@@ -249,11 +251,27 @@ def fit(
         str(model),
         {
             "n_samples": model.n_samples,
-            "fit": asdict(model.fit),
             "edges": [edge._asdict() for edge in model.edges],
-            "variables": [node._asdict() for node in model.nodes],
+            **(_cyclic_fit(model) if dag.kind == "cyclic" else _fit(model)),
         },
     )
+
+
+def _fit(model: LinearSem) -> dict[str, Any]:
+    return {
+        "fit": asdict(model.fit),
+        "variables": [node._asdict() for node in model.nodes],
+    }
+
+
+def _cyclic_fit(model: Any) -> dict[str, Any]:
+    names = "chi_square", "df", "p_value"
+    return {
+        "fit": dict(zip(names, model.chi_square, strict=True)),
+        "total_effects": model.total_effects,
+        "spectral_radius": model.spectral_radius,
+        "condition_number": model.condition_number,
+    }
 
 
 def changes(

@@ -44,6 +44,10 @@ class ModelOptions:
         Literal["gaussian", "exponential", "gumbel", "uniform"],
         option("--noise", "Shape of the noise."),
     ] = "gaussian"
+    cycles: Annotated[
+        int,
+        option("--cycles", "Edges that close a cycle, of variables that cause each other.", min=0),
+    ] = 0
     standardise: Annotated[
         bool,
         option(
@@ -62,6 +66,7 @@ class ModelOptions:
             "n_samples": self.samples,
             "degree": self.degree,
             "noise": self.noise,
+            "cycles": self.cycles,
             "standardize": self.standardise,
         }
 
@@ -130,7 +135,10 @@ class Drawn:
             arguments |= {"graph": given.matrix, "n_variables": None}
             self.parameters["n_variables"] = given.n_variables
         self.drawn = draw(random_state=self.seed, **arguments)
-        self.graph = CausalGraph.from_matrix(self.drawn.dag, names, kind="dag")
+        cyclic = self.parameters["cycles"] > 0
+        self.graph = CausalGraph.from_matrix(
+            self.drawn.dag, names, kind="cyclic" if cyclic else "dag"
+        )
 
     def table(self) -> pa.Table:
         """The data, one column for each variable."""

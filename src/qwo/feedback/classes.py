@@ -16,7 +16,7 @@ from itertools import combinations
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from qwo.order.cyclic import is_acyclic
+from qwo.graph.dag import is_acyclic
 from qwo.types import Adjacency, FloatArray, Mask
 
 MOST = 1000

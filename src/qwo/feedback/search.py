@@ -15,7 +15,8 @@ import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
 from qwo import _core
-from qwo.order.cyclic import as_mask, is_acyclic
+from qwo.graph.dag import is_acyclic
+from qwo.order.cyclic import as_mask
 from qwo.search.control import Control, Progress, Status, Stopped
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 

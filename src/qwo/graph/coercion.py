@@ -62,7 +62,9 @@ def as_graph(
         return CausalGraph.from_matrix(dense, names)
     cyclic = getattr(getattr(graph, "feedback", None), "graph", None)
     if isinstance(cyclic, CausalGraph):
-        found = cyclic
+        # Lines of the graph shown are arrows in the member that it was made of.
+        member = graph.feedback.member  # type: ignore[attr-defined]
+        found = CausalGraph(cyclic.names, member, "cyclic") if kind == "dag" else cyclic
     elif _is_result(graph):
         chosen, matrix = _of_result(graph, kind)
         hidden = getattr(graph, "pag", None)

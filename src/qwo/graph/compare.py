@@ -260,6 +260,8 @@ def compare(
     first, second = same_variables(estimated, truth, mixed=True)
     if first.is_mixed or second.is_mixed:
         return compare_marks(first, second)
+    for given in (first, second):
+        given.refuse_cycles("classes of graphs without cycles are compared")
     ours, theirs = as_cpdag(first.matrix, first.names), as_cpdag(second.matrix, second.names)
     both_dags = first.kind == second.kind == "dag"
     missing, extra, turned, retyped = _differing_edges(

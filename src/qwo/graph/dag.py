@@ -215,6 +215,17 @@ def sort_vertices(lists: AdjacencyLists, ranks: Sequence[int]) -> list[int]:
     return order
 
 
+def is_acyclic(graph: npt.NDArray[Any]) -> bool:
+    """Whether the non-zero entries of a matrix are the edges of a graph without cycles."""
+    left = graph != 0
+    while len(left):
+        sources = ~left.any(axis=0)
+        if not sources.any():
+            return False
+        left = left[~sources][:, ~sources]
+    return True
+
+
 def find_cycle(parents: Sequence[Sequence[int]], placed: Sequence[int]) -> list[int]:
     """A directed cycle among the vertices that a topological sort could not place.
 

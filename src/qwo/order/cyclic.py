@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from qwo import _core
+from qwo._core import CyclicGraphs
 from qwo.types import FloatArray
 
 
@@ -16,21 +16,10 @@ def cyclic_coefficients(correlation: FloatArray, graph: npt.NDArray[np.generic])
     with cycles may have several optima. Entry (i, j) of the graph is not 0 for i → j.
     """
     none = np.zeros(graph.shape, dtype=np.uint8)
-    graphs = _core.CyclicGraphs(
+    graphs = CyclicGraphs(
         np.ascontiguousarray(correlation), samples=1.0, price=0.0, may=none, must=none
     )
     return graphs.coefficients(as_mask(graph))
-
-
-def is_acyclic(graph: npt.NDArray[np.generic]) -> bool:
-    """Whether a directed graph has no cycle."""
-    left = graph != 0
-    while len(left):
-        sources = ~left.any(axis=0)
-        if not sources.any():
-            return False
-        left = left[~sources][:, ~sources]
-    return True
 
 
 def as_mask(graph: npt.NDArray[np.generic]) -> npt.NDArray[np.uint8]:

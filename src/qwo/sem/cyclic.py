@@ -1,10 +1,173 @@
-"""Linear models on graphs with cycles: x = B x + e, fitted by maximum likelihood."""
+"""Linear models on graphs with cycles: x = a + B x + e, fitted by maximum likelihood."""
 
 from __future__ import annotations
 
-import numpy as np
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from qwo.types import FloatArray, Mask
+import numpy as np
+from scipy.stats import chi2, norm
+
+from qwo.errors import GraphError, SampleSizeError
+from qwo.graph.causal_graph import CausalGraph
+from qwo.moments import Moments
+from qwo.names import Variable, as_column
+from qwo.order.cyclic import cyclic_coefficients
+from qwo.sem.linear_sem import EdgeEstimate
+from qwo.text import aligned, number, p_value, records_frame
+from qwo.types import Adjacency, FloatArray, Mask
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CyclicSem:
+    """Linear structural equations with cycles, at their equilibrium; made by `fit_sem`.
+
+    Attributes
+    ----------
+    moments : Moments
+        What it was fitted to.
+    dag : int8 ndarray of shape (n, n)
+        The graph: 1 for i → j.
+    coefficients : ndarray of shape (n, n)
+        Entry (i, j) belongs to i → j, in the units of the data.
+    standard_errors : ndarray of shape (n, n)
+        From the expected information; NaN where there is no edge, infinite where the data do not
+        determine the coefficients, 0 for exact moments.
+    """
+
+    moments: Moments
+    dag: Adjacency
+    coefficients: FloatArray
+    standard_errors: FloatArray
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables."""
+        return self.moments.names
+
+    @property
+    def n_samples(self) -> float:
+        """Number of samples N."""
+        return self.moments.n_samples
+
+    @cached_property
+    def noise_variances(self) -> FloatArray:
+        """The variance of the noise of each equation."""
+        rows = np.eye(len(self.dag)) - self.coefficients.T
+        return np.asarray(np.einsum("ij,jk,ik->i", rows, self.moments.covariance, rows))
+
+    @cached_property
+    def edges(self) -> tuple[EdgeEstimate, ...]:
+        """Every edge with its coefficient, standard error, z and p-value."""
+        scales = np.sqrt(np.diag(self.moments.covariance))
+        found = []
+        for i, j in np.argwhere(self.dag).tolist():
+            b, error = float(self.coefficients[i, j]), float(self.standard_errors[i, j])
+            z = b / error if error > 0 else math.nan
+            p = float(2 * norm.sf(abs(z)))
+            whole = float(b * scales[i] / scales[j])
+            found.append(EdgeEstimate(self.names[i], self.names[j], b, error, z, p, whole))
+        return tuple(found)
+
+    @cached_property
+    def total_effects(self) -> FloatArray:
+        """(I - B)^-1: entry (i, j) is what a unit of disturbance of i adds to j in the end."""
+        return np.asarray(np.linalg.inv(np.eye(len(self.dag)) - self.coefficients))
+
+    def effect(self, cause: Variable, effect: Variable) -> float:
+        """By how much the effect changes in the end if the cause is set a unit higher and held.
+
+        Held, the cause is no longer part of its cycles: the total effect of a disturbance over
+        that of the disturbance on the cause itself.
+        """
+        i, j = as_column(self.names, cause, "cause"), as_column(self.names, effect, "effect")
+        return float(self.total_effects[i, j] / self.total_effects[i, i])
+
+    @cached_property
+    def spectral_radius(self) -> float:
+        """Of the coefficients: below 1 disturbances die out."""
+        return float(np.abs(np.linalg.eigvals(self.coefficients)).max())
+
+    @cached_property
+    def condition_number(self) -> float:
+        """Of I - B of standardised variables: digits of the covariance that the effects lose."""
+        scales = np.sqrt(np.diag(self.moments.covariance))
+        standardised = self.coefficients * scales[:, None] / scales
+        return float(np.linalg.cond(np.eye(len(self.dag)) - standardised))
+
+    @cached_property
+    def chi_square(self) -> tuple[float, int, float]:
+        """Likelihood ratio against the unrestricted covariance, degrees of freedom, p-value."""
+        n = len(self.dag)
+        rows = np.eye(n) - self.coefficients.T
+        fitted = np.log(self.noise_variances).sum() - 2 * np.linalg.slogdet(rows)[1]
+        ratio = float(self.n_samples * (fitted - np.linalg.slogdet(self.moments.covariance)[1]))
+        df = n * (n - 1) // 2 - int(self.dag.sum())
+        return ratio, df, float(chi2.sf(ratio, df)) if df > 0 else math.nan
+
+    def to_frame(self) -> pd.DataFrame:
+        """The edges as a pandas data frame."""
+        return records_frame(EdgeEstimate._fields, list(self.edges))
+
+    def __repr__(self) -> str:
+        edges = int(self.dag.sum())
+        return f"<CyclicSem of {len(self.dag)} variables, {edges} edges, N = {self.n_samples:g}>"
+
+    def __str__(self) -> str:
+        ratio, df, p = self.chi_square
+        rows = [["cause", "effect", "coefficient", "error", "z", "p"]]
+        rows += [
+            [
+                e.cause,
+                e.effect,
+                *(number(x) for x in (e.coefficient, e.standard_error, e.t)),
+                p_value(e.p_value),
+            ]
+            for e in self.edges
+        ]
+        told = (
+            f"spectral radius {self.spectral_radius:.3f}, condition number "
+            f"{self.condition_number:.1f}; chi-square {ratio:.1f} on {df} degrees of freedom, "
+            f"p {p_value(p)}"
+        )
+        return "\n".join([repr(self), *aligned(rows, left=2), told])
+
+
+def fit_cyclic(moments: Moments, graph: CausalGraph) -> CyclicSem:
+    """The linear model of the largest likelihood on a graph with cycles."""
+    moments.require_columns("a model with cycles")
+    if (graph.matrix == 2).any():
+        raise GraphError(
+            "the graph has undirected edges and cycles; give the directed graph, which a result "
+            "has as found.feedback.member"
+        )
+    if moments.n_samples <= moments.n_variables + 2:
+        raise SampleSizeError("a model with cycles takes more samples than variables")
+    matrix = graph.matrix.copy()
+    matrix.setflags(write=False)
+    b = cyclic_coefficients(moments.correlation, matrix)
+    errors = np.full(b.shape, math.nan)
+    errors[b != 0] = _errors(b, moments)
+    scales = np.sqrt(np.diag(moments.covariance))
+    units = scales[None, :] / scales[:, None]
+    return CyclicSem(moments, matrix, b.T * units, errors.T * units)
+
+
+def _errors(b: FloatArray, moments: Moments) -> FloatArray:
+    """Standard errors of the coefficients, row by row."""
+    matrix = information(b, moments.correlation, np.ones(len(b), dtype=bool))
+    scale = np.sqrt(np.diag(matrix))
+    values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
+    with np.errstate(divide="ignore"):
+        weights = np.where(values > 1e-10 * values[-1], 1 / values, math.inf)
+        squares = np.where(vectors**2 > 1e-12, vectors**2, 0.0)
+        variances = np.where(squares > 0, squares * weights, 0.0).sum(axis=1)
+    return np.asarray(np.sqrt(variances / moments.n_samples) / scale)
 
 
 def information(coefficients: FloatArray, covariance: FloatArray, rows: Mask) -> FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Unpack
 
 import numpy as np
@@ -37,7 +38,7 @@ def fit_sem(data: Any, dag: Any, **reading: Unpack[ReadArguments]) -> LinearSem:
     dag : object
         Anything that `qwo.graph.as_graph` takes: a matrix has ``A[i, j] = 1`` for i → j in the
         column order of the data; of what has names, variables are found by name. A `Discovery`
-        has its ``dag``.
+        has its ``dag``. A `CausalGraph` of the kind "cyclic" is fitted as a `CyclicSem`.
     **reading
         Columns to take or drop, transformations, missing values and how a text file is written, as
         for `qwo.options.ReadOptions`.
@@ -60,7 +61,13 @@ def fit_sem(data: Any, dag: Any, **reading: Unpack[ReadArguments]) -> LinearSem:
     """
     moments = as_moments(data, **reading)
     check_units(moments)
-    matrix = check_dag(as_graph(dag, moments.names, kind="dag").matrix, moments.names)
+    graph = as_graph(dag, moments.names, kind="dag")
+    if graph.kind == "cyclic":
+        # Another record, because most of what a LinearSem offers follows an order; what both have
+        # is called alike. Imported by name: it takes the compiled core.
+        fitted: LinearSem = import_module("qwo.sem.cyclic").fit_cyclic(moments, graph)
+        return fitted
+    matrix = check_dag(graph.matrix, moments.names)
     known = as_graph(dag, moments.names).matrix if hasattr(dag, "cpdag") else None
     return _fitted(moments, matrix, known)
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
 from qwo.errors import ArgumentError, ShapeError
-from qwo.graph.dag import adjacency_lists, topological_order
+from qwo.graph.dag import adjacency_lists, is_acyclic, topological_order
 from qwo.names import at_least, check_size, generator, is_choice
 from qwo.types import Adjacency, FloatArray
 
@@ -45,6 +45,9 @@ class LinearModel:
 
     def covariance(self) -> FloatArray:
         """The exact covariance matrix (I - B)⁻ᵀ Ω (I - B)⁻¹ of the variables."""
+        if not is_acyclic(self.dag):
+            total = np.linalg.inv(np.eye(self.n_variables) - self.coefficients)
+            return np.asarray((total.T * self.noise_variances) @ total)
         return implied_covariance(self.coefficients, self.noise_variances)
 
     def precision(self) -> FloatArray:
@@ -72,6 +75,8 @@ class LinearModel:
         check_size(f"a table of {rows} rows", 8 * rows * self.n_variables)
         data = noise_source(noise)(generator(random_state), (rows, self.n_variables))
         data *= np.sqrt(self.noise_variances)
+        if not is_acyclic(self.dag):
+            return np.asarray(data @ np.linalg.inv(np.eye(self.n_variables) - self.coefficients))
         parents = adjacency_lists(self.dag).parents
         equations = [
             (child, parents[child], self.coefficients[parents[child], child])

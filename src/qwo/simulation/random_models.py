@@ -9,11 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qwo.errors import ArgumentError, GraphError
-from qwo.graph.dag import check_dag
+from qwo.graph.dag import adjacency_lists, check_dag, reachability, topological_order
 from qwo.graph.formats.registry import format_of_text, is_file
 from qwo.names import Range, at_least, between, check_size, generator, positive_range
 from qwo.simulation.linear_model import LinearModel
 from qwo.types import Adjacency, FloatArray, Indices
+
+STABLE = 0.95
+"""The spectral radius of the coefficients that a model with cycles stays below."""
 
 
 class Simulation(NamedTuple):
@@ -46,6 +49,7 @@ def simulate(
     standardize: bool = False,
     shuffle: bool = True,
     hidden: int = 0,
+    cycles: int = 0,
     random_state: Any = None,
 ) -> Simulation:
     """A sample of a random linear model: X_j = Σ_i B[i, j] X_i + e_j.
@@ -76,6 +80,10 @@ def simulate(
         So many common causes of 2 to 4 random variables each are added and not shown. `dag` and
         coefficients have them after the columns of the data;
         ``qwo.graph.pag.true_pag(dag, hidden)`` is what can be found.
+    cycles : int
+        How many edges are added against the causal order, each of which closes a cycle. The model
+        is drawn until disturbances die out in it (spectral radius below 0.95); in place of the DAG
+        there is a graph with cycles.
     random_state : None, int or numpy.random.Generator
         Seed or source of all randomness.
 
@@ -102,6 +110,8 @@ def simulate(
     )
     if at_least("hidden", hidden, 0):
         model = with_hidden_causes(model, hidden, magnitudes=weights, spread=variances, rng=rng)
+    if at_least("cycles", cycles, 0):
+        model = with_cycles(model, cycles, positive_range("weights", weights), rng)
     data = model.sample(n_samples, noise, rng)
     coefficients = model.coefficients
     if standardize:
@@ -173,6 +183,37 @@ def random_model(
     coefficients = np.zeros(dag.shape)
     coefficients[tails, heads] = size * sign
     return LinearModel(dag, coefficients, rng.uniform(*spread, len(dag)))
+
+
+MOST_DRAWS = 1000
+"""Sets of coefficients that are drawn before a model with cycles is given up as unstable."""
+
+
+def with_cycles(
+    model: LinearModel, cycles: int, magnitude: tuple[float, float], rng: np.random.Generator
+) -> LinearModel:
+    """The model with edges against its order that close cycles, stable: coefficients drawn anew."""
+    order = topological_order(model.dag)
+    below = reachability(adjacency_lists(model.dag).children, order.tolist())
+    for _ in range(MOST_DRAWS):
+        causes, effects = np.nonzero(below.T & (model.dag == 0))
+        if len(causes) < cycles:
+            raise ArgumentError(
+                f"cycles is {cycles}, but the graph has only {len(causes)} paths that an edge "
+                "could close; ask for fewer, or for a higher degree",
+                option="cycles",
+            )
+        added = rng.choice(len(causes), cycles, replace=False)
+        graph = model.dag.copy()
+        graph[causes[added], effects[added]] = 1
+        drawn = rng.uniform(*magnitude, graph.shape) * rng.choice([-1.0, 1.0], graph.shape)
+        coefficients = np.where(graph != 0, drawn, 0.0)
+        if np.abs(np.linalg.eigvals(coefficients)).max() < STABLE:
+            return LinearModel(graph, coefficients, model.noise_variances)
+    raise ArgumentError(
+        f"no stable model with {cycles} cycles was found; ask for fewer cycles, or smaller weights",
+        option="cycles",
+    )
 
 
 Edges = tuple[Indices, Indices]

@@ -15,6 +15,9 @@ from qwo.graph.marks import CODES, LINE, turned
 from qwo.text import shown
 from qwo.types import Adjacency
 
+BOTH = "<=>"
+"""What a pair with an arrow each way is noted as."""
+
 TYPES = ("continuous", "ordinal", "nominal", "binary")
 """What variables can be, as `qwo.moments.columns` has it."""
 
@@ -29,11 +32,14 @@ class GraphBuilder:
     """Variables in the order in which they are first named, and at most one edge for each pair.
 
     Messages call the text ``source``. If ``two_arrows_are_undirected``, i → j together with j → i
-    means i — j; it is an error otherwise.
+    means i — j; with ``cycles`` it means just that; it is an error otherwise.
     """
 
-    def __init__(self, source: str, *, two_arrows_are_undirected: bool = False) -> None:
+    def __init__(
+        self, source: str, *, two_arrows_are_undirected: bool = False, cycles: bool = False
+    ) -> None:
         self.source = source
+        self.cycles = cycles
         self.two_arrows_are_undirected = two_arrows_are_undirected
         self._places: dict[str, int] = {}
         self._edges: dict[tuple[int, int], str] = {}
@@ -64,7 +70,10 @@ class GraphBuilder:
             self.refuse(f"{shown(first)} has an edge to itself; remove it", line)
         pair, mark = ((i, j), mark) if i < j else ((j, i), turned(mark))
         known = self._edges.setdefault(pair, mark)
-        if known == mark:
+        if known == mark or (known == BOTH and mark != LINE):
+            return
+        if self.cycles and LINE not in (known, mark):
+            self._edges[pair] = BOTH
             return
         if not self.two_arrows_are_undirected or LINE in (known, mark):
             self.refuse(f"{shown(first)} and {shown(second)} have two edges; keep one", line)
@@ -113,7 +122,7 @@ class GraphBuilder:
         for mark in dict.fromkeys(self._edges.values()):
             chosen = [pair for pair, known in self._edges.items() if known == mark]
             i, j = np.array(chosen, dtype=np.intp).reshape(-1, 2).T
-            matrix[i, j], matrix[j, i] = CODES[mark]
+            matrix[i, j], matrix[j, i] = (1, 1) if mark == BOTH else CODES[mark]
         matrix.flags.writeable = False
         if matrix.max(initial=0) > 2 and kind not in ("mag", "pag"):
             kind = None
@@ -131,9 +140,28 @@ def malformed(source: str, reason: str, line: int | None = None) -> FileFormatEr
     return FileFormatError(f"{place}: {reason}")
 
 
+def require_single_arrows(graph: CausalGraph, title: str) -> None:
+    """Refuse a graph with cycles for a format that cannot hold them."""
+    if graph.kind == "cyclic":
+        raise GraphError(
+            f"{title} cannot hold a graph with cycles; JSON, DOT, Tetrad's text, edge lists and "
+            "adjacency matrices can"
+        )
+
+
+def require_no_lines(graph: CausalGraph, title: str) -> None:
+    """Refuse a graph with cycles and undirected edges where these are two arrows as well."""
+    if graph.kind == "cyclic" and (graph.matrix == 2).any():
+        raise GraphError(
+            f"in {title} an undirected edge and a cycle of two are written alike, and the graph "
+            "may have both; write JSON, DOT, Tetrad's text, an edge list or an adjacency matrix"
+        )
+
+
 def require_dag(graph: CausalGraph, title: str) -> None:
     """Refuse a graph with undirected edges for a format that cannot hold them."""
     require_plain(graph, title)
+    require_single_arrows(graph, title)
     if (graph.matrix == 2).any():
         edge = next(edge for edge in graph.edges if edge.mark == LINE)
         raise GraphError(

@@ -1,22 +1,22 @@
 """The package's own format: JSON with the schema ``qwo-graph``, version 1.
 
-An object with ``format``, ``version``, ``kind`` (``dag``, ``cpdag``, ``mag`` or ``pag``), ``names``
-and ``edges``, each with ``source``, ``target`` and ``type`` (``-->``, ``---``; ``<->``, ``o->``,
-``o-o`` and ``--o`` where causes may be hidden) and, if it has any, numbers as
-``values`` by what they are; ``metadata`` may hold anything. A file of another version is refused,
-so that what a later version means is never guessed at.
+An object with ``format``, ``version``, ``kind`` (``dag``, ``cpdag``, ``cyclic``, ``mag``, ``pag``),
+``names`` and ``edges``, each with ``source``, ``target`` and ``type`` (``-->``, ``---``; ``<->``,
+``o->``, ``o-o`` and ``--o`` where causes may be hidden) and, if it has any, numbers as ``values``
+by what they are; ``metadata`` may hold anything. A file of another version is refused, so that
+what a later version means is never guessed at.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import NoReturn, cast, get_args
+from typing import NoReturn, cast
 
 import numpy as np
 
 from qwo.errors import FileFormatError
-from qwo.graph.causal_graph import CausalGraph, Kind
+from qwo.graph.causal_graph import KINDS, CausalGraph, Kind
 from qwo.graph.formats.builder import GraphBuilder, malformed
 from qwo.graph.marks import ARROW, LINE, MARKS
 from qwo.text import shown
@@ -56,7 +56,8 @@ class _Document:
             self._refuse("format", fields["format"], repr(SCHEMA))
         if fields["version"] != VERSION or isinstance(fields["version"], bool):
             self._refuse("version", fields["version"], f"{VERSION}; a newer release may read it")
-        builder, kind = GraphBuilder(self.source), self._kind(fields["kind"])
+        kind = self._kind(fields["kind"])
+        builder = GraphBuilder(self.source, cycles=kind == "cyclic")
         self._mixed = kind in ("mag", "pag")
         for k, name in enumerate(self._list(fields["names"], "names")):
             self._add_name(builder, name, f"names[{k}]")
@@ -69,9 +70,9 @@ class _Document:
         return replace(graph, metadata=metadata, values=self._values(graph))
 
     def _kind(self, value: object) -> Kind:
-        if value not in get_args(Kind):
-            self._refuse("kind", value, "'dag', 'cpdag', 'mag' or 'pag'")
-        return cast(Kind, value)
+        if value not in KINDS:
+            self._refuse("kind", value, ", ".join(map(repr, KINDS)))
+        return cast("Kind", value)
 
     def _add_name(self, builder: GraphBuilder, name: object, key: str) -> None:
         if not isinstance(name, str) or not name.strip():

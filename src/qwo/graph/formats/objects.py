@@ -20,7 +20,14 @@ import numpy as np
 
 from qwo.errors import optional_module
 from qwo.graph.causal_graph import CausalGraph, Kind
-from qwo.graph.formats.builder import GraphBuilder, malformed, require_names, require_plain
+from qwo.graph.formats.builder import (
+    GraphBuilder,
+    malformed,
+    require_names,
+    require_no_lines,
+    require_plain,
+    require_single_arrows,
+)
 from qwo.graph.marks import ARROW, CIRCLE, CODES, HEAD, LINE, MARKS, TAIL
 
 if TYPE_CHECKING:
@@ -35,6 +42,7 @@ def to_networkx(graph: object) -> nx.DiGraph[str]:
     import networkx as nx
 
     given = _given(graph)
+    require_no_lines(given, "a NetworkX graph")
     result: nx.DiGraph[str] = nx.DiGraph(kind=given.kind)
     result.add_nodes_from((name, given.variables.get(name, {})) for name in given.names)
     if given.is_mixed:
@@ -48,7 +56,9 @@ def to_networkx(graph: object) -> nx.DiGraph[str]:
 
 def from_networkx(graph: nx.Graph[Any], source: str = "the networkx graph") -> CausalGraph:
     """The graph of a NetworkX graph; the edges of an undirected one are all undirected."""
-    builder = GraphBuilder(source, two_arrows_are_undirected=True)
+    kind = _kind(graph)
+    cyclic = kind == "cyclic"
+    builder = GraphBuilder(source, two_arrows_are_undirected=not cyclic, cycles=cyclic)
     labels = {node: str(node) for node in graph.nodes}
     for node, label in labels.items():
         builder.add_new_variable(label)
@@ -57,13 +67,13 @@ def from_networkx(graph: nx.Graph[Any], source: str = "the networkx graph") -> C
     for tail, head, own in graph.edges(data=True):
         known = own.get("mark")
         builder.add_edge(labels[tail], known if known in CODES else mark, labels[head])
-    return builder.build(_kind(graph))
+    return builder.build(kind)
 
 
 def _kind(graph: nx.Graph[Any]) -> Kind | None:
     """What `to_networkx` noted, if it was that; pgmpy's PDAG is known by its undirected edges."""
     kind = graph.graph.get("kind")
-    if kind in ("dag", "mag", "pag"):
+    if kind in ("dag", "cyclic", "mag", "pag"):
         return cast(Kind, kind)
     return "cpdag" if kind == "cpdag" or hasattr(graph, "undirected_edges") else None
 
@@ -78,6 +88,7 @@ def to_pandas(graph: object) -> Any:
 def to_causal_learn(graph: object) -> Any:
     """A causal-learn ``GeneralGraph``."""
     given = _given(graph)
+    require_single_arrows(given, "a graph of causal-learn")
     general = optional_module("causallearn.graph.GeneralGraph", "this export needs", "causal-learn")
     nodes = optional_module("causallearn.graph.GraphNode", "this export needs", "causal-learn")
     edge = optional_module("causallearn.graph.Edge", "this export needs", "causal-learn").Edge
@@ -100,6 +111,7 @@ def to_pgmpy(graph: object) -> Any:
     """
     given = _given(graph)
     require_plain(given, "pgmpy")
+    require_single_arrows(given, "a graph of pgmpy")
     base = optional_module("pgmpy.base", "this export needs", "pgmpy")
     directed = [(edge.source, edge.target) for edge in given.edges if edge.mark == ARROW]
     undirected = [(edge.source, edge.target) for edge in given.edges if edge.mark != ARROW]
@@ -122,6 +134,7 @@ def to_pywhy(graph: object) -> Any:
     """A pywhy-graphs ``CPDAG``; a DAG stays a NetworkX ``DiGraph``, as that package has it."""
     given = _given(graph)
     require_plain(given, "this export to pywhy-graphs")
+    require_single_arrows(given, "a graph of pywhy-graphs")
     if given.kind == "dag":
         return to_networkx(given)
     result = optional_module("pywhy_graphs", "this export needs", "pywhy-graphs").CPDAG()

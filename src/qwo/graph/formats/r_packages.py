@@ -32,7 +32,13 @@ from collections.abc import Iterator, Mapping
 
 from qwo.graph.causal_graph import CausalGraph, Kind
 from qwo.graph.dag import adjacency_lists
-from qwo.graph.formats.builder import GraphBuilder, require_dag, require_names, require_no_circles
+from qwo.graph.formats.builder import (
+    GraphBuilder,
+    require_dag,
+    require_names,
+    require_no_circles,
+    require_single_arrows,
+)
 from qwo.graph.formats.dot import Dialect, DotParser
 from qwo.graph.marks import ARROW, CODES, SPOUSES
 from qwo.text import shown
@@ -112,6 +118,7 @@ def parse_dagitty(text: str, source: str) -> CausalGraph:
 
 def render_dagitty(graph: CausalGraph) -> str:
     """The DAGitty text of a graph."""
+    require_single_arrows(graph, "DAGitty")
     require_names(
         graph.names,
         lambda name: not _UNFIT.search(name),

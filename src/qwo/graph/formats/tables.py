@@ -35,7 +35,12 @@ import pyarrow.parquet as pq
 from qwo.errors import ArgumentError, GraphError
 from qwo.graph.causal_graph import CausalGraph, kind_of, marks_of, matrix_of_marks
 from qwo.graph.dag import Names, label, matrix_of
-from qwo.graph.formats.builder import GraphBuilder, malformed
+from qwo.graph.formats.builder import (
+    GraphBuilder,
+    malformed,
+    require_no_lines,
+    require_single_arrows,
+)
 from qwo.graph.marks import ARROW, MARKS
 from qwo.graph.marks import CODES as EDGE_CODES
 from qwo.graph.pdag import check_mixed
@@ -270,7 +275,12 @@ def _graph_of(matrix: npt.ArrayLike, code: str, names: Sequence[str]) -> CausalG
 
 def render_matrix(graph: CausalGraph, code: str = "qwo") -> str:
     """The table of a graph in one of the matrix codes."""
-    matrix = encode_matrix(graph.matrix, code)
+    if code in ("pcalg", "causal-learn"):
+        require_single_arrows(graph, f"a {code} matrix")
+    if code == "zero-one":
+        require_no_lines(graph, "a zero-one matrix")
+    cyclic = graph.kind == "cyclic"
+    matrix = find_code(code).encode(graph.matrix) if cyclic else encode_matrix(graph.matrix, code)
     lines = [join(["", *graph.names])]
     for name, row in zip(graph.names, matrix, strict=True):
         characters = (row + _ZERO).astype(np.uint8).tobytes().decode("ascii")
