@@ -5,9 +5,11 @@ A `Discovery` remembers the data that it comes from, so that nothing has to be s
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from qwo.discovery.assumptions import Assumption, assumptions_of
@@ -87,6 +89,35 @@ class FollowUp:
         if origin is None:
             return assumptions_of(())
         return assumptions_of(origin.dropped, origin.audit)
+
+    @cached_property
+    def bound(self) -> float:
+        """A score that no DAG exceeds on these data, at the same penalty: see `qwo.order.bound`.
+
+        The score itself where that is proved to be the best; infinite where correlations are
+        singular; NaN where there is no score, for categories, and where the graph has cycles.
+        """
+        found = cast("Discovery", self)
+        if found.proved:
+            return found.score
+        price = found.params.get("penalty_discount")
+        moments = self._moments()
+        if moments.is_oracle or moments.has_blocks or price is None or found.readings:
+            return math.nan
+        from qwo.order.bound import score_bound
+
+        size = moments.n_samples
+        return score_bound(moments.correlation, size, price * math.log(size))
+
+    def how_far(self) -> str:
+        """How far the score is from the best possible at most, in words; empty if unknown."""
+        score, bound = cast("Discovery", self).score, self.bound
+        if not math.isfinite(bound):
+            return ""
+        if cast("Discovery", self).proved:
+            return "no graph scores better"
+        share = 100 * (bound - score) / bound
+        return f"at most {bound - score:.0f} points ({share:.2g} %) from the best possible"
 
     def fit(self) -> LinearSem:
         """The linear model on `dag`, fitted to the data of the result: see `qwo.fit_sem`."""
