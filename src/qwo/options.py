@@ -904,7 +904,8 @@ def options_given(
                 f"{function.__name__}() got an unexpected keyword argument {name!r}; {meant}"
             )
         rule = READING[name].rule if name in READING and name not in OPTIONS else None
-        if rule is not None:
+        # None stands for what is not said, which the record checks where it may not be so.
+        if rule is not None and given[name] is not None:
             rule.checked(name, given[name])
     search = {name: value for name, value in given.items() if name in OPTIONS}
     reading = {name: value for name, value in given.items() if name not in OPTIONS}

@@ -172,6 +172,25 @@ def test_shares_and_words_tell_lines_from_curves() -> None:
         qwo.discover(rng.standard_normal((50, 3))).curve(0, 1)
 
 
+def test_curves_are_drawn() -> None:
+    rows, _ = additive_data("smooth", 5, 300, 1)
+    found = qwo.discover(rows, relations="curved", random_state=0)
+    figure = qwo.plot.plot_curves(found, most=3)
+    drawn = [ax for ax in figure.axes if ax.lines]
+    assert len(drawn) == min(3, found.n_edges)
+    with pytest.raises(ArgumentError, match="no curves"):
+        qwo.plot.plot_curves(qwo.discover(rows, random_state=0))
+
+
+def test_the_page_shows_the_table_of_the_results() -> None:
+    from benchmarks.curved import table
+
+    root = Path(__file__).parents[2]
+    page = (root / "docs/howto/curved-relations.md").read_text(encoding="utf-8")
+    shown = page.split("curved.csv -->\n")[1].split("\n<!-- end")[0]
+    assert shown == table(root / "benchmarks/results/curved.csv")
+
+
 def test_time_limit_threads_and_seed() -> None:
     rows, _ = additive_data("smooth", 20, 400, 7)
     a, b = (qwo.discover(rows, relations="curved", random_state=3, n_jobs=jobs) for jobs in (1, 2))

@@ -22,10 +22,12 @@ from scipy.special import gammaincc
 from qwo import _core
 from qwo.curved.result import edge_shares
 from qwo.curved.sizes import curved_columns
+from qwo.graph.cpdag import to_cpdag
 from qwo.graph.dag import topological_order
 from qwo.graph.pdag import meek_closure
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments.columns import Coding
+from qwo.moments.curves import with_curves
 from qwo.moments.moments import Moments
 from qwo.moments.row_sample import RowSample
 from qwo.order.blocks import BlockScore
@@ -63,12 +65,6 @@ class NoiseModel:
     @classmethod
     def of(cls, sample: RowSample, coding: Coding, curved: Coding, penalty: float) -> NoiseModel:
         """From rows in the columns of a coding, and the one with curves that is searched with."""
-        columns = np.ascontiguousarray(curved_columns(sample, coding, curved).T)
-        weights = np.ones(columns.shape[1]) if sample.weights is None else sample.weights
-        share = weights / weights.sum()
-        columns -= (columns @ share)[:, None]
-        columns /= np.sqrt(np.maximum(columns**2 @ share, 1e-300))[:, None]
-        gram = (columns * share) @ columns.T
         starts = coding.starts.tolist()
         numbers = np.array(
             [
@@ -76,6 +72,15 @@ class NoiseModel:
                 for variable, start in zip(coding.variables, starts, strict=True)
             ]
         )
+        # Whoever has no density is explained in itself, so that costs compare between codings.
+        pairs = zip(curved.variables, numbers.tolist(), strict=True)
+        curved = with_curves(curved, [v.curve if told else None for v, told in pairs])
+        columns = np.ascontiguousarray(curved_columns(sample, coding, curved).T)
+        weights = np.ones(columns.shape[1]) if sample.weights is None else sample.weights
+        share = weights / weights.sum()
+        columns -= (columns @ share)[:, None]
+        columns /= np.sqrt(np.maximum(columns**2 @ share, 1e-300))[:, None]
+        gram = (columns * share) @ columns.T
         price = penalty * math.log(weights.sum())
         cost = _core.NoiseCost.create(
             columns, gram, weights.tolist(), curved.sizes.tolist(), numbers.tolist(), price
@@ -140,7 +145,8 @@ def vuong(difference: FloatArray, weights: FloatArray, price: float) -> tuple[fl
 class TurnedGraph:
     """Where the search on the density of residuals has come to.
 
-    left: it has left the class it began with, by z; moved_z: that z.
+    left: it has left the class it began with, by z; moved_z: that z. likeliest: the DAG of least
+    cost, which is this one if the class was left.
     """
 
     model: NoiseModel
@@ -149,6 +155,7 @@ class TurnedGraph:
     dag: Adjacency
     left: bool
     moved_z: float
+    likeliest: Adjacency
 
 
 def turn_by_noise(
@@ -185,10 +192,30 @@ def turn_by_noise(
     assert best is not None
     model, search = best
     found = search.dag()
+    # Its order may direct the edges of the class better than changes of the root have.
+    theirs = search.order().astype(np.intp)
+    other = _directed_along(base, theirs)
+    same = np.array_equal(to_cpdag(other), to_cpdag(base)) and _keeps(other, knowledge)
+    if same and first.of_dag(parents_of(other)) < member.cost - 1e-6:
+        member.take(theirs.astype(np.int64), parents_of(other))
+        own, order = other, theirs
     z = compared(first, own, model, found)
     if z < LEAVES_AT:
-        return TurnedGraph(first, member, order, own, False, z)
-    return TurnedGraph(model, search, search.order().astype(np.intp), found, True, z)
+        return TurnedGraph(first, member, order, own, False, z, found)
+    return TurnedGraph(model, search, theirs, found, True, z, found)
+
+
+def _directed_along(dag: Adjacency, order: Indices) -> Adjacency:
+    """The DAG with the same pairs joined whose arrows go along an order."""
+    place = np.argsort(order)
+    return np.asarray(((dag | dag.T) != 0) & (place[:, None] < place), dtype=np.int8)
+
+
+def _keeps(dag: Adjacency, knowledge: ResolvedKnowledge | None) -> bool:
+    """Whether a DAG does what knowledge asks for."""
+    if knowledge is None:
+        return True
+    return not ((dag != 0) & knowledge.forbidden | knowledge.required & (dag == 0)).any()
 
 
 def compared(first: NoiseModel, dag: Adjacency, second: NoiseModel, other: Adjacency) -> float:

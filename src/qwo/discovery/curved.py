@@ -171,6 +171,9 @@ def _by_noise(
     straight = linear_edges(own.moments, dag, turned.model.price)
     tested = turned.model.numbers & ~(dag.astype(bool) & ~straight).any(axis=0)
     alarm = unequal_spread(sample, coding, dag, tested)
+    if alarm and turned.model.size == 1:
+        # A wrong arrow looks like that, too; the likeliest graph need not have it.
+        alarm = unequal_spread(sample, coding, turned.likeliest, turned.model.numbers)
     if alarm and straight[dag != 0].all():
         return linear, replace(nothing, alarm=True)
     gains, z = arrow_strengths(turned, dag)

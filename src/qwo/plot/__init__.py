@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from qwo.plot.charts import plot_causes, plot_penalty_path, plot_support, plot_trace
+from qwo.plot.curves import plot_curves
 from qwo.plot.graphs import plot_comparison, plot_graph
 from qwo.plot.matrix import plot_adjacency
 
@@ -16,6 +17,7 @@ __all__ = [
     "plot_adjacency",
     "plot_causes",
     "plot_comparison",
+    "plot_curves",
     "plot_graph",
     "plot_penalty_path",
     "plot_support",
