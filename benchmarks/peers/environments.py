@@ -107,6 +107,7 @@ ENVIRONMENTS = {
         _beside("tetrad"),
         _beside("measure"),
         _beside("regimes"),
+        _beside("series"),
     )
 }
 

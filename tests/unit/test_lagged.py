@@ -45,6 +45,7 @@ def exact_cost(engine: BicEngine, n: int, width: int) -> float:
     return costs[frozenset(range(n))]
 
 
+@pytest.mark.filterwarnings("ignore:unit root")
 @pytest.mark.parametrize(("n", "lags"), [(3, 1), (3, 2), (4, 1), (4, 2)])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_search_is_at_the_exact_optimum(n: int, lags: int, seed: int) -> None:

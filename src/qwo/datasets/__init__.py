@@ -14,6 +14,7 @@ from qwo.datasets.network import (
     load_network,
     load_sachs,
 )
+from qwo.datasets.us_quarters import load_us_quarters
 
 __all__ = [
     "Dataset",
@@ -23,4 +24,5 @@ __all__ = [
     "load_gaussian_network",
     "load_network",
     "load_sachs",
+    "load_us_quarters",
 ]

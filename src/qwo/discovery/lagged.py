@@ -17,6 +17,7 @@ from qwo.arguments import ReadArguments
 from qwo.discovery.result import Discovery
 from qwo.errors import Cure, DataWarning
 from qwo.graph.knowledge import Knowledge
+from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.options import DEFAULTS, SearchOptions
 from qwo.search.control import Control
@@ -26,12 +27,15 @@ from qwo.series.lags import (
     LagChoice,
     choose_lags,
     effective_share,
+    is_too_fine,
     mean_autocorrelation,
     residual_rows,
 )
 from qwo.series.prepared import prepared_series
 from qwo.series.reading import SeriesData, read_series
+from qwo.series.responses import LagDesign, by_lag
 from qwo.series.result import LaggedEffects
+from qwo.series.stationarity import stationarity_findings, warn_of
 from qwo.series.sums import stacked_rows
 from qwo.types import Adjacency, FloatArray
 
@@ -49,6 +53,8 @@ class _Task(NamedTuple):
     moments: Moments
     columns: FloatArray
     rows: float
+    within: bool
+    known: ResolvedKnowledge
 
 
 def discover_lagged(
@@ -56,6 +62,9 @@ def discover_lagged(
 ) -> Discovery:
     """`discover` with ``lags=``: read series, choose lags, search, read off lagged effects."""
     series = prepared_series(read_series(data, options, reading), options)
+    if not is_too_fine(series):
+        told = warn_of(series, stationarity_findings(series))
+        series = replace(series, notes=(*series.notes, *told))
     if options.random_state is None:
         drawn = int(np.random.SeedSequence().generate_state(1)[0])
         options = replace(options, random_state=drawn)
@@ -86,7 +95,9 @@ def _learnt(
         series, asked, within=within, control=control, seed=seed, row_by_row=row_by_row
     )
     moments, columns = lag_moments(series, choice.lags, choice.step, within=within)
-    task = _Task(series, choice, moments, columns, moments.n_samples)
+    given = cast("Knowledge | None", options.knowledge)
+    known = lagged_knowledge(given, series, choice.lags, choice.step)
+    task = _Task(series, choice, moments, columns, moments.n_samples, within, known)
     if choice.step > 1 or choice.lags == 0:
         moments = replace(moments, n_samples=max(task.rows * _share(task, options, control), 3.0))
         task = task._replace(moments=moments)
@@ -101,10 +112,8 @@ def _searched(task: _Task, options: SearchOptions, control: Control) -> Discover
     from qwo.discovery.discover import discover_as
 
     plain = {name: DEFAULTS[name] for name in SERIES_OPTIONS}
-    asked, choice = cast("Knowledge | None", options.knowledge), task.choice
-    known = lagged_knowledge(asked, task.series, choice.lags, choice.step)
     own = replace(options, **plain, knowledge=None)
-    return discover_as(task.moments, own, control=control, limits=known)
+    return discover_as(task.moments, own, control=control, limits=task.known)
 
 
 def _share(task: _Task, options: SearchOptions, control: Control) -> float:
@@ -180,33 +189,25 @@ def _as_result(found: Discovery, task: _Task, options: SearchOptions) -> Discove
 def _effects(found: Discovery, task: _Task) -> LaggedEffects:
     """The edges of the graph found by their lags, with what is known of each."""
     series, choice, moments = task.series, task.choice, task.moments
-    n, moving, lags = len(series.names), series.moving, choice.lags
-    children = np.arange(n)
-    fitted = equations_of(moments, found.dag, children)
+    penalty, within = found.params["penalty_discount"], task.within
+    graph = (found.dag, found.order, penalty, moments.n_samples, task.known)
+    design = LagDesign(series, choice.lags, choice.step, within, *graph)
+    fitted = equations_of(moments, found.dag, np.arange(len(series.names)))
     pairs = np.full((2, *found.dag.shape), np.nan)
     if found.evidence is not None:
         ends = found.evidence.causes, found.evidence.effects
         pairs[0][ends], pairs[1][ends] = found.evidence.strengths, found.evidence.false_rates
-
-    def by_lag(matrix: FloatArray, empty: float) -> FloatArray:
-        parts = np.full((lags + 1, n, n), empty, np.float64)
-        parts[0] = matrix[:n, :n]
-        for k in range(1, lags + 1):
-            first = n + (k - 1) * len(moving)
-            parts[k][moving] = matrix[first : first + len(moving), :n]
-        return parts
-
     variances = fitted.variances.copy()
     variances[series.static] = np.nan
     return LaggedEffects(
         names=series.names,
-        lags=lags,
+        lags=choice.lags,
         step=choice.step,
-        matrices=by_lag(found.cpdag.astype(np.float64), 0).astype(np.int8),
-        coefficients=by_lag(fitted.coefficients, 0),
-        errors=by_lag(fitted.errors, 0),
-        strengths=by_lag(pairs[0], np.nan),
-        false_rates=by_lag(pairs[1], np.nan),
+        matrices=by_lag(design, found.cpdag).astype(np.int8),
+        coefficients=by_lag(design, fitted.coefficients),
+        errors=by_lag(design, fitted.errors),
+        strengths=by_lag(design, pairs[0], np.nan),
+        false_rates=by_lag(design, pairs[1], np.nan),
         variances=variances,
         n_rows=task.rows,
         n_effective=moments.n_samples,
@@ -215,4 +216,5 @@ def _effects(found: Discovery, task: _Task) -> LaggedEffects:
         static=tuple(series.names[v] for v in series.static.tolist()),
         costs=choice.costs,
         notes=series.notes,
+        design=design,
     )

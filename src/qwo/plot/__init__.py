@@ -12,6 +12,7 @@ from qwo.plot.charts import plot_causes, plot_penalty_path, plot_support, plot_t
 from qwo.plot.curves import plot_curves
 from qwo.plot.graphs import plot_comparison, plot_graph
 from qwo.plot.matrix import plot_adjacency
+from qwo.plot.series import plot_lags, plot_responses, plot_unrolled
 
 __all__ = [
     "plot_adjacency",
@@ -19,9 +20,12 @@ __all__ = [
     "plot_comparison",
     "plot_curves",
     "plot_graph",
+    "plot_lags",
     "plot_penalty_path",
+    "plot_responses",
     "plot_support",
     "plot_trace",
+    "plot_unrolled",
 ]
 
 

@@ -162,6 +162,7 @@ def _render(contents: Contents, *, figures: bool, interactive: bool) -> str:
             notes=_notes(contents, data),
             regimes=contents.discovery.regimes,
             hidden=contents.discovery.hidden_causes,
+            series=contents.discovery.series,
             experiments={} if unread else contents.discovery.next_experiment(),
             tables={
                 "edges": tables.edges_table(listed),

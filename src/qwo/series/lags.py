@@ -7,7 +7,7 @@ a lag, a sparse one only for the edges that it has.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from qwo.search.bic_insertion import bic_insertion
 from qwo.search.control import Control
 from qwo.series.design import lag_moments
 from qwo.series.reading import SeriesData
-from qwo.series.sums import usable_rows
+from qwo.series.sums import row_numbers, usable_rows
 from qwo.types import Adjacency, FloatArray, Indices
 
 MOST_LAGS, MOST_STEPS = 8, 3
@@ -26,6 +26,11 @@ MOST_LAGS, MOST_STEPS = 8, 3
 
 SMOOTH = 0.97
 """Mean autocorrelation from one row to the next from which on rows are too close in time."""
+
+GOES_ON = 0.2
+"""Correlation of changes with the changes before them, over three rows each, that all columns must
+exceed for rows to be too close: the changes of a slow autoregression are new each time, those of a
+smooth curve go on. A slow cause makes the changes of its effect go on, but not its own."""
 
 BELOW = 0.5
 """Autocorrelation at the distance that becomes the step."""
@@ -63,7 +68,7 @@ def choose_lags(
     near = mean_autocorrelation(series, 1)
     if isinstance(asked, int):
         return LagChoice(asked, 1, (), near)
-    step = smooth_step(series) if near >= SMOOTH and not row_by_row else 1
+    step = smooth_step(series) if not row_by_row and is_too_fine(series) else 1
     most = most_lags(series, step)
     if most < 1:
         return LagChoice(1, step, (), near)
@@ -95,8 +100,6 @@ def most_lags(series: SeriesData, step: int) -> int:
 
 
 def _sparse_cost(moments: Moments, rows: float, seed: int) -> float:
-    from dataclasses import replace
-
     engine = BicEngine(replace(moments, n_samples=rows), score=BIC(PENALTY))
     bic_insertion(engine, restarts=0, random_state=seed)
     return engine.cost
@@ -121,6 +124,26 @@ def autocorrelations(series: SeriesData, lag: int) -> FloatArray:
     both = np.sqrt(np.nanmean(first**2, axis=0) * np.nanmean(second**2, axis=0))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.nanmean(first * second, axis=0) / both)
+
+
+def is_too_fine(series: SeriesData) -> bool:
+    """Whether rows are so close in time that each is nearly what the row before was."""
+    return mean_autocorrelation(series, 1) >= SMOOTH and lowest_persistence(series) > GOES_ON
+
+
+def lowest_persistence(series: SeriesData, rows: int = 3) -> float:
+    """The lowest correlation, of all columns, of changes over some rows with those just before."""
+    single = [v for v in series.moving.tolist() if series.coding.variables[v].size == 1]
+    now = row_numbers(series.bounds, 2 * rows)
+    if len(now) < 10 or not single:
+        return 0.0
+    values = series.values[:, single]
+    later, earlier = values[now] - values[now - rows], values[now - rows] - values[now - 2 * rows]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        product = np.nanmean(later * earlier, axis=0)
+        found = product / np.sqrt(np.nanmean(later**2, axis=0) * np.nanmean(earlier**2, axis=0))
+    found = found[np.isfinite(found)]
+    return float(found.min()) if len(found) else 0.0
 
 
 def smooth_step(series: SeriesData) -> int:

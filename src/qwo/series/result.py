@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qwo.errors import ArgumentError
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.marks import ARROW, LINE
+from qwo.options import SHARE, whole_number
 from qwo.text import aligned, count, number, records_frame
 from qwo.types import Adjacency, FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from qwo.series.responses import ImpulseResponses, LagDesign
 
 COLUMNS = (
     "cause",
@@ -62,6 +66,8 @@ class LaggedEffects:
         Cost of the sparse search with 0, 1, 2 … lags, where their number was chosen.
     notes : tuple of str
         What was found about steps of time, trends and seasons.
+    design : LagDesign or None
+        The series and the DAG, for `responses` and `supports`.
     row_by_row : LaggedEffects or None
         What lags of 1, 2, 3 … rows find, where rows are so close in time that there is a step.
     """
@@ -82,6 +88,7 @@ class LaggedEffects:
     static: tuple[str, ...] = ()
     costs: tuple[float, ...] = ()
     notes: tuple[str, ...] = ()
+    design: LagDesign | None = field(default=None, repr=False)
     row_by_row: LaggedEffects | None = None
 
     @property
@@ -161,6 +168,66 @@ class LaggedEffects:
         graph[:, :, 0][(self.matrices[0] == 1).T] = "<--"
         graph[:, :, 0][self.matrices[0] == 2] = "o-o"
         return graph
+
+    def responses(
+        self,
+        *,
+        horizon: int = 12,
+        level: float = 0.9,
+        n_resamples: int = 200,
+        random_state: int = 0,
+    ) -> ImpulseResponses:
+        """How a shock of one unit to each variable moves all of them, step by step, with bands.
+
+        They are those of the DAG: where the present has undirected edges, other members of the
+        class give others. Bands are from blocks of rows drawn anew, or whole units if there are
+        ten; the graph stays, so that they do not know of edges that are wrong.
+
+        Parameters
+        ----------
+        horizon : int
+            Steps that are followed.
+        level : float
+            How often bands are to hold the truth.
+        n_resamples : int
+            Resamples for the bands; 0 for none.
+        random_state : int
+            Seed.
+        """
+        from qwo.series.responses import impulse_responses
+
+        return impulse_responses(
+            self._design(),
+            horizon=whole_number("horizon", horizon),
+            level=SHARE.checked("level", level),
+            n_resamples=whole_number("n_resamples", n_resamples),
+            seed=whole_number("random_state", random_state),
+        )
+
+    def supports(self, n_resamples: int = 100, *, random_state: int = 0) -> pd.DataFrame:
+        """The edges with the share of resamples whose own graph has them, whatever their mark.
+
+        Blocks of rows are drawn anew, or whole units if there are ten, and searched near the order
+        found at the penalty found.
+        """
+        from qwo.series.responses import edge_supports
+
+        shares = edge_supports(
+            self._design(),
+            n_resamples=whole_number("n_resamples", n_resamples),
+            seed=whole_number("random_state", random_state),
+        )
+        place = {name: k for k, name in enumerate(self.names)}
+        rows = [
+            (*row, float(shares[row[3] // self.step, place[row[0]], place[row[2]]]))
+            for row in self.records()
+        ]
+        return records_frame((*COLUMNS, "support"), rows)
+
+    def _design(self) -> LagDesign:
+        if self.design is None:
+            raise ArgumentError("this result does not know its series; call qwo.discover again")
+        return self.design
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, for programs."""

@@ -1,0 +1,307 @@
+"""Lagged and simultaneous effects: qwo beside PCMCI+, VARLiNGAM and a vector autoregression.
+
+    python -m benchmarks.series [--sets K] [--cells NAME ...]
+
+Random structural autoregressions (`qwo.simulation.simulate_series`); the largest lag, 3, is told to
+all but ``qwo, lags="auto"``. Scores are F1 of lagged edges between different variables, of links
+and of arrows of the present, and of the skeleton of the summary graph; CPU is that of the fit
+alone. Results go to ``results/series.csv``, one row a cell and method.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.peers.environments import ENVIRONMENTS
+from qwo.simulation import SeriesSimulation, simulate_series
+
+RESULTS = Path(__file__).parent / "results" / "series.csv"
+LAGS = 3
+METHODS = ("qwo", "qwo auto", "PCMCI+", "VARLiNGAM", "VAR")
+MEASURES = ("lagged_f1", "link_f1", "arrow_f1", "summary_f1", "cpu")
+
+
+@dataclass(frozen=True)
+class SeriesCell:
+    """One kind of data, and how many data sets are drawn; peers take part up to their limits."""
+
+    name: str
+    n: int
+    rows: int
+    sets: int
+    autocorrelation: tuple[float, float] = (0.3, 0.9)
+    noise: str = "gaussian"
+    units: int | None = None
+    peers: tuple[str, ...] = METHODS
+
+    def data(self, seed: int) -> SeriesSimulation:
+        return simulate_series(
+            n_variables=self.n,
+            n_samples=self.rows,
+            lags=LAGS,
+            autocorrelation=self.autocorrelation,
+            noise=self.noise,
+            units=self.units,
+            random_state=[seed, self.n, self.rows],
+        )
+
+
+FAST = ("qwo", "qwo auto", "VAR")
+CELLS = (
+    SeriesCell("n 5, T 100", 5, 100, 20),
+    SeriesCell("n 5, T 500", 5, 500, 20),
+    SeriesCell("n 5, T 2000", 5, 2000, 10),
+    SeriesCell("n 5, T 500, autocorrelation .9 to .98", 5, 500, 10, (0.9, 0.98)),
+    SeriesCell("n 5, T 500, exponential noise", 5, 500, 10, noise="exponential"),
+    SeriesCell("n 5, panel 50 × 30", 5, 30, 10, units=50, peers=(*FAST, "PCMCI+")),
+    SeriesCell("n 10, T 500", 10, 500, 8),
+    SeriesCell("n 10, T 500, autocorrelation .9 to .98", 10, 500, 5, (0.9, 0.98)),
+    SeriesCell("n 20, T 500", 20, 500, 3),
+    SeriesCell("n 20, T 5000", 20, 5000, 5, peers=FAST),
+    SeriesCell("n 50, T 1000", 50, 1000, 5, peers=FAST),
+    SeriesCell("n 100, T 2000", 100, 2000, 3, peers=FAST),
+)
+
+
+def f1(found: Any, truth: Any) -> float:
+    total = int(found.sum() + truth.sum())
+    return 1.0 if total == 0 else 2 * int((found & truth).sum()) / total
+
+
+def measured(found: Any, truth: Any) -> dict[str, float]:
+    """F1 of what was found (0, 1, 2 by lag, cause and effect) against the edges that there are."""
+    depth, n = max(len(found), len(truth)), truth.shape[1]
+    pad = [np.zeros((depth, n, n), np.int8) for _ in range(2)]
+    pad[0][: len(found)], pad[1][: len(truth)] = found, truth
+    own, real = pad
+    off, upper = ~np.eye(n, dtype=bool), np.triu_indices(n, 1)
+    link = (own[0] != 0) | (own[0].T != 0)
+    real_link = (real[0] != 0) | (real[0].T != 0)
+    near = link | ((own[1:] != 0).any(axis=0) & off)
+    real_near = real_link | ((real[1:] != 0).any(axis=0) & off)
+    near, real_near = near | near.T, real_near | real_near.T
+    return {
+        "lagged_f1": f1((own[1:] == 1) & off, (real[1:] == 1) & off),
+        "link_f1": f1(link[upper], real_link[upper]),
+        "arrow_f1": f1((own[0] == 1) & (own[0].T == 0), real[0] == 1),
+        "summary_f1": f1(near[upper], real_near[upper]),
+    }
+
+
+def qwo_graph(data: Any, lags: int | str) -> Any:
+    import qwo
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = qwo.discover(data, lags=lags, within=data.ndim == 3, random_state=0)
+    assert found.series is not None
+    return found.series.matrices
+
+
+def autoregression(data: Any, level: float = 0.05) -> Any:
+    """A full vector autoregression: coefficients and residual correlations at a false rate."""
+    from scipy.stats import norm
+    from scipy.stats import t as student
+
+    from qwo.series.sums import stacked_rows
+
+    units = data if data.ndim == 3 else data[None]
+    centred = units - units.mean(axis=1, keepdims=True)
+    count, rows, n = centred.shape
+    ends = np.arange(1, count + 1) * rows
+    bounds = np.stack([ends - rows, ends], axis=1)
+    stacked = stacked_rows(centred.reshape(-1, n), bounds, LAGS)
+    now, past = stacked[:, :n], stacked[:, n:]
+    inverse = np.linalg.pinv(past.T @ past)
+    slopes = inverse @ past.T @ now
+    left = now - past @ slopes
+    free = len(now) - past.shape[1] - count
+    errors = np.sqrt(np.outer(np.diagonal(inverse), (left**2).sum(axis=0) / free))
+    chance = 2 * student.sf(np.abs(slopes / errors), free)
+    graph = np.zeros((LAGS + 1, n, n), np.int8)
+    graph[1:] = _accepted(chance, level).reshape(LAGS, n, n)
+    precision = np.linalg.pinv(np.cov(left.T))
+    scale = np.sqrt(np.diagonal(precision))
+    partial = -precision / np.outer(scale, scale)
+    upper = np.triu_indices(n, 1)
+    z = np.arctanh(np.clip(partial[upper], -0.9999, 0.9999)) * np.sqrt(max(free - n, 1))
+    links = np.zeros((n, n), np.int8)
+    links[upper] = 2 * _accepted(2 * norm.sf(np.abs(z)), level)
+    graph[0] = links + links.T
+    return graph
+
+
+def _accepted(chance: Any, level: float) -> Any:
+    flat = chance.ravel()
+    order = np.argsort(flat)
+    passing = np.flatnonzero(flat[order] <= level * np.arange(1, len(flat) + 1) / len(flat))
+    accepted = np.zeros(len(flat), bool)
+    accepted[order[: passing[-1] + 1 if len(passing) else 0]] = True
+    return accepted.reshape(chance.shape)
+
+
+PEER = """
+import sys, time, warnings
+import numpy as np
+warnings.simplefilter("ignore")
+method, lags, source, target = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
+sets = np.load(source)
+found, cpu = {}, []
+for name in sets.files:
+    data = sets[name]
+    n = data.shape[-1]
+    if method == "PCMCI+":
+        from tigramite import data_processing as pp
+        from tigramite.independence_tests.parcorr import ParCorr
+        from tigramite.pcmci import PCMCI
+        begun = time.process_time()
+        if data.ndim == 3:
+            centred = data - data.mean(axis=1, keepdims=True)
+            frame = pp.DataFrame(dict(enumerate(centred)), analysis_mode="multiple")
+        else:
+            frame = pp.DataFrame(data)
+        search = PCMCI(frame, ParCorr(), verbosity=0)
+        out = search.run_pcmciplus(tau_min=0, tau_max=lags, pc_alpha=0.01)
+        cpu.append(time.process_time() - begun)
+        marks = out["graph"]
+        graph = np.zeros((lags + 1, n, n), np.int8)
+        for k in range(1, lags + 1):
+            graph[k] = marks[:, :, k] == "-->"
+        graph[0] = (marks[:, :, 0] == "-->") + 2 * np.isin(marks[:, :, 0], ["o-o", "x-x"])
+    else:
+        import lingam
+        begun = time.process_time()
+        model = lingam.VARLiNGAM(lags=lags, criterion=None, prune=True, random_state=0)
+        model.fit(data)
+        cpu.append(time.process_time() - begun)
+        graph = (np.abs(np.array(model.adjacency_matrices_)) > 0).transpose(0, 2, 1).astype(np.int8)
+    found[name] = graph
+np.savez(target, cpu=np.array(cpu), **found)
+"""
+
+
+def peer_graphs(method: str, sets: Sequence[SeriesSimulation], limit: float) -> tuple[Any, Any]:
+    """The graphs of a peer, by a process of its own environment, and its CPU times."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder) / "in.npz", Path(folder) / "out.npz"
+        np.savez(source, **{str(k): own.data for k, own in enumerate(sets)})
+        python = ENVIRONMENTS["series"].python
+        command = [str(python), "-c", PEER, method, str(LAGS), str(source), str(target)]
+        subprocess.run(command, check=True, timeout=limit, capture_output=True)
+        stored = np.load(target)
+        return [stored[str(k)] for k in range(len(sets))], stored["cpu"]
+
+
+def own_graphs(method: str, sets: Sequence[SeriesSimulation]) -> tuple[Any, Any]:
+    call = {
+        "qwo": lambda data: qwo_graph(data, LAGS),
+        "qwo auto": lambda data: qwo_graph(data, "auto"),
+        "VAR": autoregression,
+    }[method]
+    call(sets[0].data)  # what is imported at the first call is not its work
+    graphs, cpu = [], []
+    for own in sets:
+        begun = time.process_time()
+        graphs.append(call(own.data))
+        cpu.append(time.process_time() - begun)
+    return graphs, np.array(cpu)
+
+
+def run_cell(cell: SeriesCell, most: int, limit: float) -> list[dict[str, Any]]:
+    """One row for each method."""
+    sets = [cell.data(seed) for seed in range(min(cell.sets, most))]
+    rows = []
+    for method in cell.peers:
+        try:
+            if method in ("PCMCI+", "VARLiNGAM"):
+                graphs, cpu = peer_graphs(method, sets, limit)
+            else:
+                graphs, cpu = own_graphs(method, sets)
+        except (subprocess.SubprocessError, OSError) as error:
+            print(f"{cell.name}, {method}: {type(error).__name__}", file=sys.stderr)
+            continue
+        scores = [measured(g, own.graph) for g, own in zip(graphs, sets, strict=True)]
+        means = {m: float(np.mean([s[m] for s in scores])) for m in MEASURES[:-1]}
+        row = {"cell": cell.name, "method": method, "sets": len(sets)}
+        row |= {m: f"{means[m]:.3f}" for m in MEASURES[:-1]} | {"cpu": f"{cpu.mean():.4f}"}
+        print(row, flush=True)
+        rows.append(row)
+    return rows
+
+
+PAGE = RESULTS.parents[2] / "docs" / "benchmarks" / "series.md"
+
+HEAD = """# Time series
+
+Random structural autoregressions: each series has an effect of its own last row, and there is one
+more edge a series on average, three in ten of them without a lag, the others one to three rows
+late (coefficients of size .2 to .5). All methods but qwo with `lags="auto"` are told that three
+lags are enough; PCMCI+ tests partial correlations at .01, VARLiNGAM prunes, the vector
+autoregression keeps coefficients and residual links at a false discovery rate of 5 %. F1 of
+lagged edges between different series, of links and of arrows within one row, and of links of the
+summary graph, means over data sets (1 where there is nothing to find and nothing was found); CPU
+seconds of the fit, all from one run on one machine.
+
+    python -m benchmarks.peers.environments series
+    python -m benchmarks.series
+
+writes `benchmarks/results/series.csv` and this page.
+
+"""
+
+
+def page() -> str:
+    """The page with the stored results."""
+    with RESULTS.open() as file:
+        rows = list(csv.DictReader(file))
+    parts = [HEAD]
+    for cell in dict.fromkeys(row["cell"] for row in rows):
+        own = [row for row in rows if row["cell"] == cell]
+        parts.append(f"## {cell} ({own[0]['sets']} data sets)\n\n")
+        parts.append("| method | lagged | link | arrow | summary | CPU, s |\n")
+        parts.append("|---|---|---|---|---|---|\n")
+        best = {m: max(float(row[m]) for row in own) for m in MEASURES[:-1]}
+        for row in own:
+            shown = [f"**{row[m]}**" if float(row[m]) == best[m] else row[m] for m in MEASURES[:-1]]
+            parts.append(f"| {row['method']} | {' | '.join(shown)} | {row['cpu']} |\n")
+        parts.append("\n")
+    return "".join(parts).rstrip("\n") + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the cells and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sets", type=int, default=20)
+    parser.add_argument("--cells", nargs="*", default=None)
+    parser.add_argument("--limit", type=float, default=150.0, help="seconds a peer may take a cell")
+    asked = parser.parse_args(arguments)
+    rows: list[dict[str, Any]] = []
+    for cell in CELLS:
+        if asked.cells is None or cell.name in asked.cells:
+            rows += run_cell(cell, asked.sets, asked.limit)
+    old = []
+    if asked.cells is not None and RESULTS.exists():
+        with RESULTS.open() as file:
+            old = [r for r in csv.DictReader(file) if r["cell"] not in asked.cells]
+    place = {cell.name: k for k, cell in enumerate(CELLS)}
+    with RESULTS.open("w", newline="") as file:
+        writer = csv.DictWriter(file, ("cell", "method", "sets", *MEASURES), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(sorted([*old, *rows], key=lambda r: place[r["cell"]]))
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

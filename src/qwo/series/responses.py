@@ -1,0 +1,274 @@
+"""Impulse responses and long-run effects of a structural autoregression, with bands.
+
+With x_t = Σ_k x_{t-k} B_k + e_t (rows) a shock of one unit to e_i at time t moves x_j at t + h by
+Θ_h[i, j]: Θ_0 = (I - B_0)⁻¹, Θ_h = Σ_k Θ_{h-k} B_k Θ_0. Their sum over all h is (I - Σ_k B_k)⁻¹.
+Bands come from the same equations fitted to blocks of rows, or whole units, drawn anew.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwo.errors import ArgumentError
+from qwo.moments.sums import sums_over
+from qwo.names import Variable, as_column
+from qwo.order.bic import BicEngine
+from qwo.order.score import BIC
+from qwo.search.bic_insertion import bic_insertion
+from qwo.series.design import centred_columns, lag_coding, lag_moments, lag_names
+from qwo.series.equations import equations_of
+from qwo.series.reading import SeriesData
+from qwo.series.sums import stacked_rows
+from qwo.text import aligned, number, records_frame
+from qwo.types import Adjacency, FloatArray, Indices
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pandas as pd
+
+    from qwo.graph.resolved_knowledge import ResolvedKnowledge
+    from qwo.moments.moments import Moments
+
+FEWEST_UNITS = 10
+"""Units from which on whole units are drawn, not blocks of rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class LagDesign:
+    """Series, their lags and the DAG found: what it takes to fit its equations to other rows."""
+
+    series: SeriesData
+    lags: int
+    step: int
+    within: bool
+    dag: Adjacency
+    order: Indices
+    penalty_discount: float
+    n_effective: float
+    knowledge: ResolvedKnowledge | None = None
+
+    def moments(self) -> Moments:
+        """The moments of the rows as they are."""
+        return lag_moments(self.series, self.lags, self.step, within=self.within)[0]
+
+    def rows(self) -> tuple[FloatArray, Indices]:
+        """All rows with their lagged copies, and the unit of each."""
+        series = self.series
+        above = self.lags * self.step
+        long = series.bounds[series.lengths > above]
+        lagged = series.coding.columns_of(series.moving)
+        columns = centred_columns(series, within=self.within)
+        rows = stacked_rows(columns, long, self.lags, step=self.step, lagged=lagged)
+        if not np.isfinite(rows).all():
+            raise ArgumentError(
+                "values are missing, so that rows cannot be drawn anew; leave their rows out "
+                "(missing='drop')"
+            )
+        units = np.repeat(series.units[series.lengths > above], long[:, 1] - long[:, 0] - above)
+        return rows, units
+
+    def resampled(self, n_resamples: int, seed: int) -> Iterator[Moments]:
+        """Moments of rows drawn anew: blocks of about N^⅓ rows, or whole units if there are ten."""
+        rows, units = self.rows()
+        names = lag_names(self.series, self.lags, self.step)
+        coding = lag_coding(self.series, self.lags, self.step)
+        for source in np.random.SeedSequence(seed).spawn(n_resamples):
+            drawn = _drawn(units, np.random.default_rng(source), self.step)
+            yield sums_over(rows[drawn]).moments(names, coding)
+
+
+def _drawn(units: Indices, rng: np.random.Generator, step: int) -> Indices:
+    labels, counts = np.unique(units, return_counts=True)
+    total = len(units)
+    if len(labels) >= FEWEST_UNITS:
+        places = np.split(np.argsort(units, kind="stable"), np.cumsum(counts)[:-1])
+        return np.concatenate([places[k] for k in rng.integers(0, len(labels), len(labels))])
+    length = min(max(round(total ** (1 / 3)), 2) * step, total)
+    first = rng.integers(0, total - length + 1, -(-total // length))
+    return np.asarray((first[:, None] + np.arange(length)).ravel()[:total])
+
+
+def by_lag(design: LagDesign, matrix: FloatArray | Adjacency, empty: float = 0.0) -> FloatArray:
+    """Entries of edges into the present, by lag: (L + 1)×n×n; what never changes has no lags."""
+    n, moving = len(design.series.names), design.series.moving
+    parts = np.full((design.lags + 1, n, n), empty, np.float64)
+    parts[0] = matrix[:n, :n]
+    for k in range(1, design.lags + 1):
+        first = n + (k - 1) * len(moving)
+        parts[k][moving] = matrix[first : first + len(moving), :n]
+    return parts
+
+
+def responses_of(coefficients: FloatArray, horizon: int) -> FloatArray:
+    """Θ_0 … Θ_h of coefficients (L + 1)×n×n."""
+    n = coefficients.shape[1]
+    start = np.linalg.inv(np.eye(n) - coefficients[0])
+    effects = [own @ start for own in coefficients[1:]]
+    found = [start]
+    for h in range(1, horizon + 1):
+        lags = range(1, min(h, len(effects)) + 1)
+        found.append(sum((found[h - k] @ effects[k - 1] for k in lags), np.zeros((n, n))))
+    return np.array(found)
+
+
+def largest_root(coefficients: FloatArray) -> float:
+    """The largest modulus of the roots: from 1 on shocks never fade."""
+    n, lags = coefficients.shape[1], len(coefficients) - 1
+    if not lags:
+        return 0.0
+    start = np.linalg.inv(np.eye(n) - coefficients[0])
+    companion = np.zeros((n * lags, n * lags))
+    for k in range(lags):
+        companion[:n, k * n : (k + 1) * n] = (coefficients[k + 1] @ start).T
+    companion[n:, :-n] = np.eye(n * (lags - 1))
+    return float(np.abs(np.linalg.eigvals(companion)).max())
+
+
+def long_run(coefficients: FloatArray) -> FloatArray:
+    """(I - Σ_k B_k)⁻¹, the sum of all responses; NaN where they do not fade."""
+    n = coefficients.shape[1]
+    if largest_root(coefficients) >= 1:
+        return np.full((n, n), math.nan)
+    return np.asarray(np.linalg.inv(np.eye(n) - coefficients.sum(axis=0)))
+
+
+@dataclass(frozen=True, eq=False)
+class ImpulseResponses:
+    """How a shock of one unit to a variable moves each of them, step by step, with bands.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The variables.
+    step : int
+        Rows of a step.
+    values, low, high : ndarray, (horizon + 1)×n×n
+        Entry (h, i, j): by how much j moves, h steps after a shock to i; and its band.
+    long_run, long_run_low, long_run_high : ndarray, n×n
+        The sum over all steps; NaN where shocks do not fade.
+    level : float
+        How often bands hold the truth, if the graph is right.
+    n_resamples : int
+        Resamples behind the bands.
+    """
+
+    names: tuple[str, ...]
+    step: int
+    values: FloatArray
+    low: FloatArray
+    high: FloatArray
+    long_run: FloatArray
+    long_run_low: FloatArray
+    long_run_high: FloatArray
+    level: float
+    n_resamples: int
+
+    @property
+    def horizon(self) -> int:
+        """Steps that are followed."""
+        return len(self.values) - 1
+
+    def of(self, cause: Variable, effect: Variable) -> FloatArray:
+        """Response, lower and upper end of the band for each step: (horizon + 1)×3."""
+        i, j = as_column(self.names, cause, "cause"), as_column(self.names, effect, "effect")
+        return np.stack([part[:, i, j] for part in (self.values, self.low, self.high)], axis=1)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each cause, effect and step, and one of all steps together (step -1)."""
+        return records_frame(("cause", "effect", "step", "response", "low", "high"), self.records())
+
+    def records(self) -> list[tuple[Any, ...]]:
+        """The rows of `to_frame`."""
+        found: list[tuple[Any, ...]] = []
+        for i, cause in enumerate(self.names):
+            for j, effect in enumerate(self.names):
+                for h in range(self.horizon + 1):
+                    own = (float(part[h, i, j]) for part in (self.values, self.low, self.high))
+                    found.append((cause, effect, h * self.step, *own))
+                total = (self.long_run, self.long_run_low, self.long_run_high)
+                found.append((cause, effect, -1, *(float(part[i, j]) for part in total)))
+        return found
+
+    def summary(self) -> str:
+        """The long-run effects that differ from 0."""
+        low, high = self.long_run_low, self.long_run_high
+        sure = np.argwhere(((low > 0) | (high < 0)) & ~np.eye(len(self.names), dtype=bool))
+        rows = [
+            (
+                f"  {self.names[i]}",
+                "-->",
+                self.names[j],
+                number(self.long_run[i, j]),
+                f"[{number(low[i, j])}, {number(high[i, j])}]",
+            )
+            for i, j in sure.tolist()
+        ]
+        head = f"Long-run effects of a lasting change by one unit ({self.level:.0%} bands):"
+        return "\n".join([head, *(aligned(rows, left=3) or ["  none that differs from 0"])])
+
+    __str__ = summary
+
+
+def impulse_responses(
+    design: LagDesign, *, horizon: int, level: float, n_resamples: int, seed: int
+) -> ImpulseResponses:
+    """Responses of the graph found, with bands from rows drawn anew; the graph stays."""
+    children = np.arange(len(design.series.names))
+    if (design.series.coding.sizes > 1).any():
+        raise ArgumentError(
+            "there are categories of more than two levels, of which there is no shock of one unit; "
+            "leave them out"
+        )
+
+    def fitted(moments: Moments) -> FloatArray:
+        return by_lag(design, equations_of(moments, design.dag, children).coefficients)
+
+    here = fitted(design.moments())
+    draws = [fitted(moments) for moments in design.resampled(n_resamples, seed)]
+    tail = (1 - level) / 2
+    ends = np.full((2, horizon + 1, *here.shape[1:]), math.nan)
+    totals = np.full((2, *here.shape[1:]), math.nan)
+    if draws:
+        followed = np.array([responses_of(own, horizon) for own in draws])
+        ends = np.quantile(followed, [tail, 1 - tail], axis=0)
+        sums = np.array([long_run(own) for own in draws])
+        if np.isfinite(sums).all():
+            totals = np.quantile(sums, [tail, 1 - tail], axis=0)
+    return ImpulseResponses(
+        design.series.names,
+        design.step,
+        responses_of(here, horizon),
+        ends[0],
+        ends[1],
+        long_run(here),
+        totals[0],
+        totals[1],
+        level,
+        n_resamples,
+    )
+
+
+def edge_supports(design: LagDesign, *, n_resamples: int, seed: int) -> FloatArray:
+    """The share of resamples whose own graph has each edge, by lag; edges of the present both ways.
+
+    Each is searched anew near the order found, at the penalty found.
+    """
+    counts = np.zeros((design.lags + 1, *[len(design.series.names)] * 2))
+    done = 0
+    for moments in design.resampled(n_resamples, seed):
+        own = replace(moments, n_samples=design.n_effective)
+        engine = BicEngine(
+            own,
+            score=BIC(design.penalty_discount),
+            knowledge=design.knowledge,
+            order=design.order,
+        )
+        bic_insertion(engine, restarts=0, random_state=seed)
+        counts += by_lag(design, (engine.cpdag() != 0).astype(np.float64))
+        done += 1
+    return counts / max(done, 1)

@@ -1,0 +1,154 @@
+"""What is read off series: whether they wander, responses to shocks, supports, pictures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import qwo
+from qwo import plot
+from qwo.datasets import load_us_quarters
+from qwo.errors import ArgumentError
+from qwo.moments.columns import Coding
+from qwo.series.reading import SeriesData
+from qwo.series.responses import largest_root, long_run, responses_of
+from qwo.series.stationarity import stationarity_findings
+from qwo.simulation import StructuralAutoregression, simulate_series
+
+
+def autoregression(rng: np.random.Generator, rows: int, slope: float = 0.5) -> Any:
+    values = np.zeros(rows + 100)
+    for t in range(1, len(values)):
+        values[t] = slope * values[t - 1] + rng.standard_normal()
+    return values[100:]
+
+
+def troubles(values: Any) -> list[tuple[str, int]]:
+    series = SeriesData(
+        ("x",),
+        values[:, None],
+        Coding.plain(1),
+        np.array([[0, len(values)]]),
+        np.zeros(1, np.intp),
+        ("",),
+        np.empty(0, np.intp),
+    )
+    return [(found.trouble, found.rows) for found in stationarity_findings(series)]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_keeps_a_series_from_being_stationary_is_named(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    time = np.arange(500)
+    plain = autoregression(rng, 500)
+    assert troubles(plain) == []
+    assert troubles(plain + 0.01 * time) == [("trend", 0)]
+    assert troubles(plain + 1.2 * np.sin(2 * np.pi * time / 12)) == [("season", 12)]
+    assert troubles(plain + np.array([0, 1.5, -0.5, 1.0])[time % 4]) == [("season", 4)]
+    assert troubles(plain + 2.5 * (time > 250)) == [("break", 0)]
+    assert troubles(plain * np.where(time > 250, 2.5, 1)) == [("break", 0)]
+
+
+def test_random_walks_have_a_unit_root() -> None:
+    found = [
+        troubles(np.random.default_rng(seed).standard_normal(500).cumsum()) for seed in range(20)
+    ]
+    assert sum(own == [("unit root", 0)] for own in found) >= 16
+
+
+def test_false_alarms_are_rare() -> None:
+    rng = np.random.default_rng(0)
+    found = [troubles(autoregression(rng, 400, slope)) for slope in (0.0, 0.8) for _ in range(25)]
+    assert sum(map(bool, found)) <= 3
+
+
+def test_the_fix_that_is_named_is_an_option() -> None:
+    rng = np.random.default_rng(1)
+    data = np.column_stack([autoregression(rng, 300) + 0.02 * np.arange(300) for _ in range(2)])
+    with pytest.warns(qwo.DataWarning, match=r"trend: 'X0', 'X1'.*detrend"):
+        found = qwo.discover(data, lags=1, random_state=0)
+    assert "trend" in found.series.notes[0]
+    assert not qwo.discover(data, lags=1, detrend=True, random_state=0).series.notes
+
+
+def test_responses_are_those_of_the_equations() -> None:
+    truth = simulate_series(n_variables=4, n_samples=1, lags=2, random_state=5)
+    followed = responses_of(truth.coefficients, 30)
+    effects, _ = StructuralAutoregression(truth.coefficients, np.ones(4)).reduced()
+    start = np.linalg.inv(np.eye(4) - truth.coefficients[0])
+    for cause in range(4):
+        rows = np.zeros((31, 4))
+        rows[0] = start[cause]
+        for t in range(1, 31):
+            rows[t] = sum(rows[t - k] @ own for k, own in enumerate(effects, 1) if t >= k)
+        np.testing.assert_allclose(followed[:, cause], rows, atol=1e-12)
+    total = responses_of(truth.coefficients, 2000).sum(axis=0)
+    np.testing.assert_allclose(long_run(truth.coefficients), total, atol=1e-6)
+    root = StructuralAutoregression(truth.coefficients, np.ones(4)).largest_root()
+    assert largest_root(truth.coefficients) == pytest.approx(root)
+    walk = np.zeros((2, 1, 1))
+    walk[1] = 1.0
+    assert np.isnan(long_run(walk)).all()
+
+
+@pytest.fixture(scope="module")
+def found() -> Any:
+    truth = simulate_series(n_variables=4, n_samples=700, lags=1, random_state=6)
+    return truth, qwo.discover(truth.data, lags=1, random_state=0)
+
+
+def test_bands_hold_the_truth(found: Any) -> None:
+    truth, learnt = found
+    responses = learnt.series.responses(horizon=6, n_resamples=100, level=0.98)
+    wanted = responses_of(truth.coefficients, 6)
+    held = (responses.low - 1e-9 <= wanted) & (wanted <= responses.high + 1e-9)
+    assert held.mean() > 0.85
+    assert responses.to_frame().shape == (4 * 4 * 8, 6)
+    again = learnt.series.responses(horizon=6, n_resamples=100, level=0.98)
+    assert np.array_equal(responses.low, again.low)
+    assert "Long-run effects" in responses.summary()
+    assert np.isnan(learnt.series.responses(n_resamples=0).low).all()
+
+
+def test_units_are_drawn_whole() -> None:
+    truth = simulate_series(n_variables=3, n_samples=25, lags=1, units=12, random_state=1)
+    effects = qwo.discover(truth.data, lags=1, within=True, random_state=0).series
+    responses = effects.responses(horizon=3, n_resamples=30)
+    assert (responses.low <= responses.high + 1e-12).all()
+
+
+def test_supports_say_how_often_edges_are_found_again(found: Any) -> None:
+    _, learnt = found
+    rows = learnt.series.supports(20)
+    assert len(rows) == len(learnt.series.records())
+    own = rows[rows.cause == rows.effect]
+    assert (own.support > 0.9).all()
+    assert rows.support.between(0, 1).all()
+
+
+def test_effects_of_a_linear_table_are_refused(found: Any) -> None:
+    _, learnt = found
+    with pytest.raises(ArgumentError, match="series"):
+        learnt.fit()
+
+
+def test_pictures(found: Any) -> None:
+    mpl.use("Agg")
+    _, learnt = found
+    axes = plot.plot_unrolled(learnt)
+    assert [label.get_text() for label in axes.get_yticklabels()] == list(learnt.names)
+    assert len(axes.texts) == len(learnt.series.records())
+    assert len(plot.plot_lags(learnt).texts) >= 4
+    panels = plot.plot_responses(learnt.series.responses(n_resamples=5), causes=["X0", "X1"])
+    assert panels.shape == (2, 4)
+    with pytest.raises(ArgumentError, match="lags="):
+        plot.plot_lags(None)
+
+
+def test_the_quarters_come_along() -> None:
+    frame = load_us_quarters()
+    assert frame.shape == (203, 7)
+    assert frame.notna().all().all()
