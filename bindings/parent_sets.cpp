@@ -314,6 +314,17 @@ void bind_parent_sets(nb::module_& m) {
             nb::arg("other"), nb::arg("least_gain"),
             "Take over the better pieces of another engine's DAG; whether there were any.")
         .def(
+            "rivals",
+            [](ParentSets& self) {
+                check_unmarked(self);
+                const BicProblem& problem = self.problem();
+                if (problem.sets.size() > 1 || !problem.blocks.empty())
+                    return to_numpy<double>(std::vector<double>{});
+                return to_numpy<double>(self.rivals());
+            },
+            "For each edge, by child and then by parent, the odds that another takes its place; "
+            "none for blocks of columns and several sets of moments.")
+        .def(
             "doubtful",
             [](ParentSets& self) {
                 check_ready(self);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <cmath>
 #include <numeric>
 
 #include "qwo/index.hpp"
@@ -371,6 +372,41 @@ double ParentSets::cost_with(int v, const std::vector<int>& parents) {
     other_->borrow(fit(v));
     other_->take(context_, parents);
     return other_->cost();
+}
+
+std::vector<double> ParentSets::rivals() {
+    constexpr double negligible = 20.0; // below a strength: 1 in 20,000
+    BitMatrix below(n(), n());          // descendants
+    for (auto v = order().rbegin(); v != order().rend(); ++v) {
+        index_.for_each_child(*v, [&](int u) {
+            below.set(*v, u);
+            for (std::size_t w = 0; w < below.words(); ++w)
+                below.row(*v)[w] |= below.row(u)[w];
+        });
+    }
+    const double n_samples = problem().sets.front().score.n_samples;
+    std::vector<double> odds;
+    for (int v = 0; v < n(); ++v) {
+        std::vector<int> parents = fit(v).parents();
+        std::sort(parents.begin(), parents.end());
+        for (int parent : parents) {
+            other_->borrow(fit(v));
+            other_->drop(context_, fit(v).index_of(parent));
+            const double own = other_->strength(context_, parent);
+            const double worth = -n_samples * std::log1p(-std::min(own, 1.0 - 1e-12));
+            const double least = -std::expm1(-std::max(worth - negligible, 0.0) / n_samples);
+            double sum = 0.0;
+            for (int u = 0; u < n(); ++u) {
+                const double other = other_->strength(context_, u);
+                if (other <= least || u == v || u == parent || below.test(v, u) || !may_have(v, u))
+                    continue;
+                sum +=
+                    std::exp((-n_samples * std::log1p(-std::min(other, 1.0 - 1e-12)) - worth) / 2);
+            }
+            odds.push_back(sum);
+        }
+    }
+    return odds;
 }
 
 void ParentSets::arrange(const std::vector<int>& order) {

@@ -116,6 +116,12 @@ class ParentSets {
     // The best place of v. A direction is given up once its change exceeds `give_up`.
     Insertion best_insertion(int v, double give_up);
 
+    // For each edge u -> v, by v and then by u, the odds that another takes its place: the sum of
+    // exp((t_w - t_u) / 2) over all w that may be parents of v and are none, nor descendants, t
+    // being what one adds to twice the log-likelihood beside the other parents. Single columns of
+    // one set of moments.
+    std::vector<double> rivals();
+
     // Looks for other parents of v among all variables that are no descendants of it: one is given
     // up for others, or all are found anew, or two are added that pay only together. Goes there if
     // that lowers the cost by more than so much; whether it does. Growing and shrinking alone never

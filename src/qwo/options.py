@@ -421,8 +421,8 @@ class SearchOptions:
         'float or "auto"',
         "Penalty of an edge in units of log N: higher means fewer edges, 1 is the textbook BIC, "
         '``"auto"`` chooses it from the data. It is c of the score 2·loglik - c·edges·log N. '
-        "Chosen from the data, it is from 2 (1.5 with categories) to 4.5, where the false edges "
-        "that chance would give weigh as much as the true ones that a higher penalty would lose; "
+        "Chosen from the data, it is from 1.5 to 4.5, where the false edges that chance would give "
+        "weigh as much as the true ones that a higher penalty would lose, and below 2 a third; "
         "for exact moments, fewer than 20 samples and other engines than the exact BIC it is 2.",
         PENALTY,
         "--penalty -p C",

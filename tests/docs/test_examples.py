@@ -19,7 +19,7 @@ def test_the_demo_leaves_a_report_and_tells_its_story(capfd: pytest.CaptureFixtu
     shown = capfd.readouterr()
     for line in (
         "6 links, 0 with a direction; 0 are not in",
-        "33 links, 0 with a direction; 18 are not in",
+        "36 links, 33 with a direction; 20 are not in",
         "10 links, 8 with a direction; 1 are not in",
         "PKC   -->  P38",
     ):

@@ -140,9 +140,9 @@ def test_arrows_of_strong_colliders_are_shown() -> None:
     found = qwo.discover(data, random_state=0)
     assert (found.graph.matrix == found.cpdag).all()
     table = found.to_frame()
-    assert (table.arrow_probability > 0.9).all()
-    assert (table.arrow_worth > 10).all()
-    assert (found.graph.values["arrow_probability"][found.cpdag == 1] > 0.9).all()
+    assert (table.arrow_probability > 0.8).all()
+    assert (table.arrow_worth > 7).all()
+    assert (found.graph.values["arrow_probability"][found.cpdag == 1] > 0.8).all()
 
 
 def test_what_hangs_on_an_arrow() -> None:
@@ -223,3 +223,40 @@ def test_expected_false_edges_of_noise_are_those_found() -> None:
 def test_odds_of_any_size_are_said() -> None:
     said = [leaning(odds) for odds in (1.0, 3.25, 12.4, 5e5, math.inf)]
     assert said == ["1 to 1", "3.2 to 1", "12 to 1", "over 999 to 1", "over 999 to 1"]
+
+
+def test_rivals_are_the_odds_of_other_causes_of_an_effect() -> None:
+    data = _tree(9, 100, 4)
+    moments = Moments.from_data(data)
+    engine = BicEngine(moments)
+    bic_insertion(engine, random_state=0)
+    dag, free = engine.dag(), BicEngine(moments, penalty_discount=1e-9)
+    below = np.linalg.matrix_power(np.eye(9) + dag, 9) > 0
+    expected = []
+    for effect in range(9):
+        parents = np.flatnonzero(dag[:, effect])
+        for cause in parents:
+            rest = [u for u in parents if u != cause]
+            own = free.family_cost(effect, [*rest, cause])
+            others = [u for u in range(9) if u not in parents and not below[effect, u]]
+            gains = [own - free.family_cost(effect, [*rest, u]) for u in others]
+            expected.append(np.exp(np.array(gains) / 2).sum())
+    assert engine.rivals() == pytest.approx(np.array(expected), abs=1e-3)
+    assert max(expected) > 1e-3
+    found = qwo.discover(moments, penalty_discount=2.0, random_state=0)
+    assert found.evidence is not None
+    assert (found.evidence.false_rates >= found.evidence.rates_by_strength).all()
+    assert found.evidence.false_rates.sum() == pytest.approx(found.evidence.expected_false)
+
+
+def test_an_edge_with_a_rival_is_in_doubt_and_drawn() -> None:
+    rng = np.random.default_rng(1)
+    data = rng.standard_normal((500, 4))
+    data[:, 1] = data[:, 0] + 0.1 * data[:, 1]  # all but a copy
+    data[:, 2] += 0.3 * data[:, 0] + data[:, 3]
+    found = qwo.discover(data, random_state=0)
+    assert found.evidence is not None
+    ends = [{a, b} for a, b in zip(found.evidence.causes, found.evidence.effects, strict=True)]
+    (k,) = (k for k, pair in enumerate(ends) if 2 in pair and 3 not in pair)
+    assert found.evidence.false_rates[k] > 0.1 > found.evidence.rates_by_strength[k]
+    assert not found.weak_edges

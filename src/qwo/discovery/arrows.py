@@ -5,17 +5,17 @@ anew near by (`cpp/qwo/arrow_turns.hpp`). An arrow whose Δ is small hangs on li
 the score prefers by a hair directs whole stretches of a graph. How much is enough is learnt from
 the graph itself. Let π be the share of colliders among its unshielded triples, found by
 expectation and maximisation: a triple that the data settle counts as what it is, one that they
-leave in doubt in proportion. Trees and chains have π near 0, random graphs a quarter to a third. An
-arrow then has the odds
+leave in doubt in proportion. And let κ be the share of them that are colliders in the graph found.
+Trees and chains have both near 0, random graphs a quarter to a third. An arrow then has the odds
 
     forward : undirected : backward = 1 : exp((open - T Δ') / 2) : exp(-B Δ' / 2),
 
-where open grows with λ = 2 log((1 - π) / π) and falls with the share of edges that the class leaves
-open anyway: where these are many, nothing directs whole stretches. Δ' is Δ, but for edges of which
-the graph with the arrow turned has more: these cost the penalty in Δ, and in Δ' what a closed
-triangle costs in a graph that has as many of them. The constants were fitted to graphs of many
-kinds (`benchmarks.arrows` shows them on others). T and B are below 1, as the best of many graphs
-owes a part of its score to chance.
+where open grows with λ = 2 log((1 - π) / π), more where κ is small and π smaller, and falls with
+the share of edges that the class leaves open anyway: nothing directs whole stretches there. Δ' is
+Δ, but for edges of which the graph with the arrow turned has more: these cost the penalty in Δ, and
+in Δ' what a closed triangle costs in a graph that has as many, though they never make it better.
+The constants were fitted to graphs of many kinds (`benchmarks.arrows` shows them on others). T and
+B are below 1, as the best of many graphs owes a part of its score to chance.
 """
 
 from __future__ import annotations
@@ -33,16 +33,18 @@ from qwo.order.bic import BicEngine, TurnedArrows
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
 FARTHEST = 80.0
-"""Points of score beyond which a graph does not count: nobody doubts an arrow that is worth so
-much."""
+"""Points of score beyond which a graph does not count: nobody doubts an arrow worth so much."""
 
 MOST_TURNS = 2000
 """Arrows that are turned, causes first: all of them up to some 500 variables; the others keep the
 bounds that these give."""
 
-TRUST, TRUST_BACKWARD = 0.3, 0.6
-OPEN_AT, OPEN, OPEN_OF_TREES, TREE_LIKE, OPEN_ALREADY = -4.5, 1.5, 1.0, 5.0, -8.0
-"""T and B; open = OPEN_AT + OPEN λ + OPEN_OF_TREES (λ - TREE_LIKE)₊ + OPEN_ALREADY · share."""
+TRUST, TRUST_BACKWARD = 0.3, 0.5
+OPEN_AT, OPEN, OPEN_FAR, FAR, OPEN_ALREADY = -4.5, 1.5, 1.0, 5.0, -8.0
+"""T and B; open = OPEN_AT + OPEN λ + OPEN_FAR (λ - FAR)₊ + OPEN_ALREADY · share + what follows."""
+
+TREE_LIKE, FEW_COLLIDERS, DOUBTED = 8.0, 2.5, 0.5
+"""More where c = 2 log((1 - κ) / κ) is above FEW_COLLIDERS and λ above c by DOUBTED."""
 
 ROUNDS = 60
 
@@ -78,15 +80,20 @@ class ArrowEvidence:
     open_share: float
 
     @cached_property
-    def collider_share(self) -> float:
-        """π: which share of unshielded triples are colliders."""
+    def collider_shares(self) -> tuple[float, float]:
+        """π and κ: the shares of colliders among unshielded triples, by evidence and as drawn.
+
+        Of those drawn, a third of six more are counted as such.
+        """
         against = np.exp(-np.concatenate((self.colliders, -self.others)).clip(-100, 100) / 2)
         share = 0.3
         for _ in range(ROUNDS):
             share = (float((share / (share + (1 - share) * against)).sum()) + 0.5) / (
                 len(against) + 1
             )
-        return share
+        drawn = (len(self.colliders) + 2) / (len(against) + 6)
+        # Where each collider is worth little, but there are many, they are not all for nothing.
+        return max(share, drawn**2), drawn
 
     @cached_property
     def probabilities(self) -> FloatArray:
@@ -94,10 +101,11 @@ class ArrowEvidence:
 
         Given that there is an edge: rows add up to 1.
         """
-        share = self.collider_share
-        scale = 2 * math.log((1 - share) / share)
-        opened = OPEN_AT + OPEN * scale + OPEN_OF_TREES * max(scale - TREE_LIKE, 0)
+        scale, drawn = (2 * math.log((1 - share) / share) for share in self.collider_shares)
+        opened = OPEN_AT + OPEN * scale + OPEN_FAR * max(scale - FAR, 0)
         opened += OPEN_ALREADY * self.open_share
+        few, doubted = drawn - FEW_COLLIDERS, scale - drawn - DOUBTED
+        opened += TREE_LIKE * min(max(few, 0), 1) * min(max(doubted, 0), 1)
         lost = self.discounted
         odds = np.zeros((len(lost), 3))
         odds[:, 1] = (opened - TRUST * lost) / 2
@@ -159,6 +167,7 @@ def arrow_evidence(moments: Moments, engine: Any, cpdag: Adjacency) -> ArrowEvid
     own[[k not in compelled for k in own]] = -1
     bonus = _edge_bonus(moments, engine, cpdag)
     mild = turned.lost - bonus * np.maximum(turned.more, 0)
+    mild = np.maximum(mild, np.minimum(turned.lost, 0))
     turns, gone = turned.gone
     worths, discounted = np.full((2, len(rows)), np.inf)
     np.minimum.at(worths, gone, turned.lost[turns])

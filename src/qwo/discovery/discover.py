@@ -15,7 +15,7 @@ from qwo.arguments import ReadArguments, SearchArguments, takes_options
 from qwo.compute import array_module, computing_with, one_blas_thread
 from qwo.discovery.arrows import arrow_evidence
 from qwo.discovery.follow_up import MOST_KEPT, Origin
-from qwo.discovery.price import edge_evidence, explained_in
+from qwo.discovery.price import LEAST, LOWEST, edge_evidence, explained_in
 from qwo.discovery.resolve import (
     DenseAlgebra,
     Resolved,
@@ -206,8 +206,10 @@ def _priced(
     low, extension = engine.edge_price
     strengths = explained_in(moments, engine.dag())
     evidence = edge_evidence(moments, strengths, order, low, plan.knowledge, extension=extension)
-    price = evidence.best_price(plan.highest)
-    penalty = round((price - extension) / math.log(moments.n_samples), 2)
+    unit = math.log(moments.n_samples)
+    lowest = LOWEST * unit + extension if low <= LEAST * unit + extension + 1e-9 else low
+    price = evidence.best_price(plan.highest, lowest)
+    penalty = round((price - extension) / unit, 2)
     return replace(plan, penalty=penalty), evidence.worths[evidence.worths < price]
 
 
@@ -227,14 +229,14 @@ def _result(
     counted = params["engine"] == "counts"
     known = plan.knowledge
     dag = engine.dag() if known is None else _allowed_dag(known, engine, moments, plan.penalty)
-    if strengths is None:
-        strengths = explained_in(moments, dag)
+    strengths = strengths or explained_in(moments, dag)
     price = getattr(engine, "edge_price", None)
-    if evidence is not None:
-        evidence = replace(evidence, weaker=weaker)
-    elif price is not None and not moments.is_oracle:
-        noted = {"extension": price[1], "weaker": weaker}
-        evidence = edge_evidence(moments, strengths, outcome.order, price[0], known, **noted)
+    if price is not None and not moments.is_oracle:
+        evidence = evidence or edge_evidence(
+            moments, strengths, outcome.order, price[0], known, extension=price[1]
+        )
+        rivals = np.empty(0) if plan.listed else engine.rivals()
+        evidence = replace(evidence, weaker=weaker, rivals=rivals)
     if known is not None:
         cpdag = to_mpdag(dag, known)
     else:

@@ -8,7 +8,6 @@ without it, and judged again, a few times at most.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,42 +61,33 @@ def without_weak_edges(
     plan: Resolved, moments: Moments, engine: BicEngine, control: Control
 ) -> Judged:
     """The best graph near by without weak edges; the present one if it has none."""
-    left_out: list[list[WeakEdge]] = []
+    left_out: list[WeakEdge] = []
     apart = np.zeros((moments.n_variables,) * 2, np.bool_)
     price, extension = engine.edge_price
     known, names = plan.knowledge, moments.names
-    while True:
+    for round_left in reversed(range(ROUNDS + 1)):
         found = explained_in(moments, engine.dag())
         evidence = edge_evidence(moments, found, engine.order, price, known, extension=extension)
-        weak = [] if len(left_out) == ROUNDS else _weak(plan, moments, evidence)
-        if not weak or control.remaining <= 0:
+        if not round_left or evidence.is_settled or control.remaining <= 0:
             break
-        left_out.append(weak)
-        pairs = [(names.index(edge.source), names.index(edge.target)) for edge in weak]
+        # An edge with a rival is no more likely to be false than the rival, which would follow.
+        rates, ends = evidence.rates_by_strength, (evidence.causes, evidence.effects)
+        weak = rates > LIKELY_FALSE
+        if known is not None:
+            weak &= ~known.required[ends]
+        if not weak.any():
+            break
+        pairs = [(int(a), int(b)) for a, b in zip(*(own[weak] for own in ends), strict=True)]
+        left_out += [
+            WeakEdge(names[a], names[b], float(strength), float(rate))
+            for (a, b), strength, rate in zip(
+                pairs, evidence.strengths[weak], rates[weak], strict=True
+            )
+        ]
         for a, b in pairs:
             apart[a, b] = apart[b, a] = True
         engine = engine.kept_apart(pairs, _keeping_apart(known, names, apart))
-    return Judged(engine, found, evidence, tuple(chain.from_iterable(left_out)))
-
-
-def _weak(plan: Resolved, moments: Moments, found: Evidence) -> list[WeakEdge]:
-    """The present edges that are more likely false than true, but for required ones."""
-    if found.is_settled:
-        return []
-    rates, names = found.false_rates, moments.names
-    likely = np.flatnonzero(rates > LIKELY_FALSE)
-    if plan.knowledge is not None:
-        required = plan.knowledge.required[found.causes[likely], found.effects[likely]]
-        likely = likely[~required]
-    return [
-        WeakEdge(
-            names[found.causes[k]],
-            names[found.effects[k]],
-            float(found.strengths[k]),
-            float(rates[k]),
-        )
-        for k in likely
-    ]
+    return Judged(engine, found, evidence, tuple(left_out))
 
 
 def _keeping_apart(

@@ -27,7 +27,7 @@ from scipy.special import chdtri
 
 from qwo.discovery import Discovery
 from qwo.discovery.discover import discover_as
-from qwo.discovery.price import LEAST, LEAST_OF_BLOCKS
+from qwo.discovery.price import LEAST, LEAST_OF_BLOCKS, LOWEST
 from qwo.errors import ArgumentError, Cure, DataWarning
 from qwo.moments import Moments
 from qwo.moments.tables import Table
@@ -189,7 +189,7 @@ def least_loss(discoveries: Sequence[Discovery]) -> tuple[int, FloatArray]:
     """The place of the penalty that loses least, and the losses.
 
     They are judged by the edges that the least penalty from 2 up has found, or from 1.5 up where
-    there are categories; all below lose more.
+    there are categories; all below 1.5 lose more.
     """
     if any(one.evidence is None for one in discoveries):
         raise ArgumentError(
@@ -203,7 +203,8 @@ def least_loss(discoveries: Sequence[Discovery]) -> tuple[int, FloatArray]:
     judge = discoveries[fair[-1] if fair else 0].evidence
     assert judge is not None
     values = judge.losses(prices)
-    values[[k for k in range(len(values)) if fair and k not in fair]] = np.inf
+    if fair:
+        values[[one.params["penalty_discount"] < LOWEST for one in discoveries]] = np.inf
     return int(values.argmin()), values
 
 

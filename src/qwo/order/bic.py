@@ -249,6 +249,15 @@ class BicEngine(EngineBase):
             (np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0)), arrows.astype(np.intp)),
         )
 
+    def rivals(self) -> FloatArray:
+        """The odds of each edge u → v, by v and then by u, that another cause takes its place.
+
+        That is Σ exp((t_w - t_u) / 2) over all w that may be a parent of v and are none, nor a
+        descendant, t being what one adds to twice the log-likelihood beside the other parents. Not
+        told, and empty, for blocks of columns and several sets of moments.
+        """
+        return self._sets.rivals()
+
     def doubtful(self) -> Indices:
         """The variables around which the graph may be wrong, if a search has left it.
 
