@@ -73,7 +73,7 @@ class EffectPosterior:
         beyond each end, so that 90 % take 19.
         """
         if not 0 < level < 1:
-            raise ArgumentError(f"level is {level!r}; wanted a probability between 0 and 1")
+            raise ArgumentError(f"wanted a level between 0 and 1; got {level!r}")
         draws = self.draws[self.draws != 0] if if_any else self.draws
         tail = (1 - level) / 2
         if (len(draws) + 1) * tail < 1 - 1e-9:
