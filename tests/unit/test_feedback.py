@@ -331,3 +331,11 @@ class TestSimulate:
     def test_too_many_are_refused(self):
         with pytest.raises(qwo.InputError, match="cycles is 9"):
             qwo.simulate("er", n_variables=3, n_samples=10, degree=1, cycles=9, random_state=1)
+
+
+def test_the_report_has_the_edges_of_the_graph_with_cycles(tmp_path):
+    from qwo.report import write_report
+
+    found = qwo.discover(sample(two_cycle(), 2000, seed=1), feedback=True, random_state=0)
+    write_report(tmp_path / "report.html", found)
+    assert "X3" in (tmp_path / "report.html").read_text()

@@ -310,7 +310,8 @@ class _Asked(NamedTuple):
         """The linear model on the graph found; none of series and of graphs that are no DAG."""
         from qwo.sem import fit_sem
 
-        if found.series is not None or found.hidden_causes is not None:
+        cyclic = found.feedback is not None and found.feedback.graph is not None
+        if found.series is not None or found.hidden_causes is not None or cyclic:
             return None
         usual = None if found.regimes is None else found.regimes.within
         return fit_sem(self.data.moments if usual is None else usual, found.dag)

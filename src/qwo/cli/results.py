@@ -250,6 +250,14 @@ def _write_tables(folder: Path, learnt: Learnt) -> None:
     _write_graphs(folder, learnt, "json")
     if known.model is not None:
         write_csv(folder / COEFFICIENTS, EdgeEstimate._fields, known.model.edges)
+    cyclic = learnt.found.feedback
+    if cyclic is not None and cyclic.graph is not None:
+        from qwo.graph import write_graph
+        from qwo.sem import fit_sem
+
+        write_graph(cyclic.graph, folder / "graph.json")
+        fitted = fit_sem(learnt.data.moments, learnt.found)
+        write_csv(folder / COEFFICIENTS, EdgeEstimate._fields, fitted.edges)
     if known.bootstrap is not None:
         known.bootstrap.save(folder / COUNTS)
         pairs = known.bootstrap.to_records()

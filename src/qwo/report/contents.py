@@ -23,6 +23,7 @@ from qwo.types import Adjacency, Indices, Mask
 if TYPE_CHECKING:
     from qwo.agreement import Check
     from qwo.bayes import EffectPosterior, Posterior
+    from qwo.graph import CausalGraph
     from qwo.resample import Bootstrap
 
 MOST_EFFECTS = 500
@@ -84,13 +85,23 @@ class Contents:
         """Cause and effect of every edge of the DAG, in row order: the order of all edge lists."""
         if self.discovery.pag is not None:
             return downward_ends(self.discovery.pag)
+        if self.cyclic is not None:
+            return self.cyclic.ends()
         tails, heads = np.nonzero(self.discovery.dag)
         return tails, heads
+
+    @property
+    def cyclic(self) -> CausalGraph | None:
+        """The graph with cycles, where there are any."""
+        found = getattr(self.discovery, "feedback", None)
+        return None if found is None else found.graph
 
     @cached_property
     def types(self) -> list[str]:
         """The mark of every edge, from its cause."""
         shown = self.discovery.shown if self.discovery.pag is None else self.discovery.pag.matrix
+        if self.cyclic is not None:
+            shown = self.cyclic.matrix
         codes = shown[self.ends].tolist()
         return [ARROW if code == 1 else BY_CODE[max(code, 2)] for code in codes]
 

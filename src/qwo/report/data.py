@@ -169,6 +169,8 @@ def report_data(
 def draw_contents(contents: Contents) -> Scene | None:
     """The drawing of the graph, in which categories say how many levels they have."""
     types = [_few_words(record) for record in _types(contents)]
+    if contents.cyclic is not None:
+        return None  # the page's pictures have edges downwards only; the folder has a figure
     edges = np.column_stack(contents.ends)
     return page_scene(contents.discovery.names, edges, types if any(types) else ())
 

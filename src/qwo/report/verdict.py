@@ -152,6 +152,8 @@ def arrow_sources(contents: Contents) -> dict[tuple[str, str], str]:
         why = {"regime": "conditions", "knowledge": "you"}
         reasons = found.regimes.reasons
         return {pair: why.get(reasons.get(pair, ("", None))[0], "data") for pair in arrows}
+    if found.feedback is not None and found.feedback.graph is not None:
+        return dict.fromkeys(arrows, "data")
     # An arrow that the class of the DAG alone does not have was directed by knowledge.
     place, compelled = {name: k for k, name in enumerate(found.names)}, to_cpdag(found.dag)
     return {(a, b): "data" if compelled[place[a], place[b]] == 1 else "you" for a, b in arrows}
