@@ -83,13 +83,18 @@ class TimeArguments(TypedDict, total=False):
     time_limit: float | None
 
 
-class RegimeArguments(TypedDict, total=False):
-    """Conditions under which rows were taken."""
+class ConditionArguments(TypedDict, total=False):
+    """Conditions under which rows were taken, and what they touched."""
 
     regime: str | int | None
     targets: Mapping[str, Sequence[str]] | str | None
-    reference: str | None
     effect: InterventionName
+
+
+class RegimeArguments(ConditionArguments, total=False):
+    """The same with the condition in which nothing was touched."""
+
+    reference: str | None
 
 
 class CurveArguments(TypedDict, total=False):
@@ -165,7 +170,12 @@ class SearchArguments(
 
 
 class ResampleArguments(
-    SharedArguments, ScoreArguments, PriceArguments, ClusterArguments, ReadArguments
+    SharedArguments,
+    ScoreArguments,
+    PriceArguments,
+    ClusterArguments,
+    ConditionArguments,
+    ReadArguments,
 ):
     """The keyword arguments of `qwo.bootstrap` that are those of a search."""
 

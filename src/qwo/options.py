@@ -148,9 +148,11 @@ SCORE = Rule(
 )
 
 
-def _parsed_targets(value: Any) -> dict[str, list[str]]:
-    """Targets by condition, also from text such as ``drug=Akt,Mek;cold=PKC``."""
+def _parsed_targets(value: Any) -> dict[str, list[str]] | str:
+    """Targets by condition, also from text such as ``drug=Akt,Mek;cold=PKC``, or a column."""
     if isinstance(value, str):
+        if value.strip() and "=" not in value:
+            return value
         parts = [part.partition("=") for part in value.split(";") if part.strip()]
         if not all(equals for _, equals, _ in parts):
             raise ValueError(value)
@@ -170,7 +172,8 @@ def _are_targets(value: Any) -> bool:
 
 
 TARGETS = Rule(
-    "a mapping from conditions to lists of variables, or text such as drug=Akt,Mek;cold=PKC",
+    "a mapping from conditions to lists of variables, text such as drug=Akt,Mek;cold=PKC, or the "
+    "name of a column of targets",
     _are_targets,
     _parsed_targets,
 )
@@ -326,12 +329,16 @@ def check_values(record: Any) -> None:
                 option=own.name,
                 cures=[Cure("lags", "auto", "looks at earlier rows")],
             )
-        if own.name in DROPPING and getattr(record, own.name) != own.default:
-            object.__setattr__(record, "dropped", (*record.dropped, own.name))
+        drops = OF_CONDITIONS.get(own.name, own.name)
+        if drops in DROPPING and getattr(record, own.name) != own.default:
+            object.__setattr__(record, "dropped", tuple(dict.fromkeys((*record.dropped, drops))))
 
 
 OF_SERIES = ("time", "unit", "within", "difference", "detrend", "season")
 """Options that mean something with lags only."""
+
+OF_CONDITIONS = {"targets": "regime", "reference": "regime"}
+"""Options about conditions, which are told apart by a column or by tables of their own."""
 
 DROPPING = ("lags", "regime", "relations", "arrows", "feedback", "hidden_causes")
 """Options that drop an assumption of the default; `qwo.discovery.readings` says who answers."""
@@ -506,8 +513,9 @@ class SearchOptions:
         None,
         "mapping, optional",
         "Variables that each condition is known to have touched, as in drug=Akt,Mek;cold=PKC. On "
-        "the command line so; in Python a mapping from conditions to variables. Further changes "
-        "are still looked for.",
+        "the command line so; in Python a mapping from conditions to variables. Or a column whose "
+        "entries are names of variables, several with commas between, or empty where nothing was "
+        "touched: it tells conditions apart, too. Further changes are still looked for.",
         TARGETS,
         "--targets CONDITION=VARIABLES",
         type=str,

@@ -43,7 +43,8 @@ def test_known_targets_are_text(file: Path) -> None:
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        (["--regime", "batch", "-b", "10"], "--bootstrap"),
+        (["--regime", "batch", "--posterior"], "--posterior"),
+        (["--regime", "batch", "--check"], "qwo check"),
         (["--targets", "day 1=b"], "--regime"),
         (["--regime", "batch", "--targets", "day 1"], "drug=Akt"),
         (["--regime", "night"], "night"),
@@ -53,6 +54,27 @@ def test_what_cannot_be_is_said(file: Path, flags: list[str], words: str) -> Non
     done = run("learn", file, *flags)
     assert done.exit_code in (1, 2)
     assert words in done.stderr
+
+
+def test_resamples_are_drawn_within_conditions(file: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "result"
+    flags = ("--regime", "batch", "--reference", "day 0", "-b", "10", "--seed", "1")
+    done = run("learn", file, *flags, "-o", folder, "--no-figures")
+    assert done.exit_code == 0, done.stderr
+    result = json.loads((folder / "result.json").read_text())
+    assert result["bootstrap"]["params"]["reference"] == "day 0"
+    assert "link 100 %" in done.stdout
+
+
+def test_a_column_of_targets_is_one_of_conditions(tmp_path: Path) -> None:
+    frame = table().rename(columns={"batch": "intervention_targets"})
+    frame.intervention_targets = frame.intervention_targets.map({"day 1": "b"})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    done = run("learn", tmp_path / "t.csv", "--targets", "intervention_targets", "--json")
+    assert done.exit_code == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["regimes"]["labels"] == ["b", "nothing touched"]
+    assert [t["status"] for t in told["regimes"]["targets"]].count("known") == 1
 
 
 def test_changes_between_two_files(tmp_path: Path) -> None:

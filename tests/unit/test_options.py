@@ -39,7 +39,10 @@ SERIES = set(get_type_hints(arguments.SeriesArguments))
 CALLS = {
     "discover": (qwo.discover, {"cluster"}),
     # Its reference is the graph whose edges are counted.
-    "bootstrap": (qwo.bootstrap, {"time_limit", *CONDITIONS, *SERIES} - {"reference"}),
+    "bootstrap": (
+        qwo.bootstrap,
+        {"time_limit", *CONDITIONS, *SERIES} - {"reference", "regime", "targets", "effect"},
+    ),
     "penalty_path": (
         qwo.penalty_path,
         {"method", "penalty_discount", "alpha", "score", *CONDITIONS, *SERIES},

@@ -11,8 +11,10 @@ import pytest
 
 import qwo
 from qwo.errors import ArgumentError, ColumnNameError, InputError
+from qwo.options import SearchOptions
 from qwo.regimes.compared import compared_equations
 from qwo.regimes.sums import RegimeSums
+from qwo.resample.regimes import regime_plan
 
 N = 200
 
@@ -163,6 +165,135 @@ def test_no_targets_without_conditions() -> None:
 def test_the_next_experiment_of_a_chain_is_its_middle() -> None:
     found = qwo.discover(table().query("batch == 'day 0'").drop(columns="batch"), random_state=0)
     assert next(iter(found.next_experiment())) == "b"
+
+
+def test_a_column_of_targets_tells_conditions_apart() -> None:
+    frame = table()
+    names = {"day 1": "b", "day 3": "c", "day 4": "a, c"}
+    touched = frame.drop(columns="batch").assign(touched=frame.batch.map(names))
+    found = qwo.discover(touched, targets="touched", random_state=0)
+    status = found.targets.set_index(["regime", "variable"]).status
+    assert status["b", "b"] == status["c", "c"] == "known"
+    assert status["a, c", "a"] == "known, does not show"
+    assert set(status["nothing touched"]) == {"same"}
+    as_mapping = {"day 1": ["b"], "day 3": ["c"], "day 4": ["a", "c"]}
+    one = frame.assign(batch=frame.batch.where(frame.batch.isin(list(as_mapping)), "none"))
+    again = qwo.discover(one, regime="batch", targets=as_mapping, random_state=0)
+    assert again.score == pytest.approx(found.score, rel=1e-12)
+    with pytest.raises(ArgumentError, match="leave regime out"):
+        qwo.discover(frame, regime="batch", targets="touched")
+    with pytest.raises(ColumnNameError, match="no variables: 'day 0'"):
+        qwo.discover(frame, targets="batch")
+
+
+@pytest.mark.parametrize("options", [{"targets": {"day 1": ["b"]}}, {"reference": "day 1"}])
+def test_nothing_said_of_conditions_is_left_unheard(options: dict[str, Any]) -> None:
+    with pytest.raises(ArgumentError, match="regime="):
+        qwo.discover(table().drop(columns="batch"), **options)
+
+
+def test_resamples_are_drawn_within_conditions() -> None:
+    frame = table().drop(index=range(100))  # the first condition has half as many rows
+    drawn = qwo.bootstrap(frame, regime="batch", n_resamples=12, random_state=1)
+    assert drawn.link_support[0, 1] == drawn.link_support[1, 2] == 1.0
+    assert drawn.directed_counts[0, 1] >= 11
+    source = regime_plan(frame, SearchOptions(regime="batch"), {}, "halves", None).prepared.source
+    halves: list[Any] = [source.draw(1, number) for number in (0, 1)]
+    assert halves[0].rows.tolist() == halves[1].rows.tolist() == [50, *[100] * 5]
+    whole = RegimeSums.of(
+        [own.drop(columns="batch").to_numpy() for _, own in frame.groupby("batch")]
+    )
+    np.testing.assert_allclose(sum(half.products() for half in halves), whole.products())
+    again = qwo.bootstrap(frame, regime="batch", n_resamples=12, random_state=1, n_jobs=2)
+    assert np.array_equal(again.directed_counts, drawn.directed_counts)
+
+
+def test_resamples_know_what_the_graph_was_told() -> None:
+    known = {"targets": {"day 1": ["b"]}, "effect": "perfect"}
+    found = qwo.discover(table(), regime="batch", reference="day 0", random_state=1, **known)
+    drawn = qwo.bootstrap(
+        table(), regime="batch", n_resamples=4, random_state=1, reference=found, **known
+    )
+    assert drawn.params["targets"] == known["targets"]
+    assert drawn.params["reference"] == "day 0"
+
+
+def test_weights_count_rows() -> None:
+    """A row of weight 2 is that row twice."""
+    frame = table(n_regimes=4)
+    rng = np.random.default_rng(0)
+    frame["n"] = rng.integers(1, 3, len(frame))
+    twice = frame.loc[frame.index.repeat(frame.n)].drop(columns="n")
+    weighted = qwo.discover(frame, regime="batch", weights="n", random_state=0)
+    with pytest.warns(qwo.DataWarning, match="repeat others"):
+        repeated = qwo.discover(twice, regime="batch", random_state=0)
+    assert weighted.score == pytest.approx(repeated.score, rel=1e-9)
+    assert weighted.edges == repeated.edges
+
+
+def test_the_penalty_is_chosen_by_what_varies_within_conditions() -> None:
+    frame = table()
+    found = qwo.discover(frame, regime="batch", penalty_discount="auto", random_state=0)
+    within = frame.drop(columns="batch") - frame.groupby("batch").transform("mean")
+    alone = qwo.discover(within, penalty_discount="auto", random_state=0)
+    assert found.params["penalty_discount"] == alone.params["penalty_discount"]
+    assert found.edges == (("a", "-->", "b"), ("b", "-->", "c"))
+
+
+@pytest.mark.parametrize("name", ["json", "graphml", "gml"])
+def test_formats_keep_targets(name: str, tmp_path: Path) -> None:
+    graph = qwo.discover(table(), regime="batch", random_state=0).graph
+    assert graph.targets["day 1"] == ["b"]
+    path = tmp_path / f"graph.{name}"
+    qwo.graph.write_graph(graph, path)
+    assert qwo.graph.read_graph(path).targets == graph.targets
+    assert graph.renamed({"b": "B"}).targets["day 1"] == ["B"]
+
+
+class TestSimulatedConditions:
+    kinds = ("shift", "perfect", "variance", "slopes")
+
+    def test_what_was_simulated_is_found(self) -> None:
+        touched = {"none": [], **{kind: {"X3": kind} for kind in self.kinds}, "also none": []}
+        data, dag, _ = qwo.simulate(
+            np.diag(np.ones(3), 1), n_samples=400, interventions=touched, random_state=0
+        )
+        assert list(data) == list(touched)
+        assert {part.shape for part in data.values()} == {(400, 4)}
+        found = qwo.discover(data, reference="none", random_state=0)
+        assert found.regimes is not None
+        assert found.regimes.listed() == {
+            "none": [],
+            **{kind: ["X3"] for kind in self.kinds},
+            "also none": [],
+        }
+        assert found.dag[2, 3] == dag[2, 3]
+
+    def test_the_mean_moves_by_a_standard_deviation(self) -> None:
+        data, _, weights = qwo.simulate(
+            np.diag(np.ones(2), 1),
+            n_samples=50_000,
+            interventions={"a": [], "b": ["X1"], "c": {1: "perfect"}},
+            random_state=3,
+        )
+        usual, moved, fixed = data.values()
+        assert moved[:, 1].mean() == pytest.approx(usual[:, 1].std(), rel=0.03)
+        assert moved[:, 2].mean() == pytest.approx(usual[:, 1].std() * weights[1, 2], rel=0.05)
+        assert np.corrcoef(fixed[:, 0], fixed[:, 1])[0, 1] == pytest.approx(0, abs=0.02)
+
+    @pytest.mark.parametrize(
+        ("given", "words"),
+        [
+            ({}, "control"),
+            ({"a": ["X9"]}, "X9"),
+            ({"a": {"X1": "push"}}, "one of 'shift'"),
+        ],
+    )
+    def test_what_cannot_be_is_said(self, given: Any, words: str) -> None:
+        with pytest.raises(InputError, match=words):
+            qwo.simulate("er", n_variables=3, interventions=given)
+        with pytest.raises(ArgumentError, match="standardize"):
+            qwo.simulate("er", n_variables=3, interventions={"a": []}, standardize=True)
 
 
 class TestChanges:

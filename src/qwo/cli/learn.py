@@ -155,7 +155,7 @@ def _dropping(
 ) -> dict[str, Any]:
     """What is given of options that drop an assumption."""
     asked = {**relations.asked(), **series.asked()}
-    return asked if conditions.regime is None else asked | conditions.arguments()
+    return asked if conditions.column is None else asked | conditions.arguments()
 
 
 def _check_request(
@@ -170,16 +170,17 @@ def _check_request(
 
     if beside.bootstrap < 0:
         raise ArgumentError(f"--bootstrap is {beside.bootstrap}; wanted a number of resamples")
-    if conditions.regime is None and any(
+    if conditions.column is None and any(
         conditions.arguments()[name] is not None for name in ("targets", "reference")
     ):
         raise ArgumentError(
             "--targets and --reference are about conditions; name their column by --regime"
         )
-    if conditions.regime is not None and (beside.bootstrap or beside.posterior or beside.check):
+    if conditions.column is not None and (beside.posterior or beside.check):
         raise ArgumentError(
-            "--regime does not go with --bootstrap, --posterior and --check, which take all rows "
-            "for those of one condition; leave them out"
+            "--regime does not go with --posterior, whose graphs are of one population, nor with "
+            "--check, which takes the rows of one condition: leave them out, and check the graph "
+            "on the rows of each condition by qwo check"
         )
     dropped = list(relations.asked())
     if dropped and (beside.bootstrap or beside.posterior or beside.check):
@@ -322,8 +323,12 @@ class _Asked(NamedTuple):
         """How sure each edge is."""
         from qwo.resample import bootstrap
 
+        source: dict[str, Any] = {"data": self.data.rows}
+        if self.dropping:  # a reference is that of the graph
+            told = {k: v for k, v in self.dropping.items() if k != "reference"}
+            source = {**self._rows_again(), **told}
         result = bootstrap(
-            self.data.rows,
+            **source,
             n_resamples=asked.bootstrap,
             resampling=asked.resampling,
             checkpoint=checkpoint,

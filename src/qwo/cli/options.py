@@ -171,10 +171,11 @@ class ConditionFlags(OptionFlags):
     without = frozenset(OPTIONS) - CONDITIONS
 
     @property
-    def regime(self) -> str | None:
-        """The column that tells conditions apart, if there is one."""
-        given: str | None = self._given["regime"]
-        return given
+    def column(self) -> str | None:
+        """The column that tells conditions apart, if there is one, be it one of targets."""
+        regime: str | None = self._given["regime"]
+        targets: str | None = self._given["targets"]
+        return regime or (targets if targets and "=" not in targets else None)
 
 
 class RelationFlags(OptionFlags):

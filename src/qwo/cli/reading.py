@@ -242,8 +242,11 @@ def read_data(
         try:
             own = reading
             asked = dropping or {}
-            for column in [asked[k] for k in ("regime", "time", "unit") if k in asked]:
-                own = own.leaving_out(column)
+            columns = [asked.get(k) for k in ("regime", "time", "unit")]
+            if columns[0] is None and "=" not in (asked.get("targets") or "="):
+                columns.append(asked["targets"])  # it is a column
+            for column in columns:
+                own = own if column is None else own.leaving_out(column)
             moments, audit, rows = _read(file, own, with_rows=with_rows)
             if "lags" in asked or "regime" in asked:
                 from qwo.regimes.reading import DEPENDENCE

@@ -96,9 +96,7 @@ def answer_of(options: SearchOptions) -> Callable[..., Discovery]:
 
     Several tables in place of one are regimes, also where no option says so.
     """
-    asked = [d for d in DROPPED if d.option in options.dropped] or [
-        d for d in DROPPED if d.option == "regime"
-    ]
+    asked = [d for d in DROPPED if d.option in (options.dropped or ("regime",))]
     check_together([d.option for d in asked], options)
     module, function = asked[0].answer.split(":")
     found: Callable[..., Discovery] = getattr(import_module(f"qwo.discovery.{module}"), function)

@@ -25,13 +25,20 @@ from qwo.options import SearchOptions
 from qwo.order.problem import versions
 from qwo.regimes.classes import interventional_class, n_members, reasons_of
 from qwo.regimes.compared import EquationChanges, compared_equations
-from qwo.regimes.reading import RegimeData, known_targets, read_regimes, reference_of
+from qwo.regimes.reading import (
+    UNTOUCHED,
+    RegimeData,
+    known_targets,
+    read_regimes,
+    reference_of,
+    regime_options,
+)
 from qwo.regimes.result import REPORTED, Regimes
 from qwo.regimes.search import RegimeOutcome, search_regimes
 from qwo.regimes.sums import RegimeSums
-from qwo.regimes.targets import changes_of
-from qwo.search.control import Control
-from qwo.types import Mask
+from qwo.regimes.targets import Changes, TargetStatus, changes_of
+from qwo.search.control import Control, Status, keyboard_heard
+from qwo.types import Adjacency, Indices, Mask
 
 RESTARTS = 20
 
@@ -42,10 +49,10 @@ def discover_regimes(
     """`discover` with ``regime=``: read by regimes, start within them, search, read the result."""
     from qwo.discovery.discover import discover_as
 
-    given = read_regimes(data, options.regime, reading)
+    options = regime_options(data, options)
+    given = read_regimes(data, options, reading)
     names, labels = given.moments.names, given.labels
-    knowledge = resolved_knowledge(options, names)
-    said = _said(options, labels, names)
+    known = RegimeKnowledge.of(options, labels, names)
     # What varies within regimes gives an order to start from, and the penalty if it is chosen.
     plain = replace(options, regime=None, targets=None, reference=None, effect="soft", restarts=0)
     first = discover_as(given.within, replace(plain, time_limit=None))
@@ -55,15 +62,14 @@ def discover_regimes(
         sums,
         first.order,
         penalty_discount=first.params["penalty_discount"],
-        known=said.known,
-        dropped=said.set,
-        knowledge=knowledge,
+        known=known.touched,
+        dropped=known.set,
+        knowledge=known.edges,
         restarts=restarts,
         seed=first.params["random_state"],
         control=control,
     )
-    regimes = _read(outcome, sums, given, said, knowledge)
-    graph = interventional_class(outcome.dag, regimes.targets, knowledge)
+    regimes, graph = _read(outcome, sums, given, known)
     params = {
         **first.params,
         **{name: getattr(options, name) for name in ("regime", "targets", "reference", "effect")},
@@ -86,41 +92,88 @@ def discover_regimes(
     )
 
 
-class _Said(NamedTuple):
-    """What the user says of regimes: touched variables, those that were set, the reference."""
+class RegimeKnowledge(NamedTuple):
+    """What is known of regimes: touched variables, those that were set, the reference; of edges."""
 
-    known: Mask
+    touched: Mask
     set: Mask
     reference: int | None
+    edges: ResolvedKnowledge | None
+
+    @classmethod
+    def of(
+        cls, options: SearchOptions, labels: Sequence[str], names: Sequence[str]
+    ) -> RegimeKnowledge:
+        """What the options say."""
+        known = known_targets(options.targets, labels, names)
+        nothing = np.zeros_like(known)
+        touched, fixed = (nothing, known) if options.effect == "perfect" else (known, nothing)
+        edges = resolved_knowledge(options, names)
+        reference = options.reference
+        if reference is None and isinstance(options.targets, str) and UNTOUCHED in labels:
+            reference = UNTOUCHED
+        return cls(touched, fixed, reference_of(reference, labels), edges)
 
 
-def _said(options: SearchOptions, labels: Sequence[str], names: Sequence[str]) -> _Said:
-    assert not isinstance(options.targets, str), "text has been parsed"
-    known = known_targets(options.targets, labels, names)
-    nothing = np.zeros_like(known)
-    touched, fixed = (nothing, known) if options.effect == "perfect" else (known, nothing)
-    return _Said(touched, fixed, reference_of(options.reference, labels))
+class _Judgement(NamedTuple):
+    """Which equations changed, what is said of that, which changes are targets, and the class."""
+
+    changes: Changes
+    status: list[list[TargetStatus]]
+    targets: Mask
+    graph: Adjacency
+
+
+def _judged(outcome: RegimeOutcome, sums: RegimeSums, known: RegimeKnowledge) -> _Judgement:
+    changes = changes_of(sums, outcome.dag, known.set, known.reference)
+    status = changes.status(outcome.changed, known.touched, known.set)
+    if known.reference is not None:
+        own = status[known.reference]
+        status[known.reference] = ["same" if s == "target" else s for s in own]
+    targets = np.array([[s in REPORTED for s in row] for row in status])
+    graph = interventional_class(outcome.dag, targets, known.edges)
+    return _Judgement(changes, status, targets, graph)
+
+
+def learn_regimes(
+    sums: RegimeSums, order: Indices, options: SearchOptions, known: RegimeKnowledge
+) -> tuple[Adjacency, Status]:
+    """The class of the graph that the search finds from an order near the best, and how it ended.
+
+    The sums are much like those that the order is the best of; nothing is left open in the options.
+    """
+    assert options.random_state is not None
+    assert isinstance(options.penalty_discount, float)
+    control = Control(time_limit=options.time_limit)
+    scaled = sums.standardised()
+    with keyboard_heard(control):
+        outcome = search_regimes(
+            scaled,
+            order,
+            penalty_discount=options.penalty_discount,
+            known=known.touched,
+            dropped=known.set,
+            knowledge=known.edges,
+            restarts=options.restarts or 0,
+            seed=options.random_state,
+            control=control,
+        )
+    graph = _judged(outcome, scaled, known).graph
+    return graph, "interrupted" if control.interrupted else outcome.status
 
 
 def _read(
     outcome: RegimeOutcome,
     sums: RegimeSums,
     given: RegimeData,
-    said: _Said,
-    knowledge: ResolvedKnowledge | None,
-) -> Regimes:
-    """Which changes are targets, and why arrows point as they do."""
+    known: RegimeKnowledge,
+) -> tuple[Regimes, Adjacency]:
+    """Which changes are targets, why arrows point as they do, and the class that is left."""
     names, labels, dag = given.moments.names, given.labels, outcome.dag
-    changes = changes_of(sums, dag, said.set, said.reference)
-    status = changes.status(outcome.changed, said.known, said.set)
-    if said.reference is not None:
-        own = status[said.reference]
-        status[said.reference] = ["same" if s == "target" else s for s in own]
-    targets = np.array([[s in REPORTED for s in row] for row in status])
-    graph = interventional_class(dag, targets, knowledge)
-    before = interventional_class(dag, np.zeros_like(targets), knowledge)
-    reasons = reasons_of(graph, dag, targets, knowledge)
-    return Regimes(
+    changes, status, targets, graph = _judged(outcome, sums, known)
+    before = interventional_class(dag, np.zeros_like(targets), known.edges)
+    reasons = reasons_of(graph, dag, targets, known.edges)
+    regimes = Regimes(
         labels=labels,
         rows=tuple(int(rows) for rows in sums.rows),
         names=names,
@@ -134,8 +187,9 @@ def _read(
         class_after=n_members(graph),
         within=given.within,
         n_causes=tuple(dag.sum(axis=0).tolist()),
-        reference=None if said.reference is None else labels[said.reference],
+        reference=None if known.reference is None else labels[known.reference],
     )
+    return regimes, graph
 
 
 def changes(
@@ -178,7 +232,7 @@ def changes(
     ('X0', 'X1')
     """
     parts = {"before": before, "after": after}
-    given = read_regimes(parts, None, reading)
+    given = read_regimes(parts, SearchOptions(), reading)
     names = given.moments.names
     if graph is None:
         dag = discover(parts, random_state=random_state, **reading).dag

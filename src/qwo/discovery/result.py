@@ -20,7 +20,7 @@ from qwo.discovery.price import Evidence
 from qwo.discovery.readings import AssumptionReading
 from qwo.discovery.weak_edges import WeakEdge
 from qwo.errors import ArgumentError, list_names
-from qwo.graph.causal_graph import EDGE_HEADER, VARIABLES, CausalGraph, Edge, edges_of
+from qwo.graph.causal_graph import EDGE_HEADER, TARGETS, VARIABLES, CausalGraph, Edge, edges_of
 from qwo.graph.display import as_html, edge_lines
 from qwo.graph.marks import ARROW, LINE, MARKS
 from qwo.names import Variable, as_column
@@ -210,6 +210,8 @@ class Discovery(FollowUp):
                 return reading.graph
         known = self.params.get(VARIABLES)
         metadata = {} if known is None else {VARIABLES: known}
+        if self.regimes is not None:
+            metadata[TARGETS] = self.regimes.listed()
         arrows, values = self.arrow_evidence, {}
         if arrows is not None:
             forward = np.full(self.cpdag.shape, math.nan)

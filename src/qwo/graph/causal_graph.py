@@ -33,6 +33,9 @@ KINDS = get_args(Kind)
 VARIABLES = "variables"
 """Where metadata say what variables are."""
 
+TARGETS = "targets"
+"""Where metadata say which variables each condition touched."""
+
 
 class Edge(NamedTuple):
     """An edge by the names of its ends; ``mark`` is one of `qwo.graph.marks.MARKS`."""
@@ -64,7 +67,7 @@ class CausalGraph:
     metadata : mapping
         Anything the user wants to keep with the graph. The JSON format stores it; GraphML, GML and
         DOT store what ``"variables"`` in it says of each: its ``"type"``, and the ``"levels"`` of a
-        category.
+        category; GraphML and GML also ``"targets"``, the variables that each condition touched.
     values : mapping of str to ndarray, n×n
         Numbers that go with the edges, such as probabilities, by what they are: entry (i, j) is
         that of the edge from i to j. Tables of edges, JSON, GraphML, GML and DOT have them.
@@ -149,6 +152,18 @@ class CausalGraph:
         return {n: dict(said[n]) for n in self.names if isinstance(said.get(n), Mapping)}
 
     @property
+    def targets(self) -> dict[str, list[str]]:
+        """What the metadata say of conditions: the variables that each touched."""
+        said = self.metadata.get(TARGETS)
+        if not isinstance(said, Mapping):
+            return {}
+        return {
+            str(label): [name for name in own if name in self.names]
+            for label, own in said.items()
+            if isinstance(own, list | tuple)
+        }
+
+    @property
     def n_variables(self) -> int:
         """The number of variables."""
         return len(self.names)
@@ -230,6 +245,10 @@ class CausalGraph:
         metadata = dict(self.metadata)
         if self.variables:
             metadata[VARIABLES] = {new_names.get(n, n): of for n, of in self.variables.items()}
+        if self.targets:
+            metadata[TARGETS] = {
+                label: [new_names.get(n, n) for n in own] for label, own in self.targets.items()
+            }
         return replace(self, names=names, metadata=metadata)
 
     def to_dag(self) -> CausalGraph:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, Unpack
 
 import numpy as np
+import numpy.typing as npt
 
 from qwo.arguments import ReadArguments
 from qwo.compute import count_workers
@@ -41,7 +42,7 @@ from qwo.moments.columns import (
 )
 from qwo.moments.em import estimate_incomplete
 from qwo.moments.estimators import SETTLED_BY_LATENT, latent_correlations, regularized
-from qwo.moments.levels import ColumnTypes, RefusedColumn, Rows
+from qwo.moments.levels import ColumnTypes, RefusedColumn, Rows, Words
 from qwo.moments.matrices import from_covariance, read_matrix, stored_moments
 from qwo.moments.matrix_checks import (
     SMALL_SAMPLE,
@@ -303,7 +304,7 @@ class TableReading:
 
     A `recipe` makes other variables of those that there are, from their names and coding; the
     values of a `group` column, which is no variable, tell apart the rows that `groups` has the sums
-    of.
+    of; rows in which it is empty are of the group `unnamed`, if that is given.
     """
 
     def __init__(
@@ -312,9 +313,11 @@ class TableReading:
         options: ReadOptions,
         recipe: Recipe | None = None,
         group: str | int | None = None,
+        unnamed: str | None = None,
     ) -> None:
         self.reader, self.options, self.recipe = reader, options, recipe
         self.groups: dict[str, PartialSums] = {}
+        self.unnamed = unnamed
         weights = options.weights if isinstance(options.weights, str | int) else None
         self.weight, self.group = (
             None if beside is None else select_columns(reader.names, [beside], None)[0]
@@ -392,7 +395,8 @@ class TableReading:
         rows, groups = batch.load(), None
         if self.group is not None:
             name = str(self.reader.names[self.group])
-            groups = rows.words([*names, *[""] * (self.weight is not None), name], name)
+            places = [*names, *[""] * (self.weight is not None), name]
+            groups = self._named(rows.words(places, name))
             refused = tuple(column for column in rows.refused if column.name != name)
             rows = replace(rows, values=rows.values[:, :-1], refused=refused)
         if self.weight is not None:
@@ -406,6 +410,25 @@ class TableReading:
         # Rows that look back at others wait until these have come.
         values = values if coding.rows_before else coding.columns(values)
         return replace(rows, values=values, groups=groups)
+
+    def _named(self, words: Words | None) -> Words | None:
+        """The groups of rows, with a name for those in which the column is empty."""
+        if words is None or self.unnamed is None:
+            return words
+        codes = np.where(words.codes < 0, len(words.levels), words.codes)
+        return replace(words, codes=codes, levels=(*words.levels, self.unnamed))
+
+    def labels(self) -> npt.NDArray[np.str_]:
+        """The value of the `group` column in each row, as text."""
+        assert self.group is not None
+        name = str(self.reader.names[self.group])
+        found = [
+            self._named(batch.load().words([name], name))
+            for batch in self.reader.batches([self.group], WHOLE_ROWS)
+        ]
+        return np.concatenate(
+            [np.array([*own.levels, ""])[own.codes] for own in found if own is not None]
+        )
 
     def table(self) -> Table:
         """All rows in memory."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from qwo.arguments import ReadArguments
 from qwo.errors import ArgumentError, ColumnNameError, InputError, ShapeError, list_names
@@ -17,7 +18,7 @@ from qwo.moments.reading import TableReading
 from qwo.moments.sums import split_covariance
 from qwo.moments.tables import Table
 from qwo.names import suggestion
-from qwo.options import ReadOptions, estimator_name
+from qwo.options import ReadOptions, SearchOptions, estimator_name
 from qwo.regimes.sums import RegimeSums
 from qwo.types import Indices, Mask
 
@@ -41,12 +42,37 @@ class RegimeData:
     sums: RegimeSums
 
 
-def read_regimes(data: Any, column: str | int | None, reading: ReadArguments) -> RegimeData:
+UNTOUCHED = "nothing touched"
+"""What rows are called whose entry in a column of targets is empty."""
+
+
+def regime_options(data: Any, options: SearchOptions) -> SearchOptions:
+    """The options in which the column of regimes is named, if there is one."""
+    if isinstance(options.targets, str):
+        if options.regime is not None or isinstance(data, Mapping):
+            raise ArgumentError(
+                f"targets is the column {options.targets!r}, which tells conditions apart by "
+                "itself; leave regime out, or say what each condition touched, as in drug=Akt,Mek",
+                option="targets",
+            )
+        return replace(options, regime=options.targets)
+    if options.regime is None and not isinstance(data, Mapping) and "regime" in options.dropped:
+        raise ArgumentError(
+            "targets and reference are about conditions; name the column that tells them apart "
+            "(regime=), or give a mapping from conditions to tables",
+            option="regime",
+        )
+    return options
+
+
+def read_regimes(data: Any, search: SearchOptions, reading: ReadArguments) -> RegimeData:
     """The rows of a table by a column, or of several tables by their keys, in one pass."""
     _refuse(reading)
-    options = ReadOptions(**reading)
+    options, column = ReadOptions(**reading), search.regime
     if column is not None:
-        table = TableReading(open_source(data, options), options, group=column)
+        table = TableReading(
+            open_source(data, options), options, group=column, unnamed=_unnamed(search)
+        )
     else:
         stacked, regime = _of_parts(data, options)
         names = (*stacked.names, COLUMN)
@@ -67,6 +93,27 @@ def read_regimes(data: Any, column: str | int | None, reading: ReadArguments) ->
     rows, means, covariances = (np.array(own) for own in zip(*parts, strict=True))
     sums = RegimeSums(rows, means, covariances, sizes)
     return RegimeData(labels, moments, _within(moments, sums), sums)
+
+
+def _unnamed(search: SearchOptions) -> str | None:
+    return UNTOUCHED if isinstance(search.targets, str) else None
+
+
+def regime_rows(
+    data: Any, search: SearchOptions, reading: ReadArguments
+) -> tuple[Table, npt.NDArray[np.str_]]:
+    """All rows in memory and the regime of each; rows with missing values are left out."""
+    options, column = ReadOptions(**reading), search.regime
+    if column is None:
+        table, places = _of_parts(data, options)
+        labels = np.array([str(label) for label in data])[places]
+    else:
+        source = TableReading(
+            open_source(data, options), options, group=column, unnamed=_unnamed(search)
+        )
+        table, labels = source.table(), source.labels()
+    complete = np.isfinite(table.values).all(axis=1)
+    return table.rows(complete), labels[complete]
 
 
 def _refuse(reading: ReadArguments) -> None:
@@ -149,9 +196,18 @@ def _within(moments: Moments, sums: RegimeSums) -> Moments:
 
 
 def known_targets(
-    given: Mapping[Any, Any] | None, labels: Sequence[str], names: Sequence[str]
+    given: Mapping[Any, Any] | str | None, labels: Sequence[str], names: Sequence[str]
 ) -> Mask:
-    """Which variables each regime is known to have touched: regimes by variables."""
+    """Which variables each regime is known to have touched: regimes by variables.
+
+    The regimes of a column of targets are called by these.
+    """
+    if isinstance(given, str):
+        given = {
+            label: [name.strip() for name in label.split(",")]
+            for label in labels
+            if label not in (UNTOUCHED, "")
+        }
     mask = np.zeros((len(labels), len(names)), dtype=bool)
     for label, variables in (given or {}).items():
         if str(label) not in labels:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from dataclasses import replace as replaced
 from typing import Any, Unpack
 
 import numpy as np
 
-from qwo.arguments import ResampleArguments, named_engine, takes_options
+from qwo.arguments import ReadArguments, ResampleArguments, named_engine, takes_options
 from qwo.discovery import Discovery
 from qwo.discovery.discover import discover_as
 from qwo.discovery.resolve import expanded, resolved_knowledge
@@ -32,6 +34,7 @@ from qwo.resample.result import Bootstrap, BootstrapStatus
 from qwo.resample.runner import BootstrapCallback, Replication, Runner, watched
 from qwo.resample.store import Checkpoint
 from qwo.resample.support import EdgeCounts
+from qwo.types import Indices
 
 
 @takes_options(
@@ -123,12 +126,12 @@ def bootstrap(
     alone = replaced(named_engine(given), time_limit=replicate_time_limit, n_jobs=1, cluster=None)
     file = Checkpoint.at(checkpoint)
     seed = _seed(given.random_state, file)
-    search = replaced(alone, random_state=seed)
+    told = reference.params.get("reference") if isinstance(reference, Discovery) else None
+    search = replaced(alone, random_state=seed, reference=told)
     shard = check_shard(shard, given.random_state)
     check_tolerance(tolerance, shard)
-    rows = DataRows.of(data, reading)
-    prepared = prepare(rows, resampling, sample_fraction)
-    reference = _reference(file, search, prepared, reference)
+    plan = _planned(data, search, reading, resampling, sample_fraction)
+    reference = _reference(file, plan, reference)
     choices = {
         "n_resamples": check_resamples(n_resamples),
         "resampling": resampling,
@@ -136,10 +139,10 @@ def bootstrap(
         "tolerance": tolerance,
         "shard": shard,
     }
-    begun = file.resumed(_nothing_yet(prepared, search, reference, choices | _reading(rows)))
-    used, order = as_used(search, reference)
+    begun = file.resumed(_nothing_yet(plan, reference, choices))
+    used, order = as_used(plan.options, reference)
     runner = Runner(
-        problem=Replication(prepared.source, used, seed, order),
+        problem=plan.problem(used, seed, order, reference),
         tally=_tally(begun),
         save=lambda tally: file.save(_result(begun, tally, "incomplete")),
         n_jobs=given.n_jobs,
@@ -153,6 +156,42 @@ def bootstrap(
     file.save(result)
     _check_enough(result, runner.reason)
     return result
+
+
+@dataclass(frozen=True, eq=False)
+class ResamplePlan:
+    """What is drawn and searched: the rows, the options, how they were read."""
+
+    prepared: Prepared
+    options: SearchOptions
+    reading: dict[str, Any]
+
+    def learn(self) -> Discovery:
+        """The graph of all data."""
+        return discover_as(self.prepared.moments, self.options)
+
+    def problem(
+        self, used: SearchOptions, seed: int, order: Indices | None, reference: Discovery
+    ) -> Replication:
+        """What every replicate needs."""
+        del reference
+        return Replication(self.prepared.source, used, seed, order)
+
+
+def _planned(
+    data: Any,
+    search: SearchOptions,
+    reading: ReadArguments,
+    resampling: Resampling,
+    sample_fraction: float | None,
+) -> ResamplePlan:
+    """Rows are drawn from all, or from those of each condition."""
+    if search.dropped or isinstance(data, Mapping):
+        from qwo.resample.regimes import regime_plan
+
+        return regime_plan(data, search, reading, resampling, sample_fraction)
+    rows = DataRows.of(data, reading)
+    return ResamplePlan(prepare(rows, resampling, sample_fraction), search, _reading(rows))
 
 
 def _numbers(shard: Shard | None, n_resamples: int) -> range:
@@ -175,9 +214,7 @@ def _reading(rows: DataRows) -> dict[str, Any]:
     return {"missing": rows.missing, "covariance_estimator": name}
 
 
-def _reference(
-    file: Checkpoint, options: SearchOptions, prepared: Prepared, given: Discovery | None
-) -> Discovery:
+def _reference(file: Checkpoint, plan: ResamplePlan, given: Discovery | None) -> Discovery:
     """The graph of all data: that of the checkpoint, the one given, or the one searched for."""
     if file.stored is not None:
         return file.stored.reference
@@ -187,31 +224,34 @@ def _reference(
                 f"reference is of type {type(given).__name__}; wanted what qwo.discover returned",
                 option="reference",
             )
-        if given.names != prepared.moments.names:
+        if given.names != plan.prepared.moments.names:
             raise ArgumentError("reference is a graph of other variables", option="reference")
         return given
-    found = discover_as(prepared.moments, options)
+    found = plan.learn()
     if found.status == "interrupted":
         raise KeyboardInterrupt
     return found
 
 
-def _nothing_yet(
-    prepared: Prepared, options: SearchOptions, reference: Discovery, choices: dict[str, Any]
-) -> Bootstrap:
+def _nothing_yet(plan: ResamplePlan, reference: Discovery, choices: dict[str, Any]) -> Bootstrap:
     """A bootstrap without replicates."""
+    prepared, options = plan.prepared, plan.options
     names = prepared.moments.names
     resolved = resolved_knowledge(options, names)
     searched = expanded(options, len(names)).fingerprint()
     searched["replicate_time_limit"] = searched.pop("time_limit")
     if searched["penalty_discount"] == "auto":
         searched["penalty_discount"] = reference.params["penalty_discount"]
-    params = choices | {
-        "method": prepared.method,
-        "n_samples": float(prepared.moments.n_samples),
-        "resample_size": float(prepared.size),
-        **searched,
-    }
+    params = (
+        choices
+        | plan.reading
+        | {
+            "method": prepared.method,
+            "n_samples": float(prepared.moments.n_samples),
+            "resample_size": float(prepared.size),
+            **searched,
+        }
+    )
     params = {k: v.item() if isinstance(v, np.generic) else v for k, v in params.items()}
     tally = EdgeCounts.empty(len(names), choices["n_resamples"])
     return Bootstrap(

@@ -12,6 +12,7 @@ from qwo.errors import ArgumentError, GraphError
 from qwo.graph.dag import adjacency_lists, check_dag, reachability, topological_order
 from qwo.graph.formats.registry import format_of_text, is_file
 from qwo.names import Range, at_least, between, check_size, generator, positive_range
+from qwo.simulation.interventions import Interventions, sample_conditions
 from qwo.simulation.linear_model import LinearModel
 from qwo.types import Adjacency, FloatArray, Indices
 
@@ -25,14 +26,14 @@ class Simulation(NamedTuple):
     Attributes
     ----------
     data : ndarray of shape (N, n)
-        One row per draw.
+        One row per draw; a dict of such arrays by condition, where there are interventions.
     dag : int8 ndarray of shape (n, n)
         ``dag[i, j] = 1`` means i → j.
     coefficients : ndarray of shape (n, n)
         ``coefficients[i, j]`` belongs to i → j, in the units of `data`.
     """
 
-    data: FloatArray
+    data: Any
     dag: Adjacency
     coefficients: FloatArray
 
@@ -50,6 +51,7 @@ def simulate(
     shuffle: bool = True,
     hidden: int = 0,
     cycles: int = 0,
+    interventions: Interventions | None = None,
     random_state: Any = None,
 ) -> Simulation:
     """A sample of a random linear model: X_j = Σ_i B[i, j] X_i + e_j.
@@ -84,6 +86,13 @@ def simulate(
         How many edges are added against the causal order, each of which closes a cycle. The model
         is drawn until disturbances die out in it (spectral radius below 0.95); in place of the DAG
         there is a graph with cycles.
+    interventions : mapping, optional
+        The variables (X0, X1, … or column numbers) that each condition touches, which `discover`
+        finds out: ``{"control": [], "drug": ["X2"]}``. A mapping says how: ``{"X2": "perfect"}``;
+        ``"shift"`` moves the mean by a standard deviation, ``"perfect"`` sets the variable two of
+        them off whatever its causes, ``"variance"`` makes the noise 2.5 times as large,
+        ``"slopes"`` turns the effects of its causes round and halves them. Every condition has
+        ``n_samples`` rows, and ``data`` is a mapping from conditions to rows.
     random_state : None, int or numpy.random.Generator
         Seed or source of all randomness.
 
@@ -112,8 +121,18 @@ def simulate(
         model = with_hidden_causes(model, hidden, magnitudes=weights, spread=variances, rng=rng)
     if at_least("cycles", cycles, 0):
         model = with_cycles(model, cycles, positive_range("weights", weights), rng)
-    data = model.sample(n_samples, noise, rng)
     coefficients = model.coefficients
+    if interventions is not None:
+        if standardize or cycles:
+            raise ArgumentError(
+                "interventions do not go with standardize or cycles: conditions differ in means "
+                "and scales, and change equations of an acyclic graph; leave one of them out",
+                option="interventions",
+            )
+        tables = sample_conditions(model, interventions, n_samples, noise, rng)
+        shown = slice(model.n_variables - hidden)
+        return Simulation({k: t[:, shown] for k, t in tables.items()}, model.dag, coefficients)
+    data = model.sample(n_samples, noise, rng)
     if standardize:
         if len(data) < 2:
             raise ArgumentError(

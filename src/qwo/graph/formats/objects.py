@@ -14,12 +14,14 @@ import json
 import re
 import warnings
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from qwo.errors import optional_module
-from qwo.graph.causal_graph import CausalGraph, Kind
+from qwo.graph.causal_graph import TARGETS, CausalGraph, Kind
 from qwo.graph.formats.builder import (
     GraphBuilder,
     malformed,
@@ -37,13 +39,16 @@ if TYPE_CHECKING:
 def to_networkx(graph: object) -> nx.DiGraph[str]:
     """The NetworkX graph; ``.graph["kind"]`` keeps the kind, and every arrow has its values.
 
-    Nodes have the types and levels of categories, where the graph knows them.
+    Nodes have the types and levels of categories, where the graph knows them, and
+    ``.graph["targets"]`` the variables that each condition touched.
     """
     import networkx as nx
 
     given = _given(graph)
     require_no_lines(given, "a NetworkX graph")
     result: nx.DiGraph[str] = nx.DiGraph(kind=given.kind)
+    if given.targets:
+        result.graph[TARGETS] = given.targets
     result.add_nodes_from((name, given.variables.get(name, {})) for name in given.names)
     if given.is_mixed:
         for edge, known in zip(given.edges, given.edge_values(), strict=True):
@@ -67,7 +72,15 @@ def from_networkx(graph: nx.Graph[Any], source: str = "the networkx graph") -> C
     for tail, head, own in graph.edges(data=True):
         known = own.get("mark")
         builder.add_edge(labels[tail], known if known in CODES else mark, labels[head])
-    return builder.build(kind)
+    found, targets = builder.build(kind), graph.graph.get(TARGETS)
+    if isinstance(targets, str):
+        try:
+            targets = json.loads(targets)
+        except ValueError:
+            targets = None
+    if not isinstance(targets, Mapping):
+        return found
+    return replace(found, metadata={**found.metadata, TARGETS: dict(targets)})
 
 
 def _kind(graph: nx.Graph[Any]) -> Kind | None:
@@ -186,11 +199,13 @@ def render_graphml(graph: CausalGraph) -> str:
 
 
 def _without_lists(graph: CausalGraph) -> nx.DiGraph[str]:
-    """The NetworkX graph with the levels of each node as a JSON list in a text."""
+    """The NetworkX graph with levels of nodes and targets of conditions as JSON in a text."""
     result = to_networkx(graph)
     for _, attributes in result.nodes(data=True):
         if "levels" in attributes:
             attributes["levels"] = json.dumps(attributes["levels"], ensure_ascii=False)
+    if TARGETS in result.graph:
+        result.graph[TARGETS] = json.dumps(result.graph[TARGETS], ensure_ascii=False)
     return result
 
 
