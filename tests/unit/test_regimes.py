@@ -250,6 +250,27 @@ def test_formats_keep_targets(name: str, tmp_path: Path) -> None:
     assert graph.renamed({"b": "B"}).targets["day 1"] == ["B"]
 
 
+def test_the_audit_knows_columns_of_conditions() -> None:
+    notes = [found for found in qwo.audit(table()).findings if found.code == "conditions"]
+    assert [found.columns for found in notes] == [("batch",)]
+    assert notes[0].cures[0].value == "batch"
+    renamed = table().rename(columns={"batch": "colour"})
+    assert not [found for found in qwo.audit(renamed).findings if found.code == "conditions"]
+
+
+def test_targets_are_drawn() -> None:
+    plot = pytest.importorskip("qwo.plot")
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    found = qwo.discover(table(), regime="batch", random_state=0)
+    ax = plot.plot_targets(found)
+    marked = {tuple(point) for own in ax.collections[:1] for point in own.get_offsets().tolist()}
+    assert marked == {(1.0, 1.0), (2.0, 3.0)}
+    assert [text.get_text() for text in ax.get_yticklabels()][:2] == ["day 0", "day 1"]
+    pyplot.close(ax.figure)
+    with pytest.raises(ArgumentError, match="regime="):
+        plot.plot_targets(qwo.discover(table().drop(columns="batch"), random_state=0))
+
+
 class TestSimulatedConditions:
     kinds = ("shift", "perfect", "variance", "slopes")
 

@@ -13,6 +13,7 @@ from qwo.plot.curves import plot_curves
 from qwo.plot.graphs import plot_comparison, plot_graph
 from qwo.plot.matrix import plot_adjacency
 from qwo.plot.series import plot_lags, plot_responses, plot_unrolled
+from qwo.plot.targets import plot_targets
 
 __all__ = [
     "plot_adjacency",
@@ -24,6 +25,7 @@ __all__ = [
     "plot_penalty_path",
     "plot_responses",
     "plot_support",
+    "plot_targets",
     "plot_trace",
     "plot_unrolled",
 ]

@@ -1,0 +1,44 @@
+"""The benchmark on rows of several conditions: its data, and that the page says what is stored."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks import regimes
+from benchmarks.rows import read_rows
+
+
+@pytest.mark.parametrize("kind", regimes.KINDS)
+def test_data_are_what_they_are_called(kind: str) -> None:
+    given = regimes.problem(6, 4, 1, kind, 3)
+    assert [len(part) for part in given.parts] == [500, *[150] * 4]
+    assert given.targets.sum(axis=1).tolist() == [0, 1, 1, 1, 1]
+    assert not np.trace(np.linalg.matrix_power(given.dag.astype(int) + np.eye(6, dtype=int), 6)) > 6
+
+
+def test_a_perfect_graph_with_its_targets_is_judged_so() -> None:
+    given = regimes.problem(6, 4, 1, "shift", 1)
+    graph = regimes.interventional_class(given.dag, given.targets)
+    best = regimes.judged(given, regimes.Found(graph, given.targets, 0.5))
+    assert (best[0], best[2], best[3]) == (0, 1.0, 0.5)
+    assert regimes.judged(given, regimes.Found(None, ~given.targets, 0.1))[2] == 0.0
+
+
+def test_the_page_has_the_tables_of_what_is_stored() -> None:
+    page = regimes.PAGE.read_text("utf-8")
+    assert regimes.with_tables(page, read_rows(regimes.RESULTS)) == page
+
+
+def test_claims_of_the_pages_hold() -> None:
+    rows = read_rows(regimes.RESULTS)
+    own = [r for r in rows if r["method"] == "qwo"]
+    small = [r for r in own if (r["n"], r["conditions"], r["touched"]) == (10, 10, 1)]
+    assert len(small) == 8
+    assert min(float(r["f1"]) for r in small) >= 0.925
+    assert max(float(r["shd_class"]) for r in own if r["n"] <= 20) <= 2.5
+    cell = ("n", "conditions", "touched", "kind")
+    ours = {tuple(r[k] for k in cell): float(r["shd_class"]) for r in own}
+    for r in rows:
+        if r["method"] == "UT-IGSP":
+            assert float(r["shd_class"]) > ours[tuple(r[k] for k in cell)]
