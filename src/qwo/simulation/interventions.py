@@ -20,6 +20,16 @@ round and are half as strong."""
 Interventions = Mapping[str, Sequence[str | int] | Mapping[str | int, Change]]
 
 
+def refuse_beside(*, standardize: bool, cycles: int) -> None:
+    """Raise if what is asked for does not go with interventions."""
+    if standardize or cycles:
+        raise ArgumentError(
+            "interventions do not go with standardize or cycles: conditions differ in means and "
+            "scales, and change equations of an acyclic graph; leave one of them out",
+            option="interventions",
+        )
+
+
 def sample_conditions(
     model: LinearModel,
     interventions: Any,

@@ -12,7 +12,7 @@ from qwo.errors import ArgumentError, GraphError
 from qwo.graph.dag import adjacency_lists, check_dag, reachability, topological_order
 from qwo.graph.formats.registry import format_of_text, is_file
 from qwo.names import Range, at_least, between, check_size, generator, positive_range
-from qwo.simulation.interventions import Interventions, sample_conditions
+from qwo.simulation.interventions import Interventions, refuse_beside, sample_conditions
 from qwo.simulation.linear_model import LinearModel
 from qwo.types import Adjacency, FloatArray, Indices
 
@@ -123,12 +123,7 @@ def simulate(
         model = with_cycles(model, cycles, positive_range("weights", weights), rng)
     coefficients = model.coefficients
     if interventions is not None:
-        if standardize or cycles:
-            raise ArgumentError(
-                "interventions do not go with standardize or cycles: conditions differ in means "
-                "and scales, and change equations of an acyclic graph; leave one of them out",
-                option="interventions",
-            )
+        refuse_beside(standardize=standardize, cycles=cycles)
         tables = sample_conditions(model, interventions, n_samples, noise, rng)
         shown = slice(model.n_variables - hidden)
         return Simulation({k: t[:, shown] for k, t in tables.items()}, model.dag, coefficients)
