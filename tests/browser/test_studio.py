@@ -303,3 +303,21 @@ def test_three_hundred_variables_can_be_drawn(browser: Any, tmp_path: Path) -> N
     served.settle(1)
     assert time.perf_counter() - start < 30
     served.close()
+
+
+def test_edges_can_be_chosen_from_a_list(studio: Served) -> None:
+    first = studio.page.locator("#details li button").first
+    first.focus()
+    studio.page.keyboard.press("Enter")
+    studio.page.wait_for_selector("#details svg.scatter circle")
+    assert "Forbid both" in studio.page.inner_text("#details")
+
+
+def test_large_graphs_are_shown_by_neighbourhoods(browser: Any, tmp_path: Path) -> None:
+    served = Served(browser, tmp_path, written(tmp_path, 500))
+    served.settle(0)
+    shown = f"{CANVAS}.nodes().not('.absent').length"
+    assert 1 < served.page.evaluate(shown) < 200
+    served.page.select_option("#find-variable", "V7")
+    assert served.page.evaluate(f"{CANVAS}.getElementById('n:V7').visible()")
+    served.close()

@@ -8,6 +8,8 @@ import type { GraphView, OwnView, Pair } from "./api";
 
 const MOVE = 260;
 const HIGHLIGHT = 2600;
+// More variables than this are shown one neighbourhood at a time.
+const LARGE = 400;
 
 export interface Chosen {
   variables: string[];
@@ -50,10 +52,16 @@ export class Stage {
   }
 
   chooseVariable(name: string): void {
+    this.focus(name);
     const { variables, edge } = this.chosen;
     const first = edge ? [] : variables;
     const together = first.length === 1 && first[0] !== name ? [first[0]!, name] : [name];
     this.choose({ variables: together, edge: null });
+  }
+
+  // Whether anything is chosen.
+  get busy(): boolean {
+    return this.chosen.variables.length > 0;
   }
 
   choose(chosen: Chosen): void {
@@ -114,10 +122,28 @@ export class Stage {
     });
     this.paint();
     this.mark();
+    if (names.size > LARGE) this.focus(this.chosen.variables[0] ?? busiest(view));
     window.setTimeout(() => {
       this.cy.edges(".removed").remove();
       this.cy.edges().removeClass("fresh turned");
     }, HIGHLIGHT);
+  }
+
+  // Of a graph too large to be read, a variable and what is next to it, two steps far.
+  private focus(name: string): void {
+    if (!this.view || this.view.variables.length <= LARGE) return;
+    const centre = this.node(name);
+    const near = centre.closedNeighborhood().nodes();
+    const kept = near.length > 25 ? near : near.closedNeighborhood().nodes();
+    this.cy.batch(() => {
+      this.cy.nodes().addClass("absent");
+      kept.removeClass("absent");
+    });
+    const ring = (node: cytoscape.NodeSingular) => (node.same(centre) ? 3 : near.contains(node) ? 2 : 1);
+    kept
+      .union(kept.edgesWith(kept))
+      .layout({ name: "concentric", concentric: ring, levelWidth: () => 1, minNodeSpacing: 26, fit: true, padding: 30 } as cytoscape.LayoutOptions)
+      .run();
   }
 
   // The same graph, after something else was shown in its place.
@@ -136,7 +162,7 @@ export class Stage {
 
   // Everything to its place, smoothly.
   place(layout: Report["layout"] | null): void {
-    if (!layout || !this.view) return;
+    if (!layout || !this.view || this.view.variables.length > LARGE) return;
     this.places = layout;
     this.boxes = layout.boxes;
     const room = layout.boxes ? growths(layout.nodes) : layout.nodes.map(() => 1);
@@ -259,6 +285,11 @@ const MARKS: Record<string, string> = {
 
 export function pairId(ends: readonly string[]): string {
   return [...ends].sort().join("\u0000");
+}
+
+function busiest(view: GraphView): string {
+  const degree = (v: GraphView["variables"][number]) => v.parents + v.children + v.undirected;
+  return view.variables.reduce((most, v) => (degree(v) > degree(most) ? v : most)).name;
 }
 
 function cssColour(name: string): string {

@@ -1,6 +1,6 @@
 // qwo studio: every change is sent, searched and shown; the newest one counts.
 
-import { byId, element, nameElement } from "../elements";
+import { byId, element, nameElement, quietButton } from "../elements";
 import { count, number } from "../numbers";
 import { startTheme } from "../theme";
 import { ask, type DataView, type Doubt, type OwnView, type Pair, type PairView, Refused, type Settings, type State, type Step, upload } from "./api";
@@ -11,6 +11,7 @@ import { type Chosen, Stage } from "./stage";
 type Panel = "data" | "knowledge" | "search" | "draw" | "compare";
 // Milliseconds of quiet after which the slower answers are asked for.
 const QUIET = 700;
+const MOST_LISTED = 300;
 
 class Studio {
   private state: State = { files: [], runs: {}, extras: [] };
@@ -144,7 +145,10 @@ class Studio {
       this.note("error", step.error ?? "There is no graph.");
       this.say("No graph: see the note.");
     } else {
-      if (!this.drawing) this.stage.show(graph);
+      if (!this.drawing) {
+        this.stage.show(graph);
+        if (!this.stage.busy) this.edgeList();
+      }
       this.tell();
     }
     const active = document.activeElement?.id;
@@ -308,10 +312,7 @@ class Studio {
     const { step } = this;
     if (!step?.graph) return;
     if (this.drawing) return this.drawn(variables, edge);
-    if (!variables.length) {
-      body.replaceChildren(element("p", { class: "hint" }, "Click an edge, or two variables one after the other."));
-      return;
-    }
+    if (!variables.length) return this.edgeList();
     const [a, b] = variables as [string, string?];
     if (b === undefined) {
       const { settings } = step;
@@ -335,6 +336,21 @@ class Studio {
     body.replaceChildren(heading, ...(edge ? edgeFacts(step.graph, edge) : []), edgeActions(a, b, step.settings, this.change));
     const view = await ask<PairView>("pair", { run: this.run, first: a, second: b });
     if (body.firstChild === heading) body.append(...pairDetails(view));
+  }
+
+  // All edges, for those who would rather read or use the keyboard.
+  private edgeList(): void {
+    const edges = this.step?.graph?.edges ?? [];
+    const rows = edges.slice(0, MOST_LISTED).map(({ source, type, target }) => {
+      const choose = () => this.stage.choose({ variables: [source, target], edge: [source, target] });
+      return element("li", {}, quietButton(choose, nameElement(source), ` ${type} `, nameElement(target)));
+    });
+    byId("details").replaceChildren(
+      element("p", { class: "hint" }, "Click an edge, or two variables one after the other."),
+      element("h2", {}, count(edges.length, "edge")),
+      element("ul", { class: "plain" }, ...rows),
+      ...(edges.length > rows.length ? [element("p", { class: "hint" }, `and ${edges.length - rows.length} more`)] : []),
+    );
   }
 
   private drawn(variables: string[], edge: Pair | null): void {
