@@ -318,3 +318,17 @@ def test_settings_that_drop_everything_known_leave_no_knowledge() -> None:
     assert settings.knowledge is None
     with pytest.raises(InputError):
         Settings.of_json({"seed": "x"})
+
+
+def test_fixes_of_the_audit_are_changes_of_settings(
+    client: TestClient, tmp_path: Path, project: Project
+) -> None:
+    data = qwo.simulate("er", n_variables=4, n_samples=300, random_state=0).data
+    path = tmp_path / "people.csv"
+    np.savetxt(path, np.exp(3 * data), delimiter=",", header="age,sex,dose,pain", comments="")
+    run = ask(client, "new", file=project.add_file(path))["run"]
+    fixes = [fix for f in ask(client, "data", run=run)["findings"] for fix in f["fixes"]]
+    assert all(fix["label"] for fix in fixes)
+    changes = [fix["change"] for fix in fixes]
+    assert {"transform": dict.fromkeys(("age", "sex", "dose", "pain"), "log")} in changes
+    assert any(sorted(change.get("roots", [])) == ["age", "sex"] for change in changes)

@@ -23,7 +23,7 @@ from qwo.report.data import contents_data, draw_contents, scene_layout
 from qwo.report.remarks import remarks
 from qwo.sem import fit_sem, ida, score_graph, total_effect
 from qwo.studio.searches import Data, Result
-from qwo.studio.settings import Settings
+from qwo.studio.settings import Settings, offered
 from qwo.text import plain
 from qwo.types import FloatArray
 
@@ -88,10 +88,12 @@ def _label(fix: Cure) -> str:
     """What a button says."""
     value = fix.value
     if isinstance(value, dict):
-        value = next(iter(set(value.values()))) if len(set(value.values())) == 1 else ""
+        own = {str(text) if isinstance(text, str) else "" for text in value.values()}
+        value = own.pop() if len(own) == 1 else ""
     if isinstance(value, list | tuple):
         value = ", ".join(map(str, value[:3])) + ("…" if len(value) > 3 else "")
-    return f"{fix.option.replace('_', ' ')}: {value}" + (f" ({fix.effect})" if fix.effect else "")
+    what = fix.option.replace("_", " ") + (f": {value}" if value else "")
+    return what + (f" ({fix.effect})" if fix.effect else "")
 
 
 def _change(fix: Cure, finding: Finding) -> dict[str, Any] | None:
@@ -106,8 +108,10 @@ def _change(fix: Cure, finding: Finding) -> dict[str, Any] | None:
         )
         named = {name: how for name, how in given.items() if isinstance(how, str)}
         return {fix.option: named} if named else None
-    if fix.option == "roots":
-        return {"roots": list(fix.value)}
+    if fix.option == "knowledge" and isinstance(fix.value, dict) and "roots" in fix.value:
+        return {"roots": list(fix.value["roots"])}
+    if fix.option in offered():
+        return {"extras": {fix.option: fix.value}}
     return {"missing": fix.value} if fix.option == "missing" else None
 
 

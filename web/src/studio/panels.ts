@@ -59,6 +59,7 @@ export function merged(settings: Settings, { change }: Fix): Partial<Settings> {
   return {
     ...change,
     ...(change.drop ? { drop: [...new Set([...settings.drop, ...change.drop])] } : {}),
+    ...(change.extras ? { extras: { ...settings.extras, ...change.extras } } : {}),
     ...(change.roots ? { roots: [...new Set([...settings.roots, ...change.roots])] } : {}),
     ...(change.types ? { types: { ...settings.types, ...change.types } } : {}),
     ...(change.transform ? { transform: { ...settings.transform, ...change.transform } } : {}),
