@@ -19,6 +19,7 @@ def test_sections_are_there(open_report: Callable[..., Any], small: Any) -> None
     headings = report.page.locator("h2").all_inner_texts()
     assert headings == [
         "Graph",
+        "Worth knowing",
         "Edges",
         "Variables",
         "Stability",
