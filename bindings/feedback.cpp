@@ -102,8 +102,7 @@ void bind_feedback(nb::module_& m) {
         .def("descend", &CyclicGraphs::descend, nb::arg("seconds"), Released())
         .def_prop_ro("found_cost", &CyclicGraphs::found_cost)
         .def("found", &CyclicGraphs::found);
-    nb::class_<RowRotations>(m, "RowRotations",
-                             "Annealed rotations of rows towards few non-zeros.")
+    nb::class_<RowRotations>(m, "RowRotations", "Annealed rotations of rows towards few non-zeros.")
         .def(nb::init<const MatrixIn&, double, double, std::uint64_t>(),
              nb::arg("rows").noconvert(), nb::kw_only(), nb::arg("samples"), nb::arg("price"),
              nb::arg("seed"))

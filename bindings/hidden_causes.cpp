@@ -13,7 +13,8 @@ namespace qwo::bindings {
 
 namespace {
 
-using MarksIn = nb::ndarray<const std::int8_t, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using MarksIn =
+    nb::ndarray<const std::int8_t, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 MarkedGraph graph_of(const MarksIn& marks) {
     check_square("the marks", marks, marks.shape(0));
@@ -50,8 +51,8 @@ class HiddenCausesSearch {
         : n_(checked_correlation(correlation)),
           correlation_(correlation.data(), correlation.data() + correlation.size()),
           search_(correlation_.data(), start_of(start), MagPrices{samples, edge, least_saving},
-                  flags_of(candidates, n_), limits_of(no_tail, required, n_),
-                  flags_of(never, n_), most_sweeps) {}
+                  flags_of(candidates, n_), limits_of(no_tail, required, n_), flags_of(never, n_),
+                  most_sweeps) {}
 
     bool run(double seconds) { return search_.run(seconds); }
     double cost() const { return search_.cost(); }
@@ -86,9 +87,8 @@ class HiddenCausesSearch {
         const auto& mag = search_.mag();
         for (std::size_t j = 0; j < n_; ++j) {
             kept[j * n_ + j] = search_.parameters().omega[j * n_ + j];
-            for_each_bit(mag.spouses().row(static_cast<int>(j)), mag.spouses().words(), [&](int i) {
-                kept[i * n_ + j] = search_.parameters().omega[i * n_ + j];
-            });
+            for_each_bit(mag.spouses().row(static_cast<int>(j)), mag.spouses().words(),
+                         [&](int i) { kept[i * n_ + j] = search_.parameters().omega[i * n_ + j]; });
         }
         return matrix_of(std::move(kept), n_, n_);
     }
@@ -119,12 +119,15 @@ void bind_hidden_causes(nb::module_& m) {
         },
         nb::arg("dag").noconvert(), nb::arg("observed"),
         "The MAG over the first vertices of a DAG, given by its marks.");
-    m.def("is_mag", [](const MarksIn& marks) { return is_mag(graph_of(marks)); },
-          nb::arg("marks").noconvert());
-    m.def("is_pag", [](const MarksIn& marks) { return is_pag(graph_of(marks)); },
-          nb::arg("marks").noconvert());
-    m.def("mag_of_pag", [](const MarksIn& marks) { return array_of(mag_of_pag(graph_of(marks))); },
-          nb::arg("marks").noconvert());
+    m.def(
+        "is_mag", [](const MarksIn& marks) { return is_mag(graph_of(marks)); },
+        nb::arg("marks").noconvert());
+    m.def(
+        "is_pag", [](const MarksIn& marks) { return is_pag(graph_of(marks)); },
+        nb::arg("marks").noconvert());
+    m.def(
+        "mag_of_pag", [](const MarksIn& marks) { return array_of(mag_of_pag(graph_of(marks))); },
+        nb::arg("marks").noconvert());
     m.def(
         "pag_of_mag",
         [](const MarksIn& marks, const MaskIn& no_tail, const MaskIn& required) {
@@ -135,9 +138,8 @@ void bind_hidden_causes(nb::module_& m) {
         nb::arg("required").noconvert(), "The marks of the class of a MAG; empty masks for none.");
     m.def(
         "orient_by_sets",
-        [](const MarksIn& marks,
-           const nb::ndarray<const std::uint8_t, nb::numpy, nb::ndim<3>, nb::c_contig,
-                             nb::device::cpu>& separating) {
+        [](const MarksIn& marks, const nb::ndarray<const std::uint8_t, nb::numpy, nb::ndim<3>,
+                                                   nb::c_contig, nb::device::cpu>& separating) {
             MarkedGraph graph = graph_of(marks);
             const std::size_t n = graph.size();
             if (separating.shape(0) != n || separating.shape(1) != n || separating.shape(2) != n)

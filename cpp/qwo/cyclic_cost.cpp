@@ -147,8 +147,7 @@ double CyclicCost::component(const std::vector<int>& members, const ParentSetsOf
         int edges = 0;
         for (const int v : members)
             edges += count_of(parents[v]);
-        place->second =
-            samples_ * fit(members, parents, search_points / samples_) + price_ * edges;
+        place->second = samples_ * fit(members, parents, search_points / samples_) + price_ * edges;
     }
     return place->second;
 }

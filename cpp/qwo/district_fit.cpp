@@ -89,7 +89,8 @@ bool DistrictFit::start_from(MagParameters& start) {
     for (int i = 0; i < m_; ++i) {
         for (const int p : members_[i].parents)
             a(i, p) = -start.coefficient(variables_[p], variables_[i]);
-        omega_[static_cast<std::size_t>(i) * m_ + i] = start.covariance(variables_[i], variables_[i]);
+        omega_[static_cast<std::size_t>(i) * m_ + i] =
+            start.covariance(variables_[i], variables_[i]);
         for (const int j : members_[i].spouses)
             omega_[static_cast<std::size_t>(i) * m_ + j] =
                 start.covariance(variables_[i], variables_[j]);

@@ -5,8 +5,9 @@
 // the residuals. For one vertex that is the log of its residual variance.
 //
 // Residual iterative conditional fitting: M. Drton, M. Eichler, T. S. Richardson, Computing maximum
-// likelihood estimates in recursive linear models with correlated errors, JMLR 10 (2009). Inverse and
-// determinant of Omega are carried along, so that a vertex costs the square of the district's size.
+// likelihood estimates in recursive linear models with correlated errors, JMLR 10 (2009). Inverse
+// and determinant of Omega are carried along, so that a vertex costs the square of the district's
+// size.
 #pragma once
 
 #include <vector>

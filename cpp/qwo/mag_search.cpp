@@ -137,7 +137,9 @@ double MagSearch::rise_of(int i, int j, Link link, const std::vector<int>& colli
     return std::isnan(rise) ? never : rise;
 }
 
-double MagSearch::change(int i, int j, Link link) { return rise_of(i, j, link, {}); }
+double MagSearch::change(int i, int j, Link link) {
+    return rise_of(i, j, link, {});
+}
 
 void MagSearch::consider(int i, int j, Link link, const std::vector<int>& colliders, Change& best) {
     const double rise = rise_of(i, j, link, colliders);
@@ -195,8 +197,8 @@ bool MagSearch::run(double seconds) {
     while (true) {
         for (; i_ < n_; ++i_, j_ = i_ + 1) {
             for (j_ = std::max(j_, i_ + 1); j_ < n_; ++j_) {
-                const bool open = mag_.linked(i_, j_) ||
-                                  candidates_[static_cast<std::size_t>(i_) * n_ + j_];
+                const bool open =
+                    mag_.linked(i_, j_) || candidates_[static_cast<std::size_t>(i_) * n_ + j_];
                 if (!open)
                     continue;
                 if (improve(i_, j_))

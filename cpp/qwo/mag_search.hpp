@@ -21,7 +21,8 @@ struct MagPrices {
     double least_saving;
 };
 
-// One change of the descent: what the edge of a pair became, who was made a collider, what it saved.
+// One change of the descent: what the edge of a pair became, who was made a collider, what it
+// saved.
 struct MagStep {
     int first, second;
     Link before, after;

@@ -1,4 +1,5 @@
-// Graphs of marks: ancestral graphs (MAGs), and what all graphs of the same independences share (PAGs).
+// Graphs of marks: ancestral graphs (MAGs), and what all graphs of the same independences share
+// (PAGs).
 //
 // Entry [i * n + j] is what the edge between i and j has at j: none, circle, arrowhead or tail.
 // J. Zhang, On the completeness of orientation rules for causal discovery in the presence of latent
@@ -17,12 +18,15 @@ enum MarkCode : std::int8_t { no_edge = 0, circle = 1, arrowhead = 2, tail = 3 }
 class MarkedGraph {
   public:
     explicit MarkedGraph(int n) : n_(n), marks_(static_cast<std::size_t>(n) * n, no_edge) {}
-    MarkedGraph(int n, const std::int8_t* marks) : n_(n), marks_(marks, marks + std::size_t(n) * n) {}
+    MarkedGraph(int n, const std::int8_t* marks)
+        : n_(n), marks_(marks, marks + std::size_t(n) * n) {}
 
     int size() const { return n_; }
     // The mark at j of the edge between i and j.
     std::int8_t at(int i, int j) const { return marks_[static_cast<std::size_t>(i) * n_ + j]; }
-    void set(int i, int j, std::int8_t mark) { marks_[static_cast<std::size_t>(i) * n_ + j] = mark; }
+    void set(int i, int j, std::int8_t mark) {
+        marks_[static_cast<std::size_t>(i) * n_ + j] = mark;
+    }
     bool linked(int i, int j) const { return at(i, j) != no_edge; }
     bool directed(int i, int j) const { return at(i, j) == arrowhead && at(j, i) == tail; }
     const std::vector<std::int8_t>& marks() const { return marks_; }

@@ -11,8 +11,8 @@ namespace qwo {
 
 namespace {
 
-constexpr int one_in = 16;         // steps of a small angle, which make nothing zero
-constexpr int three_rows = 4;      // of these many steps turn three rows
+constexpr int one_in = 16;    // steps of a small angle, which make nothing zero
+constexpr int three_rows = 4; // of these many steps turn three rows
 constexpr double small_angle = 0.1;
 constexpr double rounding = 1e-12; // an entry of that share of its column is zero
 constexpr int steps_a_look = 4096; // between two looks at the clock

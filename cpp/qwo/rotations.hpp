@@ -14,8 +14,8 @@ namespace qwo {
 // and with all rows but k as they are, leaving i out of row k loses about -N log(1 - q) points,
 // q = M[k, i]² / P_ii. So an entry costs min(N (q + q²/2), price), and rotations of two rows, most
 // of which make an entry zero, are annealed on the sum; some steps turn three rows at once, such
-// that one has two new zeros and another one, which single rotations reach only uphill. Exact moments are a large N and a price of
-// 1: the cost is the number of non-zeros.
+// that one has two new zeros and another one, which single rotations reach only uphill. Exact
+// moments are a large N and a price of 1: the cost is the number of non-zeros.
 class Rotations {
   public:
     Rotations(std::vector<double> rows, int n, double samples, double price, std::uint64_t seed);
