@@ -24,7 +24,8 @@ noise gaussian, exponential or Laplace. *Wrong marks* are ends of edges that dif
 PAG, an edge too many or too few counting twice. *Legal* is the share of results that are the PAG
 of some graph. Tetrad 7.6.6 (alpha 0.01, penalty discount 2, complete rules) and causal-learn's
 FCI (alpha 0.01) get the same rows; a method that took over 20 seconds on a set is not given the
-rest of the line, and GFci, GraspFci, LvLite and causal-learn are not run above 20 variables. *Gap* is wrong marks less ours, on the same sets, with its standard error.
+rest of the line, and GFci, GraspFci, LvLite and causal-learn are not run above 20 variables.
+*Gap* is wrong marks less ours, on the same sets, with its standard error.
 """
 
 
