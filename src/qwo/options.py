@@ -330,7 +330,7 @@ def check_values(record: Any) -> None:
                 cures=[Cure("lags", "auto", "looks at earlier rows")],
             )
         drops = OF_CONDITIONS.get(own.name, own.name)
-        if drops in DROPPING and getattr(record, own.name) != own.default:
+        if drops in DROPPING and repr(value) != repr(own.default):
             object.__setattr__(record, "dropped", tuple(dict.fromkeys((*record.dropped, drops))))
 
 

@@ -142,12 +142,12 @@ def test_shards_merge_to_the_whole_also_from_files(whole: Bootstrap, tmp_path: P
         merge([*files, files[0]])
 
 
-def test_parts_of_different_runs_do_not_merge(whole: Bootstrap) -> None:
+def test_parts_of_different_runs_do_not_merge() -> None:
     with pytest.raises(MergeError, match=r"differ in what replicates depend on"):
         merge([run(shard=(1, 2)), run(shard=(2, 2), penalty_discount=1.0)])
-    other = bootstrap(sample(seed=2), n_resamples=N_RESAMPLES, random_state=1)
+    given = {"n_resamples": N_RESAMPLES, "random_state": 1, "penalty_discount": 2.0}
     with pytest.raises(MergeError, match="such as data"):
-        merge([whole, other])
+        merge([bootstrap(sample(seed=seed), **given) for seed in (1, 2)])
     with pytest.raises(MergeError, match="run both with the same number"):
         merge([run(shard=(1, 2)), run(shard=(2, 2), n_resamples=10)])
     with pytest.raises(MergeError, match="nothing to merge"):

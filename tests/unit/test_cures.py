@@ -130,7 +130,9 @@ def test_the_functions_of_the_package_take_the_cures() -> None:
     found = qwo.discover(frame, random_state=0, restarts=0, **options)
     assert found.names == ("a", "b", "c", "d", "f")
     assert qwo.fit_sem(frame, found.dag, **options).moments.names == found.names
-    assert float(qwo.score_graph(frame, found.dag, **options)) == pytest.approx(found.score)
+    penalty = found.params["penalty_discount"]
+    score = float(qwo.score_graph(frame, found.dag, penalty, **options))
+    assert score == pytest.approx(found.score)
     assert len(qwo.ida(frame, found.cpdag, "a", "b", **options)) >= 1
     resampled = qwo.bootstrap(frame, n_resamples=4, random_state=0, restarts=0, **options)
     assert resampled.reference.names == found.names

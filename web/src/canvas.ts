@@ -2,6 +2,7 @@
 
 import cytoscape from "cytoscape";
 import { type Graph, type Judge, type Report, shares } from "./data";
+import { MARKS } from "./marks";
 import { type Palette, shade } from "./theme";
 
 export type Colouring = "sign" | "link" | "arrow" | "plain";
@@ -41,7 +42,7 @@ function nodes(graph: Graph): cytoscape.ElementDefinition[] {
 
 function edges(graph: Graph): cytoscape.ElementDefinition[] {
   const { nodes: places, bends } = graph.report.layout;
-  return graph.links.map(({ source, target, directed }, e) => {
+  return graph.links.map(({ source, target }, e) => {
     const points = bends[e]!;
     const turns = points.map((point) => relative(places[source]!, places[target]!, point));
     return {
@@ -54,7 +55,7 @@ function edges(graph: Graph): cytoscape.ElementDefinition[] {
         distances: turns.map(([, distance]) => distance),
       },
       classes: [
-        directed ? "directed" : "undirected",
+        MARKS[graph.report.edges[e]!.type].classes,
         turns.length ? "bent" : "",
         graph.report.edges[e]!.coin_toss ? "toss" : "",
       ].join(" "),
@@ -204,7 +205,23 @@ export function applyStyle(cy: cytoscape.Core, boxes: boolean, palette: Palette)
         "edge-distances": "node-position",
       },
     },
-    { selector: "edge.directed", style: { "target-arrow-shape": "triangle" } },
+    { selector: "edge.directed, edge.head-ahead", style: { "target-arrow-shape": "triangle" } },
+    {
+      selector: "edge.head-behind",
+      style: { "source-arrow-shape": "triangle", "source-arrow-color": "data(colour)" },
+    },
+    {
+      selector: "edge.circle-ahead",
+      style: { "target-arrow-shape": "circle", "target-arrow-fill": "hollow" },
+    },
+    {
+      selector: "edge.circle-behind",
+      style: {
+        "source-arrow-shape": "circle",
+        "source-arrow-fill": "hollow",
+        "source-arrow-color": "data(colour)",
+      },
+    },
     { selector: "edge.toss", style: { "target-arrow-fill": "hollow" } },
     {
       selector: "edge.undirected",

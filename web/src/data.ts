@@ -3,7 +3,7 @@
 export interface EdgeRecord {
   source: string;
   target: string;
-  type: "-->" | "---";
+  type: "-->" | "---" | "<->" | "o->" | "o-o" | "--o";
   // What it adds to twice the log-likelihood, and the chance that an edge of its strength is none.
   strength?: number;
   false_rate?: number;

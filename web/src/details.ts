@@ -2,6 +2,7 @@
 
 import { type Graph, shares, type Shares } from "./data";
 import { element, nameElement, quietButton } from "./elements";
+import { MARKS } from "./marks";
 import { count, number, percent, pValue } from "./numbers";
 import type { Related, Relation } from "./relations";
 
@@ -80,13 +81,13 @@ export function edgeDetails(graph: Graph, e: number, actions: Actions): Node[] {
   const variable = (v: number) =>
     quietButton(() => actions.selectVariable(v), nameElement(graph.name(v)));
   const parts: Node[] = [
-    element("h3", {}, variable(source), directed ? " → " : " — ", variable(target)),
+    element("h3", {}, variable(source), ` ${MARKS[edge.type].symbol} `, variable(target)),
     element(
       "p",
       { class: "hint" },
       directed
         ? DIRECTED[edge.directed_by ?? "data"]
-        : "The data cannot tell the direction.",
+        : MARKS[edge.type].meaning,
     ),
   ];
   const { posterior, bootstrap } = graph.report;
@@ -172,11 +173,11 @@ function meters(heading: string, sure: Shares): HTMLElement[] {
 
 function edgeButton(graph: Graph, e: number, actions: Actions): HTMLElement {
   const { source, target, directed } = graph.links[e]!;
-  const { standardized: slope, coin_toss: toss } = graph.report.edges[e]!;
+  const { standardized: slope, coin_toss: toss, type } = graph.report.edges[e]!;
   return quietButton(
     () => actions.selectEdge(e),
     nameElement(graph.name(source)),
-    directed ? (toss ? " →? " : " → ") : " — ",
+    toss && directed ? " →? " : ` ${MARKS[type].symbol} `,
     nameElement(graph.name(target)),
     slope == null ? "" : ` (${slope.toFixed(2)})`,
   );

@@ -3,6 +3,7 @@
 import type cytoscape from "cytoscape";
 import { type Graph, shares } from "./data";
 import { byId, nameElement } from "./elements";
+import { MARKS } from "./marks";
 import { percent } from "./numbers";
 
 const BESIDE = 14;
@@ -34,7 +35,7 @@ function place(cy: cytoscape.Core, pointed: HTMLElement, { x, y }: cytoscape.Pos
 function edgeText(graph: Graph, e: number): (Node | string)[] {
   const { source, target, directed } = graph.links[e]!;
   const edge = graph.report.edges[e]!;
-  const mark = directed ? (edge.coin_toss ? " →? " : " → ") : " — ";
+  const mark = edge.coin_toss && directed ? " →? " : ` ${MARKS[edge.type].symbol} `;
   const sure = shares(edge, graph.judge);
   const supports = sure ? ` · link ${percent(sure.link)}` : "";
   const direction = sure && directed ? `, arrow ${percent(sure.arrow)}` : "";

@@ -130,7 +130,8 @@ def simulate_series(
     if n_variables < 2 or lags < 1 or n_samples < 1:
         raise ArgumentError(
             f"n_variables is {n_variables}, lags {lags}, n_samples {n_samples}; wanted two "
-            "variables, one lag and one row at least"
+            "variables, one lag and one row at least",
+            option="n_variables",
         )
     rng = np.random.default_rng(random_state)
     for _ in range(TRIES):

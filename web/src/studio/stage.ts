@@ -3,6 +3,7 @@
 import cytoscape from "cytoscape";
 import { applyStyle, growths, relative } from "../canvas";
 import type { Report } from "../data";
+import { MARKS } from "../marks";
 import { palette, shade } from "../theme";
 import type { GraphView, OwnView, Pair } from "./api";
 
@@ -99,7 +100,7 @@ export class Stage {
       this.cy.edges().remove();
       for (const edge of view.edges) {
         const id = pairId([edge.source, edge.target]);
-        const classes = [edge.type === "-->" ? "directed" : "undirected", MARKS[edge.type] ?? ""];
+        const classes = [MARKS[edge.type].classes];
         if (leans.has(id)) classes.push("leaning");
         if (fresh.has(id)) classes.push("fresh");
         if (turned.has(id)) classes.push("turned");
@@ -242,14 +243,6 @@ export class Stage {
     this.paint();
     this.cy
       .style()
-      .selector("edge.bidirected, edge.cyclic")
-      .style({ "source-arrow-shape": "triangle", "source-arrow-color": "data(colour)", "target-arrow-shape": "triangle" })
-      .selector("edge.circle-tail")
-      .style({ "source-arrow-shape": "circle", "source-arrow-fill": "hollow", "source-arrow-color": "data(colour)" })
-      .selector("edge.circle-head")
-      .style({ "target-arrow-shape": "circle", "target-arrow-fill": "hollow" })
-      .selector("edge.head")
-      .style({ "target-arrow-shape": "triangle" })
       .selector("edge.fresh, edge.turned")
       .style({ "underlay-color": colours.accent, "underlay-opacity": 0.28, "underlay-padding": 5 })
       .selector("edge.ghost")
@@ -275,13 +268,6 @@ export class Stage {
     });
   }
 }
-
-const MARKS: Record<string, string> = {
-  "<->": "bidirected",
-  "o->": "circle-tail head",
-  "o-o": "circle-tail circle-head",
-  "--o": "circle-head",
-};
 
 export function pairId(ends: readonly string[]): string {
   return [...ends].sort().join("\u0000");
