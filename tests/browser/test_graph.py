@@ -188,7 +188,6 @@ def test_nodes_can_be_dragged_and_put_back(report: Any) -> None:
 
 
 def test_zoom_by_buttons_and_wheel(report: Any) -> None:
-    report.page.wait_for_timeout(400)  # the view follows the window until it has its size
     start = report.graph("cy.zoom()")
     report.page.click("#zoom-in")
     assert report.graph("cy.zoom()") == pytest.approx(1.4 * start)

@@ -38,6 +38,8 @@ class Served:
         self.server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]})
         self.thread.start()
+        while not self.server.started:
+            time.sleep(0.01)
         self.address = f"http://{host}/?token={TOKEN}"
         self.complaints: list[str] = []
         usual = {"viewport": {"width": 1400, "height": 900}, "reduced_motion": "reduce"}

@@ -95,6 +95,9 @@ class Studio {
     this.run = run;
     this.drawing = false;
     this.data = null;
+    this.step = null;
+    this.pending = null;
+    delete document.body.dataset.settled;
     this.stage.cy.elements().remove();
     this.tabs();
     this.data = await ask<DataView>("data", { run });
