@@ -123,10 +123,11 @@ def open_report(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Opened]]
         # Filters are folded away at first.
         page.evaluate("document.getElementById('filters')?.setAttribute('open', '')")
         # The view follows the size of its place, which is settled after some frames.
-        page.evaluate(
-            "new Promise((done) => { let k = 0; const wait = () =>"
-            " (k++ < 6 ? requestAnimationFrame(wait) : done()); wait(); })"
-        )
+        if context.get("java_script_enabled", True):
+            page.evaluate(
+                "new Promise((done) => { let k = 0; const wait = () =>"
+                " (k++ < 6 ? requestAnimationFrame(wait) : done()); wait(); })"
+            )
         opened.append((report, tab))
         return report
 
