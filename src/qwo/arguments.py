@@ -175,6 +175,7 @@ class ResampleArguments(
     PriceArguments,
     ClusterArguments,
     ConditionArguments,
+    CurveArguments,
     ReadArguments,
 ):
     """The keyword arguments of `qwo.bootstrap` that are those of a search."""

@@ -119,5 +119,5 @@ def test_the_command_line_has_it(tmp_path: Path) -> None:
     told = json.loads((out / "result.json").read_text())
     assert told["noise"]["level"] == 4
     assert "edges" in told["curves"]
-    refused = CliRunner().invoke(app, ["learn", str(path), "--arrows", "noise", "--bootstrap", "5"])
+    refused = CliRunner().invoke(app, ["learn", str(path), "--arrows", "noise", "--posterior"])
     assert refused.exit_code != 0

@@ -41,7 +41,8 @@ CALLS = {
     # Its reference is the graph whose edges are counted.
     "bootstrap": (
         qwo.bootstrap,
-        {"time_limit", *CONDITIONS, *SERIES} - {"reference", "regime", "targets", "effect"},
+        {"time_limit", *CONDITIONS, *SERIES}
+        - {"reference", "regime", "targets", "effect", "relations", "arrows", "level"},
     ),
     "penalty_path": (
         qwo.penalty_path,

@@ -206,6 +206,7 @@ class _Work:
                 "n_draws": n_draws,
                 "n_subsets": len(self.subsets),
             },
+            n_open=int((self.said == 2).sum()) // 2,
         )
 
     def look(self, data: Correlations, dag: Adjacency) -> _Seen:

@@ -103,11 +103,22 @@ class Check(ResultRecord):
     n_samples: float
     learnt: bool
     params: Mapping[str, Any] = field(default_factory=dict)
+    n_open: int = 0
+    """Edges that the class of the graph leaves undirected."""
+
+    @property
+    def noise_may_tell(self) -> bool:
+        """Whether edges are left open, and noise of equal spread is far from normal."""
+        level = self.params["alpha"] / max(len(self.families), 1)
+        return self.n_open > 0 and any(
+            f.normality < level and not f.equal_variance < level for f in self.families
+        )
 
     def summary(self) -> str:
         """What was found, in plain words first, figures below."""
         parts = [_verdict(self), _independences(self), _changes(self)]
-        parts += [_subsets(self), _equations(self), _held_out(self), _figures(self)]
+        parts += [_subsets(self), _equations(self), _advice(self)]
+        parts += [_held_out(self), _figures(self)]
         return "\n\n".join(part for part in parts if part)
 
     def to_frame(self) -> pd.DataFrame:
@@ -247,6 +258,19 @@ def _equations(check: Check) -> str:
     if not lines:
         return f"All equations pass for linear, with normal noise of equal variance. {BLIND}"
     return "\n".join(["Equations that look", *lines, *([blind] if blind else [])])
+
+
+def _advice(check: Check) -> str:
+    """What to try instead of the default, where rows speak against it."""
+    lines = []
+    if any(test.name == "linear equations" and test.alarm for test in check.tests):
+        lines.append('Equations are not all linear: relations="curved" learns curves.')
+    if check.noise_may_tell:
+        lines.append(
+            "Noise is not normal, and the class leaves "
+            f'{counted(check.n_open, "edge")} undirected: arrows="noise" may direct them.'
+        )
+    return "\n".join(lines)
 
 
 def _held_out(check: Check) -> str:

@@ -129,6 +129,9 @@ def learn(
         knowledge = known.build()
         needed = bool(beside.bootstrap) or beside.check or search.counts_rows
         given = _dropping(conditions, relations, series)
+        if "relations" in given:
+            reading, columns = reading.curve_columns()
+            given |= columns
         how: Any = {"with_rows": needed, "knowledge": knowledge, "dropping": given}
         data = read_data(file, reading, console, **how)
         _check_outcome(beside.outcome, data)
@@ -182,12 +185,7 @@ def _check_request(
             "--check, which takes the rows of one condition: leave them out, and check the graph "
             "on the rows of each condition by qwo check"
         )
-    dropped = list(relations.asked())
-    if dropped and (beside.bootstrap or beside.posterior or beside.check):
-        raise ArgumentError(
-            f"--{dropped[0].replace('_', '-')} does not go with --bootstrap, --posterior and "
-            "--check, which assume what it drops; leave them out"
-        )
+    relations.refuse(resampled=bool(beside.bootstrap), drawn=beside.posterior, checked=beside.check)
     timed = series.asked()
     if timed and "lags" not in timed:
         raise ArgumentError(

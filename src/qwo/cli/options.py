@@ -189,6 +189,27 @@ class RelationFlags(OptionFlags):
         """What is not the default: empty where lines are to be looked for."""
         return {k: v for k, v in self.arguments().items() if v != DEFAULTS[k]}
 
+    def refuse(self, *, resampled: bool, drawn: bool, checked: bool) -> None:
+        """Refuse a bootstrap, a posterior or a check that assumes what is dropped here."""
+        dropped = self.asked()
+        of_rows = dropped.keys() & {"relations", "arrows", "level"}  # searched in each resample
+        if of_rows and drawn:
+            raise ArgumentError(
+                f"--{min(of_rows)} does not go with --posterior, whose graphs are of linear "
+                "relations with normal noise; take --bootstrap"
+            )
+        if "relations" in dropped and checked:
+            raise ArgumentError(
+                "--relations curved does not go with --check, which tests linear equations; leave "
+                "it out, and check the linear graph by qwo learn --check"
+            )
+        others = [f"--{name.replace('_', '-')}" for name in dropped if name not in of_rows]
+        if others and (resampled or drawn or checked):
+            raise ArgumentError(
+                f"{others[0]} does not go with --bootstrap, --posterior and --check, which assume "
+                "what it drops; leave them out"
+            )
+
 
 class SeriesFlags(RelationFlags):
     """Rows in the order of time, and which effects of earlier rows are looked for."""

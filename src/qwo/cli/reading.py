@@ -108,6 +108,13 @@ class Reading(OptionFlags):
             )
         return Reading(**self._given | taken)
 
+    def curve_columns(self) -> tuple[Reading, dict[str, Any]]:
+        """A whole number in the place of names: columns of each variable, to search with."""
+        names = self._given["columns"] or []
+        if len(names) != 1 or not names[0].isdecimal():
+            return self, {}
+        return Reading(**self._given | {"columns": None}), {"columns": int(names[0])}
+
     def leaving_out(self, column: str) -> Reading:
         """The same but for one column more to leave out."""
         left_out = [*(self._given["drop"] or []), csv_line([column])]

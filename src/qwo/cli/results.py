@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -188,6 +188,8 @@ CHECK = "check.txt"
 OUTCOME = "outcome.csv"
 TARGETS = "targets.csv"
 LAGGED = "lagged.csv"
+CURVES = "curves.csv"
+NOISE = "noise.csv"
 MOST_DRAWN = 300
 """Beyond so many variables a drawing that nobody can zoom into shows nothing."""
 
@@ -264,21 +266,35 @@ def _write_tables(folder: Path, learnt: Learnt) -> None:
         write_csv(folder / SUPPORTS, PairSupport._fields, pairs)
     if known.posterior is not None:
         write_probabilities(folder, known.posterior, known.effects)
-    if learnt.found.regimes is not None:
-        from qwo.regimes.result import COLUMNS
-
-        write_csv(folder / TARGETS, COLUMNS, learnt.found.regimes.records())
     if known.outcome is not None:
         from qwo.sem.outcome import FIELDS
 
         rows = [list(row.values()) for row in known.outcome.records()]
         write_csv(folder / OUTCOME, FIELDS, rows)
-    if learnt.found.series is not None:
-        from qwo.series.result import COLUMNS as EFFECTS
-
-        write_csv(folder / LAGGED, EFFECTS, learnt.found.series.records())
+    for name, columns, records in _read_tables(learnt.found):
+        write_csv(folder / name, columns, records)
     if known.check is not None:
         write_whole(folder / CHECK, known.check.summary() + "\n")
+
+
+def _read_tables(found: Discovery) -> Iterator[tuple[str, Sequence[str], Iterable[Sequence[Any]]]]:
+    """Files of what was learnt beside the graph, with their columns and rows."""
+    if found.regimes is not None:
+        from qwo.regimes.result import COLUMNS
+
+        yield TARGETS, COLUMNS, found.regimes.records()
+    if found.curves is not None:
+        from qwo.curved.result import DRAWN
+
+        yield CURVES, DRAWN, found.curves.drawn()
+    if found.noise is not None:
+        from qwo.curved.arrows import COLUMNS as EVIDENCE
+
+        yield NOISE, EVIDENCE, found.noise.records()
+    if found.series is not None:
+        from qwo.series.result import COLUMNS as EFFECTS
+
+        yield LAGGED, EFFECTS, found.series.records()
 
 
 def _write_graphs(folder: Path, learnt: Learnt, form: str) -> None:

@@ -8,14 +8,15 @@ whose noise may have a spread that depends on the causes (HC3, MacKinnon and Whi
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import gammaincc, ndtri
 
 from qwo.moments.columns import Coding
-from qwo.moments.curves import curve_of, is_curvable
+from qwo.moments.curves import SmoothBasis, curve_of, is_curvable
 from qwo.moments.row_sample import RowSample
 from qwo.text import records_frame
 from qwo.types import Adjacency, FloatArray
@@ -76,36 +77,76 @@ def partial_effect(
 ) -> PartialEffect:
     """The curve of an edge of a DAG, at quantiles of the cause."""
     cause, effect = edge
-    parents = np.flatnonzero(dag[:, effect]).tolist()
-    affordable = max(2, len(sample.columns) // (ROWS_A_COLUMN * len(parents)))
-    wanted = min(columns or drawn_columns(len(sample.columns)), affordable)
-    parts, at, own = [], 0, slice(0, 0)
+    equation = fit_equation(sample, coding, dag, effect, columns)
     x = sample.columns[:, coding.starts[cause]]
     grid = np.quantile(x, np.linspace(OUTER, 1 - OUTER, POINTS))
     if len(np.unique(x)) <= POINTS:
         grid = np.unique(x)
-    shown = grid[:, None]
+    own = equation.places[cause]
+    away = equation.columns_of(cause, grid) - equation.centre[own]
+    values = away @ equation.slopes[own]
+    errors = np.sqrt(np.einsum("ij,jk,ik->i", away, equation.covariance[own, own], away))
+    reach = float(ndtri(0.5 + level / 2)) * errors
+    return PartialEffect(names[cause], names[effect], grid, values, values - reach, values + reach)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AdditiveEquation:
+    """x_v = a + Σ_u f_u(x_u) + noise, each f_u a combination of columns, and its fit.
+
+    places: where the columns of each parent stand; curves: their functions, None for a line or the
+    indicators of a category; covariance: HC3, of the slopes; left: residual variance.
+    """
+
+    target: int
+    places: dict[int, slice]
+    curves: dict[int, SmoothBasis | None]
+    centre: FloatArray
+    slopes: FloatArray
+    covariance: FloatArray
+    left: float
+    variance: float
+
+    def columns_of(self, parent: int, values: FloatArray) -> FloatArray:
+        """The columns of a parent that is a number, for some values of it."""
+        curve = self.curves[parent]
+        return values[:, None] if curve is None else curve.columns(values)
+
+    def p_value(self, places: slice) -> float:
+        """Wald's test that the slopes of some columns are all 0."""
+        own = self.slopes[places]
+        if not len(own):
+            return math.nan
+        inverse = np.linalg.pinv(self.covariance[places, places], rcond=1e-10, hermitian=True)
+        return float(gammaincc(len(own) / 2, float(own @ inverse @ own) / 2))
+
+
+def fit_equation(
+    sample: RowSample, coding: Coding, dag: Adjacency, target: int, columns: int | None = None
+) -> AdditiveEquation:
+    """The additive equation of a variable, by a regression on more columns than a search has."""
+    parents = np.flatnonzero(dag[:, target]).tolist()
+    weights = np.ones(len(sample.columns)) if sample.weights is None else sample.weights
+    y = sample.columns[:, coding.starts[target]]
+    y = y - np.average(y, weights=weights)
+    variance = float(np.average(y**2, weights=weights))
+    affordable = max(2, len(y) // (ROWS_A_COLUMN * max(len(parents), 1)))
+    wanted = min(columns or drawn_columns(len(y)), affordable)
+    parts, places, curves, at = [np.empty((len(y), 0))], {}, {}, 0
     for p in parents:
         start, size = int(coding.starts[p]), int(coding.sizes[p])
-        part = sample.columns[:, start : start + size]
+        part, curve = sample.columns[:, start : start + size], None
         if is_curvable(coding.variables[p]):
             curve = curve_of(part[:, 0], wanted, sample.weights, OUTER / 2)
-            shown = curve.columns(grid) if p == cause and curve else shown
             part = part if curve is None else curve.columns(part[:, 0])
-        if p == cause:
-            own = slice(at, at + part.shape[1])
+        places[p], curves[p] = slice(at, at + part.shape[1]), curve
         parts.append(part)
         at += part.shape[1]
     design = np.concatenate(parts, axis=1)
-    weights = np.ones(len(design)) if sample.weights is None else sample.weights
     centre = np.average(design, axis=0, weights=weights)
-    y = sample.columns[:, coding.starts[effect]]
-    slopes, spread = _robust_fit(design - centre, y - np.average(y, weights=weights), weights)
-    away = shown - centre[own]
-    values = away @ slopes[own]
-    errors = np.sqrt(np.einsum("ij,jk,ik->i", away, spread[own, own], away))
-    reach = float(ndtri(0.5 + level / 2)) * errors
-    return PartialEffect(names[cause], names[effect], grid, values, values - reach, values + reach)
+    slopes, spread = _robust_fit(design - centre, y, weights)
+    left = float(np.average((y - (design - centre) @ slopes) ** 2, weights=weights))
+    return AdditiveEquation(target, places, curves, centre, slopes, spread, left, variance)
 
 
 def _robust_fit(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,10 @@ from qwo.types import Adjacency, FloatArray
 if TYPE_CHECKING:
     import pandas as pd
 
+    from qwo.curved.model import AdditiveSem
+
 COLUMNS = ("source", "target", "linear", "curved")
+DRAWN = ("source", "target", "x", "y", "low", "high")
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +108,20 @@ class CurvedRelations:
             )
         rows = self.sample, self.coding, self.names
         return partial_effect(*rows, self.dag, (i, j), level=level, columns=columns)
+
+    def drawn(self) -> Iterator[tuple[Any, ...]]:
+        """The points of all curves, one row each."""
+        for a, b, _, _ in self.records():
+            own = self.curve(a, b)
+            points = zip(own.x, own.y, own.low, own.high, strict=True)
+            yield from ((a, b, *map(float, point)) for point in points)
+
+    def model(self) -> AdditiveSem:
+        """The additive model on the DAG: its equations, and effects between two values."""
+        from qwo.curved.model import AdditiveSem
+
+        shares = self.linear, self.curved
+        return AdditiveSem(self.names, self.dag, *shares, self.sample, self.coding)
 
     def summary(self) -> str:
         """How many columns there were, and which edges are curved most."""

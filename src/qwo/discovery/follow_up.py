@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from qwo.agreement import Check
     from qwo.bayes import Posterior
+    from qwo.curved.model import AdditiveSem, ValueEffect
+    from qwo.curved.result import CurvedRelations
     from qwo.discovery.result import Discovery
     from qwo.graph.knowledge import Knowledge
     from qwo.sem import Causes, Effect, LinearSem, TotalEffect
@@ -119,15 +121,26 @@ class FollowUp:
         share = 100 * (bound - score) / bound
         return f"at most {bound - score:.0f} points ({share:.2g} %) from the best possible"
 
-    def fit(self) -> LinearSem:
-        """The linear model on `dag`, fitted to the data of the result: see `qwo.fit_sem`."""
+    def fit(self) -> LinearSem | AdditiveSem:
+        """The linear model on `dag`, fitted to the data of the result: see `qwo.fit_sem`.
+
+        With curved relations the additive one: see `qwo.curved.model.AdditiveSem`.
+        """
         from qwo.sem import fit_sem
 
+        curves = self._curves()
+        if curves is not None:
+            return curves.model()
         return fit_sem(self._moments(), self)
 
     def effect(
-        self, cause: Variable, effect: Variable, *, level: float = 0.95
-    ) -> TotalEffect | Effect:
+        self,
+        cause: Variable,
+        effect: Variable,
+        *,
+        level: float = 0.95,
+        values: tuple[float, float] | None = None,
+    ) -> TotalEffect | Effect | ValueEffect:
         """The total effect of one variable on another, in the data of the result.
 
         Where the class leaves directions open it is a range over its graphs (IDA). An arrow that
@@ -141,9 +154,24 @@ class FollowUp:
             Variables by name or column number; contrasts of categories such as ``"race=black"``.
         level : float
             Of the confidence interval.
+        values : (float, float), optional
+            With curved relations, from where to where the cause is set; its quartiles if not given.
         """
         from qwo.sem.outcome import effect_between
 
+        curves = self._curves()
+        if curves is not None:
+            from qwo.curved.model import effect_over_class
+
+            graph = cast("Discovery", self).cpdag
+            how: Any = {"values": values, "level": level}
+            return effect_over_class(curves.model(), graph, cause, effect, **how)
+        if values is not None:
+            raise ArgumentError(
+                "values are of causes with curves; where relations are linear the effect is that "
+                "of one unit, wherever it starts: leave values out",
+                option="values",
+            )
         hidden = cast("Discovery", self).hidden_causes
         if hidden is not None:
             return hidden.effect(cause, effect)
@@ -200,11 +228,26 @@ class FollowUp:
             )
         return self.origin
 
+    def _curves(self) -> CurvedRelations | None:
+        """The curves of the result, where there are any."""
+        curves = cast("Discovery", self).curves
+        return None if curves is None or curves.size == 1 else curves
+
     def _plain(self) -> Discovery:
-        """The result, where it is a class of linear models: conditions change nothing of that."""
+        """The result, where it is a class of linear models.
+
+        Conditions, arrows from the noise and curves that did not pay change nothing of that.
+        """
         found = cast("Discovery", self)
+        if self._curves() is not None:
+            raise ArgumentError(
+                "relations are curved, which a list of causes by slopes and a check of linear "
+                "equations do not hold for: ask found.effect(cause, effect, values=(a, b)) and "
+                "found.fit() for the curves, or a linear model on the class: qwo.ida(data, "
+                "found.cpdag, cause, effect), qwo.check(data, found.cpdag)"
+            )
         for name in found.readings:
-            if name != "regimes":
+            if name not in ("regimes", "noise", "curves"):
                 raise ArgumentError(
                     f"the graph was read with {name}, for which effects and checks of a linear DAG "
                     f"do not hold; look at found.{name}, or ask about a linear model on the class "

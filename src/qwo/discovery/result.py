@@ -217,6 +217,10 @@ class Discovery(FollowUp):
             forward = np.full(self.cpdag.shape, math.nan)
             forward[arrows.causes, arrows.effects] = arrows.probabilities[:, 0]
             values = {"arrow_probability": forward}
+        if self.curves is not None:
+            values |= {"linear_share": self.curves.linear, "curved_share": self.curves.curved}
+        if self.noise is not None:
+            values |= {"noise_z": self.noise.z}
         return CausalGraph(self.names, self.shown, "cpdag", metadata, values)
 
     @cached_property

@@ -73,7 +73,8 @@ class SmoothBasis:
 def natural_splines(z: FloatArray, knots: FloatArray) -> FloatArray:
     """The line z and the natural cubic splines of some knots, of which there is one more."""
     last = len(knots) - 1
-    cubes = np.maximum(z[:, None] - knots, 0.0) ** 3
+    cubes = np.maximum(z[:, None] - knots, 0.0)
+    cubes = cubes * cubes * cubes  # a power takes several times as long
     parts = (cubes[:, :last] - cubes[:, last:]) / (knots[last] - knots[:last])
     return np.concatenate([z[:, None], parts[:, :-1] - parts[:, -1:]], axis=1)
 

@@ -163,6 +163,8 @@ def _render(contents: Contents, *, figures: bool, interactive: bool) -> str:
             regimes=contents.discovery.regimes,
             hidden=contents.discovery.hidden_causes,
             series=contents.discovery.series,
+            relations=pictures.relations(contents.discovery),
+            readings=contents.discovery.readings,
             experiments={} if unread else contents.discovery.next_experiment(),
             tables={
                 "edges": tables.edges_table(listed),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,11 @@ from qwo.report.contents import Contents
 from qwo.report.remarks import WEAK
 from qwo.sem.outcome import Causes
 from qwo.text import about, count, number, short
+from qwo.types import FloatArray
+
+if TYPE_CHECKING:
+    from qwo.curved.partial import PartialEffect
+    from qwo.discovery import Discovery
 
 _MOST_ROWS = 1000
 """Variables beyond which the matrix shows nothing any more."""
@@ -200,4 +205,69 @@ def price_chart(data: dict[str, Any]) -> Chart | None:
             else f", of which {about(price['expected_false'])} are to be expected false."
         ),
         mark=price["taken"],
+    )
+
+
+_CURVE = (190, 84)
+_MOST_CURVES = 60
+"""Size of the small picture of a curve, and edges that have one."""
+
+
+class DrawnRelation(NamedTuple):
+    """An edge of the DAG: its curve as a picture, shares of variance, and evidence of its arrow."""
+
+    cause: str
+    effect: str
+    svg: str
+    linear: str
+    curved: str
+    z: str
+
+
+def relations(discovery: Discovery) -> list[DrawnRelation]:
+    """Edges with their curves, the most curved first; and what the noise says of each arrow."""
+    curves, noise = discovery.curves, discovery.noise
+    if curves is None and noise is None:
+        return []
+    evidence = {} if noise is None else {row[:2]: row[3] for row in noise.records()}
+    own = [] if curves is None else sorted(curves.records(), key=lambda row: -row[3])
+    rows = own or [(a, b, np.nan, np.nan) for a, b in evidence]
+    found = []
+    for k, (cause, effect, line, bend) in enumerate(rows):
+        svg = ""
+        if curves is not None and k < _MOST_CURVES:
+            svg = _curve_svg(curves.curve(cause, effect))
+        z = evidence.get((cause, effect), np.nan)
+        linear, curved = ("" if np.isnan(share) else f"{share:.0%}" for share in (line, bend))
+        told = "–" if np.isnan(z) else f"{z:.1f}"
+        found.append(DrawnRelation(cause, effect, svg, linear, curved, told))
+    return found
+
+
+def _curve_svg(curve: PartialEffect) -> str:
+    """A curve with its band, ends of both axes told; SVG."""
+    wide, high = _CURVE
+    bottom, top = float(curve.low.min()), float(curve.high.max())
+    first, last = float(curve.x[0]), float(curve.x[-1])
+
+    def points(x: FloatArray, y: FloatArray) -> str:
+        across = 4 + (x - first) / ((last - first) or 1.0) * (wide - 8)
+        down = 4 + (top - y) / ((top - bottom) or 1.0) * (high - 22)
+        return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(across, down, strict=True))
+
+    both = np.concatenate([curve.x, curve.x[::-1]]), np.concatenate([curve.low, curve.high[::-1]])
+    said = (
+        f"{curve.effect} against {curve.cause}: from {number(float(curve.y.min()))} to "
+        f"{number(float(curve.y.max()))} beside its mean"
+    )
+    ends = [(4, "start", first), (wide - 4, "end", last)]
+    texts = "".join(
+        f'<text class="tick" x="{x}" y="{high - 4}" text-anchor="{anchor}">{number(value)}</text>'
+        for x, anchor, value in ends
+    )
+    return (
+        f'<svg viewBox="0 0 {wide} {high}" role="img" aria-label="{escape(said)}">'
+        f"<title>{escape(said)}</title>"
+        f'<polygon class="band" points="{points(*both)}"/>'
+        f'<polyline class="curve" points="{points(curve.x, curve.y)}"/>{texts}</svg>'
     )

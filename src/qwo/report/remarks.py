@@ -117,7 +117,12 @@ def _edge_remarks(contents: Contents) -> Iterator[Remark]:
             f"{undirected:,} of {count(len(edges), 'edge')} could point either way: the data fit "
             "both equally well"
         )
-        yield Remark("info", text, "edges", DECIDE)
+        told = f"{DECIDE}, and so may the shape of the noise (--arrows noise)"
+        yield Remark("info", text, "edges", told if noise_may_tell(contents) else DECIDE)
+    curves = contents.discovery.curves
+    if curves is not None and curves.size > 1:
+        text = "relations are curved: coefficients, and files of the graph, are those of lines"
+        yield Remark("info", f"{text}; the curves have a table of their own", "relations")
     if leans:
         listed = sorted(leans.items(), key=lambda item: -item[1])
         words = [f"{a} --> {b} ({leaning(odds)})" for (a, b), odds in listed]
@@ -127,6 +132,18 @@ def _edge_remarks(contents: Contents) -> Iterator[Remark]:
             f"{first_few(words, _MOST_NAMED)}"
         )
         yield Remark("info", text, "edges", "" if undirected else DECIDE)
+
+
+def noise_may_tell(contents: Contents) -> bool:
+    """Whether edges are left open, and residuals or columns are far from normal."""
+    found = contents.discovery
+    dropped = () if found.origin is None else found.origin.dropped
+    if dropped or found.readings or all(mark != LINE for _, mark, _ in found.edges):
+        return False
+    if contents.check is not None:
+        return contents.check.noise_may_tell
+    findings = () if contents.audit is None else contents.audit.findings
+    return any(finding.code == "non-gaussian" for finding in findings)
 
 
 def _bootstrap_remarks(contents: Contents) -> Iterator[Remark]:

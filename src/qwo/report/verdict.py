@@ -12,7 +12,7 @@ from qwo.graph.cpdag import to_cpdag
 from qwo.graph.marks import ARROW
 from qwo.options import OPTIONS
 from qwo.report.contents import Contents
-from qwo.report.remarks import WEAK, mixing
+from qwo.report.remarks import WEAK, mixing, noise_may_tell
 from qwo.text import about, count, csv_line
 
 SOLID = 0.1
@@ -124,7 +124,7 @@ def _directions(contents: Contents) -> str:
     if not arrows:
         return f"none of {count(total, 'link')} has a direction that the data support"
     known = arrow_sources(contents)
-    sources, unsure = dict.fromkeys(("you", "conditions", "data"), 0), 0
+    sources, unsure = dict.fromkeys(("you", "conditions", "noise", "data"), 0), 0
     for k in arrows:
         source = known[edges[k][0], edges[k][2]]
         sources[source] += 1
@@ -135,6 +135,8 @@ def _directions(contents: Contents) -> str:
         parts.append(f"{sources['you']} from what you said")
     if sources["conditions"]:
         parts.append(f"{sources['conditions']} from the conditions")
+    if sources["noise"]:
+        parts.append(f"{sources['noise']} from the shape of the noise")
     if sources["data"]:
         parts.append(
             f"{sources['data']} from the data" + (f" ({unsure} of them unsure)" if unsure else "")
@@ -145,7 +147,7 @@ def _directions(contents: Contents) -> str:
 
 
 def arrow_sources(contents: Contents) -> dict[tuple[str, str], str]:
-    """Where the direction of each arrow comes from: you, conditions, or the data."""
+    """Where the direction of each arrow comes from: you, conditions, the noise, or the class."""
     found = contents.discovery
     arrows = [(a, b) for a, mark, b in found.edges if mark == ARROW]
     if found.regimes is not None:
@@ -156,7 +158,10 @@ def arrow_sources(contents: Contents) -> dict[tuple[str, str], str]:
         return dict.fromkeys(arrows, "data")
     # An arrow that the class of the DAG alone does not have was directed by knowledge.
     place, compelled = {name: k for k, name in enumerate(found.names)}, to_cpdag(found.dag)
-    return {(a, b): "data" if compelled[place[a], place[b]] == 1 else "you" for a, b in arrows}
+    # Or by the noise, if that was asked: what follows from its arrows is its own as well.
+    other = "you" if found.noise is None else "noise"
+    sources = {(a, b): (place[a], place[b]) for a, b in arrows}
+    return {pair: "data" if compelled[ends] == 1 else other for pair, ends in sources.items()}
 
 
 def _severe(contents: Contents) -> Iterator[str]:
@@ -200,16 +205,26 @@ def _steps(contents: Contents) -> Iterator[str]:
     if not found.n_edges:
         yield "--penalty 1, which finds weaker links"
         return
-    if contents.check is None:
-        yield "--check (do data and graph agree?)"
-    if contents.posterior is None and contents.bootstrap is None:
-        yield "--bootstrap 100 or --posterior (how sure is each link?)"
+    if noise_may_tell(contents):
+        yield "--arrows noise, which directs edges by the shape of noise that is not normal"
+    yield from _more_to_ask(contents)
     roots = _roots(contents)
     if roots:
         them = "it" if len(roots) == 1 else "them"
         yield f"--roots {shlex.quote(csv_line(roots))}, if nothing in the table can cause {them}"
     elif any(mark != ARROW for _, mark, _ in found.edges):
         yield "--tiers 'earlier > later', which directs edges"
+
+
+def _more_to_ask(contents: Contents) -> Iterator[str]:
+    """What else can be asked of the graph."""
+    found = contents.discovery
+    of_rows = found.curves is not None or found.noise is not None
+    if contents.check is None and found.curves is None:
+        yield "--check (do data and graph agree?)"
+    if contents.posterior is None and contents.bootstrap is None:
+        drawn = "" if of_rows else " or --posterior"
+        yield f"--bootstrap 100{drawn} (how sure is each link?)"
 
 
 def _flag(option: str, value: object) -> str:

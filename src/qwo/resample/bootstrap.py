@@ -186,6 +186,10 @@ def _planned(
     sample_fraction: float | None,
 ) -> ResamplePlan:
     """Rows are drawn from all, or from those of each condition."""
+    if search.dropped and set(search.dropped) <= {"relations", "arrows"}:
+        from qwo.resample.curved import curved_plan
+
+        return curved_plan(data, search, reading, resampling, sample_fraction)
     if search.dropped or isinstance(data, Mapping):
         from qwo.resample.regimes import regime_plan
 
