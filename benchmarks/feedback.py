@@ -1,32 +1,42 @@
-"""Feedback: cyclic models found in exact moments and samples, beside dglearn; false alarms.
+"""Feedback: cyclic models found in exact moments and samples, beside dglearn and CCD; false alarms.
 
     python -m benchmarks.feedback exact samples acyclic published \\
-        [--sets N] [--dglearn CHECKOUT] [--published CHECKOUT]
+        [--sets N] [--dglearn PYTHON CHECKOUT] [--tetrad PYTHON] [--published CHECKOUT] \\
+        [--results FOLDER]
 
-dglearn (github.com/syanga/dglearn) is called from a checkout, as it has no package; the published
-simulations are those of github.com/cmu-phil/example-causal-datasets, simulated/feedbacks (CC0), of
-Sanchez-Romero et al. (2019). Each part is a table in ``benchmarks/results/feedback``.
+dglearn (github.com/syanga/dglearn) has no package: it takes a Python with numpy, scipy, matplotlib,
+networkx and tqdm, and a checkout. CCD and FASK are those of Tetrad 7.6.6
+(``benchmarks.peers.environments``). The published simulations are those of Sanchez-Romero et al.
+(2019) in github.com/cmu-phil/example-causal-datasets, simulated/feedbacks (CC0). Each part is a
+table in ``benchmarks/results/feedback``, to which runs add what it has not got yet.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
+import json
 import math
-import sys
-import time
+import os
+import subprocess
+import tempfile
 import warnings
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 
 import qwo
-from qwo.feedback.classes import equivalence_class
-from qwo.order.cyclic import as_mask, cyclic_coefficients
+from benchmarks.rows import extend_rows, timed
+from qwo.graph.cyclic_class import equivalence_class
+from qwo.order.cyclic import cyclic_coefficients
 
 RESULTS = Path(__file__).parent / "results" / "feedback"
+WORKER = Path(__file__).parent / "peers" / "cyclic_worker.py"
 SIZES = (5, 8, 12, 20, 30, 50)
 SAMPLES = (500, 1000, 2000, 5000, 10_000)
+DGLEARN_SETS = {5: 20, 8: 6, 12: 2}
+"""Of so many data sets of a size dglearn takes its minutes."""
+DENSITIES = ((5, 2), (8, 2), (8, 4), (15, 3), (30, 3), (30, 5))
 
 
 def cyclic_model(rng, n, degree=2.5, back=1, condition=50.0):
@@ -63,10 +73,10 @@ def score_of(data, graph, penalty):
     return fit - penalty * np.count_nonzero(graph) * math.log(rows)
 
 
-def distance(graph, b, variances):
+def distance(graph, blocks):
     """Arrows that differ from the nearest graph that the model is equivalent to."""
     total = 0
-    for block in equivalence_class(b, variances):
+    for block in blocks:
         own = list(block.variables)
         total += min(int((m.graph[:, own] != graph[:, own]).sum()) for m in block.members)
     return total
@@ -76,136 +86,170 @@ def shown(found):
     return found.dag if found.feedback.graph is None else found.feedback.member
 
 
-def exact(sets, _options):
-    """Equation (12): at most the true number of non-zeros, from exact moments."""
-    for n in SIZES:
-        for back in range(1, 6):
-            rng = np.random.default_rng([n, back])
-            for k in range(sets):
-                b, variances = cyclic_model(rng, n, back=back)
-                precision = np.linalg.inv(covariance_of(b, variances))
-                moments = qwo.Moments.from_precision(precision)
-                begun = time.process_time()
-                found = qwo.discover(moments, feedback=True, random_state=0)
-                seconds = time.process_time() - begun
-                true = int((b != 0).sum())
-                yield {
-                    "n": n,
-                    "back_edges": back,
-                    "set": k,
-                    "true_edges": true,
-                    "dag_edges": int(found.dag.sum()),
-                    "edges": int(shown(found).sum()),
-                    "at_most_true": int(shown(found).sum()) <= true,
-                    "seconds": round(seconds, 3),
-                }
+def peer(python, method, given, limit=60.0, **environment):
+    """What a peer finds in some arrays, and its processor seconds: as many as it ends with."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = [str(Path(folder) / f"{k}.npy") for k in range(len(given))]
+        for file, array in zip(files, given, strict=True):
+            np.save(file, array)
+        done = subprocess.run(
+            [python, WORKER, method, str(limit), *files],
+            env=os.environ | environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    if not answers:
+        raise RuntimeError(f"{method}: {done.stderr[-500:]}")
+    return [(np.array(answer["found"], dtype=np.int8), answer["seconds"]) for answer in answers]
 
 
-def samples(sets, options):
-    """Score less that of the true graph, distance to its class, seconds; beside dglearn."""
-    for n in SIZES:
-        for rows in SAMPLES:
-            rng = np.random.default_rng([n, rows])
-            for k in range(sets):
-                b, variances = cyclic_model(rng, n, degree=2.0, back=1 + k % 3)
-                noise = rng.standard_normal((rows, n)) * np.sqrt(variances)
-                data = noise @ np.linalg.inv(np.eye(n) - b).T
-                begun = time.process_time()
-                found = qwo.discover(data, feedback=True, penalty_discount=2, random_state=0)
-                seconds = time.process_time() - begun
-                truth = score_of(data, b.T != 0, 2)
+class Parts:
+    """The tables, each with its cells and what is measured in one of them."""
+
+    def __init__(self, options):
+        self.options, self.sets = options, options.sets
+
+    def exact(self):
+        """Equation (12): at most the true number of non-zeros, from exact moments."""
+        for n, back, k in product(SIZES, range(1, 6), range(min(self.sets, 10))):
+            yield {"n": n, "back_edges": back, "set": k}
+
+    def measure_exact(self, n, back_edges, **cell):
+        rng = np.random.default_rng([n, back_edges, cell["set"]])
+        b, variances = cyclic_model(rng, n, back=back_edges)
+        moments = qwo.Moments.from_precision(np.linalg.inv(covariance_of(b, variances)))
+        found, seconds = timed(lambda: qwo.discover(moments, feedback=True, random_state=0))
+        true, edges = int((b != 0).sum()), int(shown(found).sum())
+        yield {
+            "true_edges": true,
+            "dag_edges": int(found.dag.sum()),
+            "edges": edges,
+            "at_most_true": edges <= true,
+            "seconds": round(seconds, 3),
+        }
+
+    def samples(self):
+        """Score less that of the true graph, distance to its class, seconds; beside peers."""
+        for n, rows in product(SIZES, SAMPLES):
+            yield {"n": n, "rows": rows}
+
+    def measure_samples(self, n, rows):
+        """Distances are to the nearest graph of the class, and of what CCD would make of both."""
+        rng = np.random.default_rng([n, rows])
+        models, tables = [], []
+        for k in range(self.sets):
+            b, variances = cyclic_model(rng, n, degree=2.0, back=1 + k % 3)
+            noise = rng.standard_normal((rows, n)) * np.sqrt(variances)
+            models.append((b, equivalence_class(b, variances)))
+            tables.append(noise @ np.linalg.inv(np.eye(n) - b).T)
+        true = [(b.T != 0).astype(np.int8) for b, _ in models]
+        found = {"qwo": [], "qwo without feedback": []}
+        options = {"penalty_discount": 2, "random_state": 0}
+        for data in tables:
+            own, seconds = timed(lambda data=data: qwo.discover(data, feedback=True, **options))
+            found["qwo"].append((shown(own), seconds))
+            own, seconds = timed(lambda data=data: qwo.discover(data, **options))
+            found["qwo without feedback"].append((own.dag, seconds))
+        if self.options.dglearn and n in DGLEARN_SETS:
+            python, checkout = self.options.dglearn
+            some = tables[: DGLEARN_SETS[n]]
+            found["dglearn"] = peer(python, "dglearn", some, DGLEARN=checkout)
+        marks, ccd = {}, []
+        if self.options.tetrad:
+            ccd = peer(self.options.tetrad, "ccd", tables)
+            for name, answers in {"true": [(g, 0) for g in true], **found}.items():
+                graphs = [graph for graph, _ in answers]
+                marks[name] = [m for m, _ in peer(self.options.tetrad, "ccd-oracle", graphs)]
+        for name, graphs in found.items():
+            for k, (graph, seconds) in enumerate(graphs):
                 row = {
-                    "n": n,
-                    "rows": rows,
                     "set": k,
-                    "true_edges": int((b != 0).sum()),
-                    "cycles_found": found.feedback.graph is not None,
-                    "gain_over_truth": round(found.score - truth, 2),
-                    "dag_over_truth": round(score_of(data, found.dag, 2) - truth, 2),
-                    "distance": distance(shown(found), b, variances),
-                    "dag_distance": distance(found.dag, b, variances),
-                    "seconds": round(seconds, 3),
+                    "method": name,
+                    "over_truth": round(
+                        score_of(tables[k], graph, 2) - score_of(tables[k], true[k], 2), 2
+                    ),
+                    "distance": distance(graph, models[k][1]),
+                    "seconds": round(seconds, 4),
                 }
-                if options.dglearn and n <= 8 and k < 4:
-                    row |= _dglearn(data, b, variances, truth)
+                if marks:
+                    row["mark_distance"] = _pairs(marks[name][k], marks["true"][k])
                 yield row
+        for k, (own, seconds) in enumerate(ccd):
+            pairs = _pairs(own, marks["true"][k])
+            yield {"set": k, "method": "CCD", "mark_distance": pairs, "seconds": round(seconds, 4)}
+
+    def acyclic(self):
+        """How often cycles are claimed of data without."""
+        for (n, degree), rows, k in product(DENSITIES, (200, 1000, 5000), range(self.sets)):
+            yield {"n": n, "degree": degree, "rows": rows, "set": k}
+
+    def measure_acyclic(self, n, degree, rows, **cell):
+        seed = 5000 + cell["set"]  # the threshold was chosen on 1000 and above
+        data = qwo.simulate(
+            "er", n_variables=n, n_samples=rows, degree=degree, random_state=seed
+        ).data
+        found, seconds = timed(lambda: qwo.discover(data, feedback=True, random_state=0))
+        _, plain = timed(lambda: qwo.discover(data, random_state=0))
+        yield {
+            "claimed": found.feedback.graph is not None,
+            "gain_over_needed": round(found.feedback.gain / found.feedback.needed, 3),
+            "seconds": round(seconds, 3),
+            "plain_seconds": round(plain, 3),
+        }
+
+    def published(self):
+        """The simulations of Sanchez-Romero et al.: adjacencies, arrows and two-cycles found.
+
+        Single data sets of 500 rows, and ten of them at a time, each standardised.
+        """
+        for folder, together in product(sorted(self._base("data").iterdir()), (1, 10)):
+            yield {"case": folder.name, "together": together}
+
+    def measure_published(self, case, together):
+        path = self._base("ground.truth") / case / f"{case}.ground.truth.graph.txt"
+        names, true = _read_truth(path)
+        files = sorted((self._base("data") / case).iterdir())[: max(self.sets, together)]
+        columns = [files[0].open().readline().split().index(name) for name in names]
+        tables = [np.loadtxt(file, skiprows=1, usecols=columns) for file in files]
+        tables = [(t - t.mean(axis=0)) / t.std(axis=0) for t in tables]
+        starts = range(0, len(tables) - together + 1, together)
+        stacked = [np.vstack(tables[k : k + together]) for k in starts]
+        answers = {"qwo": []}
+        for data in stacked:
+            found, seconds = timed(
+                lambda data=data: qwo.discover(data, feedback=True, random_state=0)
+            )
+            answers["qwo"].append((shown(found), seconds))
+        if self.options.tetrad:
+            answers["FASK"] = peer(self.options.tetrad, "fask", stacked)
+        for method, graphs in answers.items():
+            yield {"method": method, "sets": len(graphs), **_counts(graphs, true)}
+
+    def _base(self, part):
+        return self.options.published / "simulated" / "feedbacks" / part
 
 
-def _dglearn(data, b, variances, truth):
-    from dglearn import CyclicManager, reduce_support, tabu_search, virtual_refine
-
-    # Its BIC is loglik - coefficient·edges·log N: 1 is our penalty of 2.
-    begun = time.process_time()
-    manager = CyclicManager(data, bic_coef=1.0)
-    support, _, _ = tabu_search(manager, 4, 4, first_ascent=False, verbose=0)
-    support = virtual_refine(manager, support, patience=0, max_path_len=6, verbose=0)
-    support = reduce_support(support, fill_diagonal=False)
-    seconds = time.process_time() - begun
-    graph = as_mask(np.asarray(support))
-    np.fill_diagonal(graph, 0)
-    # Entry (i, j) of a support is that of Q = (I - B) Ω^-½: column j is the equation of j.
-    return {
-        "dglearn_over_truth": round(score_of(data, graph, 2) - truth, 2),
-        "dglearn_distance": distance(graph, b, variances),
-        "dglearn_seconds": round(seconds, 3),
-    }
+def _pairs(marks, others):
+    """Pairs of variables with other marks."""
+    return int(np.triu((marks != others) | (marks != others).T).sum())
 
 
-def acyclic(sets, _options):
-    """How often cycles are claimed of data without."""
-    for n, degree in ((5, 2), (8, 2), (8, 4), (15, 3), (30, 3), (30, 5)):
-        for rows in (200, 1000, 5000):
-            for k in range(sets):
-                data, _, _ = qwo.simulate(
-                    "er", n_variables=n, n_samples=rows, degree=degree, random_state=1000 + k
-                )
-                begun = time.process_time()
-                found = qwo.discover(data, feedback=True, random_state=0)
-                seconds = time.process_time() - begun
-                begun = time.process_time()
-                qwo.discover(data, random_state=0)
-                plain = time.process_time() - begun
-                yield {
-                    "n": n,
-                    "degree": degree,
-                    "rows": rows,
-                    "set": k,
-                    "claimed": found.feedback.graph is not None,
-                    "gain_over_needed": round(found.feedback.gain / found.feedback.needed, 3),
-                    "seconds": round(seconds, 3),
-                    "plain_seconds": round(plain, 3),
-                }
+def _counts(graphs, true):
+    """Links, arrows and cycles of two: true, drawn, and both, in all graphs together."""
 
+    def kinds(graph):
+        links, twos = np.triu(graph | graph.T), np.triu(graph & graph.T)
+        return {"links": links, "arrows": graph, "two_cycles": twos}
 
-def published(sets, options):
-    """The simulations of Sanchez-Romero et al.: adjacencies, arrows and two-cycles found."""
-    base = options.published / "simulated" / "feedbacks"
-    for folder in sorted((base / "data").iterdir()):
-        truth_file = base / "ground.truth" / folder.name / f"{folder.name}.ground.truth.graph.txt"
-        names, true = _read_truth(truth_file)
-        for path in sorted(folder.iterdir())[:sets]:
-            begun = time.process_time()
-            found = qwo.discover(path, feedback=True, random_state=0)
-            seconds = time.process_time() - begun
-            order = [found.names.index(name) for name in names]
-            graph = shown(found)[np.ix_(order, order)]
-            links, true_links = np.triu(graph | graph.T), np.triu(true | true.T)
-            two, true_two = np.triu(graph & graph.T), np.triu(true & true.T)
-            yield {
-                "case": folder.name,
-                "set": path.name.split(".")[0],
-                "true_links": int(true_links.sum()),
-                "links": int(links.sum()),
-                "right_links": int((links & true_links).sum()),
-                "true_arrows": int(true.sum()),
-                "arrows": int(graph.sum()),
-                "right_arrows": int((graph & true).sum()),
-                "true_two_cycles": int(true_two.sum()),
-                "two_cycles": int(two.sum()),
-                "right_two_cycles": int((two & true_two).sum()),
-                "feedback": found.feedback.graph is not None,
-                "seconds": round(seconds, 3),
-            }
+    total = {}
+    for name, real in kinds(true).items():
+        own = [kinds(graph)[name] for graph, _ in graphs]
+        total[f"true_{name}"] = len(graphs) * int(real.sum())
+        total[name] = sum(int(one.sum()) for one in own)
+        total[f"right_{name}"] = sum(int((one & real).sum()) for one in own)
+    return {**total, "seconds": round(sum(seconds for _, seconds in graphs), 3)}
 
 
 def _read_truth(path):
@@ -219,28 +263,22 @@ def _read_truth(path):
     return names, graph
 
 
-PARTS = {"exact": exact, "samples": samples, "acyclic": acyclic, "published": published}
-
-
 def main() -> None:
+    parts = ("exact", "samples", "acyclic", "published")
     parser = argparse.ArgumentParser()
-    parser.add_argument("parts", nargs="+", choices=PARTS)
+    parser.add_argument("parts", nargs="+", choices=parts)
     parser.add_argument("--sets", type=int, default=20)
-    parser.add_argument("--dglearn", type=Path)
+    parser.add_argument("--dglearn", nargs=2, metavar=("PYTHON", "CHECKOUT"))
+    parser.add_argument("--tetrad", metavar="PYTHON")
     parser.add_argument("--published", type=Path)
+    parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
-    if options.dglearn:
-        sys.path.insert(0, str(options.dglearn))
     warnings.simplefilter("ignore")
-    RESULTS.mkdir(parents=True, exist_ok=True)
+    options.results.mkdir(parents=True, exist_ok=True)
+    tables = Parts(options)
     for part in options.parts:
-        rows = list(PARTS[part](options.sets, options))
-        header = list(dict.fromkeys(key for row in rows for key in row))
-        with (RESULTS / f"{part}.csv").open("w", newline="") as file:
-            writer = csv.DictWriter(file, header, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
-        print(part, len(rows), "rows")
+        cells, measure = getattr(tables, part)(), getattr(tables, f"measure_{part}")
+        print(part, len(extend_rows(options.results / f"{part}.csv", cells, measure)), "rows")
 
 
 if __name__ == "__main__":

@@ -1,17 +1,19 @@
-"""Rows of results as CSV files: read with their types, written whole."""
+"""Rows of results as CSV files: read with their types, written whole, extended cell by cell."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from qwo.reproduction.store import decode
 from qwo.text import write_whole
 
 Row = dict[str, Any]
+Result = TypeVar("Result")
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -36,3 +38,30 @@ def write_rows(
     writer.writeheader()
     writer.writerows(listed)
     write_whole(path, text.getvalue())
+
+
+def extend_rows(
+    path: Path,
+    cells: Iterable[Mapping[str, Any]],
+    measure: Callable[..., Iterable[Mapping[str, Any]]],
+) -> list[Row]:
+    """Measure the cells that a file does not have yet, which is written after each of them.
+
+    A cell is the first columns of its rows: ``measure(**cell)`` gives the others. A run that is
+    stopped goes on where it was.
+    """
+    rows = read_rows(path)
+    for cell in cells:
+        if any(all(row[key] == value for key, value in cell.items()) for row in rows):
+            continue
+        rows += [{**cell, **row} for row in measure(**cell)]
+        columns = dict.fromkeys(key for row in rows for key in row)
+        write_rows(path, rows, list(columns))
+    return rows
+
+
+def timed(task: Callable[[], Result]) -> tuple[Result, float]:
+    """What a task returns, and the processor seconds that it took."""
+    begun = time.process_time()
+    result = task()
+    return result, time.process_time() - begun

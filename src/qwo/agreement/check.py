@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from qwo.agreement.families import (
+    Change,
     Contradictions,
     Correlations,
     Independences,
@@ -35,6 +36,7 @@ from qwo.arguments import ReadArguments
 from qwo.compute import one_blas_thread
 from qwo.discovery import Discovery
 from qwo.errors import SampleSizeError
+from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.coercion import as_graph
 from qwo.graph.knowledge import KnowledgeLike, as_knowledge
 from qwo.graph.pdag import to_dag
@@ -44,6 +46,9 @@ from qwo.names import at_least, between, generator
 from qwo.options import SHARE
 from qwo.resample.options import DataRows
 from qwo.types import Adjacency, FloatArray, Indices, Mask
+
+if TYPE_CHECKING:
+    from qwo.agreement.cyclic import CyclicFit
 
 INFLUENTIAL = 5
 
@@ -75,7 +80,8 @@ def check(
         Samples in rows and variables in columns, or their moments; equations and rows are looked
         at only where there are rows.
     graph : object
-        Anything that `qwo.graph.as_graph` takes: a DAG, or a CPDAG, of which one member is checked.
+        Anything that `qwo.graph.as_graph` takes: a DAG; a CPDAG, of which one member is checked; or
+        a directed graph with cycles, of which independences, fit and changes are looked at.
     alpha : float
         The probability of an alarm if the graph is right, and the false discovery rate of the
         implied independences.
@@ -108,17 +114,17 @@ def check(
     if moments.is_oracle:
         raise SampleSizeError("exact moments (N = ∞) leave nothing to test; wanted a sample")
     wanted = as_graph(graph, moments.names, kind="dag")
-    wanted.refuse_cycles(
-        "the check is of independences that graphs without cycles imply; qwo.fit_sem(data, graph) "
-        "has a chi-square test of a graph with cycles"
-    )
+    cyclic = wanted.kind == "cyclic"
+    if cyclic:
+        _check_cyclic(moments, wanted)
     matrix = wanted.matrix
-    dag = to_dag(matrix, moments.names)
+    dag = matrix if cyclic else to_dag(matrix, moments.names)
     known = None if knowledge is None else as_knowledge(knowledge).resolve(moments.names)
-    if known is not None:
+    if known is not None and not cyclic:
         known.check_dag(dag)
     rng = generator(random_state)
-    subsets = draw_subsets(len(dag), n_subsets, rng)
+    # Graphs of subsets are those of searches without cycles.
+    subsets = [] if cyclic else draw_subsets(len(dag), n_subsets, rng)
     learnt = isinstance(graph, Discovery) if learnt is None else learnt
     if penalty_discount is None:
         found = graph.params if isinstance(graph, Discovery) else {}
@@ -128,11 +134,21 @@ def check(
     # All matrices are small: threads of BLAS would cost more than they bring.
     with one_blas_thread(0.0):
         # A search says nothing of arrows that its class leaves open: its DAG is one of many.
-        said = graph.cpdag if isinstance(graph, Discovery) else matrix
+        said = graph.cpdag if isinstance(graph, Discovery) and not cyclic else matrix
         data = Correlations.of(moments)
         how = alpha, penalty_discount, subsets, learnt, known
-        work = _Work(moments.names, data, dag, said, *how)
-        return work.check(_standardised(given.data, moments), n_draws, rng)
+        work = (_CyclicWork if cyclic else _Work)(moments.names, data, dag, said, *how)
+        # Each equation of a cycle has causes that its noise acts upon: no regression.
+        rows = None if cyclic else _standardised(given.data, moments)
+        return work.check(rows, n_draws, rng)
+
+
+def _check_cyclic(moments: Moments, graph: CausalGraph) -> None:
+    """Refuse what a model with cycles cannot be fitted to."""
+    moments.require_columns("the check of a graph with cycles")
+    graph.require_directed()
+    if moments.n_samples <= moments.n_variables + 2:
+        raise SampleSizeError("the check of a graph with cycles takes more samples than variables")
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,15 +199,14 @@ class _Work:
         bends += () if rows is None else open_linearity(rows, self.said)
         tests = _tests(seen, drawn, bends, noise, alpha)
         fails = failing(seen.independences.p_values, alpha)
-        price = self.penalty_discount * math.log(data.n_samples)
         return Check(
             alarm=any(test.alarm for test in tests),
             tests=tests,
             independences=seen.independences,
             failing=fails,
             permuted=self.share_as_good(int(fails.sum()), n_draws, rng, _permuted),
-            random=self.share_as_good(int(fails.sum()), n_draws, rng, _random_dag),
-            changes=tuple(wanted_changes(data, dag, price, self.knowledge)),
+            random=self.share_as_good(int(fails.sum()), n_draws, rng, self.random_graph),
+            changes=tuple(self.wanted_changes()),
             subsets=seen.subsets,
             families=fits,
             influential=() if rows is None else tuple(influential_rows(rows, dag, INFLUENTIAL)),
@@ -208,6 +223,17 @@ class _Work:
             },
             n_open=int((self.said == 2).sum()) // 2,
         )
+
+    @property
+    def price(self) -> float:
+        """Of an edge."""
+        return self.penalty_discount * math.log(self.data.n_samples)
+
+    def wanted_changes(self) -> list[Change]:
+        return wanted_changes(self.data, self.dag, self.price, self.knowledge)
+
+    def independences(self, data: Correlations, graph: Adjacency) -> Independences:
+        return implied_independences(data, graph)
 
     def look(self, data: Correlations, dag: Adjacency) -> _Seen:
         how = self.penalty_discount, self.subsets, self.knowledge
@@ -239,9 +265,49 @@ class _Work:
         as_good = 0
         for _ in range(draws):
             other = other_graph(self.dag, rng)
-            found = implied_independences(self.data, other)
+            found = self.independences(self.data, other)
             as_good += int(failing(found.p_values, self.alpha).sum()) <= count
         return as_good / draws
+
+    def random_graph(self, dag: Adjacency, rng: np.random.Generator) -> Adjacency:
+        """A random DAG with as many edges, in a random order."""
+        pairs = np.column_stack(np.triu_indices(len(dag), 1))
+        return _permuted(_some(dag, pairs, rng), rng)
+
+
+class _CyclicWork(_Work):
+    """The same of a graph with cycles: other independences, another likelihood, no subsets."""
+
+    def fit(self, data: Correlations, graph: Adjacency) -> CyclicFit:
+        from qwo.agreement.cyclic import CyclicFit
+
+        return CyclicFit(data, graph, self.price)
+
+    def wanted_changes(self) -> list[Change]:
+        known = self.knowledge
+        limits = (None, None) if known is None else (known.allowed_parents, known.required)
+        return self.fit(self.data, self.dag).wanted_changes(*limits)
+
+    def independences(self, data: Correlations, graph: Adjacency) -> Independences:
+        from qwo.agreement.cyclic import cyclic_independences
+
+        return cyclic_independences(data, graph)
+
+    def look(self, data: Correlations, dag: Adjacency) -> _Seen:
+        return _Seen(self.independences(data, dag), self.fit(data, dag).deviance(), None)
+
+    def look_at_draw(self, rng: np.random.Generator) -> _Seen:
+        """Of a graph that was learnt, the search is repeated from there by single edges."""
+        drawn = self.data.drawn(self.implied, rng)
+        graph = self.fit(drawn, self.dag).improved() if self.learnt else self.dag
+        return self.look(drawn, graph)
+
+    @cached_property
+    def implied(self) -> FloatArray:
+        return self.fit(self.data, self.dag).implied()
+
+    def random_graph(self, dag: Adjacency, rng: np.random.Generator) -> Adjacency:
+        return _some(dag, np.argwhere(~np.eye(len(dag), dtype=bool)), rng)
 
 
 def _permuted(dag: Adjacency, rng: np.random.Generator) -> Adjacency:
@@ -249,14 +315,12 @@ def _permuted(dag: Adjacency, rng: np.random.Generator) -> Adjacency:
     return dag[np.ix_(shuffled, shuffled)]
 
 
-def _random_dag(dag: Adjacency, rng: np.random.Generator) -> Adjacency:
-    """A random DAG with as many edges, in a random order."""
-    n = len(dag)
-    pairs = np.column_stack(np.triu_indices(n, 1))
+def _some(dag: Adjacency, pairs: Indices, rng: np.random.Generator) -> Adjacency:
+    """As many edges as a graph has, among some pairs."""
     chosen = pairs[rng.permutation(len(pairs))[: int(dag.sum())]]
     drawn = np.zeros_like(dag)
     drawn[chosen[:, 0], chosen[:, 1]] = 1
-    return _permuted(drawn, rng)
+    return drawn
 
 
 def _tests(

@@ -118,7 +118,7 @@ def families(data: Correlations, dag: Adjacency) -> Iterator[Family]:
     for variable, column in enumerate(dag.T):
         parents = np.flatnonzero(column)
         if data.sizes.max() == 1:
-            partial = _partial(data.matrix, variable, parents)
+            partial = partial_correlations(data.matrix, variable, parents)
         else:
             partial = np.sqrt(-np.expm1(-block_strengths(data, variable, parents)))
         yield Family(variable, parents, partial)
@@ -140,8 +140,11 @@ def block_strengths(data: Correlations, v: int, parents: Indices) -> FloatArray:
     return np.maximum(strengths, 0.0)
 
 
-def _partial(correlation: FloatArray, v: int, parents: Indices) -> FloatArray:
-    """With R_PP = L Lᵀ, residuals of all variables given P are those of L⁻¹ R_P·."""
+def partial_correlations(correlation: FloatArray, v: int, parents: Indices) -> FloatArray:
+    """Of v with every variable given P, as in `Family`.
+
+    With R_PP = L Lᵀ, residuals of all variables given P are those of L⁻¹ R_P·.
+    """
     if not parents.size:
         partial: FloatArray = correlation[v].copy()
         partial[v] = 0.0
@@ -165,19 +168,25 @@ class Independences:
 
     In a topological order, every variable is independent of the earlier ones that are not its
     parents, given its parents: ``first`` ⟂ ``second`` | Pa(``second``). All other independences
-    follow from these, one for each pair without an edge. p-values are two-sided.
+    follow from these, one for each pair without an edge. p-values are two-sided. Of a graph with
+    cycles ``sets`` are what they are given, and not all pairs without an edge have one.
     """
 
     first: Indices
     second: Indices
     partial: FloatArray
     p_values: FloatArray
+    sets: tuple[Indices, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.first)
 
+    def given(self, k: int, dag: Adjacency) -> Indices:
+        """The variables that one of them is given."""
+        return np.flatnonzero(dag[:, self.second[k]]) if self.sets is None else self.sets[k]
 
-def _chance(data: Correlations, family: Family, others: Indices) -> FloatArray:
+
+def chance(data: Correlations, family: Family, others: Indices) -> FloatArray:
     """Two-sided p-values of independence given the parents; of blocks by Bartlett's χ²."""
     partial, given = family.partial[others], len(data.all_of(family.parents))
     freedom, squared = max(data.n_samples - given - 2.0, 1.0), np.minimum(partial**2, 1.0 - 1e-15)
@@ -200,8 +209,9 @@ def implied_independences(data: Correlations, dag: Adjacency) -> Independences:
         first.append(others)
         second.append(np.full(len(others), family.variable))
         partial.append(family.partial[others])
-        chances.append(_chance(data, family, others))
-    return Independences(*map(np.concatenate, (first, second, partial, chances)))
+        chances.append(chance(data, family, others))
+    pairs = np.concatenate(first), np.concatenate(second)
+    return Independences(*pairs, np.concatenate(partial), np.concatenate(chances))
 
 
 def failing(p_values: FloatArray, level: float) -> Mask:

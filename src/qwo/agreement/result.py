@@ -76,7 +76,7 @@ class Check(ResultRecord):
     held_out : HeldOut or None
         Cross-validated likelihood; None without rows, or with too few.
     dag : ndarray of int8
-        The DAG that was checked: the graph, or a member of its class.
+        The directed graph that was checked: the graph, or a member of its class.
     names : tuple of str
         The variables.
     n_samples : float
@@ -131,8 +131,8 @@ class Check(ResultRecord):
                 "first": [self.names[u] for u in found.first],
                 "second": [self.names[v] for v in found.second],
                 "given": [
-                    ", ".join(self.names[p] for p in np.flatnonzero(self.dag[:, v]))
-                    for v in found.second
+                    ", ".join(self.names[p] for p in found.given(k, self.dag))
+                    for k in range(len(found))
                 ],
                 "partial_correlation": found.partial,
                 "p_value": found.p_values,
@@ -199,7 +199,7 @@ def _independences(check: Check) -> str:
     lines = [f"{lead}:"]
     for k in worst:
         u, v = check.names[found.first[k]], check.names[found.second[k]]
-        given = [check.names[p] for p in np.flatnonzero(check.dag[:, found.second[k]])]
+        given = [check.names[p] for p in found.given(int(k), check.dag)]
         behind = f" given {', '.join(given)}" if given else ""
         lines.append(
             f"  {u} and {v} should be independent{behind}: r = {found.partial[k]:.2f}, "

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from qwo.graph import CausalGraph
     from qwo.moments import Moments
     from qwo.sem import LinearSem
+    from qwo.sem.cyclic import CyclicSem
 
 STDIN = Path("-")
 
@@ -125,8 +126,7 @@ def compare(
 def _score(moments: Moments, graph: CausalGraph, penalty: float) -> float:
     import qwo
 
-    dag = graph.reordered(moments.names).to_dag()
-    return float(qwo.score_graph(moments, dag.matrix, penalty))
+    return float(qwo.score_graph(moments, graph, penalty))
 
 
 def _verdict(estimated: float, true: float) -> str:
@@ -252,7 +252,7 @@ def fit(
         {
             "n_samples": model.n_samples,
             "edges": [edge._asdict() for edge in model.edges],
-            **(_cyclic_fit(model) if dag.kind == "cyclic" else _fit(model)),
+            **(_fit(model) if isinstance(model, qwo.LinearSem) else _cyclic_fit(model)),
         },
     )
 
@@ -264,7 +264,7 @@ def _fit(model: LinearSem) -> dict[str, Any]:
     }
 
 
-def _cyclic_fit(model: Any) -> dict[str, Any]:
+def _cyclic_fit(model: CyclicSem) -> dict[str, Any]:
     names = "chi_square", "df", "p_value"
     return {
         "fit": dict(zip(names, model.chi_square, strict=True)),

@@ -204,7 +204,8 @@ class RelationFlags(OptionFlags):
                 "it out, and check the linear graph by qwo learn --check"
             )
         others = [f"--{name.replace('_', '-')}" for name in dropped if name not in of_rows]
-        if others and (resampled or drawn or checked):
+        # A graph with cycles can be checked.
+        if others and (resampled or drawn or (checked and others != ["--feedback"])):
             raise ArgumentError(
                 f"{others[0]} does not go with --bootstrap, --posterior and --check, which assume "
                 "what it drops; leave them out"

@@ -246,7 +246,7 @@ def _extras(learnt: Learnt, options: OutputOptions) -> Iterator[tuple[str, Calla
 def _write_tables(folder: Path, learnt: Learnt) -> None:
     """What the search and the bootstrap have found."""
     from qwo.resample.support import PairSupport
-    from qwo.sem.linear_sem import EdgeEstimate
+    from qwo.sem.structural import EdgeEstimate
 
     known = learnt.contents
     _write_graphs(folder, learnt, "json")

@@ -271,7 +271,8 @@ def effect(
     found = list(zip(possible.parent_sets, possible, possible.directed.tolist(), strict=True))
     if len(found) == 1 and found[0][2]:
         # By the sum over paths, which uses all that the DAG says.
-        total = qwo.total_effect(qwo.fit_sem(moments, given.to_dag()), cause, outcome)
+        dag = given.to_dag().reordered(moments.names)
+        total = qwo.total_effect(qwo.fit_sem(moments, dag.matrix), cause, outcome)
         found = [(found[0][0], replace(total, note=""), True)]
     text = _effect_text(cause, outcome, found, level, _change(moments, cause))
     console.result(text, _effect_document(cause, outcome, found, level))

@@ -12,10 +12,10 @@ from qwo.arguments import ReadArguments
 from qwo.discovery.resolve import resolved_knowledge
 from qwo.discovery.result import Discovery
 from qwo.errors import ArgumentError, Cure, SampleSizeError
-from qwo.feedback.classes import Block, equivalence_class
 from qwo.feedback.result import ILL_CONDITIONED, Feedback, knot_of
 from qwo.feedback.search import CyclicOutcome, search_cyclic
 from qwo.graph.causal_graph import CausalGraph
+from qwo.graph.cyclic_class import Block, equivalence_class
 from qwo.moments import Moments, as_moments
 from qwo.options import SearchOptions
 from qwo.search.control import Control
@@ -27,8 +27,12 @@ MOST_VARIABLES = 500
 
 NEEDED = 0.75
 """Penalties of an edge by which a graph with cycles must be better than the best without. A cycle
-that saves one edge gains about one, less what chance takes from the fit; of 540 data sets without
-cycles 9 gained more, most of them dense ones of 8 variables: `benchmarks.feedback`."""
+that saves one edge gains about one, less what chance takes from the fit."""
+
+FEW_TRIANGLES = 4
+"""Triangles of the graph without cycles, around a knot, up to which that is enough. Each is a
+chance for coefficients that nearly cancel to look like an edge saved; of dense graphs more is asked
+for, a quarter of a penalty for each doubling: `benchmarks.feedback`, acyclic."""
 
 
 def discover_feedback(
@@ -109,11 +113,13 @@ def _read(outcome: CyclicOutcome, moments: Moments, price: float) -> Feedback:
     variances = np.einsum("ij,jk,ik->i", rows, moments.correlation, rows)
     saved = int(outcome.acyclic.sum()) - int(outcome.graph.sum())
     gain = outcome.acyclic_cost - outcome.cost
-    needed = NEEDED * price
     # Of exact moments, what a cycle gains is edges: a gain within the rounding is none.
-    pays = saved > 0 if moments.is_oracle else gain > needed
-    blocks = equivalence_class(outcome.coefficients, variances) if pays else ()
+    may = saved > 0 if moments.is_oracle else gain > NEEDED * price
+    blocks = equivalence_class(outcome.coefficients, variances) if may else ()
     knots = [block for block in blocks if block.is_knot]
+    needed = price * _needed(outcome.acyclic, knots)
+    if not moments.is_oracle and gain <= needed:
+        blocks, knots = (), []
     own = sum((block.chosen.coefficients for block in blocks), np.zeros_like(rows))
     common: Adjacency = np.zeros(rows.shape, dtype=np.int8)
     told: Adjacency = np.zeros(rows.shape, dtype=np.int8)
@@ -136,6 +142,19 @@ def _read(outcome: CyclicOutcome, moments: Moments, price: float) -> Feedback:
         needed=needed,
         edges_saved=saved,
     )
+
+
+def _needed(acyclic: Adjacency, knots: list[Block]) -> float:
+    """Penalties of an edge that are asked for; no gain is enough where no graph is stable."""
+    links = (acyclic | acyclic.T).astype(np.int64)
+    most = 1.0
+    for block in knots:
+        if not block.stable:
+            return math.inf
+        apart = np.delete(np.delete(links, block.variables, axis=0), block.variables, axis=1)
+        around = [int(np.trace(part @ part @ part)) // 6 for part in (links, apart)]
+        most = max(most, (around[0] - around[1]) / FEW_TRIANGLES)
+    return NEEDED + 0.25 * math.log2(most)
 
 
 def _shown(names: tuple[str, ...], member: Adjacency, told: Adjacency) -> CausalGraph:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from qwo.discovery.result import Discovery
     from qwo.graph.knowledge import Knowledge
     from qwo.sem import Causes, Effect, LinearSem, TotalEffect
+    from qwo.sem.cyclic import CyclicSem
     from qwo.sem.outcome import Setting
 
 MOST_KEPT = 2000
@@ -121,10 +122,11 @@ class FollowUp:
         share = 100 * (bound - score) / bound
         return f"at most {bound - score:.0f} points ({share:.2g} %) from the best possible"
 
-    def fit(self) -> LinearSem | AdditiveSem:
+    def fit(self) -> LinearSem | CyclicSem | AdditiveSem:
         """The linear model on `dag`, fitted to the data of the result: see `qwo.fit_sem`.
 
-        With curved relations the additive one: see `qwo.curved.model.AdditiveSem`.
+        That on the graph with cycles where there are any; with curved relations the additive one:
+        see `qwo.curved.model.AdditiveSem`.
         """
         from qwo.sem import fit_sem
 

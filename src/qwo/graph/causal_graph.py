@@ -272,6 +272,14 @@ class CausalGraph:
         if self.kind == "cyclic":
             raise GraphError(f"the graph has cycles: {why}")
 
+    def require_directed(self) -> None:
+        """Raise `GraphError` for lines in a graph with cycles, where a directed graph is wanted."""
+        if (self.matrix == 2).any():
+            raise GraphError(
+                "the graph has undirected edges and cycles; give the directed graph, which a "
+                "result has as found.feedback.member"
+            )
+
     def require_plain(self) -> None:
         """Refuse a graph with hidden causes where only DAGs and CPDAGs will do."""
         if self.is_mixed:

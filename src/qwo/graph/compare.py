@@ -16,6 +16,7 @@ from qwo.errors import GraphError
 from qwo.graph.adjustment import AdjustmentDistance, adjustment_distance
 from qwo.graph.causal_graph import CausalGraph, Edge
 from qwo.graph.coercion import same_variables
+from qwo.graph.compare_cyclic import CyclicComparison, compare_cyclic
 from qwo.graph.compare_marks import MarkComparison, compare_marks
 from qwo.graph.cpdag import as_cpdag
 from qwo.graph.dag import entries_of
@@ -239,7 +240,7 @@ class Comparison:
 
 def compare(
     estimated: object, truth: object, *, aid: bool | None = None
-) -> Comparison | MarkComparison:
+) -> Comparison | MarkComparison | CyclicComparison:
     """How an estimated graph differs from the true one, by every measure.
 
     Parameters
@@ -254,14 +255,15 @@ def compare(
 
     Returns
     -------
-    Comparison, or MarkComparison
-        The latter if a graph is a MAG or PAG: the classes with hidden causes are compared then.
+    Comparison, MarkComparison or CyclicComparison
+        The second if a graph is a MAG or PAG: the classes with hidden causes are compared then. The
+        last if a graph has cycles: it is compared with the nearest graph of the true class.
     """
     first, second = same_variables(estimated, truth, mixed=True)
     if first.is_mixed or second.is_mixed:
         return compare_marks(first, second)
-    for given in (first, second):
-        given.refuse_cycles("classes of graphs without cycles are compared")
+    if "cyclic" in (first.kind, second.kind):
+        return compare_cyclic(first, second)
     ours, theirs = as_cpdag(first.matrix, first.names), as_cpdag(second.matrix, second.names)
     both_dags = first.kind == second.kind == "dag"
     missing, extra, turned, retyped = _differing_edges(

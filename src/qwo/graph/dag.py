@@ -321,6 +321,14 @@ def reachability(child_lists: Sequence[Sequence[int]], order: Sequence[int]) -> 
     return reach
 
 
+def closure(edges: Mask) -> Mask:
+    """Which vertex reaches which over at least one edge, cycles or not (Warshall 1962)."""
+    reach = edges.copy()
+    for k in range(len(reach)):
+        reach |= np.outer(reach[:, k], reach[k])
+    return reach
+
+
 def skeleton(graph: Any) -> Adjacency:
     """The symmetric 0/1 matrix of adjacent pairs; of a DAG or of a CPDAG."""
     matrix = matrix_of(graph, "cpdag")

@@ -8,6 +8,8 @@ import numpy.typing as npt
 from qwo._core import CyclicGraphs
 from qwo.types import FloatArray
 
+__all__ = ["CyclicGraphs", "as_mask", "cyclic_coefficients", "cyclic_graphs"]
+
 
 def cyclic_coefficients(correlation: FloatArray, graph: npt.NDArray[np.generic]) -> FloatArray:
     """The coefficients of the largest Gaussian likelihood: row i is the equation of variable i.
@@ -15,11 +17,19 @@ def cyclic_coefficients(correlation: FloatArray, graph: npt.NDArray[np.generic])
     By block coordinate descent (Drton, Fox and Wang 2019) from two starts; likelihoods of graphs
     with cycles may have several optima. Entry (i, j) of the graph is not 0 for i → j.
     """
-    none = np.zeros(graph.shape, dtype=np.uint8)
-    graphs = CyclicGraphs(
-        np.ascontiguousarray(correlation), samples=1.0, price=0.0, may=none, must=none
+    return cyclic_graphs(correlation, 1.0, 0.0).coefficients(as_mask(graph))
+
+
+def cyclic_graphs(correlation: FloatArray, n_samples: float, price: float) -> CyclicGraphs:
+    """The costs of all directed graphs, and the descent over them."""
+    may = as_mask(~np.eye(len(correlation), dtype=bool))
+    return CyclicGraphs(
+        np.ascontiguousarray(correlation),
+        samples=n_samples,
+        price=price,
+        may=may,
+        must=np.zeros_like(may),
     )
-    return graphs.coefficients(as_mask(graph))
 
 
 def as_mask(graph: npt.NDArray[np.generic]) -> npt.NDArray[np.uint8]:

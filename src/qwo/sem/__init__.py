@@ -15,8 +15,9 @@ from qwo.sem.effects import (
 from qwo.sem.fit import GraphScore, fit_sem, score_graph
 from qwo.sem.fit_indices import ModelFit
 from qwo.sem.ida import PossibleEffects, ida, ida_all
-from qwo.sem.linear_sem import EdgeEstimate, LinearSem, NodeEstimate
+from qwo.sem.linear_sem import LinearSem, NodeEstimate
 from qwo.sem.outcome import Causes, TotalEffect
+from qwo.sem.structural import EdgeEstimate
 
 __all__ = [
     "Causes",

@@ -5,26 +5,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from scipy.stats import chi2, norm
 
-from qwo.errors import GraphError, SampleSizeError
+from qwo.errors import SampleSizeError
 from qwo.graph.causal_graph import CausalGraph
 from qwo.moments import Moments
 from qwo.names import Variable, as_column
 from qwo.order.cyclic import cyclic_coefficients
-from qwo.sem.linear_sem import EdgeEstimate
-from qwo.text import aligned, number, p_value, records_frame
+from qwo.sem.structural import EdgeEstimate, StructuralModel
+from qwo.text import aligned, number, p_value
 from qwo.types import Adjacency, FloatArray, Mask
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CyclicSem:
+class CyclicSem(StructuralModel):
     """Linear structural equations with cycles, at their equilibrium; made by `fit_sem`.
 
     Attributes
@@ -45,16 +42,6 @@ class CyclicSem:
     coefficients: FloatArray
     standard_errors: FloatArray
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The variables."""
-        return self.moments.names
-
-    @property
-    def n_samples(self) -> float:
-        """Number of samples N."""
-        return self.moments.n_samples
-
     @cached_property
     def noise_variances(self) -> FloatArray:
         """The variance of the noise of each equation."""
@@ -64,14 +51,12 @@ class CyclicSem:
     @cached_property
     def edges(self) -> tuple[EdgeEstimate, ...]:
         """Every edge with its coefficient, standard error, z and p-value."""
-        scales = np.sqrt(np.diag(self.moments.covariance))
         found = []
         for i, j in np.argwhere(self.dag).tolist():
             b, error = float(self.coefficients[i, j]), float(self.standard_errors[i, j])
             z = b / error if error > 0 else math.nan
-            p = float(2 * norm.sf(abs(z)))
-            whole = float(b * scales[i] / scales[j])
-            found.append(EdgeEstimate(self.names[i], self.names[j], b, error, z, p, whole))
+            ends, whole = (self.names[i], self.names[j]), self.standardized_coefficients[i, j]
+            found.append(EdgeEstimate(*ends, b, error, z, float(2 * norm.sf(abs(z))), float(whole)))
         return tuple(found)
 
     @cached_property
@@ -96,27 +81,39 @@ class CyclicSem:
     @cached_property
     def condition_number(self) -> float:
         """Of I - B of standardised variables: digits of the covariance that the effects lose."""
-        scales = np.sqrt(np.diag(self.moments.covariance))
-        standardised = self.coefficients * scales[:, None] / scales
-        return float(np.linalg.cond(np.eye(len(self.dag)) - standardised))
+        return float(np.linalg.cond(np.eye(len(self.dag)) - self.standardized_coefficients))
+
+    @cached_property
+    def standardized_coefficients(self) -> FloatArray:
+        """B with every variable in units of its standard deviation; (i, j) belongs to i → j."""
+        return np.asarray(self.coefficients / self._in_units(np.ones_like(self.coefficients)))
+
+    @cached_property
+    def log_determinant(self) -> float:
+        """Of the implied covariance matrix: Σ log ω_i - 2 log |det(I - B)|."""
+        rows = np.eye(len(self.dag)) - self.coefficients
+        return float(np.log(self.noise_variances).sum() - 2 * np.linalg.slogdet(rows)[1])
+
+    def implied_covariance(self) -> FloatArray:
+        """The covariance matrix (I - B)⁻ᵀ Ω (I - B)⁻¹ under the model."""
+        return np.asarray((self.total_effects.T * self.noise_variances) @ self.total_effects)
+
+    def log_likelihood(self, data: Any) -> FloatArray:
+        """The log-density of each row of data, as `LinearSem.log_likelihood` reads them."""
+        rows = self._rows(data) - np.nan_to_num(self.moments.means)
+        noise = rows @ (np.eye(len(self.dag)) - self.coefficients)
+        squares = (noise**2 / self.noise_variances).sum(axis=1)
+        constant = len(self.dag) * math.log(2 * math.pi) + self.log_determinant
+        return np.asarray(-(squares + constant) / 2)
 
     @cached_property
     def chi_square(self) -> tuple[float, int, float]:
         """Likelihood ratio against the unrestricted covariance, degrees of freedom, p-value."""
         n = len(self.dag)
-        rows = np.eye(n) - self.coefficients.T
-        fitted = np.log(self.noise_variances).sum() - 2 * np.linalg.slogdet(rows)[1]
-        ratio = float(self.n_samples * (fitted - np.linalg.slogdet(self.moments.covariance)[1]))
+        free = float(np.linalg.slogdet(self.moments.covariance)[1])
+        ratio = self.n_samples * (self.log_determinant - free)
         df = n * (n - 1) // 2 - int(self.dag.sum())
         return ratio, df, float(chi2.sf(ratio, df)) if df > 0 else math.nan
-
-    def to_frame(self) -> pd.DataFrame:
-        """The edges as a pandas data frame."""
-        return records_frame(EdgeEstimate._fields, list(self.edges))
-
-    def __repr__(self) -> str:
-        edges = int(self.dag.sum())
-        return f"<CyclicSem of {len(self.dag)} variables, {edges} edges, N = {self.n_samples:g}>"
 
     def __str__(self) -> str:
         ratio, df, p = self.chi_square
@@ -141,11 +138,7 @@ class CyclicSem:
 def fit_cyclic(moments: Moments, graph: CausalGraph) -> CyclicSem:
     """The linear model of the largest likelihood on a graph with cycles."""
     moments.require_columns("a model with cycles")
-    if (graph.matrix == 2).any():
-        raise GraphError(
-            "the graph has undirected edges and cycles; give the directed graph, which a result "
-            "has as found.feedback.member"
-        )
+    graph.require_directed()
     if moments.n_samples <= moments.n_variables + 2:
         raise SampleSizeError("a model with cycles takes more samples than variables")
     matrix = graph.matrix.copy()
@@ -153,8 +146,7 @@ def fit_cyclic(moments: Moments, graph: CausalGraph) -> CyclicSem:
     b = cyclic_coefficients(moments.correlation, matrix)
     errors = np.full(b.shape, math.nan)
     errors[b != 0] = _errors(b, moments)
-    scales = np.sqrt(np.diag(moments.covariance))
-    units = scales[None, :] / scales[:, None]
+    units = moments.scales / moments.scales[:, None]
     return CyclicSem(moments, matrix, b.T * units, errors.T * units)
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from qwo.arguments import ReadArguments
 from qwo.errors import HOW_MANY, SampleSizeError
+from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.coercion import as_graph
 from qwo.graph.dag import adjacency_lists, check_dag
 from qwo.graph.pdag import to_dag
@@ -22,9 +24,16 @@ from qwo.sem.linear_sem import LinearSem
 from qwo.sem.regression import check_units, regress
 from qwo.types import Adjacency
 
+if TYPE_CHECKING:
+    from qwo.sem.cyclic import CyclicSem
 
-def fit_sem(data: Any, dag: Any, **reading: Unpack[ReadArguments]) -> LinearSem:
-    """The linear Gaussian model on a DAG that fits the data best.
+
+@overload
+def fit_sem(data: Any, dag: npt.NDArray[Any], **reading: Unpack[ReadArguments]) -> LinearSem: ...
+@overload
+def fit_sem(data: Any, dag: object, **reading: Unpack[ReadArguments]) -> LinearSem | CyclicSem: ...
+def fit_sem(data: Any, dag: Any, **reading: Unpack[ReadArguments]) -> LinearSem | CyclicSem:
+    """The linear Gaussian model on a directed graph that fits the data best.
 
     Each variable is regressed on its parents, with an intercept: for a DAG with independent noise
     this maximises the likelihood. Only moments are used. A category with several levels is the
@@ -43,10 +52,15 @@ def fit_sem(data: Any, dag: Any, **reading: Unpack[ReadArguments]) -> LinearSem:
         Columns to take or drop, transformations, missing values and how a text file is written, as
         for `qwo.options.ReadOptions`.
 
+    Returns
+    -------
+    LinearSem or CyclicSem
+        What both have, `edges` and their table above all, is called alike.
+
     Raises
     ------
     GraphError
-        If the graph is no DAG on the variables of the data.
+        If the graph is no DAG on the variables of the data, and not of the kind "cyclic".
     SampleSizeError
         If a variable has k parents and N ≤ k + 1.
     LinearDependenceError
@@ -63,13 +77,17 @@ def fit_sem(data: Any, dag: Any, **reading: Unpack[ReadArguments]) -> LinearSem:
     check_units(moments)
     graph = as_graph(dag, moments.names, kind="dag")
     if graph.kind == "cyclic":
-        # Another record, because most of what a LinearSem offers follows an order; what both have
-        # is called alike. Imported by name: it takes the compiled core.
-        fitted: LinearSem = import_module("qwo.sem.cyclic").fit_cyclic(moments, graph)
-        return fitted
+        return _with_cycles(moments, graph)
     matrix = check_dag(graph.matrix, moments.names)
     known = as_graph(dag, moments.names).matrix if hasattr(dag, "cpdag") else None
     return _fitted(moments, matrix, known)
+
+
+def _with_cycles(moments: Moments, graph: CausalGraph) -> CyclicSem:
+    """Another record, because most of what a LinearSem offers follows an order."""
+    # Imported by name: it takes the compiled core.
+    fitted: CyclicSem = import_module("qwo.sem.cyclic").fit_cyclic(moments, graph)
+    return fitted
 
 
 def _fitted(moments: Moments, dag: Adjacency, known: Adjacency | None = None) -> LinearSem:
@@ -127,9 +145,9 @@ def score_graph(
     data : Moments, array-like, data frame, str or path
         Samples in rows and variables in columns, or their moments.
     graph : object
-        Anything that `qwo.graph.as_graph` takes: a DAG (1 = i → j), or a CPDAG (2 = undirected, in
+        Anything that `qwo.graph.as_graph` takes: a DAG (1 = i → j); a CPDAG (2 = undirected, in
         both entries), which is extended to a DAG first: all DAGs of an equivalence
-        class have the same score.
+        class have the same score; or a directed graph with cycles.
     penalty_discount : float
         c; 1 is the textbook's BIC.
     **reading
@@ -147,7 +165,10 @@ def score_graph(
     moments = as_moments(data, **reading)
     if moments.is_oracle:
         raise SampleSizeError("exact moments (N = ∞) have no finite score", cures=[HOW_MANY])
-    matrix = as_graph(graph, moments.names, kind="dag").matrix
+    given = as_graph(graph, moments.names, kind="dag")
+    if given.kind == "cyclic":
+        return _cyclic_score(_with_cycles(moments, given), discount)
+    matrix = given.matrix
     # A graph without undirected edges is read as a DAG, so that a cycle is shown as one.
     extend = to_dag if (matrix == 2).any() else check_dag
     dag = extend(matrix, moments.names)
@@ -161,6 +182,20 @@ def score_graph(
         score=fit - discount * n_coefficients(dag, model.coding.sizes) * math.log(size),
         log_likelihood=likelihood,
         bic=bic(likelihood, parameters, size),
+        n_edges=model.n_edges,
+        penalty_discount=discount,
+    )
+
+
+def _cyclic_score(model: CyclicSem, discount: float) -> GraphScore:
+    """The same of a graph with cycles, whose likelihood is no sum over variables."""
+    size, n = model.n_samples, model.n_variables
+    gain = -size * (model.log_determinant - 2 * float(np.log(model.moments.scales).sum()))
+    likelihood = -size / 2 * (n * (math.log(2 * math.pi) + 1) + model.log_determinant)
+    return GraphScore(
+        score=gain - discount * model.n_edges * math.log(size),
+        log_likelihood=likelihood,
+        bic=bic(likelihood, model.n_edges + 2 * n, size),
         n_edges=model.n_edges,
         penalty_discount=discount,
     )

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qwo.errors import InputError, MissingValuesError, list_names
 from qwo.graph.causal_graph import EDGE_HEADER
 from qwo.graph.display import as_html
 from qwo.moments import Moments
 from qwo.moments.columns import Coding
-from qwo.moments.reading import new_rows
 from qwo.sem.fit_indices import ModelFit, model_fit, row_log_likelihood
 from qwo.sem.regression import JointTest, Regression, edge_tests, regress, t_test
+from qwo.sem.structural import EdgeEstimate, StructuralModel
 from qwo.sem.summary import summary
 from qwo.simulation import LinearModel, implied_covariance
 from qwo.text import number, p_value, records_frame
@@ -23,31 +22,6 @@ from qwo.types import Adjacency, FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-class EdgeEstimate(NamedTuple):
-    """The coefficient of one edge.
-
-    Attributes
-    ----------
-    cause, effect : str
-        The edge cause → effect.
-    coefficient : float
-        Change of the effect for a unit change of the cause, its other parents held fixed.
-    standard_error, t, p_value : float
-        Of ordinary least squares: two-sided, Student's t on N - k - 1 degrees of freedom. With
-        N = ∞ the error is 0, and t and p are NaN.
-    standardized : float
-        The coefficient with both variables in units of their standard deviations.
-    """
-
-    cause: str
-    effect: str
-    coefficient: float
-    standard_error: float
-    t: float
-    p_value: float
-    standardized: float
 
 
 class NodeEstimate(NamedTuple):
@@ -82,7 +56,7 @@ class NodeEstimate(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LinearSem:
+class LinearSem(StructuralModel):
     """Linear structural equations on a DAG, fitted by maximum likelihood; made by `fit_sem`.
 
     Attributes
@@ -122,26 +96,6 @@ class LinearSem:
         """The DAG on the variables."""
         first = self.coding.starts
         return self.dag[np.ix_(first, first)]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the variables, or of their columns, in column order."""
-        return self.moments.names
-
-    @property
-    def n_samples(self) -> float:
-        """N; infinite if the model was fitted to the exact moments of a distribution."""
-        return self.moments.n_samples
-
-    @property
-    def n_variables(self) -> int:
-        """Number of variables n."""
-        return self.moments.n_variables
-
-    @cached_property
-    def n_edges(self) -> int:
-        """Number of edges between variables."""
-        return int(self.variable_dag.sum())
 
     @cached_property
     def standardized_coefficients(self) -> FloatArray:
@@ -279,25 +233,6 @@ class LinearSem:
         """
         return row_log_likelihood(self.moments, self.chain, self._rows(data))
 
-    def _rows(self, data: Any) -> FloatArray:
-        """The columns of rows."""
-        if isinstance(data, Moments):
-            raise InputError("the likelihood of rows needs the rows; got their Moments")
-        known = self.variables
-        if isinstance(data, np.ndarray) and data.shape[1:] == (self.n_variables,):
-            known = self.moments  # the columns themselves
-        rows = new_rows(known.names, data, "raise", known.coding)
-        wrong = [self.names[k] for k in np.flatnonzero(~np.isfinite(rows).all(axis=0))]
-        if wrong:
-            raise MissingValuesError(
-                f"missing or infinite values in {list_names(wrong)}; leave those rows out", wrong
-            )
-        return rows
-
-    def edges_table(self) -> pd.DataFrame:
-        """`edges` as a pandas data frame."""
-        return records_frame(EdgeEstimate._fields, self.edges)
-
     def nodes_table(self) -> pd.DataFrame:
         """`nodes` as a pandas data frame, with the names as its index."""
         return records_frame(NodeEstimate._fields, self.nodes).set_index("name")
@@ -312,17 +247,6 @@ class LinearSem:
         )
         header = (*EDGE_HEADER, "coefficient", "std. error", "p")
         return as_html(repr(self)[1:-1], self, (self.n_variables, self.n_edges), header, rows)
-
-    def __repr__(self) -> str:
-        n_samples = "∞" if self.moments.is_oracle else f"{self.n_samples:.10g}"
-        return (
-            f"<LinearSem of {self.variables.n_variables} variables, {self.n_edges} edges, "
-            f"N = {n_samples}>"
-        )
-
-    def _in_units(self, standardized: FloatArray) -> FloatArray:
-        """Entries (i, j) times s_j / s_i."""
-        return standardized * (self.moments.scales / self.moments.scales[:, None])
 
     def _implied_correlation(self) -> FloatArray:
         """The implied covariance matrix of the variables divided by the sample's deviations."""

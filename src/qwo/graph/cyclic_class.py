@@ -16,7 +16,7 @@ from itertools import combinations
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from qwo.graph.dag import is_acyclic
+from qwo.graph.dag import closure, is_acyclic
 from qwo.types import Adjacency, FloatArray, Mask
 
 MOST = 1000
@@ -125,8 +125,7 @@ def _merge(groups: list[list[int]], states: dict[int, list[FloatArray]], n: int)
         own = np.array(group)
         reach[np.ix_(own, np.flatnonzero(its.any(axis=0)))] = True
         reach[np.ix_(own, own)] = True
-    for k in range(n):
-        reach |= np.outer(reach[:, k], reach[k])
+    reach = closure(reach)
     _, label = connected_components(meet | (reach & reach.T), directed=False)
     return [np.flatnonzero(label == own).tolist() for own in np.unique(label)]
 
