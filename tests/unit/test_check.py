@@ -13,11 +13,8 @@ from scipy import stats
 import qwo
 from qwo.agreement.families import (
     Correlations,
-    _links,
     block_strengths,
-    contradictions,
     deviance,
-    draw_subsets,
     failing,
     families,
     implied_independences,
@@ -30,6 +27,7 @@ from qwo.agreement.residuals import (
     influential_rows,
     open_linearity,
 )
+from qwo.agreement.subsets import _links, contradictions, draw_subsets
 from qwo.errors import ArgumentError, KnowledgeError, SampleSizeError
 from qwo.graph import ancestor_matrix, d_separated
 from qwo.order.reference import partial_correlation

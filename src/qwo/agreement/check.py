@@ -12,15 +12,11 @@ import numpy as np
 
 from qwo.agreement.families import (
     Change,
-    Contradictions,
     Correlations,
     Independences,
-    contradictions,
     deviance,
-    draw_subsets,
     failing,
     implied_independences,
-    quick_dag,
     wanted_changes,
 )
 from qwo.agreement.residuals import (
@@ -32,6 +28,7 @@ from qwo.agreement.residuals import (
     open_linearity,
 )
 from qwo.agreement.result import Check, Test
+from qwo.agreement.subsets import Contradictions, contradictions, draw_subsets, quick_dag
 from qwo.arguments import ReadArguments
 from qwo.compute import one_blas_thread
 from qwo.discovery import Discovery

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwo.agreement.families import Change, Contradictions, Independences
+from qwo.agreement.families import Change, Independences
 from qwo.agreement.residuals import FamilyFit, HeldOut
+from qwo.agreement.subsets import Contradictions
 from qwo.archives import ResultRecord
 from qwo.text import count as counted
 from qwo.types import Adjacency, Mask
