@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from qwo.order.order_dag import OrderDag, order_dag
     from qwo.resample.bootstrap import bootstrap
     from qwo.resample.result import Bootstrap
-    from qwo.sem import LinearSem, fit_sem, ida, score_graph, total_effect
+    from qwo.sem import LinearSem, fit_sem, score_graph, total_effect
+    from qwo.sem.ida import ida
     from qwo.simulation import simulate
 
     __version__: str

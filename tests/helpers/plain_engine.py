@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from qwo.order.protocol import EngineBase, check_order
+from qwo.order.problem import check_order
+from qwo.order.protocol import EngineBase
 from qwo.types import Indices
 
 Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]

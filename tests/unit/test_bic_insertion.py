@@ -64,7 +64,7 @@ def test_neither_threads_nor_slices_change_the_result(
 ) -> None:
     _, reference = run(restarts=restarts)
     _, threaded = run(restarts=restarts, n_jobs=3)
-    monkeypatch.setattr(module, "SLICE", 1e-9)
+    monkeypatch.setattr("qwo.search.control.SLICE", 1e-9)
     _, sliced = run(restarts=restarts)
     for other in (threaded, sliced):
         assert other.order.tolist() == reference.order.tolist()

@@ -216,7 +216,7 @@ def _triples(
     A collider falls with either of its arrows. That a – b – c is none is worth the likelihood ratio
     of independence given b against independence without, in the three variables alone.
     """
-    n = engine.n_variables
+    n = moments.n_variables
     joined = np.zeros((n, n), np.bool_)
     worth = np.full((n, n), -np.inf)
     joined[turned.causes, turned.effects] = joined[turned.effects, turned.causes] = True

@@ -15,7 +15,13 @@ from qwo.arguments import ReadArguments, SearchArguments, takes_options
 from qwo.compute import array_module, computing_with, one_blas_thread
 from qwo.discovery.arrows import arrow_evidence
 from qwo.discovery.follow_up import MOST_KEPT, Origin
-from qwo.discovery.price import LEAST, LOWEST, edge_evidence, explained_in
+from qwo.discovery.price import (
+    Judged,
+    best_penalty,
+    edge_evidence,
+    explained_in,
+    without_weak_edges,
+)
 from qwo.discovery.resolve import (
     DenseAlgebra,
     Resolved,
@@ -27,7 +33,6 @@ from qwo.discovery.resolve import (
     start_at_better,
 )
 from qwo.discovery.result import Discovery
-from qwo.discovery.weak_edges import Judged, without_weak_edges
 from qwo.graph.cpdag import to_cpdag, to_mpdag
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
@@ -126,8 +131,8 @@ def discover_as(
             if plan.highest is not None:
                 outcome = first_descent(plan, engine, control)
                 if outcome.status == "converged":
-                    plan, weaker = _priced(plan, engine, moments, outcome.order)
-                    score = BIC(plan.penalty, plan.gamma)
+                    penalty, weaker = best_penalty(plan, engine, moments, outcome.order)
+                    plan, score = replace(plan, penalty=penalty), BIC(penalty, plan.gamma)
                     engine.reprice(score, order, dense.candidates, all_at_first=dense.late)
                     outcome = None
             if outcome is None and plan.search in ("grasp", "hill-climbing") and plan.start_is_open:
@@ -140,7 +145,6 @@ def discover_as(
                 outcome = run_search(plan, engine, control, rng)
                 if plan.highest is not None and outcome.status == "converged" and not plan.listed:
                     judged = without_weak_edges(plan, moments, engine, control)
-                    outcome = replace(outcome, order=judged.engine.order)
     known, kept = cast("Knowledge | None", options.knowledge), moments.n_variables <= MOST_KEPT
     origin = Origin(data, reading or {}, known, (), moments if kept else None, moments.found)
     return _result(plan, moments, judged, outcome, origin, control=control, weaker=weaker)
@@ -198,21 +202,6 @@ def first_descent(plan: Resolved, engine: Any, control: Control) -> SearchOutcom
     )
 
 
-def _priced(
-    plan: Resolved, engine: Any, moments: Moments, order: Indices
-) -> tuple[Resolved, FloatArray]:
-    """The plan with the penalty of least loss, and lower prices that edges found could bear."""
-    assert plan.highest is not None
-    low, extension = engine.edge_price
-    strengths = explained_in(moments, engine.dag())
-    evidence = edge_evidence(moments, strengths, order, low, plan.knowledge, extension=extension)
-    unit = math.log(moments.n_samples)
-    lowest = LOWEST * unit + extension if low <= LEAST * unit + extension + 1e-9 else low
-    price = evidence.best_price(plan.highest, lowest)
-    penalty = round((price - extension) / unit, 2)
-    return replace(plan, penalty=penalty), evidence.worths[evidence.worths < price]
-
-
 def _result(
     plan: Resolved,
     moments: Moments,
@@ -233,7 +222,7 @@ def _result(
     price = getattr(engine, "edge_price", None)
     if price is not None and not moments.is_oracle:
         evidence = evidence or edge_evidence(
-            moments, strengths, outcome.order, price[0], known, extension=price[1]
+            moments, strengths, engine.order, price[0], known, extension=price[1]
         )
         rivals = np.empty(0) if plan.listed else engine.rivals()
         evidence = replace(evidence, weaker=weaker, rivals=rivals)
@@ -253,7 +242,7 @@ def _result(
     return Discovery(
         cpdag=cpdag,
         dag=dag,
-        order=outcome.order,
+        order=engine.order,
         names=moments.names,
         score=-engine.cost if counted else _score(moments, dag, plan.penalty, strengths),
         n_edges=int(dag.sum()),
@@ -288,7 +277,7 @@ def _described(plan: Resolved, moments: Moments) -> dict[str, Any]:
         "covariance_estimator": moments.estimator,
     }
     if moments.has_blocks:
-        params["columns"] = moments.whitened()[1].tolist()
+        params["columns"] = moments.blocks[0].tolist()
     if moments.coding.has_curves:
         params["leading"] = moments.leading().tolist()
     if not moments.coding.is_plain:

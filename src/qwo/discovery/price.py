@@ -22,6 +22,10 @@ An edge between variables of several columns has a coefficient for each pair of 
 price for each. Chance gives it a likelihood ratio of as many degrees of freedom, which hardly ever
 is worth so much: edges of each number of coefficients are counted apart, and where there are such,
 a lower price may be the best.
+
+Edges that are more likely false than true are left out. A needless one does more harm than itself:
+it makes colliders, which direct whole stretches of a graph. A false rate holds in its own graph, so
+that the graph is searched again near by without the edge, and judged again, a few times at most.
 """
 
 # Long because what chance gives, what the data show and what follows are one argument.
@@ -32,16 +36,21 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import betainc, gammaincc, ndtr, ndtri
 
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
+from qwo.order.bic import BicEngine
 from qwo.order.blocks import columns_of
 from qwo.order.linalg import Explained, edges_by_effect, explained, mixture_weights
+from qwo.search.control import Control
 from qwo.types import Adjacency, FloatArray, Indices, Mask
+
+if TYPE_CHECKING:
+    from qwo.discovery.resolve import Resolved
 
 LEAST, LEAST_OF_BLOCKS, LOWEST, MOST = 2.0, 1.5, 1.5, 4.5
 """Penalty discounts: that of the first, short search, the same where variables have several
@@ -88,6 +97,9 @@ STEPS = np.linspace(0.0, 1.0, 64)
 logarithms."""
 
 ROUNDS, REACH = 60, 12.0
+
+LIKELY_FALSE, JUDGED_AGAIN = 0.5, 3
+"""The false rate above which an edge is left out, and how often what is left is judged again."""
 
 MANY_FREE = 40
 """Degrees of freedom from which on Hill's expansion has the tail to seven digits, and more the more
@@ -225,21 +237,15 @@ class _Kind:
         weakened = prices * np.exp(siblings / 2 * prices / self.null.n_samples)
         both = self.null.quantile(np.concatenate((prices, weakened)))
         z, higher = both[: len(prices)], both[len(prices) :]
-        means, weights = self.real_effects
+        means, weights, _ = self._effects(self.prior)
         lost = ndtr(higher[:, None] - means) @ weights + self.prior * z
         return np.array([self.null.edges(z, ndtr(-z)), lost])
 
-    @cached_property
-    def real_effects(self) -> tuple[FloatArray, FloatArray]:
-        """Means μ, half a unit apart, and weights w of the real effects behind the quantiles."""
-        means, weights, _ = self._effects(self.prior)
-        return means, weights
-
     def _effects(self, prior: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The same with a given prior density, and the share of each that the price lets through.
+        """Means μ and weights w of the real effects behind the quantiles, beside a prior density.
 
-        The means are half a unit apart. Far above the price chance plays no part, and how strong an
-        edge is no role.
+        And the share of each that the price lets through. The means are half a unit apart. Far
+        above the price chance plays no part, and how strong an edge is no role.
         """
         z, least, reach = self.z, self.least, self.least + REACH
         means = np.arange(least - 1, reach + 1, 0.5)
@@ -419,8 +425,7 @@ def edge_evidence(
     could just bear the prices given.
     """
     causes, effects, shares, variances = found
-    sizes = moments.whitened()[1]
-    leading = moments.leading() if moments.has_blocks else sizes
+    sizes, leading = moments.blocks
     strengths = -moments.n_samples * np.log1p(-np.minimum(shares, 1 - 1e-12))
     # The tests of a pair are as alike as what its members leave unexplained.
     likeness = float(np.sqrt(np.minimum(variances, 1)).mean() ** 2)
@@ -471,6 +476,99 @@ def price_range(
         for price, chance, most in zip(ends, by_chance, (CROWDED * n, NOTHING), strict=True)
     )
     return low, high
+
+
+def best_penalty(
+    plan: Resolved, engine: BicEngine, moments: Moments, order: Indices
+) -> tuple[float, FloatArray]:
+    """The penalty of least loss, and lower prices that edges found could bear.
+
+    The engine is at the graph that the short search has led to, in an order.
+    """
+    assert plan.highest is not None
+    low, extension = engine.edge_price
+    found = explained_in(moments, engine.dag())
+    evidence = edge_evidence(moments, found, order, low, plan.knowledge, extension=extension)
+    unit = math.log(moments.n_samples)
+    lowest = LOWEST * unit + extension if low <= LEAST * unit + extension + 1e-9 else low
+    price = evidence.best_price(plan.highest, lowest)
+    return round((price - extension) / unit, 2), evidence.worths[evidence.worths < price]
+
+
+@dataclass(frozen=True)
+class WeakEdge:
+    """An edge that is left out, between variables by name, as the search had drawn it.
+
+    Attributes
+    ----------
+    source, target : str
+        Its ends.
+    strength : float
+        What it adds to twice the log-likelihood.
+    false_rate : float
+        The chance that an edge of this strength is none.
+    """
+
+    source: str
+    target: str
+    strength: float
+    false_rate: float
+
+
+class Judged(NamedTuple):
+    """An engine at a graph, what its edges explain, what that is evidence for, what was left out.
+
+    explained and evidence are None where nobody has looked yet.
+    """
+
+    engine: Any
+    explained: Explained | None = None
+    evidence: Evidence | None = None
+    left_out: tuple[WeakEdge, ...] = ()
+
+
+def without_weak_edges(
+    plan: Resolved, moments: Moments, engine: BicEngine, control: Control
+) -> Judged:
+    """The best graph near by without weak edges; the present one if it has none."""
+    left_out: list[WeakEdge] = []
+    apart = np.zeros((moments.n_variables,) * 2, np.bool_)
+    price, extension = engine.edge_price
+    known, names = plan.knowledge, moments.names
+    for round_left in reversed(range(JUDGED_AGAIN + 1)):
+        found = explained_in(moments, engine.dag())
+        evidence = edge_evidence(moments, found, engine.order, price, known, extension=extension)
+        if not round_left or evidence.is_settled or control.remaining <= 0:
+            break
+        # An edge with a rival is no more likely to be false than the rival, which would follow.
+        rates, ends = evidence.rates_by_strength, (evidence.causes, evidence.effects)
+        weak = rates > LIKELY_FALSE
+        if known is not None:
+            weak &= ~known.required[ends]
+        if not weak.any():
+            break
+        pairs = [(int(a), int(b)) for a, b in zip(*(own[weak] for own in ends), strict=True)]
+        left_out += [
+            WeakEdge(names[a], names[b], float(strength), float(rate))
+            for (a, b), strength, rate in zip(
+                pairs, evidence.strengths[weak], rates[weak], strict=True
+            )
+        ]
+        for a, b in pairs:
+            apart[a, b] = apart[b, a] = True
+        engine = engine.kept_apart(pairs, _keeping_apart(known, names, apart))
+    return Judged(engine, found, evidence, tuple(left_out))
+
+
+def _keeping_apart(
+    knowledge: ResolvedKnowledge | None, names: tuple[str, ...], apart: Mask
+) -> ResolvedKnowledge:
+    """What is known, and no edge between some pairs."""
+    none = np.zeros_like(apart)
+    if knowledge is None:
+        return ResolvedKnowledge(names, apart.copy(), none, none.copy())
+    forbidden = knowledge.forbidden | apart
+    return ResolvedKnowledge(names, forbidden, knowledge.required.copy(), knowledge.before.copy())
 
 
 def _price_of_chance(nulls: Sequence[NullEdges], most: float, above: float) -> float:

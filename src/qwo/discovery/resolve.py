@@ -253,8 +253,8 @@ def _penalty(
     if not chosen:
         return (LEAST if isinstance(asked, str) else asked), None, gamma
     extension = 2 * gamma * math.log(n)
-    leading = moments.leading() if moments.has_blocks else None
-    low, high = price_range(moments.whitened()[1], size, extension, knowledge, leading)
+    sizes, leading = moments.blocks
+    low, high = price_range(sizes, size, extension, knowledge, leading)
     return (low - extension) / math.log(size), high, gamma
 
 
@@ -300,7 +300,8 @@ def bic_engine(plan: Resolved, moments: Moments, order: Indices, dense: DenseAlg
     """The exact BIC at the order to start from."""
     return BicEngine(
         moments,
-        score=BIC(plan.penalty, plan.gamma),
+        penalty_discount=plan.penalty,
+        gamma=plan.gamma,
         knowledge=plan.knowledge,
         order=order,
         candidates=dense.candidates,

@@ -16,9 +16,8 @@ import numpy as np
 from qwo.discovery.arrows import ArrowEvidence, leaning
 from qwo.discovery.assumptions import broken
 from qwo.discovery.follow_up import FollowUp, Origin
-from qwo.discovery.price import Evidence
+from qwo.discovery.price import Evidence, WeakEdge
 from qwo.discovery.readings import AssumptionReading
-from qwo.discovery.weak_edges import WeakEdge
 from qwo.errors import ArgumentError, list_names
 from qwo.graph.causal_graph import EDGE_HEADER, TARGETS, VARIABLES, CausalGraph, Edge, edges_of
 from qwo.graph.display import as_html, edge_lines

@@ -12,6 +12,7 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
@@ -41,7 +42,7 @@ LATENT = "latent"
 """The estimator that takes ordinal columns for pieces of normal ones: `qwo.moments.estimators`."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Moments:
     """Names, sample size, means, standard deviations and correlation matrix of n variables.
 
@@ -119,15 +120,23 @@ class Moments:
             return self.correlation, self.coding.sizes
         return whitened(self.correlation, self.coding)
 
+    @cached_property
+    def blocks(self) -> tuple[Indices, Indices]:
+        """How many whitened columns each variable has, and in how many it is explained: `leading`.
+
+        One of a number.
+        """
+        sizes = self.whitened()[1]
+        if not self.coding.has_curves:
+            return sizes, sizes
+        return sizes, np.where([v.curve is not None for v in self.coding.variables], 1, sizes)
+
     def leading(self) -> Indices:
         """In how many of its whitened columns, the first ones, each variable is explained.
 
         All of a category; of a variable with a curve the first, which is itself.
         """
-        sizes = self.whitened()[1]
-        if not self.coding.has_curves:
-            return sizes
-        return np.where([v.curve is not None for v in self.coding.variables], 1, sizes)
+        return self.blocks[1]
 
     def as_columns(self) -> Moments:
         """The moments of the columns as variables by themselves."""

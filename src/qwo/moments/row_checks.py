@@ -20,7 +20,7 @@ import numpy as np
 
 from qwo.errors import Cure, list_names
 from qwo.moments.audit import Finding, count_of, drop_cure, shown
-from qwo.moments.columns import Coding
+from qwo.moments.columns import PLAIN, Coding
 from qwo.moments.sums import SENTINELS, Seen
 from qwo.options import Kind, offered
 from qwo.types import FloatArray, Indices, Mask
@@ -148,12 +148,12 @@ class View:
 def inspect_rows(
     view: View,
     correlation: FloatArray | None = None,
-    coding: Coding | None = None,
+    coding: Coding = PLAIN,
 ) -> Iterator[Finding]:
     """Findings about rows, in the order of the checks; correlations are those of all columns."""
     if not view.names:
         return
-    if correlation is not None and coding is not None and len(view.names) < len(correlation):
+    if correlation is not None and len(view.names) < len(correlation):
         columns = coding.starts[list(view.numbers)]
         correlation = correlation[np.ix_(columns, columns)]
     view = replace(view, correlation=correlation, scores=Scores.of(view.rows))

@@ -25,8 +25,8 @@ from qwo.errors import KnowledgeError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.order.blocks import association, without_given
-from qwo.order.problem import CoreProblem
-from qwo.order.protocol import Changes, EngineBase, as_integers, check_block, check_order
+from qwo.order.problem import CoreProblem, as_integers, check_order
+from qwo.order.protocol import Changes, EngineBase, check_block
 from qwo.order.score import BIC, Score, score_from
 from qwo.types import Adjacency, FloatArray, Indices
 

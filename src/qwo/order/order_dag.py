@@ -14,7 +14,8 @@ from qwo.moments import Moments, as_moments
 from qwo.names import as_columns
 from qwo.order.bic import BicEngine
 from qwo.order.linalg import regressions
-from qwo.order.protocol import OrderEngine, check_order
+from qwo.order.problem import check_order
+from qwo.order.protocol import OrderEngine
 from qwo.order.qwo import QwoEngine
 from qwo.order.reference_engine import ReferenceEngine
 from qwo.types import Adjacency, FloatArray, Indices

@@ -15,11 +15,10 @@ import numpy.typing as npt
 import scipy
 
 from qwo import _core
-from qwo.errors import ArgumentError
+from qwo.errors import ArgumentError, OrderError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.order.blocks import check_block_sizes, check_leading
-from qwo.order.protocol import as_integers
 from qwo.order.score import Score, price_of
 from qwo.types import FloatArray, Indices
 
@@ -34,6 +33,34 @@ def versions() -> dict[str, Any]:
         "scipy": scipy.__version__,
         "core": core,
     }
+
+
+def as_integers(values: Sequence[int] | Indices) -> npt.NDArray[np.int64]:
+    """Integers as the array that the core takes."""
+    try:
+        given = np.asarray(values)
+    except ValueError as error:  # as for rows of unequal lengths
+        raise OrderError(f"wanted a sequence of integers: {error}") from error
+    if given.ndim != 1 or not (np.issubdtype(given.dtype, np.integer) or given.size == 0):
+        raise OrderError(
+            f"wanted a sequence of integers; got shape {given.shape} of dtype {given.dtype}"
+        )
+    return np.ascontiguousarray(given, dtype=np.int64)
+
+
+def check_order(order: Sequence[int] | Indices, n_variables: int) -> Indices:
+    """An order as an index array of its own; refused if it is no permutation of 0 … n - 1."""
+    indices = np.array(as_integers(order), dtype=np.intp)
+    if len(indices) != n_variables:
+        raise OrderError(
+            f"an order lists each of the {n_variables} variables once; got {len(indices)}"
+        )
+    if not np.array_equal(np.sort(indices), np.arange(n_variables)):
+        raise OrderError(
+            f"an order lists each of 0 … {n_variables - 1} once; "
+            f"missing: {sorted(set(range(n_variables)) - set(indices.tolist()))[:5]}"
+        )
+    return indices
 
 
 def check_kernels(name: str | None) -> str:
@@ -92,7 +119,7 @@ class CoreProblem:
         if block_sizes is None and isinstance(moments, Moments) and moments.has_blocks:
             leading = moments.leading() if leading is None else leading
             moments, block_sizes = moments.as_whitened()
-        self.sources = _as_sources(moments)
+        self.sources = (moments,) if isinstance(moments, Moments) else _as_sources(moments)
         self.sizes = np.ones(self.sources[0].n_variables, np.int64)
         if block_sizes is not None:
             self.sizes = _sizes_of_blocks(block_sizes, self.sources)
@@ -139,9 +166,9 @@ class CoreProblem:
         return self.sizes, self.leading, prices, _most_parents(n_samples, None)
 
 
-def _as_sources(moments: Moments | Sequence[Moments]) -> tuple[Moments, ...]:
-    """One or several moments of the same variables."""
-    sources = (moments,) if isinstance(moments, Moments) else tuple(moments)
+def _as_sources(moments: Sequence[Moments]) -> tuple[Moments, ...]:
+    """Several moments of the same variables."""
+    sources = tuple(moments)
     for own in sources:
         if not isinstance(own, Moments):
             raise ArgumentError(f"moments must be qwo.Moments; got a {type(own).__name__}")

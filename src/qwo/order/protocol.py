@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo.errors import EngineError, IndexRangeError, OrderError
+from qwo.order.problem import as_integers
 from qwo.types import Adjacency, FloatArray, Indices
 
 Changes = FloatArray
@@ -149,16 +149,6 @@ def as_index(name: str, value: Any, count: int) -> int:
     return index
 
 
-def as_integers(values: Sequence[int] | Indices) -> npt.NDArray[np.int64]:
-    """Integers as the array that the core takes."""
-    given = _as_array(values)
-    if given.ndim != 1 or not (np.issubdtype(given.dtype, np.integer) or given.size == 0):
-        raise OrderError(
-            f"wanted a sequence of integers; got shape {given.shape} of dtype {given.dtype}"
-        )
-    return np.ascontiguousarray(given, dtype=np.int64)
-
-
 def check_block(order: Indices, start: Any, block: Sequence[int] | Indices) -> tuple[int, Indices]:
     """Where a block begins, and its variables; refused unless they are those that stand there."""
     variables = as_integers(block).astype(np.intp, copy=False)
@@ -178,28 +168,3 @@ def check_mark(mark: Any, marks: int) -> int:
         return as_index("mark", mark, marks)
     except IndexRangeError:
         raise EngineError(f"mark {mark} has ended or never was; {marks} are outstanding") from None
-
-
-def check_order(order: Sequence[int] | Indices, n_variables: int) -> Indices:
-    """An order as an index array; refused if it is no permutation of 0 … n - 1."""
-    given = _as_array(order)
-    if given.ndim != 1 or len(given) != n_variables:
-        raise OrderError(
-            f"an order lists each of the {n_variables} variables once; got shape {given.shape}"
-        )
-    if not np.issubdtype(given.dtype, np.integer):
-        raise OrderError(f"an order holds column numbers; got dtype {given.dtype}")
-    indices = given.astype(np.intp)
-    if not np.array_equal(np.sort(indices), np.arange(n_variables)):
-        raise OrderError(
-            f"an order lists each of 0 … {n_variables - 1} once; "
-            f"missing: {sorted(set(range(n_variables)) - set(indices.tolist()))[:5]}"
-        )
-    return indices
-
-
-def _as_array(values: Any) -> npt.NDArray[Any]:
-    try:
-        return np.asarray(values)
-    except ValueError as error:  # as for rows of unequal lengths
-        raise OrderError(f"wanted a sequence of integers: {error}") from error

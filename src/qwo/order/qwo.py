@@ -20,8 +20,8 @@ from qwo.moments import Moments
 from qwo.order.edge_test import EdgeTest, edge_test
 from qwo.order.linalg import inverse_cholesky as invert
 from qwo.order.objective import CappedLikelihood, ObjectiveName, objective_for
-from qwo.order.problem import check_kernels
-from qwo.order.protocol import Changes, as_index, as_integers, check_order
+from qwo.order.problem import as_integers, check_kernels, check_order
+from qwo.order.protocol import Changes, as_index
 from qwo.types import Adjacency, FloatArray, Indices
 
 LARGEST_PRECISION = 1e13

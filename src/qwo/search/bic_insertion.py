@@ -2,9 +2,10 @@
 
 What `qwo.search.insertion` does with any engine, and more: edges are tucked and turned until that
 does not help, from several starts, and connected pieces of the order are shuffled. The core runs in
-slices; between them this module keeps the time limit, the callback and the keyboard, none of which
-changes the result of a search that is left to finish. Which searches follow each other, and every
-number that decides on it, stand in the core: ``cpp/qwo/search_run.hpp`` and ``policy.hpp``.
+slices; between them `supervise_compiled` keeps the time limit, the callback and the keyboard, none
+of which changes the result of a search that is left to finish. Which searches follow each other,
+and every number that decides on it, stand in the core: ``cpp/qwo/search_run.hpp`` and
+``policy.hpp``.
 """
 
 from __future__ import annotations
@@ -17,21 +18,11 @@ import numpy as np
 
 from qwo.errors import ArgumentError, Cure, DataWarning
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
-from qwo.order.bic import BicEngine, CompiledRun
+from qwo.order.bic import BicEngine
 from qwo.order.protocol import OrderEngine
-from qwo.search.control import (
-    Control,
-    Progress,
-    SearchOutcome,
-    Status,
-    Stopped,
-    check_allowed,
-)
+from qwo.search.control import Control, SearchOutcome, check_allowed, supervise_compiled
 from qwo.search.insertion import insertion
 from qwo.text import count
-
-SLICE = 0.02
-"""Seconds that the core runs before it is asked whether to go on."""
 
 
 def bic_insertion(
@@ -79,8 +70,6 @@ def bic_insertion(
     knowledge = engine.knowledge if knowledge is None else knowledge
     if knowledge is not None:
         check_allowed(engine.order, knowledge)
-    control = control or Control()
-    begun = control.seconds
     run = engine.compiled_run(
         np.random.default_rng(random_state),
         restarts=restarts,
@@ -90,37 +79,7 @@ def bic_insertion(
         nearby=nearby,
         jobs=n_jobs,
     )
-    status = _watched(run, engine, control)
-    counts, order = run.counts, engine.order
-    return SearchOutcome(
-        order=order,
-        cost=engine.cost,
-        status=status,
-        trace=tuple((begun + seconds, cost) for seconds, cost in run.trace),
-        n_moves=counts["moves"],
-        n_evaluations=counts["scans"] * len(order),
-        proved=run.is_proved,
-    )
-
-
-def _watched(run: CompiledRun, engine: BicEngine, control: Control) -> Status:
-    """Run to the end, or until time is up, or the callback or the keyboard ends the search."""
-    reports = 0
-    try:
-        while True:
-            if control.is_due():
-                reports += 1
-                cost = engine.cost
-                best = min(cost, run.trace[-1][1])
-                control.report(Progress("insertion", reports, cost, best, control.seconds))
-            if run.run(min(SLICE, control.remaining)):
-                return "converged"
-    except Stopped as stopped:
-        return stopped.status
-    except KeyboardInterrupt:
-        return "interrupted"
-    finally:
-        run.stop()
+    return supervise_compiled(run, engine, control or Control())
 
 
 INSERTION_SEARCHES: dict[str, Callable[..., SearchOutcome]] = {

@@ -17,11 +17,15 @@ from tqdm import tqdm
 from qwo.errors import ArgumentError, KnowledgeError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.options import SECONDS
+from qwo.order.bic import CompiledRun
 from qwo.order.protocol import OrderEngine
 from qwo.types import Indices
 
 HEARTBEAT = 0.1
 """Seconds after which a callback is asked again although nothing has improved."""
+
+SLICE = 0.02
+"""Seconds that the core runs before it is asked whether to go on."""
 
 TOLERANCE = 1e-9
 """Costs that differ by less, relative to their size, are equal: the difference is rounding."""
@@ -319,3 +323,34 @@ def supervise(
     except KeyboardInterrupt:
         status = "interrupted"
     return run.outcome(status)
+
+
+def supervise_compiled(run: CompiledRun, engine: OrderEngine, control: Control) -> SearchOutcome:
+    """`supervise` for a search that the core runs in slices, and leaves the best state itself."""
+    begun, reports = control.seconds, 0
+    status: Status = "converged"
+    try:
+        while True:
+            if control.is_due():
+                reports += 1
+                cost = engine.cost
+                best = min(cost, run.trace[-1][1])
+                control.report(Progress("insertion", reports, cost, best, control.seconds))
+            if run.run(min(SLICE, control.remaining)):
+                break
+    except Stopped as stopped:
+        status = stopped.status
+    except KeyboardInterrupt:
+        status = "interrupted"
+    finally:
+        run.stop()
+    counts, order = run.counts, engine.order
+    return SearchOutcome(
+        order=order,
+        cost=engine.cost,
+        status=status,
+        trace=tuple((begun + seconds, cost) for seconds, cost in run.trace),
+        n_moves=counts["moves"],
+        n_evaluations=counts["scans"] * len(order),
+        proved=run.is_proved,
+    )

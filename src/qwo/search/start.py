@@ -18,7 +18,7 @@ from qwo.names import as_columns
 from qwo.order.blocks import block_start
 from qwo.order.edge_test import BicRule, edge_test
 from qwo.order.linalg import precision_matrix, tree_order
-from qwo.order.protocol import check_order
+from qwo.order.problem import check_order
 from qwo.types import FloatArray, Indices
 
 
