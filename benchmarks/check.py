@@ -21,9 +21,8 @@ Figures are kept as they come, and a run goes on from those that are there.
 from __future__ import annotations
 
 import argparse
-import csv
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -31,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 
 import qwo
-from benchmarks.rows import Row, read_rows
+from benchmarks.rows import Row, append_rows, read_rows
 from qwo.graph.dag import ancestor_matrix
 
 N_VARIABLES, DEGREE = 10, 3.0
@@ -171,27 +170,21 @@ COLUMNS = (
 )
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> Iterator[Row]:
     """Check what has not been checked yet, set by set."""
     done = {tuple(row[key] for key in KEYS) for row in read_rows(options.output)}
-    new = not options.output.exists()
-    with options.output.open("a", newline="") as stream:
-        writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
-        if new:
-            writer.writeheader()
-        for seed, n, noise, name in product(
-            range(options.sets), options.samples, options.noise, options.cases
-        ):
-            if (name, noise, n, seed) in done:
-                continue
-            data, graph = CASES[name]((seed, noise), n)
-            if graph is None:
-                continue
-            found = qwo.check(data, graph, n_draws=options.draws, random_state=seed)
-            tests = {test.name: f"{test.p_value:.3g}" for test in found.tests}
-            key = dict(zip(KEYS, (name, noise, n, seed), strict=True))
-            writer.writerow({**key, "alarm": int(found.alarm), **tests})
-            stream.flush()
+    for seed, n, noise, name in product(
+        range(options.sets), options.samples, options.noise, options.cases
+    ):
+        if (name, noise, n, seed) in done:
+            continue
+        data, graph = CASES[name]((seed, noise), n)
+        if graph is None:
+            continue
+        found = qwo.check(data, graph, n_draws=options.draws, random_state=seed)
+        tests = {test.name: f"{test.p_value:.3g}" for test in found.tests}
+        key = dict(zip(KEYS, (name, noise, n, seed), strict=True))
+        yield {**key, "alarm": int(found.alarm), **tests}
 
 
 def p_value(row: Row, test: str) -> float:
@@ -238,7 +231,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("benchmarks/results/check.csv"))
     options = parser.parse_args()
     begun = time.process_time()
-    run(options)
+    append_rows(options.output, run(options), COLUMNS)
     report(read_rows(options.output))
     print(f"{time.process_time() - begun:.0f} s")
 

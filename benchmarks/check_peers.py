@@ -18,7 +18,6 @@ requirements-dowhy.txt.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import os
 import sys
@@ -129,6 +128,7 @@ def dowhy(sets: int) -> None:
 
 def table() -> None:
     from benchmarks.check import LEARNT, area
+    from benchmarks.rows import write_rows
 
     rows: list[dict[str, str]] = []
     for peer in ("tetrad", "dowhy"):
@@ -150,10 +150,7 @@ def table() -> None:
                 }
             )
             print(*rows[-1].values())
-    with RESULT.open("w", newline="") as file_out:
-        writer = csv.DictWriter(file_out, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows(RESULT, rows)
 
 
 def main() -> None:

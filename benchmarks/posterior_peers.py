@@ -24,7 +24,6 @@ weighted by their scores (dibs+). A run that has no answer at its cap is ended.
 from __future__ import annotations
 
 import argparse
-import csv
 import itertools
 import multiprocessing
 import random
@@ -301,11 +300,9 @@ def table() -> None:
                 }
             )
             print(*rows[-1].values())
-    with RESULT.open("w", newline="") as file:
-        columns = list(max(rows, key=len))
-        writer = csv.DictWriter(file, fieldnames=columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    from benchmarks.rows import write_rows
+
+    write_rows(RESULT, rows, list(max(rows, key=len)))
 
 
 def main() -> None:

@@ -40,6 +40,7 @@ from benchmarks.rows import Row, read_rows, write_rows
 from qwo.datasets import load_gaussian_network
 from qwo.graph import shd
 from qwo.graph.dag import topological_order
+from qwo.reproduction.aggregate import interval
 from qwo.simulation import LinearModel
 from qwo.simulation.random_models import random_dag
 
@@ -274,16 +275,15 @@ def _row(setting: Setting, name: str, found: list[dict[str, dict[str, Any]]]) ->
         for key, value in found[0][name].items()
         if not isinstance(value, list)
     }
-    change = np.array([one[name]["shd"] - one[BASE]["shd"] for one in found], dtype=float)
-    error = change.std(ddof=1) / math.sqrt(len(change)) if len(change) > 1 else math.nan
+    change = interval([one[name]["shd"] - one[BASE]["shd"] for one in found])
     return {
         **setting._asdict(),
         "family": setting.family,
         "method": name,
         "sets": len(found),
         "shd": mean["shd"],
-        "shd_change": float(change.mean()),
-        "standard_error": float(error),
+        "shd_change": change.mean,
+        "standard_error": change.error,
         "arrow_precision": mean["right"] / max(mean["arrows"], 1e-9),
         "arrow_recall": mean["recalled"] / max(mean["true_arrows"], 1e-9),
         "penalty": mean["penalty"],

@@ -1,9 +1,10 @@
-"""Rows of results as CSV files: read with their types, written whole, extended cell by cell."""
+"""Rows of results as CSV files: read with their types, written whole, or added as they come."""
 
 from __future__ import annotations
 
 import csv
 import io
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -65,3 +66,16 @@ def timed(task: Callable[[], Result]) -> tuple[Result, float]:
     begun = time.process_time()
     result = task()
     return result, time.process_time() - begun
+
+
+def append_rows(path: Path, rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> None:
+    """Add rows, each safe on the disk before the next is asked for."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        if not path.stat().st_size:
+            writer.writeheader()
+        for row in rows:
+            writer.writerow(row)
+            file.flush()
+            os.fsync(file.fileno())

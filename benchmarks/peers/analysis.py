@@ -9,12 +9,12 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from scipy.stats import t as student
 
 from benchmarks.peers.cells import Cell, Profile
 from benchmarks.peers.markdown import short
 from benchmarks.peers.methods import METHODS, OURS
 from benchmarks.peers.study import DATA, DONE, FAILED
+from qwo.reproduction.aggregate import interval
 
 REFERENCE = OURS[0].name
 SAME_SCORE = 1e-3
@@ -109,15 +109,11 @@ class CellFigures:
 
     def difference(self, theirs: str, name: str = "shd", ours: str = REFERENCE) -> Difference:
         """Ours less theirs on the data sets that both have a graph of."""
-        values = (self.values(ours, name) - self.values(theirs, name)).dropna().to_numpy()
-        count = len(values)
-        if count == 0:
+        values = (self.values(ours, name) - self.values(theirs, name)).dropna().to_list()
+        if not values:
             return Difference(0, math.nan, math.nan)
-        half = math.nan
-        if count > 1:
-            quantile = student.ppf((1 + CONFIDENCE) / 2, count - 1)
-            half = float(quantile * values.std(ddof=1) / math.sqrt(count))
-        return Difference(count, float(values.mean()), half)
+        found = interval(values, CONFIDENCE)
+        return Difference(found.graphs, found.mean, found.half)
 
     def time_ratio(self, theirs: str, ours: str = REFERENCE) -> float:
         """How many times our processor time theirs is: geometric mean over shared data sets."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from qwo.reproduction.tables import markdown
 from qwo.text import write_whole
 
 BEGIN, END = "<!-- begin {} -->", "<!-- end {} -->"
@@ -21,8 +22,7 @@ def markdown_table(header: Row, rows: Sequence[Row], texts: int = 1) -> str:
     """A table of which all but the first columns are numbers."""
     if not rows:
         return "None."
-    line = ["---"] * texts + ["---:"] * (len(header) - texts)
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in (header, line, *rows))
+    return markdown(header, rows, texts)
 
 
 def update_page(path: Path, content: str, part: str = "results") -> None:

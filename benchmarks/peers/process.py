@@ -13,8 +13,9 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
+from qwo.reproduction.tasks import ONE_THREAD
+
 ROOT = Path(__file__).parents[2]
-THREADS = ("OMP", "OPENBLAS", "MKL", "RAYON", "NUMBA", "BLIS", "VECLIB_MAXIMUM", "NUMEXPR")
 PATIENCE = 10
 """Wall seconds that a call gets for each second of processor time: others use the machine too."""
 START_SECONDS = 120
@@ -52,7 +53,7 @@ class Worker:
         self._process = subprocess.Popen(
             [self.python, "-m", "benchmarks.peers.worker"],
             cwd=ROOT,
-            env=os.environ | {f"{name}_NUM_THREADS": "1" for name in THREADS},
+            env=os.environ | ONE_THREAD,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,

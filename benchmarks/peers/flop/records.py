@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks.peers.flop.settings import Job, Tool
-from benchmarks.rows import Row, read_rows, write_rows
+from benchmarks.rows import Row, append_rows, read_rows, write_rows
 
 
 @dataclass(frozen=True)
@@ -66,15 +64,11 @@ class Records:
 
     def write(self, records: Sequence[Record]) -> None:
         """Put these records in the place of all that are there."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         write_rows(self.path, map(_format, records), COLUMNS)
 
     def append(self, record: Record) -> None:
         """Add a record, safe on disk when this returns."""
-        with self.path.open("a", newline="") as file:
-            csv.DictWriter(file, COLUMNS, lineterminator="\n").writerow(_format(record))
-            file.flush()
-            os.fsync(file.fileno())
+        append_rows(self.path, [_format(record)], COLUMNS)
 
 
 def retire(records: Sequence[Record]) -> list[Record]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean, stdev
+from statistics import fmean
 
 from benchmarks.peers.flop.records import Record
 from benchmarks.peers.flop.settings import Setting, Tool
+from qwo.reproduction.aggregate import Interval, interval
 
 SAME_SCORE = 1e-3
 """Scores that differ by less belong to the same class, or are a matter of rounding."""
@@ -117,12 +118,10 @@ class Summary:
         return Figures(results) if results else None
 
 
-def paired_difference(first: Figures, second: Figures) -> tuple[float, float]:
-    """Mean and standard error of the difference of SHD over the data sets of both."""
+def paired_difference(first: Figures, second: Figures) -> Interval:
+    """The difference of SHD over the data sets of both."""
     ours, theirs = first.shd_by_data_set, second.shd_by_data_set
-    differences = [ours[data_set] - theirs[data_set] for data_set in ours.keys() & theirs.keys()]
-    error = stdev(differences) / math.sqrt(len(differences)) if len(differences) > 1 else math.nan
-    return fmean(differences), error
+    return interval([ours[data_set] - theirs[data_set] for data_set in ours.keys() & theirs.keys()])
 
 
 def best_by_data_set(figures: Figures) -> Mapping[DataSet, Result]:

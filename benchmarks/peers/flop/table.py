@@ -84,13 +84,13 @@ def _goal(setting: Setting, summary: Summary) -> Iterator[Row]:
     ours = summary.figures(setting, "qwo", None)
     if flop is None or ours is None or setting.speed_goal is None:
         return
-    difference, error = paired_difference(ours, flop)
+    found = paired_difference(ours, flop)
     ratio = flop.cpu / ours.cpu
     yield (
         setting.name,
         str(len(ours.shd_by_data_set)),
-        f"{difference:+.2f} ± {error:.2f}",
-        _met(difference <= 0),
+        f"{found.mean:+.2f} ± {found.error:.2f}",
+        _met(found.mean <= 0),
         f"{ours.gap:.1f}; {flop.gap:.1f}",
         _met(ours.gap <= flop.gap),
         f"{ratio:.0f}",

@@ -110,11 +110,15 @@ def _point(rows: Sequence[Row]) -> Point:
 
 
 class Interval(NamedTuple):
-    """A mean with the half-width of its confidence interval, from so many graphs."""
+    """A mean with the half-width of its confidence interval, from so many graphs.
+
+    And its standard error, which is no number where there is one graph.
+    """
 
     mean: float
     half: float
     graphs: int
+    error: float = math.nan
 
     @property
     def low(self) -> float:
@@ -132,8 +136,9 @@ def interval(values: Sequence[float], level: float = 0.95) -> Interval:
     count = len(values)
     if count < 2:
         return Interval(statistics.fmean(values), math.inf, count)
-    half = t.ppf((1 + level) / 2, count - 1) * statistics.stdev(values) / math.sqrt(count)
-    return Interval(statistics.fmean(values), float(half), count)
+    error = statistics.stdev(values) / math.sqrt(count)
+    half = float(t.ppf((1 + level) / 2, count - 1)) * error
+    return Interval(statistics.fmean(values), half, count, error)
 
 
 def paired(

@@ -55,9 +55,9 @@ PLOTTED_SECONDS = 120.0
 """Where the paper's axis of time ends; what is above it was extrapolated."""
 
 
-def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown; the first column is aligned left, the others right."""
-    ruler = ["---", *["---:"] * (len(header) - 1)]
+def markdown(header: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 1) -> str:
+    """A table in Markdown; so many first columns are aligned left, the others right."""
+    ruler = ["---"] * texts + ["---:"] * (len(header) - texts)
     return "\n".join("| " + " | ".join(row) + " |" for row in [header, ruler, *rows])
 
 

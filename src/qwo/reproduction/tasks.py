@@ -57,7 +57,9 @@ the wall, whatever its processor time: it may share the processor with others.""
 _CLEAR = Path("/proc/self/clear_refs")
 _STATUS = Path("/proc/self/status")
 
-ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
+_POOLS = ("OMP", "OPENBLAS", "MKL", "RAYON", "NUMBA", "BLIS", "VECLIB_MAXIMUM", "NUMEXPR")
+ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in _POOLS}
+"""Variables of the environment that keep libraries to one thread."""
 
 
 @dataclass(frozen=True)
