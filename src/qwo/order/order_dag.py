@@ -81,7 +81,7 @@ def order_dag(
     penalty_discount : float, optional
         Draw an edge by the BIC rule with this penalty discount.
     alpha : float, optional
-        Draw an edge by Fisher's z-test at this level; the paper's 2/n² if neither is given. Exact
+        Draw an edge by Fisher's z-test at this level; at 2/n² if neither is given. Exact
         moments (N = ∞) need neither.
     engine : {"qwo", "reference", "bic"}
         ``"qwo"`` and ``"reference"`` (the paper's Algorithm 1, slow) condition on all others before

@@ -128,8 +128,8 @@ def claims(cells: Cells) -> tuple[list[Claim], list[Numbers]]:
     judged.append(
         Claim(
             "Open problem: models with cycles (its last equation)",
-            "not part of these experiments",
-            "the package searches acyclic models; a search for models with feedback is planned",
+            "answered outside of these experiments",
+            "`qwo.discover(data, feedback=True)`, on a page of [its own](../howto/feedback.md)",
         )
     )
     return judged, [found for found in evidence if found.rows]

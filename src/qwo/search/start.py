@@ -89,8 +89,8 @@ def markov_boundary_order(
     """The paper's start: variables by the size of their Markov boundary, the largest first.
 
     The boundary of a variable are those with a non-zero entry in its row of the inverse covariance.
-    Non-zero is what the squared partial correlation given all others says under the paper's test,
-    Fisher's z at level 2/n²; for N < n + 2, where that test does not exist, under the BIC rule.
+    Non-zero is what the squared partial correlation given all others says under Fisher's z at level
+    2/n², that of the authors' code; for N < n + 2, where there is no such test, under the BIC rule.
     Variables with boundaries of equal size come in the order of their columns.
 
     The paper does not say which end of the order is which. A variable without children has only its
