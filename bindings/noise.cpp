@@ -20,6 +20,7 @@ void demand(bool holds, const char* message) {
 }
 
 std::shared_ptr<NoiseCost> make_cost(const MatrixIn& columns, const MatrixIn& gram,
+                                     std::vector<std::size_t> ends,
                                      const std::vector<double>& weights, std::vector<int> sizes,
                                      const std::vector<bool>& numbers, double price) {
     NoiseData data;
@@ -30,11 +31,15 @@ std::shared_ptr<NoiseCost> make_cost(const MatrixIn& columns, const MatrixIn& gr
     }
     demand(columns.shape(0) == width && columns.shape(1) == weights.size() && !weights.empty(),
            "there must be a row of numbers for each column, one for each weight");
-    demand(gram.shape(0) == width && gram.shape(1) == width,
-           "the covariance must be that of the columns");
+    demand(!ends.empty() && ends.back() == weights.size() &&
+               std::is_sorted(ends.begin(), ends.end()),
+           "blocks of rows must end one after the other, the last with the rows");
+    demand(gram.shape(0) == width * ends.size() && gram.shape(1) == width,
+           "the covariance must be that of the columns, in each block of rows");
     demand(numbers.size() == sizes.size(), "there must be one mark of numbers for each variable");
     data.columns.assign(columns.data(), columns.data() + columns.size());
     data.gram.assign(gram.data(), gram.data() + gram.size());
+    data.ends = std::move(ends);
     data.weights = weights;
     data.sizes = std::move(sizes);
     data.is_number.assign(numbers.begin(), numbers.end());
@@ -126,8 +131,8 @@ class NoiseSearch {
 void bind_noise(nb::module_& m) {
     nb::class_<NoiseCost>(m, "NoiseCost", "Costs of families by the density of their residuals.")
         .def_static("create", &make_cost, nb::arg("columns").noconvert(),
-                    nb::arg("gram").noconvert(), nb::arg("weights"), nb::arg("sizes"),
-                    nb::arg("numbers"), nb::arg("price"),
+                    nb::arg("gram").noconvert(), nb::arg("ends"), nb::arg("weights"),
+                    nb::arg("sizes"), nb::arg("numbers"), nb::arg("price"),
                     "Columns: a row of numbers for each, of mean 0 and variance 1. Variables that "
                     "are no numbers have the cost of a Gaussian block.")
         .def(

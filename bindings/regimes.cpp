@@ -29,16 +29,20 @@ std::vector<char> flags(const MaskIn& mask, std::size_t rows, std::size_t column
 // The search and the cost that it descends on.
 class RegimeSearch {
   public:
-    RegimeSearch(const SumsIn& sums, std::vector<int> sizes, const MaskIn& known,
-                 const MaskIn& dropped, double edge, double target, double slopes,
-                 const OrderIn& order, const MaskIn& may_cause, const MaskIn& precedes,
-                 std::vector<std::vector<int>> required, int restarts, std::uint64_t seed)
+    RegimeSearch(const SumsIn& sums, std::vector<int> sizes, std::vector<int> leading,
+                 const MaskIn& known, const MaskIn& dropped, double edge, double target,
+                 double slopes, const OrderIn& order, const MaskIn& may_cause,
+                 const MaskIn& precedes, std::vector<std::vector<int>> required, int restarts,
+                 std::uint64_t seed)
         : n_(sizes.size()), regimes_(sums.shape(0)) {
         std::size_t width = 1;
         for (const int size : sizes) {
             demand(size >= 1, "each variable owns one column at least");
             width += size;
         }
+        demand(leading.size() == n_, "leading must have one number for each variable");
+        for (std::size_t v = 0; v < n_; ++v)
+            checked("leading columns", leading[v], 1, sizes[v]);
         demand(n_ >= 1 && regimes_ >= 1, "there must be a variable and a regime at least");
         demand(sums.shape(1) == width && sums.shape(2) == width,
                "sums must have one square of the columns and a leading 1 for each regime");
@@ -57,7 +61,8 @@ class RegimeSearch {
         limits.required = std::move(required);
         cost_ = std::make_unique<RegimeCost>(
             std::vector<double>(sums.data(), sums.data() + sums.size()), static_cast<int>(regimes_),
-            std::move(sizes), flags(known, regimes_, n_, "known must be regimes by variables"),
+            std::move(sizes), std::move(leading),
+            flags(known, regimes_, n_, "known must be regimes by variables"),
             flags(dropped, regimes_, n_, "dropped must be regimes by variables"),
             RegimePrices{edge, target, slopes});
         search_ = std::make_unique<FamilySearch>(*cost_, std::move(start), std::move(limits),
@@ -110,10 +115,10 @@ class RegimeSearch {
 void bind_regimes(nb::module_& m) {
     nb::class_<RegimeSearch>(m, "RegimeSearch",
                              "An order search on the cost of groups of rows per child.")
-        .def(nb::init<const SumsIn&, std::vector<int>, const MaskIn&, const MaskIn&, double, double,
-                      double, const OrderIn&, const MaskIn&, const MaskIn&,
-                      std::vector<std::vector<int>>, int, std::uint64_t>(),
-             nb::arg("sums").noconvert(), nb::arg("sizes"), nb::kw_only(),
+        .def(nb::init<const SumsIn&, std::vector<int>, std::vector<int>, const MaskIn&,
+                      const MaskIn&, double, double, double, const OrderIn&, const MaskIn&,
+                      const MaskIn&, std::vector<std::vector<int>>, int, std::uint64_t>(),
+             nb::arg("sums").noconvert(), nb::arg("sizes"), nb::arg("leading"), nb::kw_only(),
              nb::arg("known").noconvert(), nb::arg("dropped").noconvert(), nb::arg("edge"),
              nb::arg("target"), nb::arg("slopes"), nb::arg("order").noconvert(),
              nb::arg("may_cause").noconvert(), nb::arg("precedes").noconvert(), nb::arg("required"),

@@ -69,6 +69,7 @@ bool is_far(double z) {
 // Log density at the points of the grid; far beyond it is the tail alone.
 struct NoiseCost::Density {
     std::vector<double> logs;
+    double sum = 0.0; // of the logarithms over all rows, with their weights
 
     double log_at(double z) const {
         if (is_far(z))
@@ -103,42 +104,48 @@ double NoiseCost::price_of(int variable, std::size_t columns) const {
     return data_.price * own * static_cast<double>(columns);
 }
 
-double NoiseCost::residuals(int child, const std::vector<int>& given,
-                            std::vector<double>& out) const {
+void NoiseCost::residuals(int child, const std::vector<int>& given,
+                          std::vector<double>& out) const {
     const double* own = data_.columns.data() + std::size_t(child) * rows_;
     out.assign(own, own + rows_);
     const int m = static_cast<int>(given.size());
-    if (m > 0) {
-        const std::size_t width = firsts_.back();
-        std::vector<double> a(std::size_t(m) * m), b(m);
+    if (m == 0)
+        return;
+    const std::size_t width = firsts_.back();
+    std::vector<double> a(std::size_t(m) * m), b(m);
+    std::size_t first = 0;
+    for (std::size_t block = 0; block < data_.ends.size(); ++block) {
+        const double* gram = data_.gram.data() + block * width * width;
         for (int i = 0; i < m; ++i) {
-            b[i] = data_.gram[given[i] * width + child];
+            b[i] = gram[given[i] * width + child];
             for (int j = 0; j < m; ++j)
-                a[i * m + j] = data_.gram[given[i] * width + given[j]] + (i == j ? kRidge : 0.0);
+                a[i * m + j] = gram[given[i] * width + given[j]] + (i == j ? kRidge : 0.0);
         }
+        const std::size_t last = data_.ends[block];
         if (solve(m, a, b)) {
             for (int j = 0; j < m; ++j) {
                 const double* column = data_.columns.data() + std::size_t(given[j]) * rows_;
                 const double slope = b[j];
-                for (std::size_t i = 0; i < rows_; ++i)
+                for (std::size_t i = first; i < last; ++i)
                     out[i] -= slope * column[i];
             }
         }
+        first = last;
     }
-    double sum = 0.0;
-    for (std::size_t i = 0; i < rows_; ++i)
-        sum += data_.weights[i] * out[i] * out[i];
-    return std::max(std::sqrt(sum / total_), kLeast);
 }
 
-NoiseCost::Density NoiseCost::density(const std::vector<double>& residuals, double scale) const {
+NoiseCost::Density NoiseCost::density(const std::vector<double>& z) const {
     std::vector<double> mass(kPoints, 0.0);
+    double far = 0.0; // of rows beyond the grid, what their tails are more than the grid's ends
+    std::vector<std::pair<std::size_t, double>> beyond;
     for (std::size_t i = 0; i < rows_; ++i) {
-        const double at = place(residuals[i] / scale);
+        const double at = place(z[i]);
         const int k = static_cast<int>(at);
         const double w = at - k;
         mass[k] += data_.weights[i] * (1.0 - w);
         mass[k + 1] += data_.weights[i] * w;
+        if (is_far(z[i]))
+            beyond.emplace_back(i, at);
     }
     int first = kPoints, last = 0;
     double sum = 0.0, low = 0.0, high = 0.0;
@@ -155,31 +162,44 @@ NoiseCost::Density NoiseCost::density(const std::vector<double>& residuals, doub
     const double silverman = 0.9 * std::min(1.0, middle) * std::pow(total_, -0.2);
     Density best;
     double likeliest = 0.0;
-    std::vector<double> logs(kPoints, 0.0), kernel;
+    std::vector<double> logs(kPoints, 0.0);
+    // Zeros on either side, so that all points of the grid are summed up alike.
+    const int pad = kPoints;
+    std::vector<double> padded(kPoints + 2 * pad, 0.0);
+    std::copy(mass.begin(), mass.end(), padded.begin() + pad);
     for (const double width : kWidths) {
         const double h = std::max(width * silverman, 2.0 * kStep);
-        const int reach = static_cast<int>(4.0 * h / kStep);
-        kernel.resize(reach + 1);
-        for (int d = 0; d <= reach; ++d)
-            kernel[d] = std::exp(-0.5 * (d * kStep / h) * (d * kStep / h));
+        const int reach = std::min(static_cast<int>(4.0 * h / kStep), pad);
         const double unit =
             (1.0 - kTail) / (std::max(total_ - 1.0, 1.0) * h * std::sqrt(2.0 * std::numbers::pi));
+        double* out = logs.data();
+        for (int k = first; k <= last; ++k)
+            out[k] = mass[k] - 1.0; // the kernel of the row itself is left out
+        for (int d = 1; d <= reach; ++d) {
+            const double kernel = std::exp(-0.5 * (d * kStep / h) * (d * kStep / h));
+            const double* left = padded.data() + pad - d;
+            const double* right = padded.data() + pad + d;
+            for (int k = first; k <= last; ++k)
+                out[k] += kernel * (left[k] + right[k]);
+        }
         double value = 0.0;
         for (int k = first; k <= last; ++k) {
-            double f = kernel[0] * mass[k] - 1.0;
-            const int left = std::min(reach, k), right = std::min(reach, kPoints - 1 - k);
-            for (int d = 1; d <= left; ++d)
-                f += kernel[d] * mass[k - d];
-            for (int d = 1; d <= right; ++d)
-                f += kernel[d] * mass[k + d];
-            logs[k] = std::log(unit * std::max(f, 0.0) + tail(-kReach + k * kStep));
-            value += mass[k] * logs[k];
+            out[k] = std::log(unit * std::max(out[k], 0.0) + tail(-kReach + k * kStep));
+            value += mass[k] * out[k];
         }
         if (best.logs.empty() || value > likeliest) {
             likeliest = value;
             best.logs = logs;
         }
     }
+    // The logarithm is straight between points, as mass is shared between them.
+    for (const auto& [i, at] : beyond) {
+        const int k = static_cast<int>(at);
+        const double w = at - k;
+        const double inside = (1.0 - w) * best.logs[k] + w * best.logs[k + 1];
+        far += data_.weights[i] * (std::log(tail(z[i])) - inside);
+    }
+    best.sum = likeliest + far;
     return best;
 }
 
@@ -224,10 +244,24 @@ double NoiseCost::gaussian(int variable, const std::vector<int>& given,
 
 NoiseCost::Noise NoiseCost::constant_noise(int variable, const std::vector<int>& given) const {
     Noise noise;
-    const double scale = residuals(firsts_[variable], given, noise.z);
-    for (double& z : noise.z)
-        z /= scale;
-    noise.constant = 2.0 * std::log(scale);
+    residuals(firsts_[variable], given, noise.z);
+    std::size_t first = 0;
+    for (const std::size_t last : data_.ends) {
+        double sum = 0.0, rows = 0.0;
+        for (std::size_t i = first; i < last; ++i) {
+            sum += data_.weights[i] * noise.z[i] * noise.z[i];
+            rows += data_.weights[i];
+        }
+        const double scale = std::max(std::sqrt(sum / std::max(rows, kLeast)), kLeast);
+        for (std::size_t i = first; i < last; ++i)
+            noise.z[i] /= scale;
+        const double twice = 2.0 * std::log(scale);
+        if (data_.ends.size() == 1)
+            noise.constant = twice;
+        else
+            noise.log_spread.resize(last, twice);
+        first = last;
+    }
     return noise;
 }
 
@@ -268,6 +302,8 @@ NoiseCost::Noise NoiseCost::spread_noise(const Noise& constant,
         noise.log_spread[i] = std::clamp(noise.log_spread[i], -kMostSpread, kMostSpread);
         noise.z[i] = constant.z[i] * std::exp(-0.5 * noise.log_spread[i]);
         sum += data_.weights[i] * noise.z[i] * noise.z[i];
+        if (!constant.log_spread.empty())
+            noise.log_spread[i] += constant.log_spread[i];
     }
     const double scale = std::max(std::sqrt(sum / total_), kLeast);
     for (double& z : noise.z)
@@ -278,16 +314,18 @@ NoiseCost::Noise NoiseCost::spread_noise(const Noise& constant,
 }
 
 double NoiseCost::value_of(const Noise& noise, std::vector<double>* by_row) const {
-    const Density own = density(noise.z, 1.0);
-    double sum = 0.0;
-    for (std::size_t i = 0; i < rows_; ++i) {
-        const double spread = noise.log_spread.empty() ? 0.0 : noise.log_spread[i];
-        const double value = noise.constant + spread - 2.0 * own.log_at(noise.z[i]);
-        sum += data_.weights[i] * value;
-        if (by_row != nullptr)
-            (*by_row)[i] = value;
+    const Density own = density(noise.z);
+    double spread = 0.0;
+    if (!noise.log_spread.empty())
+        spread = std::inner_product(noise.log_spread.begin(), noise.log_spread.end(),
+                                    data_.weights.begin(), 0.0);
+    if (by_row != nullptr) {
+        for (std::size_t i = 0; i < rows_; ++i) {
+            const double own_spread = noise.log_spread.empty() ? 0.0 : noise.log_spread[i];
+            (*by_row)[i] = noise.constant + own_spread - 2.0 * own.log_at(noise.z[i]);
+        }
     }
-    return sum;
+    return noise.constant * total_ + spread - 2.0 * own.sum;
 }
 
 double NoiseCost::number(int variable, std::span<const int> parents,

@@ -11,12 +11,13 @@ namespace qwo {
 
 // Rows as columns of mean 0 and variance 1, and what they belong to.
 struct NoiseData {
-    std::vector<double> columns; // one after the other, each with a number for every row
-    std::vector<double> gram;    // their covariance
-    std::vector<double> weights; // how many rows each row counts for
-    std::vector<int> sizes;      // columns of each variable; the first is the variable itself
-    std::vector<char> is_number; // by variable; the others are blocks with a Gaussian cost
-    double price = 0.0;          // of a coefficient
+    std::vector<double> columns;   // one after the other, each with a number for every row
+    std::vector<double> gram;      // their covariance, block of rows by block of rows
+    std::vector<std::size_t> ends; // of blocks of rows with equations of their own; one at least
+    std::vector<double> weights;   // how many rows each row counts for
+    std::vector<int> sizes;        // columns of each variable; the first is the variable itself
+    std::vector<char> is_number;   // by variable; the others are blocks with a Gaussian cost
+    double price = 0.0;            // of a coefficient
 };
 
 // cost(v | P) = -2 Σ_i w_i log f(r_i / s) + 2 N log s + price · coefficients
@@ -31,6 +32,9 @@ struct NoiseData {
 // Where it pays, s depends on the causes: log s² is a sum of multiples of the parents themselves,
 // fitted to log r² by least squares, each for the price of a coefficient. Without that, noise whose
 // spread goes with a cause would look like an arrow the other way.
+//
+// Rows come in one block, or in several with equations and deviations s of their own: columns have
+// mean 0 and variance 1 in each, and f is one density for all.
 //
 // A variable that is no number costs what its block costs: N log det cov(V | P) + N k.
 class NoiseCost final : public FamilyCost {
@@ -55,9 +59,9 @@ class NoiseCost final : public FamilyCost {
     };
 
     std::vector<int> columns_of(std::span<const int> parents) const;
-    // Of one column of a child given some others; its standard deviation.
-    double residuals(int child, const std::vector<int>& given, std::vector<double>& out) const;
-    Density density(const std::vector<double>& residuals, double scale) const;
+    // Of one column of a child given some others.
+    void residuals(int child, const std::vector<int>& given, std::vector<double>& out) const;
+    Density density(const std::vector<double>& residuals) const;
     double gaussian(int variable, const std::vector<int>& given, std::vector<double>* by_row) const;
     double price_of(int variable, std::size_t columns) const;
     // The weighted sum of -2 log density over all rows, each of which is written down if wanted.

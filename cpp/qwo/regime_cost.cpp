@@ -22,10 +22,11 @@ constexpr double kRowsPerParameter = 3.0;
 } // namespace
 
 RegimeCost::RegimeCost(std::vector<double> sums, int regimes, std::vector<int> sizes,
-                       std::vector<char> known, std::vector<char> dropped, RegimePrices prices)
+                       std::vector<int> leading, std::vector<char> known, std::vector<char> dropped,
+                       RegimePrices prices)
     : regimes_(regimes), width_(std::accumulate(sizes.begin(), sizes.end(), 1)),
-      sizes_(std::move(sizes)), known_(std::move(known)), dropped_(std::move(dropped)),
-      prices_(prices), kernels_(kernels()) {
+      sizes_(std::move(sizes)), leading_(std::move(leading)), known_(std::move(known)),
+      dropped_(std::move(dropped)), prices_(prices), kernels_(kernels()) {
     int next = 1;
     for (const int size : sizes_) {
         first_.push_back(next);
@@ -63,7 +64,7 @@ void RegimeCost::gather(int variable, std::span<const int> parents) {
         for (int k = 0; k < sizes_[p]; ++k)
             columns_.push_back(first_[p] + k);
     }
-    own_ = sizes_[variable];
+    own_ = leading_[variable];
     for (int k = 0; k < own_; ++k)
         columns_.push_back(first_[variable] + k);
     const std::size_t m = columns_.size(), stride = width_;

@@ -28,8 +28,10 @@ class RegimeCost final : public FamilyCost {
     // units in which each column has mean 0 and variance 1 over all rows.
     // known[r * n + v]: v is known to be touched in r: a group of its own, free of its price.
     // dropped[r * n + v]: the rows of r tell nothing of v (its value was set).
+    // leading: in how many of its columns, the first ones, a variable is explained.
     RegimeCost(std::vector<double> sums, int regimes, std::vector<int> sizes,
-               std::vector<char> known, std::vector<char> dropped, RegimePrices prices);
+               std::vector<int> leading, std::vector<char> known, std::vector<char> dropped,
+               RegimePrices prices);
 
     double cost(int variable, std::span<const int> parents) override;
 
@@ -53,6 +55,7 @@ class RegimeCost final : public FamilyCost {
     int regimes_;
     int width_; // columns and the leading 1
     std::vector<int> sizes_;
+    std::vector<int> leading_;
     std::vector<int> first_; // the first column of each variable
     std::vector<char> known_;
     std::vector<char> dropped_;

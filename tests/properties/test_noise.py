@@ -155,9 +155,15 @@ def test_vuongs_z_is_gain_over_its_error() -> None:
 def test_wrong_calls_of_the_core_are_refused() -> None:
     columns, gram = np.zeros((2, 5)), np.eye(2)
     with pytest.raises(Exception, match="for each column"):
-        _core.NoiseCost.create(columns, gram, [1.0] * 4, [1, 1], [True, True], 1.0)
+        _core.NoiseCost.create(columns, gram, [4], [1.0] * 4, [1, 1], [True, True], 1.0)
     cost = _core.NoiseCost.create(
-        np.random.default_rng(0).standard_normal((2, 5)), gram, [1.0] * 5, [1, 1], [True] * 2, 1.0
+        np.random.default_rng(0).standard_normal((2, 5)),
+        gram,
+        [5],
+        [1.0] * 5,
+        [1, 1],
+        [True] * 2,
+        1.0,
     )
     for call in (
         lambda: cost.cost(2, []),

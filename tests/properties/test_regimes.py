@@ -93,6 +93,7 @@ def searched(
     return _core.RegimeSearch(
         np.ascontiguousarray(sums.products()),
         list(sums.sizes),
+        list(sums.explained),
         known=none if known is None else known.astype(np.uint8),
         dropped=none if dropped is None else dropped.astype(np.uint8),
         edge=2 * unit,

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy.special import gammaincc
@@ -44,8 +45,14 @@ MOST_TIED = 0.05
 LEAVES_AT = 3.0
 """The z from which the search may leave the class of the Gaussian cost."""
 
+BLOCK_SLOPES = 0.5
+"""Share of log N that each slope of a further block of rows costs, as in `qwo.regimes.search`."""
+
 ALARM = 0.01
 """Level of the test of equal variance, over all families together."""
+
+SHOULDER = 0.25
+"""Squared residuals, in units of their variance, below which their logarithm levels off."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,8 +70,18 @@ class NoiseModel:
     sizes: Indices
 
     @classmethod
-    def of(cls, sample: RowSample, coding: Coding, curved: Coding, penalty: float) -> NoiseModel:
-        """From rows in the columns of a coding, and the one with curves that is searched with."""
+    def of(
+        cls,
+        sample: RowSample,
+        coding: Coding,
+        curved: Coding,
+        penalty: float,
+        ends: Sequence[int] = (),
+    ) -> NoiseModel:
+        """From rows in the columns of a coding, and the one with curves that is searched with.
+
+        ends: of blocks of rows that have equations of their own.
+        """
         starts = coding.starts.tolist()
         numbers = np.array(
             [
@@ -77,14 +94,18 @@ class NoiseModel:
         curved = with_curves(curved, [v.curve if told else None for v, told in pairs])
         columns = np.ascontiguousarray(curved_columns(sample, coding, curved).T)
         weights = np.ones(columns.shape[1]) if sample.weights is None else sample.weights
-        share = weights / weights.sum()
-        columns -= (columns @ share)[:, None]
-        columns /= np.sqrt(np.maximum(columns**2 @ share, 1e-300))[:, None]
-        gram = (columns * share) @ columns.T
-        price = penalty * math.log(weights.sum())
-        cost = _core.NoiseCost.create(
-            columns, gram, weights.tolist(), curved.sizes.tolist(), numbers.tolist(), price
-        )
+        last, grams = len(weights), []
+        for start, end in pairwise((0, *(ends or (last,)))):
+            own, share = columns[:, start:end], weights[start:end] / weights[start:end].sum()
+            own -= (own @ share)[:, None]
+            own /= np.sqrt(np.maximum(own**2 @ share, 1e-300))[:, None]
+            grams.append((own * share) @ own.T)
+        # Further equations of a variable cost what those of regimes do.
+        coefficients = penalty + BLOCK_SLOPES * (len(grams) - 1)
+        price = coefficients * math.log(weights.sum())
+        blocks = np.concatenate(grams), [*(ends or (last,))]
+        kinds = curved.sizes.tolist(), numbers.tolist()
+        cost = _core.NoiseCost.create(columns, *blocks, weights.tolist(), *kinds, price)
         return cls(int(curved.sizes.max()), cost, weights, numbers, price, curved.sizes)
 
     def rows(self, families: Sequence[tuple[int, Sequence[int]]]) -> FloatArray:
@@ -145,8 +166,8 @@ def vuong(difference: FloatArray, weights: FloatArray, price: float) -> tuple[fl
 class TurnedGraph:
     """Where the search on the density of residuals has come to.
 
-    left: it has left the class it began with, by z; moved_z: that z. likeliest: the DAG of least
-    cost, which is this one if the class was left.
+    left: it has left the class it began with, by z; moved_z: that z. stayed: the best member of
+    that class, if it was left.
     """
 
     model: NoiseModel
@@ -155,7 +176,14 @@ class TurnedGraph:
     dag: Adjacency
     left: bool
     moved_z: float
-    likeliest: Adjacency
+    stayed: TurnedGraph | None = None
+
+    def stands_on(self, some: Mask) -> bool:
+        """Whether the class was left, and would not be if some variables had no say."""
+        if self.stayed is None:
+            return False
+        before = self.stayed.model, self.stayed.dag
+        return compared(*before, self.model, self.dag, ~some) < LEAVES_AT
 
 
 def turn_by_noise(
@@ -200,9 +228,8 @@ def turn_by_noise(
         member.take(theirs.astype(np.int64), parents_of(other))
         own, order = other, theirs
     z = compared(first, own, model, found)
-    if z < LEAVES_AT:
-        return TurnedGraph(first, member, order, own, False, z, found)
-    return TurnedGraph(model, search, theirs, found, True, z, found)
+    stayed = TurnedGraph(first, member, order, own, False, z)
+    return stayed if z < LEAVES_AT else TurnedGraph(model, search, theirs, found, True, z, stayed)
 
 
 def _directed_along(dag: Adjacency, order: Indices) -> Adjacency:
@@ -218,10 +245,20 @@ def _keeps(dag: Adjacency, knowledge: ResolvedKnowledge | None) -> bool:
     return not ((dag != 0) & knowledge.forbidden | knowledge.required & (dag == 0)).any()
 
 
-def compared(first: NoiseModel, dag: Adjacency, second: NoiseModel, other: Adjacency) -> float:
-    """Vuong's z of how much more a DAG costs than another one, each under its own model."""
+def compared(
+    first: NoiseModel,
+    dag: Adjacency,
+    second: NoiseModel,
+    other: Adjacency,
+    heard: Mask | None = None,
+) -> float:
+    """Vuong's z of how much more a DAG costs than another one, each under its own model.
+
+    heard: the variables whose families count; all if nothing is said.
+    """
     a, b = parents_of(dag), parents_of(other)
     changed = [v for v in range(len(a)) if a[v] != b[v] or first is not second]
+    changed = [v for v in changed if heard is None or heard[v]]
     if not changed:
         return 0.0
     difference = first.rows([(v, a[v]) for v in changed])
@@ -282,35 +319,49 @@ def explained_variances(moments: Moments, dag: Adjacency) -> FloatArray:
     return np.exp([score.log_det(v, parents) for v, parents in enumerate(parents_of(dag))])
 
 
-def unequal_spread(sample: RowSample, coding: Coding, dag: Adjacency, tested: Mask) -> bool:
-    """Whether the size of residuals of a linear family goes with its parents or their squares.
+def unequal_spread(sample: RowSample, coding: Coding, dag: Adjacency, tested: Mask) -> Mask:
+    """Linear families in which the size of residuals goes with the parents or their squares.
 
-    N R² of a regression of log r² on both, as in Koenker's form of the test of Breusch and Pagan,
-    over all families that are `tested` together.
+    N R² of a regression of g(r) = log(1/4 + r²) - c r on both, as in Koenker's form of the test of
+    Breusch and Pagan: large residuals of heavy tails would decide on squares themselves. c is the
+    mean slope of the logarithm, so that errors of the coefficients do not move the mean of g where
+    noise is skewed (Machado and Santos Silva, 2000). Families are named at `ALARM` each, but none
+    unless one of them stands out among all that are `tested`.
     """
     values = sample.columns.T
     centre, spread = values.mean(axis=1), values.std(axis=1)
     columns = (values - centre[:, None]) / np.where(spread > 0, spread, 1.0)[:, None]
-    least, count = 1.0, 0
-    for v in np.flatnonzero(tested).tolist():
-        parents = np.flatnonzero(dag[:, v])
-        if not len(parents):
-            continue
-        given = columns[coding.columns_of(parents)]
+    found = np.ones(len(dag))
+    judged = [v for v in np.flatnonzero(tested).tolist() if dag[:, v].any()]
+    for v in judged:
+        given = columns[coding.columns_of(np.flatnonzero(dag[:, v]))]
         own = columns[coding.starts[v]]
         slopes = np.linalg.lstsq(given.T, own, rcond=None)[0]
-        # Logarithms: a few large residuals of heavy tails would decide on squares themselves.
-        squares = np.square(own - slopes @ given)
-        squares = np.log(np.maximum(squares / squares.mean(), 1e-4))
-        squares = squares - squares.mean()
+        left = own - slopes @ given
+        left /= max(float(left.std()), 1e-12)
+        size = np.log(SHOULDER + left * left)
+        size -= np.mean(2 * left / (SHOULDER + left * left)) * left
+        size -= size.mean()
         shown = np.clip(given, -4, 4)
         design = np.concatenate([shown, shown**2])
         design = design - design.mean(axis=1, keepdims=True)
-        fitted = np.linalg.lstsq(design.T, squares, rcond=None)[0] @ design
-        share = float(fitted @ fitted / max(squares @ squares, 1e-300))
-        least = min(least, float(gammaincc(len(design) / 2, len(squares) * share / 2)))
-        count += 1
-    return least * count < ALARM
+        fitted = np.linalg.lstsq(design.T, size, rcond=None)[0] @ design
+        share = float(fitted @ fitted / max(size @ size, 1e-300))
+        found[v] = gammaincc(len(design) / 2, len(size) * share / 2)
+    stands_out = found.min() * max(len(judged), 1) < ALARM
+    return np.asarray((found < ALARM) & stands_out)
+
+
+def families_joined(dag: Adjacency, chosen: Mask) -> Mask:
+    """Pairs that stand in one family, a variable and its parents, of those chosen: n×n.
+
+    A variable stands in a family with itself if it is in one at all.
+    """
+    together = np.zeros(dag.shape, bool)
+    for v in np.flatnonzero(chosen).tolist():
+        family = [v, *np.flatnonzero(dag[:, v]).tolist()]
+        together[np.ix_(family, family)] = True
+    return together
 
 
 def directed_by(graph: Adjacency, supported: Mask) -> Adjacency:

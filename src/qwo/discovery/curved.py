@@ -15,8 +15,10 @@ from qwo.arguments import ReadArguments
 from qwo.curved.arrows import NoiseArrows
 from qwo.curved.noise import (
     NoiseModel,
+    TurnedGraph,
     arrow_strengths,
     directed_by,
+    families_joined,
     linear_edges,
     turn_by_noise,
     unequal_spread,
@@ -72,7 +74,7 @@ def discover_curved(
     last, chosen = linear, SizeChoice(1, {}, linear.found.order)
     if curved:
         full = curved_moments(source, sample, asked or MOST_COLUMNS)
-        chosen = _chosen(full, linear.found, options, asked, control)
+        chosen = chosen_size(full, linear.found, options, asked, control)
         if chosen.size > 1:
             own, _ = leading_columns(full, chosen.size)
             last = _Searched(discover_as(own, plain, control=control), own)
@@ -115,7 +117,7 @@ def asked_columns(reading: ReadArguments) -> tuple[int | None, ReadArguments]:
     return size, cast("ReadArguments", {k: v for k, v in reading.items() if k != "columns"})
 
 
-def _chosen(
+def chosen_size(
     full: Moments, found: Discovery, options: SearchOptions, asked: int | None, control: Control
 ) -> SizeChoice:
     """How many columns to search with: those asked for, 1 where no pair wants more, or by cost."""
@@ -165,19 +167,19 @@ def _by_noise(
         )
     except Stopped:
         return last, nothing
-    own = last if turned.model is models[0] else linear
-    dag = _edges_in(own, turned.order, knowledge) if turned.left else turned.dag
-    # Lines with a spread that goes with a cause look like arrows: then only curves are judged.
-    straight = linear_edges(own.moments, dag, turned.model.price)
-    tested = turned.model.numbers & ~(dag.astype(bool) & ~straight).any(axis=0)
-    alarm = unequal_spread(sample, coding, dag, tested)
-    if alarm and turned.model.size == 1:
-        # A wrong arrow looks like that, too; the likeliest graph need not have it.
-        alarm = unequal_spread(sample, coding, turned.likeliest, turned.model.numbers)
-    if alarm and straight[dag != 0].all():
-        return linear, replace(nothing, alarm=True)
+    lines = _Lines(last, linear, models[0], sample, knowledge)
+    dag, own, straight, flagged = lines.judged(turned)
+    if flagged.any() and turned.stands_on(np.diagonal(families_joined(dag, flagged))):
+        # A spread that goes with causes is no reason to leave the class.
+        if own is not last and straight[dag != 0].all():
+            return linear, replace(nothing, alarm=True)
+        assert turned.stayed is not None
+        turned = turned.stayed
+        dag, own, straight, flagged = lines.judged(turned)
     gains, z = arrow_strengths(turned, dag)
-    z = np.where(straight & alarm, np.nan, z)
+    # Lines with a spread that goes with a cause look like arrows: they are not judged.
+    z = np.where(straight & families_joined(dag, flagged), np.nan, z)
+    alarm = bool(flagged.any())
     base = to_cpdag(dag) if knowledge is None else to_mpdag(dag, knowledge)
     opened = int((base == 2).sum()) // 2
     arrows = replace(nothing, dag=dag, gains=gains, z=z, opened=opened, alarm=alarm)
@@ -186,6 +188,29 @@ def _by_noise(
     if not turned.left and np.array_equal(graph, own.found.cpdag):
         return own, arrows
     return _Searched(_redirected(own.found, dag, turned.order, graph), own.moments), arrows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Lines:
+    """Which edges of a graph are lines, and which families of lines have an unequal spread."""
+
+    last: _Searched
+    linear: _Searched
+    first: NoiseModel
+    sample: RowSample
+    knowledge: ResolvedKnowledge | None
+
+    def judged(self, turned: TurnedGraph) -> tuple[Adjacency, _Searched, Mask, Mask]:
+        """The DAG, the search whose columns it has, edges that are lines, families that stand out.
+
+        Edges of a graph that has left the class are those of the Gaussian cost in its order.
+        """
+        own = self.last if turned.model is self.first else self.linear
+        dag = _edges_in(own, turned.order, self.knowledge) if turned.left else turned.dag
+        straight = linear_edges(own.moments, dag, turned.model.price)
+        tested = turned.model.numbers & ~(dag.astype(bool) & ~straight).any(axis=0)
+        flagged = unequal_spread(self.sample, self.linear.moments.coding, dag, tested)
+        return dag, own, straight, flagged
 
 
 def _redirected(found: Discovery, dag: Adjacency, order: Indices, graph: Adjacency) -> Discovery:

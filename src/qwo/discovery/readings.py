@@ -56,8 +56,6 @@ DROPPED = (
 """The first that is asked for answers, and takes account of the others."""
 
 APART: dict[frozenset[str], str] = {
-    frozenset(("regime", "relations")): "equations that change from condition to condition are "
-    "lines so far; learn the curved graph of the rows of one condition, or of all without regime",
     frozenset(("lags", "regime")): "equations that change between conditions are looked for among "
     "rows that are independent; learn the series of each condition by itself, or leave lags out",
     frozenset(("lags", "relations")): "effects of earlier rows are lines so far; leave one of them "
@@ -85,8 +83,6 @@ APART: dict[frozenset[str], str] = {
     frozenset(
         ("hidden_causes", "arrows")
     ): "a hidden common cause looks like an arrow to the shape of the noise; leave one of them out",
-    frozenset(("regime", "arrows")): "the noise of an equation that changes from condition to "
-    "condition has no single density; learn the graph of the rows of one condition",
 }
 """Pairs that do not go together, with the reason and what to do instead."""
 

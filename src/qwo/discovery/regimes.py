@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
 from qwo.arguments import ReadArguments
+from qwo.discovery.curved import asked_columns
+from qwo.discovery.curved_regimes import SortedRows, looked_at
 from qwo.discovery.discover import discover
 from qwo.discovery.resolve import resolved_knowledge
 from qwo.discovery.result import Discovery
@@ -21,7 +24,8 @@ from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.coercion import as_graph
 from qwo.graph.pdag import to_dag
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
-from qwo.options import SearchOptions
+from qwo.moments.moments import Moments
+from qwo.options import DEFAULTS, SearchOptions
 from qwo.order.problem import versions
 from qwo.regimes.classes import interventional_class, n_members, reasons_of
 from qwo.regimes.compared import EquationChanges, compared_equations
@@ -47,16 +51,39 @@ def discover_regimes(
     data: Any, options: SearchOptions, reading: ReadArguments, control: Control
 ) -> Discovery:
     """`discover` with ``regime=``: read by regimes, start within them, search, read the result."""
+    options = regime_options(data, options)
+    curved = options.relations == "curved"
+    asked, reading = asked_columns(reading) if curved else (1, reading)
+    given = read_regimes(data, options, reading)
+    known = RegimeKnowledge.of(options, given.labels, given.moments.names)
+    search = partial(_searched, given, known, options, control=control)
+    found = search(given.sums, given.within)
+    if not curved and options.arrows != "noise":
+        return found
+    rows = SortedRows.of(data, options, reading, given)
+    how: Any = {"asked": asked, "knowledge": known.edges, "control": control}
+    found = looked_at(found, rows, given, options, search, **how)
+    return replace(found, seconds=control.seconds)
+
+
+def _searched(
+    given: RegimeData,
+    known: RegimeKnowledge,
+    options: SearchOptions,
+    sums: RegimeSums,
+    within: Moments,
+    *,
+    control: Control,
+) -> Discovery:
+    """The graph by the sums of some columns, and its reading.
+
+    What varies within regimes gives an order to start from, and the penalty if it is chosen.
+    """
     from qwo.discovery.discover import discover_as
 
-    options = regime_options(data, options)
-    given = read_regimes(data, options, reading)
-    names, labels = given.moments.names, given.labels
-    known = RegimeKnowledge.of(options, labels, names)
-    # What varies within regimes gives an order to start from, and the penalty if it is chosen.
-    plain = replace(options, regime=None, targets=None, reference=None, effect="soft", restarts=0)
-    first = discover_as(given.within, replace(plain, time_limit=None))
-    sums = given.sums.standardised()
+    usual = {name: DEFAULTS[name] for name in (*OF_REGIMES, "relations", "arrows", "level")}
+    first = discover_as(within, replace(options, **usual, restarts=0, time_limit=None))
+    sums = sums.standardised()
     restarts = RESTARTS if options.restarts is None else options.restarts
     outcome = search_regimes(
         sums,
@@ -70,26 +97,26 @@ def discover_regimes(
         control=control,
     )
     regimes, graph = _read(outcome, sums, given, known)
-    params = {
-        **first.params,
-        **{name: getattr(options, name) for name in ("regime", "targets", "reference", "effect")},
-        "restarts": restarts,
-        "time_limit": options.time_limit,
-    }
+    asked = {name: getattr(options, name) for name in (*OF_REGIMES, "relations", "level")}
+    usual_arrows = "noise" if options.relations == "curved" else "class"
+    asked |= {"arrows": options.arrows or usual_arrows, "time_limit": options.time_limit}
     return Discovery(
         cpdag=graph,
         dag=outcome.dag,
         order=outcome.order,
-        names=names,
+        names=given.moments.names,
         score=outcome.score,
         n_edges=int(outcome.dag.sum()),
         trace=tuple((seconds, -cost) for seconds, cost in outcome.trace),
         status="interrupted" if control.interrupted else outcome.status,
         seconds=control.seconds,
-        params=params,
+        params={**first.params, **asked, "restarts": restarts},
         versions=versions(),
         regimes=regimes,
     )
+
+
+OF_REGIMES = ("regime", "targets", "reference", "effect")
 
 
 class RegimeKnowledge(NamedTuple):

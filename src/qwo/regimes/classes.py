@@ -23,7 +23,7 @@ from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.graph.sampling import ChordalOrientations
 from qwo.types import Adjacency, Mask
 
-Reason = Literal["collider", "regime", "knowledge", "rule"]
+Reason = Literal["collider", "regime", "knowledge", "rule", "noise"]
 
 MOST_MEMBERS = 2000
 """Members of a class that are looked at, one by one, for the next experiment."""

@@ -58,7 +58,7 @@ class Regimes:
         for targets that were given.
     reasons : mapping
         Why each arrow has its direction: ``"collider"``, ``"regime"`` with the regime's name,
-        ``"knowledge"`` or ``"rule"``.
+        ``"knowledge"``, ``"rule"``, or ``"noise"`` where that was asked.
     class_before, class_after : int
         How many DAGs the data of one regime would leave open, and how many are left.
     within : Moments or None

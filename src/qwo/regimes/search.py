@@ -60,6 +60,7 @@ def search_regimes(
     search = _core.RegimeSearch(
         np.ascontiguousarray(sums.products()),
         list(sums.sizes),
+        list(sums.explained),
         known=known.astype(np.uint8),
         dropped=dropped.astype(np.uint8),
         edge=penalty_discount * unit,

@@ -14,16 +14,28 @@ from qwo.types import FloatArray, Mask
 class RegimeSums:
     """Rows N_r, means and covariances (divisor N_r) of the columns in each of R regimes.
 
-    `sizes` says how many consecutive columns each variable owns.
+    `sizes` says how many consecutive columns each variable owns, `leading` in how many of them, the
+    first ones, it is explained: in all if nothing is said.
     """
 
     rows: FloatArray
     means: FloatArray
     covariances: FloatArray
     sizes: tuple[int, ...]
+    leading: tuple[int, ...] = ()
+
+    @property
+    def explained(self) -> tuple[int, ...]:
+        """In how many of its columns each variable is explained."""
+        return self.leading or self.sizes
 
     @classmethod
-    def of(cls, parts: Sequence[FloatArray], sizes: Sequence[int] | None = None) -> RegimeSums:
+    def of(
+        cls,
+        parts: Sequence[FloatArray],
+        sizes: Sequence[int] | None = None,
+        leading: Sequence[int] = (),
+    ) -> RegimeSums:
         """From one matrix of rows for each regime."""
         width = parts[0].shape[1]
         return cls(
@@ -31,6 +43,7 @@ class RegimeSums:
             np.array([part.mean(axis=0) for part in parts]),
             np.array([np.cov(part.T, bias=True).reshape(width, width) for part in parts]),
             (1,) * width if sizes is None else tuple(sizes),
+            tuple(leading),
         )
 
     @property
@@ -62,6 +75,7 @@ class RegimeSums:
             (self.means - means) / scales,
             self.covariances / np.outer(scales, scales),
             self.sizes,
+            self.leading,
         )
 
     def products(self) -> FloatArray:

@@ -60,14 +60,15 @@ class Families:
     def __init__(self, sums: RegimeSums, dag: Adjacency, variables: Sequence[int]) -> None:
         ends = np.cumsum(sums.sizes) + 1
         owned = [np.arange(end - size, end) for end, size in zip(ends, sums.sizes, strict=True)]
+        own = [columns[:k] for columns, k in zip(owned, sums.explained, strict=True)]
         chosen = np.array(
             [
-                np.concatenate([[0], *(owned[p] for p in np.flatnonzero(dag[:, v])), owned[v]])
+                np.concatenate([[0], *(owned[p] for p in np.flatnonzero(dag[:, v])), own[v]])
                 for v in variables
             ],
             dtype=int,
         )
-        self.q = sums.sizes[variables[0]]
+        self.q = sums.explained[variables[0]]
         self.g = chosen.shape[1] - self.q  # the constant and the parents
         products = sums.products()[:, chosen[:, :, None], chosen[:, None, :]]
         self.products = np.ascontiguousarray(np.swapaxes(products, 0, 1))
@@ -200,7 +201,7 @@ def families_of(sums: RegimeSums, dag: Adjacency) -> list[tuple[Indices, Familie
     """The variables of a DAG, together where they own and are explained by equally many columns."""
     width = np.asarray(sums.sizes) @ dag
     kinds: dict[tuple[int, int], list[int]] = {}
-    for v, size in enumerate(sums.sizes):
+    for v, size in enumerate(sums.explained):
         kinds.setdefault((int(width[v]), size), []).append(v)
     return [(np.array(own), Families(sums, dag, own)) for own in kinds.values()]
 

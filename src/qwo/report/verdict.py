@@ -151,7 +151,7 @@ def arrow_sources(contents: Contents) -> dict[tuple[str, str], str]:
     found = contents.discovery
     arrows = [(a, b) for a, mark, b in found.edges if mark == ARROW]
     if found.regimes is not None:
-        why = {"regime": "conditions", "knowledge": "you"}
+        why = {"regime": "conditions", "knowledge": "you", "noise": "noise"}
         reasons = found.regimes.reasons
         return {pair: why.get(reasons.get(pair, ("", None))[0], "data") for pair in arrows}
     if found.feedback is not None and found.feedback.graph is not None:

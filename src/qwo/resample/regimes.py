@@ -11,6 +11,7 @@ from qwo.arguments import ReadArguments
 from qwo.discovery import Discovery
 from qwo.discovery.discover import discover_as
 from qwo.discovery.regimes import RegimeKnowledge, learn_regimes
+from qwo.errors import ArgumentError
 from qwo.options import SearchOptions
 from qwo.regimes.reading import read_regimes, regime_options, regime_rows
 from qwo.regimes.sums import RegimeSums
@@ -84,6 +85,12 @@ def regime_plan(
     sample_fraction: float | None,
 ) -> RegimePlan:
     """The rows with their regimes, and what is known of these."""
+    if {"relations", "arrows"} & set(options.dropped):
+        raise ArgumentError(
+            "resamples of several conditions are searched by lines, and for classes: leave "
+            "relations and arrows out, or resample the rows of one condition",
+            option="relations" if "relations" in options.dropped else "arrows",
+        )
     options = regime_options(data, options)
     given = read_regimes(data, options, reading)
     table, labels = regime_rows(data, options, reading)

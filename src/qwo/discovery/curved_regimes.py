@@ -1,0 +1,206 @@
+"""Curves of rows from several regimes, and what the shape of their noise says of open arrows.
+
+Columns of functions are those of all rows; each regime may have slopes of its own on all of them.
+The noise directs only what the regimes leave open: residuals are those of each regime's own
+equations, in their own deviations, with one density for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from qwo.arguments import ReadArguments
+from qwo.curved.arrows import NoiseArrows
+from qwo.curved.noise import (
+    NoiseModel,
+    TurnedGraph,
+    arrow_strengths,
+    directed_by,
+    families_joined,
+    linear_edges,
+    parents_of,
+    unequal_spread,
+)
+from qwo.curved.result import CurvedRelations, edge_shares
+from qwo.curved.sizes import curved_columns
+from qwo.discovery.curved import chosen_size
+from qwo.discovery.result import Discovery
+from qwo.errors import ArgumentError
+from qwo.graph.dag import topological_order
+from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.moments.columns import Coding
+from qwo.moments.curves import (
+    MOST_COLUMNS,
+    curve_of,
+    is_curvable,
+    leading_columns,
+    orthonormal,
+    with_curves,
+)
+from qwo.moments.moments import Moments
+from qwo.moments.row_sample import MOST_ROWS, RowSample, moments_of
+from qwo.options import SearchOptions
+from qwo.regimes.classes import n_members
+from qwo.regimes.reading import RegimeData, regime_rows
+from qwo.regimes.sums import RegimeSums
+from qwo.search.control import Control
+from qwo.types import Adjacency, FloatArray, Indices
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SortedRows:
+    """Rows regime by regime, in the columns of a coding; where each regime ends."""
+
+    sample: RowSample
+    ends: tuple[int, ...]
+    coding: Coding
+
+    @classmethod
+    def of(
+        cls, data: Any, options: SearchOptions, reading: ReadArguments, given: RegimeData
+    ) -> SortedRows:
+        """All rows, which are held in memory."""
+        if reading.get("weights") is not None:
+            raise ArgumentError(
+                "weights do not go with curves or noise of several conditions, whose rows are "
+                "looked at as they are; leave weights out",
+                option="weights",
+            )
+        table, labels = regime_rows(data, options, reading)
+        coding = given.moments.coding
+        columns = coding.recoded(table.values, table.coding)
+        parts = [columns[labels == label] for label in given.labels]
+        ends = tuple(np.cumsum([len(part) for part in parts]).tolist())
+        return cls(RowSample(np.concatenate(parts), None, len(columns)), ends, coding)
+
+    def centred(self, columns: FloatArray) -> FloatArray:
+        """Columns less their means in each regime."""
+        parts = np.split(columns, self.ends[:-1])
+        return np.concatenate([part - part.mean(axis=0) for part in parts])
+
+    def thinned(self) -> SortedRows:
+        """At most so many rows as a density is made from, evenly from all regimes."""
+        step = -(-len(self.sample.columns) // MOST_ROWS)
+        if step == 1:
+            return self
+        parts = [part[::step] for part in np.split(self.sample.columns, self.ends[:-1])]
+        ends = tuple(np.cumsum([len(part) for part in parts]).tolist())
+        return replace(self, sample=replace(self.sample, columns=np.concatenate(parts)), ends=ends)
+
+
+Search = Callable[[RegimeSums, Moments], Discovery]
+"""The graph by sums over regimes, given what varies within these, and its reading."""
+
+
+def looked_at(
+    linear: Discovery,
+    rows: SortedRows,
+    given: RegimeData,
+    options: SearchOptions,
+    search: Search,
+    *,
+    asked: int | None,
+    knowledge: ResolvedKnowledge | None,
+    control: Control,
+) -> Discovery:
+    """The graph by curves where these pay, with arrows from the noise where they are asked."""
+    found, within, costs = linear, given.within, {}
+    noise = found.params["arrows"] == "noise" and found.status == "converged"
+    if options.relations == "curved":
+        full = _full_columns(rows, given.moments.names, asked or MOST_COLUMNS)
+        choice = chosen_size(full, linear, options, asked, control)
+        costs = choice.costs
+        if choice.size > 1:
+            own, _ = leading_columns(full, choice.size)
+            bent = search(_sums(rows, own), own)
+            # Noise that is not normal makes lines look like curves; its density tells.
+            if not (noise and _likelier(linear, given.within, bent, own, rows)):
+                found, within = bent, own
+    if noise and found.status == "converged":
+        found = regime_noise(found, rows, within, options, knowledge)
+    if options.relations != "curved":
+        return found
+    basis = int(within.coding.sizes.max()) if within.coding.has_curves else 1
+    shares = edge_shares(within, found.dag)
+    drawn = rows.thinned().sample, rows.coding
+    curves = CurvedRelations(found.names, found.dag, basis, costs, *shares, *drawn)
+    return replace(found, curves=curves, params={**found.params, "basis": basis})
+
+
+def _full_columns(rows: SortedRows, names: tuple[str, ...], size: int) -> Moments:
+    """The moments, within regimes, of each variable and of so many functions of it."""
+    coding, columns = rows.coding, rows.sample.columns
+    curves = [
+        curve_of(columns[:, start], size) if is_curvable(variable) else None
+        for variable, start in zip(coding.variables, coding.starts.tolist(), strict=True)
+    ]
+    curved = with_curves(coding, curves)
+    inside = rows.centred(curved_columns(rows.sample, coding, curved))
+    return orthonormal(moments_of(names, curved, inside, None))
+
+
+def _sums(rows: SortedRows, within: Moments) -> RegimeSums:
+    """Sums of the columns of each regime."""
+    own = curved_columns(rows.sample, rows.coding, within.coding)
+    sizes, leading = within.coding.sizes.tolist(), within.leading().tolist()
+    return RegimeSums.of(np.split(own, rows.ends[:-1]), sizes, leading)
+
+
+def _likelier(
+    first: Discovery, lines: Moments, second: Discovery, curves: Moments, rows: SortedRows
+) -> bool:
+    """Whether a graph of lines has a likelier noise than one of curves."""
+    rows, penalty = rows.thinned(), first.params["penalty_discount"]
+    costs = [
+        NoiseModel.of(rows.sample, rows.coding, own.coding, penalty, rows.ends).of_dag(
+            parents_of(found.dag)
+        )
+        for found, own in ((first, lines), (second, curves))
+    ]
+    return costs[0] < costs[1]
+
+
+def regime_noise(
+    found: Discovery,
+    rows: SortedRows,
+    within: Moments,
+    options: SearchOptions,
+    knowledge: ResolvedKnowledge | None,
+) -> Discovery:
+    """The result with the arrows that the noise directs among those that regimes leave open."""
+    whole, rows = rows.sample, rows.thinned()
+    penalty, seed = (found.params[name] for name in ("penalty_discount", "random_state"))
+    model = NoiseModel.of(rows.sample, rows.coding, within.coding, penalty, rows.ends)
+    told = model.numbers[:, None] & model.numbers[None, :]
+    allowed = (found.cpdag != 0) & (told | (found.dag != 0))
+    order = topological_order(found.dag)
+    search = model.search(order, allowed, knowledge, seed)
+    search.take(order.astype(np.int64), parents_of(found.dag))
+    search.to_best_member()
+    dag, order = search.dag(), search.order().astype(np.intp)
+    straight = linear_edges(within, dag, model.price)
+    tested = model.numbers & ~(dag.astype(bool) & ~straight).any(axis=0)
+    inside = replace(rows.sample, columns=rows.centred(rows.sample.columns))
+    flagged = unequal_spread(inside, rows.coding, dag, tested)
+    gains, z = arrow_strengths(TurnedGraph(model, search, order, dag, False, 0.0), dag)
+    known = (found.cpdag != 2) | (straight & families_joined(dag, flagged))
+    z = np.where(known, np.nan, z)
+    opened, alarm = int((found.cpdag == 2).sum()) // 2, bool(flagged.any())
+    arrows = NoiseArrows.none(found.names, options.level, replace(rows.sample, n_rows=whole.n_rows))
+    arrows = replace(arrows, dag=dag, gains=gains, z=z, opened=opened, alarm=alarm)
+    return _directed(found, arrows, dag, order)
+
+
+def _directed(found: Discovery, arrows: NoiseArrows, dag: Adjacency, order: Indices) -> Discovery:
+    graph = directed_by(found.cpdag, arrows.supported)
+    assert found.regimes is not None
+    names, reasons = found.names, dict(found.regimes.reasons)
+    for i, j in np.argwhere((graph == 1) & (found.cpdag == 2)):
+        reasons[names[i], names[j]] = ("noise", None)
+    regimes = replace(found.regimes, reasons=reasons, class_after=n_members(graph))
+    own: Any = {"cpdag": graph, "dag": dag, "order": order, "noise": arrows, "regimes": regimes}
+    return replace(found, **own)
