@@ -1,9 +1,10 @@
 """Hidden causes: wrong marks, legality and processor time, beside FCI and its relatives.
 
 ``python -m benchmarks.hidden oracle`` counts exactly recovered classes from exact moments;
-``… samples [n,N,sets …]`` searches samples, ours and, where their environments are (``python -m
-benchmarks.peers.environments tetrad`` and one with causal-learn), the peers; rows are added to
-``benchmarks/results/hidden.csv``. ``… page`` writes the tables of ``docs/benchmarks/hidden.md``.
+``… ours n,N,sets …`` searches samples; ``… peers n,N,sets … [METHOD …]`` lets the peers do so, in
+environments of their own (``python -m benchmarks.peers.environments tetrad clearn``), where they
+have not done so yet. Rows go to ``benchmarks/results/hidden.csv``. ``… page`` writes the tables of
+``docs/benchmarks/hidden.md``.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import qwo
+from benchmarks.peers.environments import ENVIRONMENTS
 from benchmarks.peers.process import ROOT
 from qwo.graph.pag import HEAD, TAIL, dag_marks, is_pag, mag_of_dag, pag_of_mag
 
@@ -32,8 +34,8 @@ PEERS = {
     "tetrad": ("Fci", "GFci", "BFci", "GraspFci", "LvDumb", "LvLite"),
     "clearn": ("causal-learn FCI",),
 }
-LIMIT = 20.0
-"""Seconds for one data set."""
+LIMIT, MOST_LATE = 10.0, 2
+"""Seconds for one data set; how many sets of a cell a peer may fail to end before it is left."""
 
 COUNTS = [
     f"{what}_{n}" for what in ("edge", "head", "tail", "hidden") for n in ("hit", "found", "true")
@@ -103,6 +105,10 @@ def sample(case: Case) -> tuple[Any, Any]:
     return truth(dag, case.n), data[:, : case.n]
 
 
+def case_fields(case: Case) -> tuple[Any, ...]:
+    return (case.n, case.rows, case.degree, case.share, case.noise, case.seed)
+
+
 def row(case: Case, method: str, true: Any, found: Any, cpu: float) -> dict[str, Any]:
     """Counts of one result."""
     once = np.triu_indices(case.n, 1)
@@ -110,9 +116,8 @@ def row(case: Case, method: str, true: Any, found: Any, cpu: float) -> dict[str,
     claims += [(true == TAIL, found == TAIL)]
     claims += [tuple(((g == HEAD) & (g.T == HEAD))[once] for g in (true, found))]
     counts = [int(c.sum()) for t, f in claims for c in (t & f, f, t)]
-    told = (case.n, case.rows, case.degree, case.share, case.noise, case.seed, method)
     numbers = (int((true != found).sum()), *counts, int(is_pag(found)), f"{cpu:.4f}")
-    return dict(zip(FIELDS, (*told, *numbers), strict=True))
+    return dict(zip(FIELDS, (*case_fields(case), method, *numbers), strict=True))
 
 
 def ours(data: Any) -> Iterator[tuple[str, Any, float]]:
@@ -126,47 +131,79 @@ def ours(data: Any) -> Iterator[tuple[str, Any, float]]:
     yield "qwo, DAG's class", pag_of_mag(dag_marks(plain.dag)), time.process_time() - begin
 
 
-def peers(files: list[Path], sizes: tuple[int, int]) -> Iterator[tuple[int, str, Any, float]]:
-    """What each peer finds in files of rows: number of the file, method, marks, seconds."""
-    n, _ = sizes
-    for environment, methods in PEERS.items():
-        python = ROOT / f".venv-peers-{environment}" / "bin" / "python"
-        if not python.exists():
-            continue
-        for method in methods:
-            if n > 20 and method in ("causal-learn FCI", "GFci", "GraspFci", "LvLite"):
-                continue
-            if n > 100 and method != "LvDumb":
-                continue
-            command = [str(python), str(WORKER), method, str(LIMIT), *map(str, files)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            for line in done.stdout.splitlines():
-                if line.startswith("{"):
-                    told = json.loads(line)
-                    yield told["file"], method, np.array(told["marks"], np.int8), told["cpu"]
-            if done.returncode:
-                print(method, "ended:", done.stderr.strip().splitlines()[-1:], file=sys.stderr)
+def read(path: Path = SAMPLES) -> list[dict[str, str]]:
+    """The rows of a stored table."""
+    if not path.exists():
+        return []
+    with path.open(newline="") as stream:
+        return list(csv.DictReader(stream))
 
 
-def samples(n: int, rows: int, sets: int) -> None:
-    """Add the rows of so many data sets of a size to the results."""
-    cases = [Case(n, rows, seed) for seed in range(sets)]
-    with tempfile.TemporaryDirectory() as folder, SAMPLES.open("a", newline="") as stream:
+def add(rows: list[dict[str, Any]]) -> None:
+    """Append rows to the results at once, so that a stop loses nothing."""
+    begun = SAMPLES.exists()
+    with SAMPLES.open("a", newline="") as stream:
         writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")
-        if stream.tell() == 0:
+        if not begun:
             writer.writeheader()
-        truths, files = [], []
-        list(ours(np.random.default_rng(0).normal(size=(100, 4))))  # imports what it needs
-        for case in cases:
-            true, data = sample(case)
-            truths.append(true)
-            files.append(Path(folder) / f"{case.seed}.npy")
-            np.save(files[-1], data)
-            for method, found, cpu in ours(data):
-                writer.writerow(row(case, method, true, found, cpu))
-        for k, method, found, cpu in peers(files, (n, rows)):
-            writer.writerow(row(cases[k], method, truths[k], found, cpu))
-            stream.flush()
+        writer.writerows(rows)
+
+
+def own(n: int, rows: int, sets: int) -> None:
+    """Our results on a cell, in place of those that were there."""
+    kept = [
+        r
+        for r in read()
+        if not (r["method"].startswith("qwo") and (int(r["n"]), int(r["rows"])) == (n, rows))
+    ]
+    SAMPLES.unlink(missing_ok=True)
+    add(kept)
+    list(ours(np.random.default_rng(0).normal(size=(100, 4))))  # imports what it needs
+    for seed in range(sets):
+        case = Case(n, rows, seed)
+        true, data = sample(case)
+        add([row(case, method, true, found, cpu) for method, found, cpu in ours(data)])
+
+
+def peers(n: int, rows: int, sets: int, methods: list[str]) -> None:
+    """What peers find on the sets of a cell; one that did not end in time is told without marks."""
+    done = {(r["method"], int(r["n"]), int(r["rows"]), int(r["seed"])) for r in read()}
+    with tempfile.TemporaryDirectory() as folder:
+        for method in methods:
+            seeds = [s for s in range(sets) if (method, n, rows, s) not in done]
+            late = 0
+            while seeds and late < MOST_LATE:
+                ended = _run_peer(Path(folder), Case(n, rows, 0), method, seeds)
+                seeds = seeds[ended:]
+                if seeds:
+                    late += 1
+                    case = Case(n, rows, seeds.pop(0))
+                    told = dict(zip(FIELDS, (*case_fields(case), method), strict=False))
+                    add([{**told, "cpu": LIMIT}])
+
+
+def _run_peer(folder: Path, cell: Case, method: str, seeds: list[int]) -> int:
+    """Run a peer on the sets of these seeds, and tell how many it has ended."""
+    files = [folder / f"{seed}.npy" for seed in seeds]
+    for seed, file in zip(seeds, files, strict=True):
+        if not file.exists():
+            np.save(file, sample(cell._replace(seed=seed))[1])
+    environment = next(e for e, known in PEERS.items() if method in known)
+    python = ENVIRONMENTS[environment].python
+    command = [str(python), str(WORKER), method, str(LIMIT), *map(str, files)]
+    ended = 0
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("{"):
+                told = json.loads(line)
+                case = cell._replace(seed=seeds[told["file"]])
+                found = np.array(told["marks"], np.int8)
+                add([row(case, method, sample(case)[0], found, told["cpu"])])
+                ended += 1
+    return ended
 
 
 def oracle(graphs: int = 1000) -> None:
@@ -201,8 +238,15 @@ def main(words: list[str]) -> None:
 
         write_page()
     else:
+        methods = [m for known in PEERS.values() for m in known]
         for word in words[1:]:
-            samples(*(int(part) for part in word.split(",")))
+            if word in methods:
+                continue
+            cell = tuple(int(part) for part in word.split(","))
+            if words[0] == "ours":
+                own(*cell)
+            else:
+                peers(*cell, [m for m in methods if m in words] or methods)
 
 
 if __name__ == "__main__":

@@ -35,8 +35,9 @@ std::vector<char> flags_of(const MaskIn& mask, std::size_t n) {
     return {mask.data(), mask.data() + mask.size()};
 }
 
-MarkLimits limits_of(const MaskIn& no_tail, const MaskIn& required, std::size_t n) {
-    return {flags_of(no_tail, n), flags_of(required, n)};
+MarkLimits limits_of(const MaskIn& no_tail, const MaskIn& required, const MaskIn& clear,
+                     std::size_t n) {
+    return {flags_of(no_tail, n), flags_of(required, n), flags_of(clear, n)};
 }
 
 using Step = std::tuple<int, int, int, int, std::vector<int>, double>;
@@ -46,13 +47,13 @@ class HiddenCausesSearch {
   public:
     HiddenCausesSearch(const MatrixIn& correlation, const MarksIn& start, double samples,
                        double edge, double least_saving, const MaskIn& candidates,
-                       const MaskIn& no_tail, const MaskIn& required, const MaskIn& never,
-                       int most_sweeps)
+                       const MaskIn& no_tail, const MaskIn& required, const MaskIn& clear,
+                       const MaskIn& never, int most_sweeps)
         : n_(checked_correlation(correlation)),
           correlation_(correlation.data(), correlation.data() + correlation.size()),
           search_(correlation_.data(), start_of(start), MagPrices{samples, edge, least_saving},
-                  flags_of(candidates, n_), limits_of(no_tail, required, n_), flags_of(never, n_),
-                  most_sweeps) {}
+                  flags_of(candidates, n_), limits_of(no_tail, required, clear, n_),
+                  flags_of(never, n_), most_sweeps) {}
 
     bool run(double seconds) { return search_.run(seconds); }
     double cost() const { return search_.cost(); }
@@ -71,6 +72,7 @@ class HiddenCausesSearch {
                               static_cast<int>(step.after), step.colliders, step.saving);
         return told;
     }
+    auto mark_worths(double most) { return matrix_of(search_.mark_worths(most), n_, n_); }
     auto coefficients() const {
         // Entry (i, j) belongs to i -> j.
         std::vector<double> turned(n_ * n_, 0.0);
@@ -130,12 +132,14 @@ void bind_hidden_causes(nb::module_& m) {
         nb::arg("marks").noconvert());
     m.def(
         "pag_of_mag",
-        [](const MarksIn& marks, const MaskIn& no_tail, const MaskIn& required) {
+        [](const MarksIn& marks, const MaskIn& no_tail, const MaskIn& required,
+           const MaskIn& clear) {
             const MarkedGraph graph = graph_of(marks);
-            return array_of(pag_of_mag(graph, limits_of(no_tail, required, graph.size())));
+            return array_of(pag_of_mag(graph, limits_of(no_tail, required, clear, graph.size())));
         },
         nb::arg("marks").noconvert(), nb::arg("no_tail").noconvert(),
-        nb::arg("required").noconvert(), "The marks of the class of a MAG; empty masks for none.");
+        nb::arg("required").noconvert(), nb::arg("clear").noconvert(),
+        "The marks of the class of a MAG; empty masks for none.");
     m.def(
         "orient_by_sets",
         [](const MarksIn& marks, const nb::ndarray<const std::uint8_t, nb::numpy, nb::ndim<3>,
@@ -154,11 +158,12 @@ void bind_hidden_causes(nb::module_& m) {
     nb::class_<HiddenCausesSearch>(m, "HiddenCausesSearch",
                                    "A descent over MAGs by their penalised likelihood.")
         .def(nb::init<const MatrixIn&, const MarksIn&, double, double, double, const MaskIn&,
-                      const MaskIn&, const MaskIn&, const MaskIn&, int>(),
+                      const MaskIn&, const MaskIn&, const MaskIn&, const MaskIn&, int>(),
              nb::arg("correlation").noconvert(), nb::arg("start").noconvert(), nb::kw_only(),
              nb::arg("samples"), nb::arg("edge"), nb::arg("least_saving"),
              nb::arg("candidates").noconvert(), nb::arg("no_tail").noconvert(),
-             nb::arg("required").noconvert(), nb::arg("never").noconvert(), nb::arg("most_sweeps"))
+             nb::arg("required").noconvert(), nb::arg("clear").noconvert(),
+             nb::arg("never").noconvert(), nb::arg("most_sweeps"))
         .def("run", &HiddenCausesSearch::run, nb::arg("seconds"),
              nb::call_guard<nb::gil_scoped_release>(),
              "Go on for about so many seconds; whether the descent has ended.")
@@ -168,6 +173,7 @@ void bind_hidden_causes(nb::module_& m) {
         .def("steps", &HiddenCausesSearch::steps)
         .def("change", &HiddenCausesSearch::change, nb::arg("first"), nb::arg("second"),
              nb::arg("link"))
+        .def("mark_worths", &HiddenCausesSearch::mark_worths, nb::arg("most"))
         .def("coefficients", &HiddenCausesSearch::coefficients)
         .def("covariances", &HiddenCausesSearch::covariances);
 }

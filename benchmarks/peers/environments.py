@@ -108,6 +108,7 @@ ENVIRONMENTS = {
         _beside("measure"),
         _beside("regimes"),
         _beside("series"),
+        _beside("clearn"),
     )
 }
 

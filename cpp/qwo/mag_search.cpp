@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "qwo/clock.hpp"
@@ -14,6 +15,8 @@ namespace {
 constexpr int most_common = 4;
 // By how much a fit may miss its minimum, in units of the cost.
 constexpr double tolerance = 1e-4;
+// Passes that repair what a forced change has done around it.
+constexpr int most_repairs = 3;
 
 std::uint64_t mixed(std::uint64_t x) {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -44,8 +47,10 @@ MagSearch::MagSearch(const double* correlation, const Mag& start, MagPrices pric
 
 bool MagSearch::allowed(int i, int j, Link link) const {
     const auto said = [&](const std::vector<char>& flags, int from, int to) {
-        return !flags.empty() && flags[static_cast<std::size_t>(from) * n_ + to];
+        return MarkLimits::said(flags, n_, from, to);
     };
+    if (link == Link::spouses && said(limits_.clear, i, j))
+        return false;
     if (said(limits_.required, i, j) || said(limits_.required, j, i))
         return link == (said(limits_.required, i, j) ? Link::forth : Link::back);
     return !(link == Link::forth && said(limits_.no_tail, i, j)) &&
@@ -190,6 +195,80 @@ bool MagSearch::improve(int i, int j) {
     cost_ += best.rise;
     steps_.push_back({i, j, before, best.link, best.colliders, -best.rise});
     return true;
+}
+
+// Improves the pairs around i and j until nothing changes; their own edge stays.
+void MagSearch::repair(int i, int j) {
+    std::vector<int> around;
+    for (int v = 0; v < n_; ++v) {
+        if (v == i || v == j || mag_.linked(i, v) || mag_.linked(j, v))
+            around.push_back(v);
+    }
+    bool changed = true;
+    for (int pass = 0; changed && pass < most_repairs; ++pass) {
+        changed = false;
+        for (const int a : around) {
+            for (const int b : around) {
+                if (a < b && !(a == std::min(i, j) && b == std::max(i, j)))
+                    changed = improve(a, b) || changed;
+            }
+        }
+    }
+}
+
+std::vector<double> MagSearch::mark_worths(double most) {
+    constexpr double never = std::numeric_limits<double>::infinity();
+    const Mag best = mag_;
+    const double cost = cost_;
+    const std::size_t n_steps = steps_.size();
+    const MarkedGraph pag = pag_of_mag(best.marked(), limits_);
+    const auto near = pag.neighbours();
+    std::vector<double> worths(static_cast<std::size_t>(n_) * n_, never);
+    const auto meet = [&] {
+        const MarkedGraph other = pag_of_mag(mag_.marked(), limits_);
+        for (int a = 0; a < n_; ++a) {
+            for (const int b : near[a]) {
+                double& worth = worths[static_cast<std::size_t>(a) * n_ + b];
+                if (pag.at(a, b) != circle && other.linked(a, b) && other.at(a, b) != pag.at(a, b))
+                    worth = std::min(worth, cost_ - cost);
+            }
+        }
+    };
+    const auto force = [&](int i, int j, const Change& change) {
+        if (change.rise < most) {
+            apply(i, j, change.link, change.colliders);
+            cost_ += change.rise;
+            if (best.linked(i, j))
+                repair(i, j);
+            meet();
+            mag_ = best;
+            cost_ = cost;
+        }
+    };
+    for (int i = 0; i < n_; ++i) {
+        std::vector<char> met(n_, 0); // pairs with a common neighbour, whose edge hides a collider
+        for (const int z : near[i]) {
+            met[z] = 1;
+            for (const int j : near[z])
+                met[j] = 1;
+        }
+        for (int j = i + 1; j < n_; ++j) {
+            for (const Link link : {Link::forth, Link::back, Link::spouses}) {
+                if (met[j] && link != best.link(i, j))
+                    force(i, j, {link, {}, rise_of(i, j, link, {})});
+            }
+            if (best.linked(i, j)) {
+                Change gone;
+                consider_deletions(i, j, gone);
+                force(i, j, gone);
+            }
+        }
+    }
+    steps_.resize(n_steps);
+    std::vector<int> all(n_);
+    std::iota(all.begin(), all.end(), 0);
+    fit_around(all, true);
+    return worths;
 }
 
 bool MagSearch::run(double seconds) {

@@ -49,6 +49,10 @@ class MagSearch {
     // if the graph were no MAG or not allowed.
     double change(int i, int j, Link link);
     std::size_t districts_fitted() const { return memo_.size(); }
+    // For each arrowhead and tail of the class, at [i * n + j] for the end at j: by how much more
+    // the best graph near by costs whose class has the edge, but not that mark; infinite above
+    // `most`. A graph near by differs in one edge, which stays, and in what repairs that around it.
+    std::vector<double> mark_worths(double most);
 
   private:
     struct Undo {
@@ -67,6 +71,7 @@ class MagSearch {
     void consider(int i, int j, Link link, const std::vector<int>& colliders, Change& best);
     void consider_deletions(int i, int j, Change& best);
     bool improve(int i, int j);
+    void repair(int i, int j);
     // The fit of all districts around some vertices.
     double fit_around(const std::vector<int>& vertices, bool store);
     double fit_of(const std::vector<int>& district);

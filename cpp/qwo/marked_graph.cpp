@@ -309,13 +309,16 @@ MarkedGraph pag_of_mag(const MarkedGraph& mag, const MarkLimits& limits) {
     MarkedGraph pag(n);
     const Lists near = mag.neighbours();
     const auto said = [n](const std::vector<char>& flags, int i, int j) {
-        return !flags.empty() && flags[static_cast<std::size_t>(i) * n + j];
+        return MarkLimits::said(flags, n, i, j);
     };
     for (int i = 0; i < n; ++i) {
         for (const int j : near[i]) {
-            // The end at i: an arrowhead where i cannot cause j, or j is said to cause i.
+            // The end at i: an arrowhead where i cannot cause j, or j is said to cause i; a tail
+            // where neither j nor anything hidden can be behind the edge.
             const bool head = said(limits.no_tail, i, j) || said(limits.required, j, i);
-            pag.set(j, i, said(limits.required, i, j) ? tail : head ? arrowhead : circle);
+            const bool causes = said(limits.required, i, j) ||
+                                (said(limits.clear, i, j) && said(limits.no_tail, j, i));
+            pag.set(j, i, causes ? tail : head ? arrowhead : circle);
         }
     }
     for (int k = 0; k < n; ++k) {

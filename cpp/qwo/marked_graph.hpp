@@ -43,6 +43,11 @@ class MarkedGraph {
 struct MarkLimits {
     std::vector<char> no_tail;  // [i * n + j]: if i and j are linked, the end at i is an arrowhead
     std::vector<char> required; // [i * n + j]: i -> j
+    std::vector<char> clear;    // [i * n + j]: nothing hidden causes both i and j
+
+    static bool said(const std::vector<char>& flags, int n, int i, int j) {
+        return !flags.empty() && flags[static_cast<std::size_t>(i) * n + j];
+    }
 };
 
 // The MAG over the first `observed` vertices of a DAG; the others are hidden.

@@ -1,6 +1,7 @@
 """discover(hidden_causes=True): the score, the search, knowledge, effects, and what is refused."""
 
 import itertools
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,8 @@ from qwo.graph import pag
 from qwo.graph.dag import ancestor_matrix
 from qwo.graph.marks import HEAD, TAIL
 from qwo.graph.pag import NO_MASK, definite_causes, is_mag, is_pag, pag_of_mag, possible_causes
+from qwo.hidden.search import LEAST_TOTAL, MagStep, without_weak
+from tests.helpers import pag_reference as by_definition
 from tests.helpers.hidden_models import exact, random_model, true_pag
 
 
@@ -116,6 +119,7 @@ def test_the_cost_of_a_mag_is_its_definition(seed):
         candidates=np.zeros((5, 5), np.uint8),
         no_tail=NO_MASK,
         required=NO_MASK,
+        clear=NO_MASK,
         never=NO_MASK,
         most_sweeps=2000,
     )
@@ -261,3 +265,64 @@ def test_a_result_is_drawn_reported_and_asked_for_effects(tmp_path):
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Hidden causes" in page
     assert "something unmeasured causes both" in page
+
+
+def test_changes_that_save_little_together_are_taken_back():
+    # Nothing is hidden in these models; chance alone must not make ↔ of them.
+    for seed in range(8):
+        dag, _, _ = random_model(seed, 10, 0, degree=3)
+        data = qwo.simulate(dag, n_samples=1000, random_state=seed).data
+        found = qwo.discover(data, hidden_causes=True, random_state=0)
+        savings = [step.saving for step in found.hidden_causes.steps]
+        assert found.hidden_causes.saving == pytest.approx(sum(savings), abs=0.1)
+        assert sum(savings) == 0 or sum(savings) >= LEAST_TOTAL
+
+
+def test_groups_of_changes_are_told_apart_by_the_vertices_they_touch():
+    far = [MagStep(0, 1, 1, 0, [2], 8.0), MagStep(4, 5, 1, 3, [], 4.0), MagStep(2, 3, 1, 3, [], 3)]
+    start, end = np.zeros((6, 6), np.int8), np.zeros((6, 6), np.int8)
+    for a, b in ((0, 1), (4, 5), (2, 3), (2, 0), (2, 1)):
+        start[a, b], start[b, a] = HEAD, TAIL
+        end[a, b] = end[b, a] = HEAD
+    end[0, 1] = end[1, 0] = 0
+    marks, kept = without_weak(end, start, tuple(far), 10.0)
+    assert kept == (far[0], far[2])  # 8 + 3, and the 4 apart from them is not enough
+    assert marks[4, 5] == HEAD
+    assert marks[5, 4] == TAIL
+    assert marks[2, 3] == marks[3, 2] == HEAD
+
+
+@cache
+def classes_of_four():
+    """All MAGs of four variables with at least three edges, and their classes."""
+    mags = (np.array(graph, np.int8) for graph in by_definition.all_mags(4))
+    return [(mag, pag_of_mag(mag)) for mag in mags if np.count_nonzero(mag) >= 6]
+
+
+@pytest.mark.parametrize(("seed", "reached"), [(0, True), (1, False), (2, True)])
+def test_a_mark_is_worth_at_most_what_the_best_class_without_it_costs_more(seed, reached):
+    found = qwo.discover(confounded_pair(500, seed), hidden_causes=True, random_state=0)
+    told, problem, none = found.hidden_causes, found.hidden_causes.problem, np.zeros((4, 4))
+    shown = np.isin(told.pag.marks, (HEAD, TAIL))
+    worths = told.mark_worths
+    assert np.isnan(worths[~shown]).all()
+    best = np.full((4, 4), np.inf)
+    for marks, other in classes_of_four():
+        differs = shown & (other != 0) & (other != told.pag.marks)
+        best[differs] = np.minimum(best[differs], problem.search(marks, none).cost)
+    exact = (best - problem.search(told.mag.marks, none).cost)[shown]
+    assert (worths[shown] >= exact - 0.01).all()
+    assert np.allclose(worths[shown], exact, atol=0.01) == reached
+    rows = {(a, b): (left, right) for a, _, b, left, right in told.mark_evidence()}
+    assert np.isnan(rows["a", "x"][0])
+    assert rows["a", "x"][1] == worths[0, 1]
+
+
+def test_removed_edges_tell_what_they_saved():
+    found = qwo.discover(confounded_pair(), hidden_causes=True, random_state=0)
+    gone = {frozenset((a, b)) for a, b, _ in found.hidden_causes.removed}
+    linked = {frozenset((a, b)) for a, _, b in found.graph.edges}
+    dag = {frozenset((found.names[i], found.names[j])) for i, j in np.argwhere(found.dag)}
+    assert gone == dag - linked
+    assert gone
+    assert all(saved > 0 for *_, saved in found.hidden_causes.removed)

@@ -7,18 +7,22 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from qwo.arguments import ReadArguments
 from qwo.discovery.resolve import resolved_knowledge
 from qwo.discovery.result import Discovery
 from qwo.errors import ArgumentError, Cure
 from qwo.graph.causal_graph import CausalGraph
+from qwo.graph.marks import HEAD
 from qwo.graph.pag import pag_of_mag
 from qwo.hidden.result import HiddenCauses
-from qwo.hidden.search import MagOutcome, search_mags
+from qwo.hidden.search import MagOutcome, MagProblem, search_mags
 from qwo.moments import Moments, as_moments
 from qwo.options import SearchOptions
 from qwo.order.score import BIC
 from qwo.search.control import Control, Progress
+from qwo.types import Adjacency
 
 EXACT_SAMPLES = 1e12
 """N that stands for infinity: at 1e10 some weak edges of random models do not pay, and far above
@@ -48,11 +52,11 @@ def discover_hidden_causes(
     penalty, gamma = first.params["penalty_discount"], first.params["gamma"]
     price = BIC(penalty, gamma).price(moments.n_variables, size)
     knowledge = resolved_knowledge(options, moments.names)
-    outcome = search_mags(
-        moments.correlation, size, first.dag, price=price, knowledge=knowledge, control=control
-    )
+    problem = MagProblem(moments.correlation, size, price, knowledge)
+    outcome = search_mags(problem, first.dag, control)
     pag = pag_of_mag(outcome.marks, knowledge)
-    values = {"worth": outcome.worths} if (outcome.worths == outcome.worths).any() else {}
+    spouses = np.where((pag == HEAD) & (pag.T == HEAD), outcome.worths, np.nan)
+    values = {} if np.isnan(spouses).all() else {"worth": spouses}
     graph = CausalGraph.from_marks(pag, moments.names, "pag", values)
     found = HiddenCauses(
         pag=graph,
@@ -61,6 +65,9 @@ def discover_hidden_causes(
         saving=outcome.dag_cost - outcome.cost,
         steps=outcome.steps,
         moments=moments,
+        problem=problem,
+        dag=first.dag,
+        removed=_removed(outcome, first.dag, moments.names),
     )
     status = first.status if outcome.status == "converged" else outcome.status
     return replace(
@@ -76,6 +83,14 @@ def discover_hidden_causes(
         weak_edges=(),
         hidden_causes=found,
     )
+
+
+def _removed(
+    outcome: MagOutcome, dag: Adjacency, names: tuple[str, ...]
+) -> tuple[tuple[str, str, float], ...]:
+    """The edges of the best DAG that are gone, and by how much the score falls with each."""
+    gone = np.argwhere((dag != 0) & (outcome.marks == 0)).tolist()
+    return tuple((names[i], names[j], float(outcome.worths[i, j])) for i, j in gone)
 
 
 def _moments(data: Any, reading: ReadArguments) -> Moments:

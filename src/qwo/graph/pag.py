@@ -51,23 +51,28 @@ def true_pag(dag: Adjacency, hidden: int) -> CausalGraph:
     return CausalGraph.from_marks(marks, default_names(n))
 
 
-def pag_of_mag(mag: Adjacency, knowledge: ResolvedKnowledge | None = None) -> Adjacency:
+def pag_of_mag(
+    mag: Adjacency, knowledge: ResolvedKnowledge | None = None, clear: Mask | None = None
+) -> Adjacency:
     """The marks of the class of a MAG, by Zhang's rules 1 to 4 and 8 to 10.
 
     With knowledge, arrowheads and tails that it implies are made first. That i cannot cause j says
     that the end of their edge at i is an arrowhead, and nothing of the other end, since something
-    hidden may cause both; only a required edge has a tail.
+    hidden may cause both; only a required edge has a tail, and one of a pair that is ``clear`` of
+    hidden causes.
     """
-    if knowledge is None:
-        return _core.pag_of_mag(_marks(mag), NO_MASK, NO_MASK)
-    return _core.pag_of_mag(_marks(mag), *mark_limits(knowledge))
+    return _core.pag_of_mag(_marks(mag), **mark_limits(knowledge, clear))
 
 
 def mark_limits(
-    knowledge: ResolvedKnowledge,
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-    """Ends that are no tails, and required edges, as the core takes them."""
-    return _bytes(knowledge.forbidden), _bytes(knowledge.required)
+    knowledge: ResolvedKnowledge | None, clear: Mask | None = None
+) -> dict[str, npt.NDArray[np.uint8]]:
+    """Ends that are no tails, required edges, pairs without a hidden cause, for the core."""
+    return {
+        "no_tail": NO_MASK if knowledge is None else _bytes(knowledge.forbidden),
+        "required": NO_MASK if knowledge is None else _bytes(knowledge.required),
+        "clear": NO_MASK if clear is None else _bytes(clear),
+    }
 
 
 def mag_of_pag(pag: Adjacency) -> Adjacency:
