@@ -331,9 +331,43 @@ class TestSimulate:
             qwo.simulate("er", n_variables=3, n_samples=10, degree=1, cycles=9, random_state=1)
 
 
-def test_the_report_has_the_edges_of_the_graph_with_cycles(tmp_path):
-    from qwo.report import write_report
+@pytest.fixture(scope="module")
+def case():
+    data = sample(two_cycle(), 2000, seed=1)
+    found = qwo.discover(data, feedback=True, random_state=0)
+    return found, qwo.fit_sem(data, found)
 
-    found = qwo.discover(sample(two_cycle(), 2000, seed=1), feedback=True, random_state=0)
-    write_report(tmp_path / "report.html", found)
-    assert "X3" in (tmp_path / "report.html").read_text()
+
+class TestReport:
+    def test_the_page_draws_both_arrows_and_tells_the_knot(self, case, tmp_path):
+        from qwo.report import write_report
+
+        found, model = case
+        write_report(tmp_path / "report.html", found, model=model)
+        page = (tmp_path / "report.html").read_text()
+        assert "Where every graph that fits alike has a cycle" in page
+        assert "X2 → X3 → X2" in page
+        assert "<title>X2 → X3</title>" in page
+        assert "<title>X3 → X2</title>" in page
+
+    def test_its_data_have_coefficients_and_bends_on_both_sides(self, case):
+        from qwo.report.data import report_data
+
+        found, model = case
+        told = report_data(found, model=model)
+        assert told["fit"] is None
+        sizes = {(e["source"], e["target"]): e["coefficient"] for e in told["edges"]}
+        assert sizes["X2", "X3"] == pytest.approx(0.5, abs=0.1)
+        ends = [(e["source"], e["target"]) for e in told["edges"]]
+        forth, back = (told["layout"]["bends"][ends.index(e)] for e in (("X2", "X3"), ("X3", "X2")))
+        middle = np.mean([told["layout"]["nodes"][v][:2] for v in (2, 3)], axis=0)
+        assert np.mean([forth[0], back[0]], axis=0) == pytest.approx(middle, abs=0.2)
+        assert np.hypot(*np.subtract(forth[0], back[0])) == pytest.approx(18, abs=0.3)
+
+    def test_a_model_of_another_graph_is_refused(self, case):
+        from qwo.report.data import report_data
+
+        found, _ = case
+        other = qwo.fit_sem(sample(two_cycle(), 200), found.dag)
+        with pytest.raises(qwo.InputError, match="another graph"):
+            report_data(found, model=other)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from qwo.report.contents import Contents
     from qwo.resample import Bootstrap
     from qwo.sem import LinearSem
+    from qwo.sem.cyclic import CyclicSem
 
 MOST_SHOWN = 40
 """Edges that are shown on a terminal when there is a folder with all of them."""
@@ -305,13 +306,14 @@ class _Asked(NamedTuple):
             causes = attempt("outcome", effects)
         return Contents(found, *known, check=checked, outcome=causes)
 
-    def model(self, found: Discovery) -> LinearSem | None:
-        """The linear model on the graph found; none of series and of graphs that are no DAG."""
+    def model(self, found: Discovery) -> LinearSem | CyclicSem | None:
+        """The linear model on the graph found; none of series and with hidden causes."""
         from qwo.sem import fit_sem
 
-        cyclic = found.feedback is not None and found.feedback.graph is not None
-        if found.series is not None or found.hidden_causes is not None or cyclic:
+        if found.series is not None or found.hidden_causes is not None:
             return None
+        if found.feedback is not None:
+            return fit_sem(self.data.moments, found)
         usual = None if found.regimes is None else found.regimes.within
         return fit_sem(self.data.moments if usual is None else usual, found.dag)
 

@@ -158,7 +158,7 @@ class Learnt:
             "dag_edges": [list(edge) for edge in self.dag().edges],
             "order": [found.names[v] for v in found.order],
             "coefficients": None if model is None else [edge._asdict() for edge in model.edges],
-            "fit": None if model is None else asdict(model.fit),
+            "fit": None if known.linear is None else asdict(known.linear.fit),
             "bootstrap": None if known.bootstrap is None else known.bootstrap.to_dict(),
             "posterior": None
             if posterior is None
@@ -255,11 +255,8 @@ def _write_tables(folder: Path, learnt: Learnt) -> None:
     cyclic = learnt.found.feedback
     if cyclic is not None and cyclic.graph is not None:
         from qwo.graph import write_graph
-        from qwo.sem import fit_sem
 
         write_graph(cyclic.graph, folder / "graph.json")
-        fitted = fit_sem(learnt.data.moments, learnt.found)
-        write_csv(folder / COEFFICIENTS, EdgeEstimate._fields, fitted.edges)
     if known.bootstrap is not None:
         known.bootstrap.save(folder / COUNTS)
         pairs = known.bootstrap.to_records()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from qwo.bayes import EffectPosterior, Posterior
     from qwo.graph import CausalGraph
     from qwo.resample import Bootstrap
+    from qwo.sem.cyclic import CyclicSem
 
 MOST_EFFECTS = 500
 LIKELY_PATH = 0.5
@@ -48,7 +49,7 @@ class Contents:
 
     discovery: Discovery
     audit: Audit | None = None
-    model: LinearSem | None = None
+    model: LinearSem | CyclicSem | None = None
     bootstrap: Bootstrap | None = None
     posterior: Posterior | None = None
     truth: object | None = None
@@ -74,10 +75,10 @@ class Contents:
                     f"the variables of the {what} are not those of the discovery, in the same "
                     f"order; make both from the same data"
                 )
-        if model is not None and not np.array_equal(model.variable_dag, self.discovery.dag):
+        own = self.discovery.dag if self.member is None else self.member
+        if model is not None and not np.array_equal(model.variable_dag, own):
             raise ArgumentError(
-                "the model was fitted to another graph; fit it with "
-                "qwo.fit_sem(data, discovery.dag)"
+                "the model was fitted to another graph; fit it with qwo.fit_sem(data, discovery)"
             )
 
     @cached_property
@@ -85,16 +86,26 @@ class Contents:
         """Cause and effect of every edge of the DAG, in row order: the order of all edge lists."""
         if self.discovery.pag is not None:
             return downward_ends(self.discovery.pag)
-        if self.cyclic is not None:
-            return self.cyclic.ends()
-        tails, heads = np.nonzero(self.discovery.dag)
+        own = self.discovery.dag if self.member is None else self.member
+        tails, heads = np.nonzero(own)
         return tails, heads
+
+    @property
+    def linear(self) -> LinearSem | None:
+        """The model, where it follows an order."""
+        return self.model if isinstance(self.model, LinearSem) else None
 
     @property
     def cyclic(self) -> CausalGraph | None:
         """The graph with cycles, where there are any."""
         found = getattr(self.discovery, "feedback", None)
         return None if found is None else found.graph
+
+    @property
+    def member(self) -> Adjacency | None:
+        """The same with all edges directed."""
+        found = getattr(self.discovery, "feedback", None)
+        return None if self.cyclic is None or found is None else found.member
 
     @cached_property
     def types(self) -> list[str]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from qwo.discovery import Discovery
 from qwo.discovery.price import price_range
+from qwo.drawing.layers import causal_order
 from qwo.drawing.scene import Scene, page_scene
 from qwo.graph.compare import compare
 from qwo.graph.dag import adjacency_lists
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from qwo.agreement import Check
     from qwo.bayes import Posterior
     from qwo.resample import Bootstrap
+    from qwo.sem.cyclic import CyclicSem
 
 
 MOST_PAIRS = 2000
@@ -116,11 +118,15 @@ def _posterior(contents: Contents) -> dict[str, Any] | None:
     }
 
 
-def _estimates(model: LinearSem, tails: Indices, heads: Indices) -> Iterator[dict[str, Any]]:
+def _estimates(
+    model: LinearSem | CyclicSem, tails: Indices, heads: Indices
+) -> Iterator[dict[str, Any]]:
     """The estimates of each edge; those of an edge between categories are its contrasts."""
     found = {(edge.cause, edge.effect): edge for edge in model.edges}
     variables, coding = model.variables.names, model.variables.coding
-    tests = {} if coding.is_plain else {(t.cause, t.effect): t for t in model.edge_tests}
+    tests = {}
+    if isinstance(model, LinearSem) and not coding.is_plain:
+        tests = {(test.cause, test.effect): test for test in model.edge_tests}
     for i, j in zip(tails.tolist(), heads.tolist(), strict=True):
         causes, effects = (coding.columns_of([v]).tolist() for v in (i, j))
         pairs = [found[model.names[a], model.names[b]] for b in effects for a in causes]
@@ -140,13 +146,15 @@ def _estimates(model: LinearSem, tails: Indices, heads: Indices) -> Iterator[dic
 FORMAT = "qwo-report"
 VERSION = 1
 _MOST_TRACE_POINTS = 2000
+_APART = 9.0
+"""How far the two arrows of a cycle of two bend from the middle between their ends, in points."""
 
 
 def report_data(
     discovery: Discovery,
     *,
     audit: Audit | None = None,
-    model: LinearSem | None = None,
+    model: LinearSem | CyclicSem | None = None,
     bootstrap: Bootstrap | None = None,
     posterior: Posterior | None = None,
     truth: object | None = None,
@@ -169,9 +177,10 @@ def report_data(
 def draw_contents(contents: Contents) -> Scene | None:
     """The drawing of the graph, in which categories say how many levels they have."""
     types = [_few_words(record) for record in _types(contents)]
-    if contents.cyclic is not None:
-        return None  # the page's pictures have edges downwards only; the folder has a figure
     edges = np.column_stack(contents.ends)
+    if contents.cyclic is not None:
+        place = np.argsort(causal_order(None, contents.cyclic))
+        edges = np.where((place[edges[:, 0]] > place[edges[:, 1]])[:, None], edges[:, ::-1], edges)
     return page_scene(contents.discovery.names, edges, types if any(types) else ())
 
 
@@ -200,8 +209,8 @@ def contents_data(contents: Contents, drawing: Scene | None) -> dict[str, Any]:
             "outcome": None if contents.outcome is None else contents.outcome.to_dict(),
             "variables": _variables(contents),
             "edges": edge_records(contents),
-            "layout": None if drawing is None else scene_layout(drawing),
-            "fit": None if contents.model is None else asdict(contents.model.fit),
+            "layout": None if drawing is None else scene_layout(drawing, contents.ends[0]),
+            "fit": None if contents.linear is None else asdict(contents.linear.fit),
             "bootstrap": _bootstrap(contents),
             "posterior": _posterior(contents),
             "price": _price(discovery),
@@ -271,7 +280,7 @@ def _variables(contents: Contents) -> list[dict[str, Any]]:
     ]
     for record, kind in zip(records, _types(contents), strict=True):
         record.update(kind)
-    model = contents.model
+    model = contents.linear
     if model is None:
         return records
     coding, nodes = model.variables.coding, {node.name: node for node in model.nodes}
@@ -295,15 +304,29 @@ def _types(contents: Contents) -> list[dict[str, Any]]:
     return records
 
 
-def scene_layout(drawing: Scene) -> dict[str, Any]:
-    """Where nodes and bends of edges stand."""
+def scene_layout(drawing: Scene, tails: Indices) -> dict[str, Any]:
+    """Where nodes and bends of edges stand, those of each edge from its cause on."""
     layout = drawing.layout
     nodes = np.column_stack([layout.centres, layout.sizes])
+    bends = list(layout.bends)
+    pairs = {frozenset(pair): k for k, pair in enumerate(drawing.edges.tolist())}
+    for k, (upper, lower) in enumerate(drawing.edges.tolist()):
+        other = pairs[frozenset((upper, lower))]
+        if other != k and not len(bends[k]):
+            # The two arrows of a cycle of two, side by side.
+            ends = layout.centres[[upper, lower]]
+            along = ends[1] - ends[0]
+            across = np.array([-along[1], along[0]]) / max(float(np.hypot(*along)), 1e-9)
+            bends[k], bends[other] = (
+                (ends.mean(axis=0) + side * _APART * across)[None] for side in (1, -1)
+            )
+        if upper != tails[k]:
+            bends[k] = bends[k][::-1]
     return {
         "boxes": drawing.boxes,
         "labels": drawing.labels,
         "nodes": np.round(nodes, 1),
-        "bends": [np.round(points, 1) for points in layout.bends],
+        "bends": [np.round(points, 1) for points in bends],
     }
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from qwo.agreement import Check
     from qwo.bayes import Posterior
     from qwo.resample import Bootstrap
+    from qwo.sem.cyclic import CyclicSem
 
 _FOLDER = Path(__file__).parent / "_bundle"
 
@@ -55,7 +56,7 @@ def write_report(
     discovery: Discovery,
     *,
     audit: Audit | None = None,
-    model: LinearSem | None = None,
+    model: LinearSem | CyclicSem | None = None,
     bootstrap: Bootstrap | None = None,
     posterior: Posterior | None = None,
     truth: object | None = None,
@@ -77,8 +78,8 @@ def write_report(
         What `qwo.discover` returned.
     audit : Audit, optional
         What `qwo.audit` said about the data.
-    model : LinearSem, optional
-        ``qwo.fit_sem(data, discovery.dag)``: coefficients, standard errors and fit.
+    model : LinearSem or CyclicSem, optional
+        ``qwo.fit_sem(data, discovery)``: coefficients, standard errors and fit.
     bootstrap : Bootstrap, optional
         How often resamples found each edge: what `qwo.bootstrap` returned.
     posterior : Posterior, optional
@@ -163,6 +164,7 @@ def _render(contents: Contents, *, figures: bool, interactive: bool) -> str:
             regimes=contents.discovery.regimes,
             hidden=contents.discovery.hidden_causes,
             series=contents.discovery.series,
+            feedback=contents.discovery.feedback,
             relations=pictures.relations(contents.discovery),
             readings=contents.discovery.readings,
             experiments={} if unread else contents.discovery.next_experiment(),

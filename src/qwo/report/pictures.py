@@ -40,10 +40,13 @@ def picture(scene: Scene, data: dict[str, Any]) -> str:
     largest = np.nanmax(np.abs(sizes), initial=0.0) or 1.0
     widths = line_widths(sizes, largest, PAGE_FONT).tolist()
     mixed = any(max(MARKS[edge["type"]].codes) > 2 for edge in data["edges"])
-    lines = [
-        _line(edge, width, mixed=mixed) for edge, width in zip(data["edges"], widths, strict=True)
-    ]
     names = [variable["name"] for variable in data["variables"]]
+    lines = []
+    for edge, width, upper in zip(data["edges"], widths, scene.edges[:, 0].tolist(), strict=True):
+        line = _line(edge, width, mixed=mixed)
+        # An arrow of a cycle may point upwards.
+        up = edge["source"] != names[upper] and not mixed
+        lines.append(line._replace(head=-line.head) if up else line)
     summary = data["summary"]
     title = f"Causal graph of {summary['n_variables']} variables and {summary['n_edges']} edges"
     return graph_svg(scene, lines, names, title)

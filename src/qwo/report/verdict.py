@@ -222,7 +222,7 @@ def _more_to_ask(contents: Contents) -> Iterator[str]:
     of_rows = found.curves is not None or found.noise is not None
     if contents.check is None and found.curves is None:
         yield "--check (do data and graph agree?)"
-    if contents.posterior is None and contents.bootstrap is None:
+    if contents.posterior is None and contents.bootstrap is None and found.feedback is None:
         drawn = "" if of_rows else " or --posterior"
         yield f"--bootstrap 100{drawn} (how sure is each link?)"
 

@@ -11,7 +11,6 @@ import numpy as np
 from qwo.graph.causal_graph import EDGE_HEADER
 from qwo.graph.display import as_html
 from qwo.moments import Moments
-from qwo.moments.columns import Coding
 from qwo.sem.fit_indices import ModelFit, model_fit, row_log_likelihood
 from qwo.sem.regression import JointTest, Regression, edge_tests, regress, t_test
 from qwo.sem.structural import EdgeEstimate, StructuralModel
@@ -85,11 +84,6 @@ class LinearSem(StructuralModel):
     def variables(self) -> Moments:
         """The moments of the variables."""
         return self.moments if self.source is None else self.source
-
-    @property
-    def coding(self) -> Coding:
-        """The columns of each variable."""
-        return self.variables.coding
 
     @property
     def variable_dag(self) -> Adjacency:

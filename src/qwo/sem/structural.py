@@ -9,6 +9,7 @@ import numpy as np
 
 from qwo.errors import InputError, MissingValuesError, list_names
 from qwo.moments import Moments
+from qwo.moments.columns import Coding
 from qwo.moments.reading import new_rows
 from qwo.text import records_frame
 from qwo.types import Adjacency, FloatArray
@@ -52,6 +53,21 @@ class StructuralModel:
     def variables(self) -> Moments:
         """The moments of the variables."""
         return self.moments
+
+    @property
+    def coding(self) -> Coding:
+        """The columns of each variable."""
+        return self.variables.coding
+
+    @cached_property
+    def standardized_coefficients(self) -> FloatArray:
+        """B with every variable in units of its standard deviation; (i, j) belongs to i → j."""
+        raise NotImplementedError
+
+    @property
+    def edge_sizes(self) -> FloatArray:
+        """Standardised coefficients between variables; (i, j) belongs to i → j."""
+        return self.standardized_coefficients
 
     @property
     def variable_dag(self) -> Adjacency:

@@ -151,8 +151,9 @@ def _changed(before: Result, now: Result) -> dict[str, list[list[str]]]:
 
 def layout_view(result: Result) -> dict[str, Any]:
     """Where everything stands in the picture."""
-    scene = draw_contents(Contents(result.found))
-    return {"layout": None if scene is None else plain(scene_layout(scene))}
+    contents = Contents(result.found)
+    scene = draw_contents(contents)
+    return {"layout": None if scene is None else plain(scene_layout(scene, contents.ends[0]))}
 
 
 def doubt_view(result: Result) -> dict[str, Any]:
