@@ -82,9 +82,11 @@ class Turner {
         const std::size_t mark = engine_.mark();
         tuck(engine_, x, y);
         if (engine_.place(y) < engine_.place(x)) {
-            engine_.pin(y, x);
-            repair();
-            engine_.pin(-1, -1);
+            if (engine_.cost() - before_ < policy::repaired_turn * engine_.problem().penalty) {
+                engine_.pin(y, x);
+                repair();
+                engine_.pin(-1, -1);
+            }
             std::vector<int> parents = engine_.fit(x).parents();
             found.lost = cost_with_edge(x, y, parents) - before_;
             if (found.lost <= limit)

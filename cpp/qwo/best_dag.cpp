@@ -306,7 +306,7 @@ bool fill_all(std::vector<Families>& of, const BicProblem& problem, const Layout
         if (problem.is_equivalent())
             shared.emplace(set, layout, most + 1);
         for (int v = 0; v < layout.n; ++v) {
-            if (&of[v].limits().moments != &set)
+            if (&of[v].limits().moments != &set || problem.is_given(v))
                 continue;
             if (!set.variances.empty() && !(set.variances[layout.firsts[v]] > 0.0))
                 return false;

@@ -72,6 +72,10 @@
         "the same after an arrow is turned to see what it is worth: 2 takes a quarter more time "   \
         "and lowers 1 % of worths by more than 1",                                                  \
         "arrows")                                                                                   \
+    ROW(double, repaired_turn, 4.0,                                                                 \
+        "an arrow whose turn costs more before its repair is worth much in any case: of 321, 4 were " \
+        "worth less than two edges, and their repairs took a third of the time",                    \
+        "arrows")                                                                                   \
     ROW(double, give_up_tuck_of_many, 4.0,                                                          \
         "a tuck of many variables that costs more before its repair is taken back at once",         \
         "peers.flop")                                                                               \
@@ -152,6 +156,15 @@
     ROW(double, near_miss, 1.0,                                                                     \
         "a restart that ends worse by less, in prices of an edge, tucks what it has touched",       \
         "thin")                                                                                     \
+    ROW(int, ball_proved, 10,                                                                       \
+        "variables around a doubtful one that get the best of all DAGs in the end",                 \
+        "seeds")                                                                                    \
+    ROW(int, ball_with_parents, 12,                                                                 \
+        "the same with their parents from elsewhere",                                               \
+        "seeds")                                                                                    \
+    ROW(int, balls_enough, 3,                                                                       \
+        "who was in so many of these has none around itself: neighbours have much the same",        \
+        "seeds")                                                                                    \
     ROW(double, near_miss_of_many, 0.3,                                                             \
         "the same above the size of few starts, where tucks take most of the time",                 \
         "thin")

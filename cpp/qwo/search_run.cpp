@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "qwo/best_ball.hpp"
 #include "qwo/best_dag.hpp"
+#include "qwo/bridges.hpp"
 #include "qwo/class_step.hpp"
 #include "qwo/clock.hpp"
 #include "qwo/index.hpp"
@@ -388,6 +390,32 @@ void SearchRun::end_round() {
 void SearchRun::next_round() {
     if (!starts_agree_ && is_sparse() && rounds_ < policy::rounds)
         begin_round();
+    else
+        polish();
+}
+
+// Puts the surroundings of what is in doubt in their best DAG, and goes on from there.
+void SearchRun::polish() {
+    const BicProblem& problem = engine_.problem();
+    if (children_ > policy::thorough_up_to || !is_sparse() || !problem.blocks.empty() ||
+        problem.sets.size() > 1 || engine_.has_lists())
+        return;
+    const double before = engine_.cost();
+    // Bridges first: they take all of a tree at once.
+    if (!direct_bridges(engine_)) {
+        ClassMembers members(engine_.dag());
+        std::vector<int> covered(n_, 0);
+        for (int v : doubtful(engine_)) {
+            if (take_best_around(engine_, members, v, covered))
+                break;
+        }
+    }
+    note("around", before - engine_.cost() > noise_);
+    if (before - engine_.cost() <= noise_)
+        return;
+    SearchOptions options = search_options(children_, false);
+    options.sweep = false;
+    descend(engine_, options, &SearchRun::polish);
 }
 
 void SearchRun::finish() {

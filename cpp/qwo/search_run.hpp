@@ -6,6 +6,8 @@
 //             engine keeps the best, with every better piece of the others
 //   restarts  chains of shuffles, each from the order found so far; the best chain wins
 //   insisting restarts around what is in doubt, where there is reason for more
+//   polish    in the end, up to some size: the best directions of all edges that lie on no cycle,
+//             and the best of all DAGs around each variable in doubt, exactly
 // Starts and restarts are made in rounds, until starts agree. Near a known order there are a hasty
 // descent and one round of restarts alone. All numbers stand in policy.hpp. The result is a
 // function of the engine's state, the options and the draws: neither slices nor threads change it.
@@ -95,6 +97,7 @@ class SearchRun {
     void end_insisting();
     void end_round();
     void next_round();
+    void polish();
     void finish();
 
     std::vector<int> next_tree_order();
