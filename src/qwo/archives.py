@@ -14,7 +14,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import Field, fields
 from math import prod
 from pathlib import Path
 from types import MappingProxyType
@@ -194,8 +194,10 @@ def typed(header: Mapping[str, Any], **kinds: type) -> dict[str, Any]:
 class ResultRecord:
     """Base of frozen dataclasses that are results: read-only arrays and mappings, and a summary."""
 
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
     def __post_init__(self) -> None:
-        for field in fields(self):  # type: ignore[arg-type]
+        for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
@@ -203,7 +205,7 @@ class ResultRecord:
                 object.__setattr__(self, field.name, MappingProxyType(dict(value)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        values = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        values = (getattr(self, field.name) for field in fields(self))
         return type(self), tuple(dict(v) if isinstance(v, MappingProxyType) else v for v in values)
 
     def summary(self) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -60,10 +60,11 @@ def as_graph(
         dense = graph.toarray() if hasattr(graph, "toarray") else matrix_of(_array(graph))
         _check_size(dense, names)
         return CausalGraph.from_matrix(dense, names)
-    cyclic = getattr(getattr(graph, "feedback", None), "graph", None)
+    feedback = getattr(graph, "feedback", None)
+    cyclic = getattr(feedback, "graph", None)
     if isinstance(cyclic, CausalGraph):
         # Lines of the graph shown are arrows in the member that it was made of.
-        member = graph.feedback.member  # type: ignore[attr-defined]
+        member: Any = getattr(feedback, "member", None)
         found = CausalGraph(cyclic.names, member, "cyclic") if kind == "dag" else cyclic
     elif _is_result(graph):
         chosen, matrix = _of_result(graph, kind)
@@ -149,7 +150,7 @@ def _named_graph(graph: object) -> CausalGraph:
         return read_graph(graph)
     if any(base.__module__.startswith("networkx.") for base in type(graph).__mro__):
         # Known by its name: importing the package takes longer than a small search.
-        return from_networkx(graph)  # type: ignore[arg-type]
+        return from_networkx(cast("Any", graph))
     if isinstance(graph, type):
         raise GraphError(f"cannot make a graph of a class; got {graph.__name__} itself")
     for fits, read in _OBJECTS:

@@ -242,13 +242,12 @@ def _chances(given: object) -> tuple[tuple[Variable, Variable, float], ...]:
         edge, chance = item if isinstance(given, Mapping) else (item[:2], item[2:])
         chance = chance if isinstance(given, Mapping) else (chance[0] if chance else None)
         [(cause, effect)] = _edges("likely", [tuple(edge)])
-        good = isinstance(chance, int | float | np.floating) and 0 < chance < 1
-        if not good:
+        if not (isinstance(chance, int | float | np.floating) and 0 < chance < 1):
             raise KnowledgeError(
                 f"likely: the probability of {cause} --> {effect} is {chance!r}; wanted a number "
                 "above 0 and below 1 (required and forbidden are for what is certain)"
             )
-        found.append((cause, effect, float(chance)))  # type: ignore[arg-type]
+        found.append((cause, effect, float(chance)))
     return tuple(found)
 
 

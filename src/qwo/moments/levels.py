@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import get_args
+from typing import cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -252,8 +252,7 @@ def check_types(types: Types, names: Sequence[str]) -> dict[str, Kind | tuple[st
 def _check_type(name: str, said: object) -> Kind | tuple[str, ...]:
     kinds = get_args(Kind)
     if isinstance(said, str) and said in kinds:
-        kind: Kind = said  # type: ignore[assignment]
-        return kind
+        return cast("Kind", said)
     if isinstance(said, Sequence) and not isinstance(said, str) and len(set(said)) == len(said) > 1:
         return tuple(
             _number_text(float(level)) if isinstance(level, int | float) else str(level)
@@ -338,11 +337,12 @@ def _declared(
 ) -> Variable | Doubt:
     """A variable whose type the user has given; `numbers` says whether it is a number anyway."""
     levels = found.seen
-    doubt, kind, cures = "", said, list[Cure]()
+    doubt, cures = "", list[Cure]()
+    kind: Kind = "ordinal" if isinstance(said, tuple) else said
     if isinstance(said, tuple):
         others = [level for level in levels if level not in said]
         doubt = f"{list_names(others)} among its values, but not among its levels" if others else ""
-        kind, levels = "ordinal", said
+        levels = said
     elif said == "nominal":
         many = len(levels) > MOST_DECLARED
         doubt = f"{len(levels)} different values, too many for a category" if many else ""
@@ -358,7 +358,7 @@ def _declared(
         cures = [Cure("types", {name: list(levels)}, "gives the levels, the lowest first")]
     if doubt:
         return Doubt(doubt, tuple(cures))
-    return Variable(kind, levels, said=True)  # type: ignore[arg-type]
+    return Variable(kind, levels, said=True)
 
 
 def _inferred(name: str, found: LevelCounts) -> Variable | Doubt:

@@ -13,28 +13,11 @@ from qwo.moments.audit import Finding
 from qwo.options import Kind, offered
 
 ROOTS = frozenset(
-    [
-        "age",
-        "sex",
-        "gender",
-        "male",
-        "female",
-        "race",
-        "ethnicity",
-        "ethnic",
-        "year",
-        "yob",
-        "dob",
-        "birthyear",
-        "birthdate",
-        "site",
-        "center",
-        "centre",
-        "hospital",
-        "clinic",
-        "country",
-        "region",
-    ]
+    re.findall(
+        r"\w+",
+        "age sex gender male female race ethnicity ethnic year yob dob birthyear birthdate site "
+        "center centre hospital clinic country region",
+    )
 )
 """Words for what hardly anything in a table can cause: who, when and where."""
 
@@ -44,18 +27,10 @@ MEASURED = frozenset(
 """Words beside which the same are measurements, as in ``age_at_onset``."""
 
 CONDITIONS = frozenset(
-    [
-        "batch",
-        "plate",
-        "condition",
-        "treatment",
-        "arm",
-        "experiment",
-        "environment",
-        "intervention",
-        "stimulus",
-        "regime",
-    ]
+    re.findall(
+        r"\w+",
+        "batch plate condition treatment arm experiment environment intervention stimulus regime",
+    )
 )
 """Words for columns that tell under which circumstances a row was taken."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -148,8 +149,8 @@ class _Split:
 def _split(knowledge: Knowledge, names: tuple[str, ...], n: int) -> _Split:
     places = {name: k for k, name in enumerate(names)}
     lagged: list[tuple[int, int, bool]] = []
-    plain: dict[str, list[tuple[object, object]]] = {"forbidden": [], "required": []}
-    present: dict[str, list[tuple[object, object]]] = {"forbidden": [], "required": []}
+    plain: dict[str, list[tuple[Any, Any]]] = {"forbidden": [], "required": []}
+    present: dict[str, list[tuple[Any, Any]]] = {"forbidden": [], "required": []}
     for field in ("forbidden", "required"):
         for cause, effect in getattr(knowledge, field):
             bare = _bare(cause), _bare(effect)
@@ -164,17 +165,17 @@ def _split(knowledge: Knowledge, names: tuple[str, ...], n: int) -> _Split:
                 lagged.append((places[cause], places[effect], field == "required"))
             else:
                 plain[field].append((cause, effect))
-    rest = {
+    rest: dict[str, Any] = {
         "tiers": knowledge.tiers,
         "forbidden_within_tiers": knowledge.forbidden_within_tiers,
         "roots": knowledge.roots,
         "leaves": knowledge.leaves,
     }
-    always = Knowledge(forbidden=plain["forbidden"], **rest)  # type: ignore[arg-type]
+    always = Knowledge(forbidden=plain["forbidden"], **rest)
     now = Knowledge(
-        forbidden=plain["forbidden"] + present["forbidden"],  # type: ignore[arg-type]
-        required=plain["required"] + present["required"],  # type: ignore[arg-type]
-        **rest,  # type: ignore[arg-type]
+        forbidden=plain["forbidden"] + present["forbidden"],
+        required=plain["required"] + present["required"],
+        **rest,
     )
     return _Split(always, now, lagged)
 

@@ -15,7 +15,7 @@ from qwo.moments.moments import Moments
 from qwo.moments.readers import Reader, open_source
 from qwo.moments.reading import WHOLE_ROWS, TableReading, estimate_table
 from qwo.moments.tables import Table
-from qwo.options import ReadOptions, SearchOptions, estimator_name
+from qwo.options import Missing, ReadOptions, SearchOptions, estimator_name
 from qwo.series.times import regular_steps, time_numbers
 from qwo.types import FloatArray, Indices
 
@@ -144,7 +144,7 @@ def _labels(numbers: FloatArray, texts: Sequence[str | None] | None, name: str) 
 
 
 def _as_series(
-    table: Table, times: FloatArray | None, units: Sequence[str] | None, missing: str
+    table: Table, times: FloatArray | None, units: Sequence[str] | None, missing: Missing
 ) -> SeriesData:
     values, notes = table.values, list[str]()
     labels: tuple[str, ...] = ("",)
@@ -187,9 +187,9 @@ def _as_series(
     )
 
 
-def _audited(table: Table, missing: str) -> None:
+def _audited(table: Table, missing: Missing) -> None:
     """The checks of any table; that rows depend on each other is what lags are for."""
-    found = estimate_table(table, "plain", missing)  # type: ignore[arg-type]
+    found = estimate_table(table, "plain", missing)
     if isinstance(found, Moments) and found.found is not None:
         found = replace(found, found=found.found.without(("serial", "repeated-rows")))
     Moments._of(found)
