@@ -51,7 +51,7 @@ def exact_cost(engine: BicEngine, n: int, width: int) -> float:
 def test_the_search_is_at_the_exact_optimum(n: int, lags: int, seed: int) -> None:
     data = simulate_series(n_variables=n, n_samples=300, lags=lags, random_state=seed).data
     found = qwo.discover(data, lags=lags, penalty_discount=2.0, random_state=0)
-    moments, _ = lag_moments(series_of(data), lags)
+    moments = lag_moments(series_of(data), lags)
     engine = BicEngine(moments)
     best = exact_cost(engine, n, moments.n_variables)
     assert engine.family_cost(0, []) < np.inf
@@ -101,7 +101,7 @@ def test_the_engine_knows_that_arrows_leave_given_variables() -> None:
     for seed in range(8):
         data = simulate_series(n_variables=6, n_samples=200, lags=1, random_state=seed).data
         series = series_of(data)
-        engine = BicEngine(lag_moments(series, 1)[0])
+        engine = BicEngine(lag_moments(series, 1))
         bic_insertion(engine, random_state=0)
         known = lagged_knowledge(None, series, 1, 1)
         assert np.array_equal(engine.cpdag(), to_mpdag(engine.dag(), known))
@@ -296,7 +296,8 @@ def test_what_does_not_go_with_lags_is_refused(simulated: Any) -> None:
         ({"lags": 1, "unit": "nobody"}, "nobody"),
         ({"lags": 1, "difference": ["nothing"]}, "no variable"),
         ({"lags": 1, "season": 500}, "two seasons"),
-        ({"lags": 1, "regime": 0}, "do not go together"),
+        ({"lags": 1, "regime": 0}, "fewer than 5 rows"),
+        ({"lags": 1, "feedback": True}, "do not go together"),
     ):
         with pytest.raises(InputError, match=words):
             qwo.discover(data, **options)  # type: ignore[arg-type]

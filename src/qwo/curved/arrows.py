@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,6 +63,12 @@ class NoiseArrows:
         dag = np.zeros(nothing.shape, np.int8)
         rows = len(sample.columns), sample.n_rows
         return cls(names, dag, nothing, nothing.copy(), level, *rows, alarm=alarm)
+
+    def among(self, n_variables: int) -> NoiseArrows:
+        """What is said of the first variables."""
+        first = slice(n_variables)
+        parts = {name: getattr(self, name)[first, first] for name in ("dag", "gains", "z")}
+        return replace(self, names=self.names[first], **parts)
 
     @property
     def graph(self) -> None:

@@ -143,17 +143,22 @@ def _by_noise(
     sample: RowSample,
     options: SearchOptions,
     control: Control,
+    *,
+    known: ResolvedKnowledge | None = None,
+    also: Mask | None = None,
 ) -> tuple[_Searched, NoiseArrows]:
-    """The graph whose arrows the density of residuals has turned, and the evidence for them."""
-    knowledge = resolved_knowledge(options, linear.moments.names)
+    """The graph whose arrows the density of residuals has turned, and the evidence for them.
+
+    With `also`, further pairs may be joined if their density wants it.
+    """
+    knowledge = known or resolved_knowledge(options, linear.moments.names)
     coding, searches = linear.moments.coding, [last] if last is linear else [last, linear]
     models = [
         NoiseModel.of(sample, coding, own.moments.coding, own.found.params["penalty_discount"])
         for own in searches
     ]
     dags = [own.found.dag for own in searches]
-    joined = sum((dag | dag.T for dag in dags), np.zeros_like(dags[0])) != 0
-    joined &= ~_apart(models[0], dags[0])
+    joined = _may_join(models[0], dags, also)
     nothing = NoiseArrows.none(linear.moments.names, options.level, sample)
     try:
         turned = turn_by_noise(
@@ -167,7 +172,7 @@ def _by_noise(
         )
     except Stopped:
         return last, nothing
-    lines = _Lines(last, linear, models[0], sample, knowledge)
+    lines = _Lines(last, linear, models[0], sample, knowledge, also is None)
     dag, own, straight, flagged = lines.judged(turned)
     if flagged.any() and turned.stands_on(np.diagonal(families_joined(dag, flagged))):
         # A spread that goes with causes is no reason to leave the class.
@@ -199,14 +204,17 @@ class _Lines:
     first: NoiseModel
     sample: RowSample
     knowledge: ResolvedKnowledge | None
+    redrawn: bool
 
     def judged(self, turned: TurnedGraph) -> tuple[Adjacency, _Searched, Mask, Mask]:
         """The DAG, the search whose columns it has, edges that are lines, families that stand out.
 
-        Edges of a graph that has left the class are those of the Gaussian cost in its order.
+        Edges of a graph that has left the class are those of the Gaussian cost in its order, if
+        they are to be redrawn.
         """
         own = self.last if turned.model is self.first else self.linear
-        dag = _edges_in(own, turned.order, self.knowledge) if turned.left else turned.dag
+        redrawn = turned.left and self.redrawn
+        dag = _edges_in(own, turned.order, self.knowledge) if redrawn else turned.dag
         straight = linear_edges(own.moments, dag, turned.model.price)
         tested = turned.model.numbers & ~(dag.astype(bool) & ~straight).any(axis=0)
         flagged = unequal_spread(self.sample, self.linear.moments.coding, dag, tested)
@@ -228,6 +236,13 @@ def _redirected(found: Discovery, dag: Adjacency, order: Indices, graph: Adjacen
     )
 
 
+def _may_join(model: NoiseModel, dags: list[Adjacency], also: Mask | None) -> Mask:
+    """Pairs that an edge may join: those of the DAGs, and others if it is said."""
+    joined = sum((dag | dag.T for dag in dags), np.zeros_like(dags[0])) != 0
+    joined = joined if also is None else joined | also
+    return np.asarray(joined & ~_apart(model, dags[0]))
+
+
 def _apart(model: NoiseModel, dag: Adjacency) -> Mask:
     """Directions that the noise may not choose: of pairs with an end that has no density."""
     mixed = ~(model.numbers[:, None] & model.numbers[None, :])
@@ -238,3 +253,19 @@ def _edges_in(own: _Searched, order: Indices, knowledge: ResolvedKnowledge | Non
     """The edges that the Gaussian cost draws in an order."""
     score = BIC(own.found.params["penalty_discount"], own.found.params["gamma"])
     return BicEngine(own.moments, score=score, knowledge=knowledge, order=order).dag()
+
+
+def turned_by_noise(
+    found: Discovery,
+    moments: Moments,
+    sample: RowSample,
+    options: SearchOptions,
+    control: Control,
+    *,
+    known: ResolvedKnowledge,
+    also: Mask,
+) -> tuple[Discovery, NoiseArrows]:
+    """The same for a result of lines with knowledge that has been resolved, as for lagged rows."""
+    own = _Searched(found, moments)
+    last, noise = _by_noise(own, own, sample, options, control, known=known, also=also)
+    return last.found, noise

@@ -14,14 +14,21 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from qwo.arguments import ReadArguments
+from qwo.curved.arrows import NoiseArrows
+from qwo.discovery.lagged_regimes import (
+    lagged_regime_options,
+    regime_data,
+    searched_regimes,
+)
 from qwo.discovery.result import Discovery
 from qwo.errors import Cure, DataWarning
 from qwo.graph.knowledge import Knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
-from qwo.options import DEFAULTS, SearchOptions
+from qwo.moments.row_sample import MOST_ROWS, RowSample, refuse_rowless
+from qwo.options import DEFAULTS, ReadOptions, SearchOptions
 from qwo.search.control import Control
-from qwo.series.design import lag_moments, lagged_knowledge
+from qwo.series.design import centred_columns, lag_moments, lagged_knowledge
 from qwo.series.equations import equations_of
 from qwo.series.lags import (
     LagChoice,
@@ -36,13 +43,20 @@ from qwo.series.reading import SeriesData, read_series
 from qwo.series.responses import LagDesign, by_lag
 from qwo.series.result import LaggedEffects
 from qwo.series.stationarity import stationarity_findings, warn_of
-from qwo.series.sums import stacked_rows
-from qwo.types import Adjacency, FloatArray
+from qwo.series.sums import row_numbers, stacked_rows
+from qwo.types import Adjacency, FloatArray, Indices
 
 SERIES_OPTIONS = ("lags", "time", "unit", "within", "difference", "detrend", "season")
 
+OTHER_OPTIONS = ("arrows", "level", "regime", "targets", "reference", "effect")
+"""Options that are answered here as well."""
+
 DEPENDENT = 0.8
 """Share of rows that residuals are worth below which lags have not explained their dependence."""
+
+
+SEEN = 2.0
+"""Standard errors of a correlation of residuals from which on the density may join a pair."""
 
 
 class _Task(NamedTuple):
@@ -51,16 +65,28 @@ class _Task(NamedTuple):
     series: SeriesData
     choice: LagChoice
     moments: Moments
-    columns: FloatArray
     rows: float
     within: bool
     known: ResolvedKnowledge
+
+    def rows_with_lags(self) -> tuple[FloatArray, Indices]:
+        """Rows with their lagged copies, and how many each series has."""
+        series, lags, step = self.series, self.choice.lags, self.choice.step
+        above = lags * step
+        long = series.bounds[series.lengths > above]
+        columns = centred_columns(series, within=self.within)
+        lagged = series.coding.columns_of(series.moving)
+        rows = stacked_rows(columns, long, lags, step=step, lagged=lagged)
+        return rows, long[:, 1] - long[:, 0] - above
 
 
 def discover_lagged(
     data: Any, options: SearchOptions, reading: ReadArguments, control: Control
 ) -> Discovery:
     """`discover` with ``lags=``: read series, choose lags, search, read off lagged effects."""
+    if options.arrows == "noise":
+        refuse_rowless(data, ReadOptions(**reading), 'arrows="noise"')
+    options = lagged_regime_options(data, options, reading)
     series = prepared_series(read_series(data, options, reading), options)
     if not is_too_fine(series):
         told = warn_of(series, stationarity_findings(series))
@@ -94,24 +120,71 @@ def _learnt(
     choice = choose_lags(
         series, asked, within=within, control=control, seed=seed, row_by_row=row_by_row
     )
-    moments, columns = lag_moments(series, choice.lags, choice.step, within=within)
+    moments = lag_moments(series, choice.lags, choice.step, within=within)
     given = cast("Knowledge | None", options.knowledge)
     known = lagged_knowledge(given, series, choice.lags, choice.step)
-    task = _Task(series, choice, moments, columns, moments.n_samples, within, known)
+    task = _Task(series, choice, moments, moments.n_samples, within, known)
     if choice.step > 1 or choice.lags == 0:
         moments = replace(moments, n_samples=max(task.rows * _share(task, options, control), 3.0))
         task = task._replace(moments=moments)
+    if series.regimes is not None:
+        return _by_regimes(task, options, control)
     found = _searched(task, options, control)
+    noise = None
+    if options.arrows == "noise":
+        found, noise = _by_noise(found, task, options, control)
     if choice.step == 1 and choice.lags > 0 and not row_by_row and control.remaining > 0:
         _check_whiteness(task, found.dag)
+    return replace(_as_result(found, task, options), noise=noise)
+
+
+def _by_regimes(task: _Task, options: SearchOptions, control: Control) -> Discovery:
+    """The result with equations that may change from condition to condition."""
+    rows, _ = task.rows_with_lags()
+    series = task.series
+    assert series.regimes is not None
+    regimes = series.regimes[row_numbers(series.bounds, task.choice.lags * task.choice.step)]
+    given = regime_data(series, task.moments, rows, regimes)
+    task = task._replace(moments=given.within)
+    first = _searched(task, replace(options, restarts=0, time_limit=None), control)
+    found = searched_regimes(first, given, options, control, task.known)
     return _as_result(found, task, options)
+
+
+def _by_noise(
+    found: Discovery, task: _Task, options: SearchOptions, control: Control
+) -> tuple[Discovery, NoiseArrows | None]:
+    """The result with arrows of the present turned by the density of residuals given the past."""
+    from qwo.discovery.curved import turned_by_noise
+
+    rows, _ = task.rows_with_lags()
+    chosen = np.arange(len(rows))
+    if len(rows) > MOST_ROWS:
+        rng = np.random.default_rng(options.random_state)
+        chosen = np.sort(rng.choice(len(rows), MOST_ROWS, replace=False))
+    sample = RowSample(rows[chosen], None, len(rows))
+    if not sample.is_enough or found.status != "converged":
+        return found, None
+    n = len(task.series.names)
+    before = task.known.before.copy()
+    before[n:, :n] = True
+    known = replace(task.known, before=before)
+    children = np.flatnonzero(task.moments.coding.sizes[:n] == 1)
+    left = residual_rows(task.moments, found.dag, sample.columns, children)
+    also = np.zeros(found.dag.shape, bool)
+    # What noise of any shape explains may be too weak for the Gaussian cost.
+    near = np.abs(np.atleast_2d(np.corrcoef(left.T))) > SEEN / np.sqrt(len(left))
+    also[np.ix_(children, children)] = near & ~np.eye(len(children), dtype=bool)
+    given = task.moments, sample, options, control
+    found, noise = turned_by_noise(found, *given, known=known, also=also)
+    return found, noise.among(n)
 
 
 def _searched(task: _Task, options: SearchOptions, control: Control) -> Discovery:
     """The search over the present and its copies, with nothing but the present moved."""
     from qwo.discovery.discover import discover_as
 
-    plain = {name: DEFAULTS[name] for name in SERIES_OPTIONS}
+    plain = {name: DEFAULTS[name] for name in (*SERIES_OPTIONS, *OTHER_OPTIONS)}
     own = replace(options, **plain, knowledge=None)
     return discover_as(task.moments, own, control=control, limits=task.known)
 
@@ -125,14 +198,10 @@ def _share(task: _Task, options: SearchOptions, control: Control) -> float:
 def _residual_share(task: _Task, dag: Adjacency) -> float:
     series, choice = task.series, task.choice
     children = np.array([v for v in series.moving if series.coding.sizes[v] == 1], np.intp)
-    if not len(children) or not np.isfinite(task.columns).all():
+    if not len(children) or not np.isfinite(series.values).all():
         return 1 / choice.step
-    above = choice.lags * choice.step
-    long = series.bounds[series.lengths > above]
-    lagged = series.coding.columns_of(series.moving)
-    stacked = stacked_rows(task.columns, long, choice.lags, step=choice.step, lagged=lagged)
-    residuals = residual_rows(task.moments, dag, stacked, children)
-    return effective_share(residuals, long[:, 1] - long[:, 0] - above)
+    stacked, lengths = task.rows_with_lags()
+    return effective_share(residual_rows(task.moments, dag, stacked, children), lengths)
 
 
 def _check_whiteness(task: _Task, dag: Adjacency) -> None:
@@ -166,7 +235,7 @@ def _as_result(found: Discovery, task: _Task, options: SearchOptions) -> Discove
     if evidence is not None:
         evidence = evidence.among((evidence.causes < n) & (evidence.effects < n))
     params = {name: value for name, value in found.params.items() if name != "variables"}
-    params |= {name: getattr(options, name) for name in SERIES_OPTIONS}
+    params |= {name: getattr(options, name) for name in (*SERIES_OPTIONS, *OTHER_OPTIONS)}
     params |= {"lags": choice.lags, "lags_chosen": options.lags == "auto", "step": choice.step}
     if not series.coding.is_plain:
         params["variables"] = series.coding.described(series.names)

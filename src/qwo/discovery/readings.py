@@ -56,8 +56,6 @@ DROPPED = (
 """The first that is asked for answers, and takes account of the others."""
 
 APART: dict[frozenset[str], str] = {
-    frozenset(("lags", "regime")): "equations that change between conditions are looked for among "
-    "rows that are independent; learn the series of each condition by itself, or leave lags out",
     frozenset(("lags", "relations")): "effects of earlier rows are lines so far; leave one of them "
     "out",
     frozenset(("relations", "feedback")): "cycles are found for lines only; learn the curved graph "
@@ -76,8 +74,6 @@ APART: dict[frozenset[str], str] = {
     ): "the search with hidden causes takes rows for independent ones; leave one of the two out",
     frozenset({"feedback", "hidden_causes"}): "cycles and hidden causes cannot be told apart by "
     "one table; leave one of the two out",
-    frozenset(("lags", "arrows")): "noise of equations with earlier rows is not looked at so far; "
-    "leave one of them out",
     frozenset(("feedback", "arrows")): "the likelihood of residuals directs graphs without cycles; "
     "leave one of them out",
     frozenset(

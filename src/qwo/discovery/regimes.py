@@ -96,7 +96,7 @@ def _searched(
         seed=first.params["random_state"],
         control=control,
     )
-    regimes, graph = _read(outcome, sums, given, known)
+    regimes, graph = read_regime_outcome(outcome, sums, given, known)
     asked = {name: getattr(options, name) for name in (*OF_REGIMES, "relations", "level")}
     usual_arrows = "noise" if options.relations == "curved" else "class"
     asked |= {"arrows": options.arrows or usual_arrows, "time_limit": options.time_limit}
@@ -189,7 +189,7 @@ def learn_regimes(
     return graph, "interrupted" if control.interrupted else outcome.status
 
 
-def _read(
+def read_regime_outcome(
     outcome: RegimeOutcome,
     sums: RegimeSums,
     given: RegimeData,

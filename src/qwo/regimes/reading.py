@@ -88,11 +88,11 @@ def read_regimes(data: Any, search: SearchOptions, reading: ReadArguments) -> Re
     labels = tuple(table.groups)
     if column is None:
         labels = tuple(str(list(data)[int(float(label))]) for label in labels)
-    _check_sizes(labels, [count for count, _, _ in parts], moments.n_samples)
+    check_sizes(labels, [count for count, _, _ in parts], moments.n_samples)
     sizes = tuple(moments.coding.sizes.tolist())
     rows, means, covariances = (np.array(own) for own in zip(*parts, strict=True))
     sums = RegimeSums(rows, means, covariances, sizes)
-    return RegimeData(labels, moments, _within(moments, sums), sums)
+    return RegimeData(labels, moments, within_regimes(moments, sums), sums)
 
 
 def _unnamed(search: SearchOptions) -> str | None:
@@ -159,7 +159,8 @@ def _of_parts(data: Any, options: ReadOptions) -> tuple[Table, Indices]:
     return Table(first.names, values), regime
 
 
-def _check_sizes(labels: Sequence[str], counts: Sequence[float], n_samples: float) -> None:
+def check_sizes(labels: Sequence[str], counts: Sequence[float], n_samples: float) -> None:
+    """Refuse rows without a regime, and regimes without others or with hardly any rows."""
     if sum(counts) < n_samples - 0.5:
         raise ArgumentError(
             f"{n_samples - sum(counts):.0f} rows have no regime: their value is missing; leave "
@@ -179,7 +180,7 @@ def _check_sizes(labels: Sequence[str], counts: Sequence[float], n_samples: floa
         )
 
 
-def _within(moments: Moments, sums: RegimeSums) -> Moments:
+def within_regimes(moments: Moments, sums: RegimeSums) -> Moments:
     """The moments of the rows less the mean of their regime."""
     total = sums.rows.sum()
     covariance = np.einsum("r,rij->ij", sums.rows / total, sums.covariances)

@@ -14,6 +14,7 @@ from qwo.moments.columns import Coding, column_names
 from qwo.moments.em import estimate_incomplete
 from qwo.moments.moments import Moments
 from qwo.moments.sums import split_covariance
+from qwo.series.panels import corrected_covariance
 from qwo.series.reading import SeriesData, check_length
 from qwo.series.sums import LagSums, lag_sums, stacked_rows, usable_rows
 from qwo.types import FloatArray, Indices
@@ -59,40 +60,44 @@ def centred_columns(series: SeriesData, *, within: bool) -> FloatArray:
     return result
 
 
-def lag_moments(
-    series: SeriesData, n_lags: int, step: int = 1, *, within: bool = False
-) -> tuple[Moments, FloatArray]:
-    """The moments, and the columns of all rows that they are made of.
+def lag_moments(series: SeriesData, n_lags: int, step: int = 1, *, within: bool = False) -> Moments:
+    """The moments of all rows that have so many lags.
 
-    A mean for each unit costs as many rows as there are units. Missing values, if there are any,
-    go to EM on the rows with their lagged copies.
+    Missing values, if there are any, go to EM on the rows with their lagged copies.
     """
-    columns, lagged = centred_columns(series, within=within), moving_columns(series)
     check_length(series, n_lags, step, usable_rows(series.lengths, n_lags, step))
-    names, coding = lag_names(series, n_lags, step), lag_coding(series, n_lags, step)
+    lagged = moving_columns(series)
+    columns = series.columns()
     if not np.isfinite(columns).all():
+        names, coding = lag_names(series, n_lags, step), lag_coding(series, n_lags, step)
+        columns = centred_columns(series, within=within)
         rows = stacked_rows(columns, series.bounds, n_lags, step=step, lagged=lagged)
         findings, moments = estimate_incomplete(names, coding, rows)
         if moments is None:
             raise KnowledgeError("; ".join(f.message for f in findings if f.severity == "error"))
-        return moments, columns
-    sums = lag_sums(columns, series.bounds, n_lags, step=step, lagged=lagged)
-    lost = len(np.unique(series.units)) if within else 0
-    return moments_of_sums(sums, names, coding, sums.rows - lost), columns
+        return moments
+    units = series.units if within else None
+    sums = lag_sums(columns, series.bounds, n_lags, step=step, lagged=lagged, units=units)
+    return moments_of_sums(sums, series, n_lags, step, within=within)
 
 
 def moments_of_sums(
-    sums: LagSums, names: tuple[str, ...], coding: Coding, n_samples: float
+    sums: LagSums, series: SeriesData, n_lags: int, step: int = 1, *, within: bool = False
 ) -> Moments:
-    """Sums as moments."""
-    variances = np.diagonal(sums.covariance)
-    still = variances <= 1e-24 * np.maximum(sums.means**2, 1e-280)
-    covariance = sums.covariance.copy()
+    """Sums as moments; a mean for each unit costs as many rows as there are units."""
+    covariance, size = sums.covariance.copy(), float(sums.rows)
+    if within:
+        present = moving_columns(series)
+        behind = series.coding.n_columns + np.arange(n_lags * len(present))
+        blocks = np.vstack([present, behind.reshape(n_lags, -1)])
+        covariance, size = sums.within(blocks.ravel()), size - len(sums.unit_rows)
+        better = corrected_covariance(covariance, blocks, sums.unit_rows) if step == 1 else None
+        covariance = covariance if better is None else better
+    still = np.diagonal(covariance) <= 1e-24 * np.maximum(sums.means**2, 1e-280)
     covariance[still, still] = 1.0
     scales, correlation = split_covariance(covariance)
-    return Moments(
-        names, max(float(n_samples), 3.0), sums.means, scales, correlation, coding=coding
-    )
+    names, coding = lag_names(series, n_lags, step), lag_coding(series, n_lags, step)
+    return Moments(names, max(size, 3.0), sums.means, scales, correlation, coding=coding)
 
 
 def lagged_knowledge(

@@ -72,7 +72,7 @@ def choose_lags(
     most = most_lags(series, step)
     if most < 1:
         return LagChoice(1, step, (), near)
-    moments, _ = lag_moments(series, most, step, within=within)
+    moments = lag_moments(series, most, step, within=within)
     rows = moments.n_samples / step
     sizes, n = moments.coding.sizes, len(series.names)
     costs: list[float] = []

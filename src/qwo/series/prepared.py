@@ -11,6 +11,7 @@ from qwo.errors import ArgumentError, ColumnNameError, list_names
 from qwo.names import suggestion
 from qwo.options import SearchOptions
 from qwo.series.reading import SeriesData
+from qwo.series.sums import row_numbers
 from qwo.types import Indices
 
 
@@ -96,6 +97,7 @@ def _differences(series: SeriesData, columns: Indices) -> SeriesData:
         own = series.values[start + 1 : stop].copy()
         own[:, columns] -= series.values[start : stop - 1][:, columns]
         parts.append(own)
+    kept = row_numbers(bounds, 1)
     lengths = bounds[:, 1] - bounds[:, 0] - 1
     ends = np.cumsum(lengths)
     return replace(
@@ -103,4 +105,5 @@ def _differences(series: SeriesData, columns: Indices) -> SeriesData:
         values=np.concatenate(parts),
         bounds=np.stack([ends - lengths, ends], axis=1),
         units=units,
+        regimes=None if series.regimes is None else series.regimes[kept],
     )

@@ -29,6 +29,7 @@ class SeriesData:
     units: the unit of each series; labels: what units are called.
     static: which variables never change within a unit, while units differ.
     notes: what was found about steps of time.
+    regimes: the condition of each row, and regime_labels what they are called, if asked for.
     """
 
     names: tuple[str, ...]
@@ -39,6 +40,8 @@ class SeriesData:
     labels: tuple[str, ...]
     static: Indices
     notes: tuple[str, ...] = ()
+    regimes: Indices | None = None
+    regime_labels: tuple[str, ...] = ()
 
     @property
     def lengths(self) -> Indices:
@@ -72,7 +75,7 @@ def read_series(data: Any, options: SearchOptions, reading: ReadArguments) -> Se
     reader = open_source(data, asked)
     places = {
         name: select_columns(reader.names, [value], None)[0]
-        for name in ("time", "unit")
+        for name in ("time", "unit", "regime")
         if (value := getattr(options, name)) is not None
     }
     taken = select_columns(reader.names, asked.columns, asked.drop)
@@ -83,10 +86,12 @@ def read_series(data: Any, options: SearchOptions, reading: ReadArguments) -> Se
         times = time_numbers(
             data, str(reader.names[places["time"]]), _words(reader, places["time"])
         )
-    labels: list[str] | None = None
-    if "unit" in places:
-        labels = _labels(*_words(reader, places["unit"]), str(reader.names[places["unit"]]))
-    return _as_series(table, times, labels, asked.missing)
+    told: dict[str, list[str]] = {
+        name: _labels(*_words(reader, place), name, str(reader.names[place]))
+        for name, place in places.items()
+        if name != "time"
+    }
+    return _as_series(table, times, told.get("unit"), asked.missing, told.get("regime"))
 
 
 def _refuse(data: Any, reading: ReadArguments) -> None:
@@ -129,35 +134,38 @@ def _words(reader: Reader, place: int) -> tuple[FloatArray, list[str | None] | N
     return values, texts if len(texts) == len(values) else None
 
 
-def _labels(numbers: FloatArray, texts: Sequence[str | None] | None, name: str) -> list[str]:
-    """The unit of each row by name."""
+def _labels(
+    numbers: FloatArray, texts: Sequence[str | None] | None, option: str, name: str
+) -> list[str]:
+    """The unit or the condition of each row by name."""
     if texts is None:
         texts = [None if np.isnan(v) else f"{v:g}" for v in numbers]
     if any(text is None for text in texts):
         raise ArgumentError(
             f"{sum(t is None for t in texts)} rows have no value of {name!r}, the column of "
-            "units; leave these rows out, or give them a unit",
+            f"{option}s; leave these rows out, or give them a {option}",
             [name],
-            option="unit",
+            option=option,
         )
     return [str(text) for text in texts]
 
 
 def _as_series(
-    table: Table, times: FloatArray | None, units: Sequence[str] | None, missing: Missing
+    table: Table,
+    times: FloatArray | None,
+    units: Sequence[str] | None,
+    missing: Missing,
+    regimes: Sequence[str] | None = None,
 ) -> SeriesData:
     values, notes = table.values, list[str]()
-    labels: tuple[str, ...] = ("",)
-    codes = np.zeros(len(values), np.intp)
-    if units is not None:
-        labels = tuple(dict.fromkeys(units))
-        places = {label: k for k, label in enumerate(labels)}
-        codes = np.array([places[unit] for unit in units], np.intp)
+    codes, labels = _coded(units or [""] * len(values))
+    under, conditions = (None, ()) if regimes is None else _coded(regimes)
     order = np.lexsort((np.arange(len(values)) if times is None else times, codes))
     if not np.array_equal(order, np.arange(len(values))):
         if times is not None and (np.diff(times[np.argsort(codes, kind="stable")]) < 0).any():
             notes.append("rows were not in the order of time; they are sorted")
         values, codes = values[order], codes[order]
+        under = None if under is None else under[order]
     breaks = np.diff(codes) != 0
     if times is not None:
         ordered, more = times[order], list[str]()
@@ -171,6 +179,7 @@ def _as_series(
         # A row left out ends the series, as a missing step does.
         segment = np.concatenate([[0], np.cumsum(breaks)]) + np.cumsum(~kept)
         values, codes = values[numbers], codes[numbers]
+        under = None if under is None else under[numbers]
         breaks = np.diff(segment[numbers]) != 0
     edges = np.flatnonzero(breaks) + 1
     bounds = np.stack([np.r_[0, edges], np.r_[edges, len(values)]], axis=1)
@@ -184,7 +193,16 @@ def _as_series(
         labels,
         static,
         tuple(notes),
+        under,
+        conditions,
     )
+
+
+def _coded(texts: Sequence[str]) -> tuple[Indices, tuple[str, ...]]:
+    """Texts as numbers, in the order in which they come up, and what the numbers stand for."""
+    labels = tuple(dict.fromkeys(texts))
+    places = {label: k for k, label in enumerate(labels)}
+    return np.array([places[text] for text in texts], np.intp), labels
 
 
 def _audited(table: Table, missing: Missing) -> None:

@@ -22,7 +22,7 @@ from qwo.search.bic_insertion import bic_insertion
 from qwo.series.design import centred_columns, lag_coding, lag_moments, lag_names
 from qwo.series.equations import equations_of
 from qwo.series.reading import SeriesData
-from qwo.series.sums import stacked_rows
+from qwo.series.sums import row_numbers, stacked_rows
 from qwo.text import aligned, number, records_frame
 from qwo.types import Adjacency, FloatArray, Indices
 
@@ -54,7 +54,11 @@ class LagDesign:
 
     def moments(self) -> Moments:
         """The moments of the rows as they are."""
-        return lag_moments(self.series, self.lags, self.step, within=self.within)[0]
+        if self.series.regimes is None:
+            return lag_moments(self.series, self.lags, self.step, within=self.within)
+        names = lag_names(self.series, self.lags, self.step)
+        coding = lag_coding(self.series, self.lags, self.step)
+        return sums_over(self.rows()[0]).moments(names, coding)
 
     def rows(self) -> tuple[FloatArray, Indices]:
         """All rows with their lagged copies, and the unit of each."""
@@ -69,6 +73,10 @@ class LagDesign:
                 "values are missing, so that rows cannot be drawn anew; leave their rows out "
                 "(missing='drop')"
             )
+        if series.regimes is not None:
+            regimes = series.regimes[row_numbers(series.bounds, above)]
+            for own in (regimes == r for r in range(len(series.regime_labels))):
+                rows[own] -= rows[own].mean(axis=0)
         units = np.repeat(series.units[series.lengths > above], long[:, 1] - long[:, 0] - above)
         return rows, units
 

@@ -58,7 +58,7 @@ def stationarity_findings(series: SeriesData) -> list[StationarityFinding]:
             found.append(StationarityFinding(v, "season", rows))
             values = _without_phases(values, rows)
         trouble = _trouble(values, LEVEL / len(columns))
-        if trouble is not None:
+        if trouble is not None and not (trouble == "break" and series.regimes is not None):
             found.append(StationarityFinding(v, trouble))
     return found
 

@@ -1,0 +1,143 @@
+"""Equations of a structural autoregression that change from condition to condition.
+
+A row belongs to the condition of its own time; the rows before it are given, whatever theirs was.
+What was learnt of conditions is that of `qwo.discovery.regimes`, for the present variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from qwo.arguments import ReadArguments
+from qwo.discovery.regimes import RESTARTS, RegimeKnowledge, read_regime_outcome
+from qwo.discovery.result import Discovery
+from qwo.errors import ArgumentError, Cure
+from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.moments.moments import Moments
+from qwo.options import SearchOptions
+from qwo.regimes.reading import (
+    RegimeData,
+    check_sizes,
+    known_targets,
+    reference_of,
+    regime_options,
+    within_regimes,
+)
+from qwo.regimes.result import Regimes
+from qwo.regimes.search import search_regimes
+from qwo.regimes.sums import RegimeSums
+from qwo.regimes.targets import Changes
+from qwo.search.control import Control
+from qwo.series.reading import SeriesData
+from qwo.types import FloatArray, Indices
+
+
+def lagged_regime_options(
+    data: Any, options: SearchOptions, reading: ReadArguments
+) -> SearchOptions:
+    """The options in which the column of conditions is named, if conditions are asked for."""
+    if isinstance(data, Mapping):
+        raise ArgumentError(
+            "lags look back in one table, but the data are several; put all rows into one with a "
+            "column for the condition (regime=) and one for the series (unit=)",
+            option="lags",
+        )
+    if "regime" not in options.dropped:
+        return options
+    if options.arrows == "noise":
+        raise ArgumentError(
+            "lags, regime and arrows together are more than the rows of one condition tell of "
+            "noise; leave one of them out",
+            option="arrows",
+        )
+    if reading.get("missing") == "em":
+        raise ArgumentError(
+            "missing is 'em', which does not go with regime: equations may differ between "
+            "conditions",
+            option="missing",
+            cures=[Cure("missing", "drop", "leaves incomplete rows out")],
+        )
+    return regime_options(data, options)
+
+
+def regime_data(
+    series: SeriesData, moments: Moments, rows: FloatArray, regimes: Indices
+) -> RegimeData:
+    """Sums of the rows with their lags, by the condition of each row."""
+    labels = series.regime_labels
+    counts = [int((regimes == r).sum()) for r in range(len(labels))]
+    check_sizes(labels, counts, len(rows))
+    sizes = tuple(moments.coding.sizes.tolist())
+    sums = RegimeSums.of([rows[regimes == r] for r in range(len(labels))], sizes)
+    return RegimeData(labels, moments, within_regimes(moments, sums), sums)
+
+
+def searched_regimes(
+    first: Discovery,
+    given: RegimeData,
+    options: SearchOptions,
+    control: Control,
+    edges: ResolvedKnowledge,
+) -> Discovery:
+    """The result over the present and its copies, from one that knows nothing of conditions.
+
+    Copies are what they are under each condition; no change of theirs is asked for.
+    """
+    labels, names = given.labels, given.moments.names
+    own = np.array([v.role != "given" for v in given.moments.coding.variables])
+    present = [name for name, told in zip(names, own, strict=True) if told]
+    touched = np.zeros((len(labels), len(names)), bool)
+    touched[:, own] = known_targets(options.targets, labels, present)
+    fixed = touched if options.effect == "perfect" else np.zeros_like(touched)
+    touched &= ~fixed
+    sums = given.sums.standardised()
+    restarts = RESTARTS if options.restarts is None else options.restarts
+    outcome = search_regimes(
+        sums,
+        first.order,
+        penalty_discount=first.params["penalty_discount"],
+        known=touched | ~own,
+        dropped=fixed,
+        knowledge=edges,
+        restarts=restarts,
+        seed=first.params["random_state"],
+        control=control,
+    )
+    reference = reference_of(options.reference, labels)
+    known = RegimeKnowledge(touched, fixed | ~own, reference, edges)
+    regimes, graph = read_regime_outcome(outcome, sums, given, known)
+    return replace(
+        first,
+        cpdag=graph,
+        dag=outcome.dag,
+        order=outcome.order,
+        score=outcome.score,
+        n_edges=int(outcome.dag.sum()),
+        trace=tuple((seconds, -cost) for seconds, cost in outcome.trace),
+        status="interrupted" if control.interrupted else outcome.status,
+        seconds=control.seconds,
+        evidence=None,
+        arrow_evidence=None,
+        weak_edges=(),
+        proved=False,
+        regimes=_of_present(regimes, present),
+    )
+
+
+def _of_present(regimes: Regimes, names: Sequence[str]) -> Regimes:
+    """What was learnt of conditions for the first variables, which are the present ones."""
+    n = len(names)
+    changes = {name: getattr(regimes.changes, name)[..., :n] for name in Changes.__slots__}
+    return replace(
+        regimes,
+        names=tuple(names),
+        changes=Changes(**changes),
+        status=tuple(row[:n] for row in regimes.status),
+        reasons={pair: why for pair, why in regimes.reasons.items() if set(pair) <= set(names)},
+        n_causes=regimes.n_causes[:n],
+        within=None,
+    )
