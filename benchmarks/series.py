@@ -1,4 +1,4 @@
-"""Lagged and simultaneous effects: qwo beside PCMCI+, VARLiNGAM and a vector autoregression.
+"""Lagged and simultaneous effects: qwo beside PCMCI+, VARLiNGAM, SvarFges and a VAR.
 
     python -m benchmarks.series [--sets K] [--cells NAME ...]
 
@@ -11,6 +11,7 @@ alone. Results go to ``results/series.csv``, one row a cell and method.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
 import subprocess
 import sys
@@ -28,8 +29,9 @@ from benchmarks.peers.environments import ENVIRONMENTS
 from qwo.simulation import SeriesSimulation, simulate_series
 
 RESULTS = Path(__file__).parent / "results" / "series.csv"
+WORKER = Path(__file__).parent / "peers" / "series_worker.py"
 LAGS = 3
-METHODS = ("qwo", "qwo auto", "PCMCI+", "VARLiNGAM", "VAR")
+METHODS = ("qwo", "qwo auto", "qwo noise", "PCMCI+", "VARLiNGAM", "SvarFges", "VAR")
 MEASURES = ("lagged_f1", "link_f1", "arrow_f1", "summary_f1", "cpu")
 
 
@@ -58,20 +60,26 @@ class SeriesCell:
         )
 
 
-FAST = ("qwo", "qwo auto", "VAR")
+GAUSSIAN = tuple(method for method in METHODS if method != "qwo noise")
+PANEL = ("qwo", "qwo auto", "PCMCI+", "VAR")
 CELLS = (
-    SeriesCell("n 5, T 100", 5, 100, 20),
+    SeriesCell("n 5, T 100", 5, 100, 20, peers=GAUSSIAN),
     SeriesCell("n 5, T 500", 5, 500, 20),
-    SeriesCell("n 5, T 2000", 5, 2000, 10),
-    SeriesCell("n 5, T 500, autocorrelation .9 to .98", 5, 500, 10, (0.9, 0.98)),
-    SeriesCell("n 5, T 500, exponential noise", 5, 500, 10, noise="exponential"),
-    SeriesCell("n 5, panel 50 × 30", 5, 30, 10, units=50, peers=(*FAST, "PCMCI+")),
-    SeriesCell("n 10, T 500", 10, 500, 8),
-    SeriesCell("n 10, T 500, autocorrelation .9 to .98", 10, 500, 5, (0.9, 0.98)),
-    SeriesCell("n 20, T 500", 20, 500, 3),
-    SeriesCell("n 20, T 5000", 20, 5000, 5, peers=FAST),
-    SeriesCell("n 50, T 1000", 50, 1000, 5, peers=FAST),
-    SeriesCell("n 100, T 2000", 100, 2000, 3, peers=FAST),
+    SeriesCell("n 5, T 2000", 5, 2000, 20, peers=GAUSSIAN),
+    SeriesCell("n 5, T 5000", 5, 5000, 20, peers=GAUSSIAN),
+    SeriesCell("n 5, T 500, autocorrelation .9 to .98", 5, 500, 20, (0.9, 0.98), peers=GAUSSIAN),
+    SeriesCell("n 5, T 500, exponential noise", 5, 500, 20, noise="exponential"),
+    SeriesCell("n 5, T 500, uniform noise", 5, 500, 20, noise="uniform"),
+    SeriesCell("n 5, panel 50 × 30", 5, 30, 20, units=50, peers=PANEL),
+    SeriesCell("n 10, T 500", 10, 500, 20, peers=GAUSSIAN),
+    SeriesCell("n 10, T 500, autocorrelation .9 to .98", 10, 500, 20, (0.9, 0.98), peers=GAUSSIAN),
+    SeriesCell("n 10, T 500, exponential noise", 10, 500, 20, noise="exponential"),
+    SeriesCell("n 10, panel 50 × 30", 10, 30, 20, units=50, peers=PANEL),
+    SeriesCell("n 20, T 100", 20, 100, 20, peers=GAUSSIAN),
+    SeriesCell("n 20, T 500", 20, 500, 20, peers=GAUSSIAN),
+    SeriesCell("n 20, T 5000", 20, 5000, 20, peers=GAUSSIAN),
+    SeriesCell("n 50, T 1000", 50, 1000, 20, peers=GAUSSIAN),
+    SeriesCell("n 100, T 2000", 100, 2000, 20, peers=GAUSSIAN),
 )
 
 
@@ -100,12 +108,12 @@ def measured(found: Any, truth: Any) -> dict[str, float]:
     }
 
 
-def qwo_graph(data: Any, lags: int | str) -> Any:
+def qwo_graph(data: Any, lags: int | str, **options: Any) -> Any:
     import qwo
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = qwo.discover(data, lags=lags, within=data.ndim == 3, random_state=0)
+        found = qwo.discover(data, lags=lags, within=data.ndim == 3, random_state=0, **options)
     assert found.series is not None
     return found.series.matrices
 
@@ -152,62 +160,34 @@ def _accepted(chance: Any, level: float) -> Any:
     return accepted.reshape(chance.shape)
 
 
-PEER = """
-import sys, time, warnings
-import numpy as np
-warnings.simplefilter("ignore")
-method, lags, source, target = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
-sets = np.load(source)
-found, cpu = {}, []
-for name in sets.files:
-    data = sets[name]
-    n = data.shape[-1]
-    if method == "PCMCI+":
-        from tigramite import data_processing as pp
-        from tigramite.independence_tests.parcorr import ParCorr
-        from tigramite.pcmci import PCMCI
-        begun = time.process_time()
-        if data.ndim == 3:
-            centred = data - data.mean(axis=1, keepdims=True)
-            frame = pp.DataFrame(dict(enumerate(centred)), analysis_mode="multiple")
-        else:
-            frame = pp.DataFrame(data)
-        search = PCMCI(frame, ParCorr(), verbosity=0)
-        out = search.run_pcmciplus(tau_min=0, tau_max=lags, pc_alpha=0.01)
-        cpu.append(time.process_time() - begun)
-        marks = out["graph"]
-        graph = np.zeros((lags + 1, n, n), np.int8)
-        for k in range(1, lags + 1):
-            graph[k] = marks[:, :, k] == "-->"
-        graph[0] = (marks[:, :, 0] == "-->") + 2 * np.isin(marks[:, :, 0], ["o-o", "x-x"])
-    else:
-        import lingam
-        begun = time.process_time()
-        model = lingam.VARLiNGAM(lags=lags, criterion=None, prune=True, random_state=0)
-        model.fit(data)
-        cpu.append(time.process_time() - begun)
-        graph = (np.abs(np.array(model.adjacency_matrices_)) > 0).transpose(0, 2, 1).astype(np.int8)
-    found[name] = graph
-np.savez(target, cpu=np.array(cpu), **found)
-"""
+PEERS = {"PCMCI+": "series", "VARLiNGAM": "series", "SvarFges": "tetrad"}
+"""The peers, and the environments that they live in."""
 
 
 def peer_graphs(method: str, sets: Sequence[SeriesSimulation], limit: float) -> tuple[Any, Any]:
-    """The graphs of a peer, by a process of its own environment, and its CPU times."""
+    """Graphs of a peer, of as many data sets as it ends with in time, and its CPU times."""
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "in.npz", Path(folder) / "out.npz"
         np.savez(source, **{str(k): own.data for k, own in enumerate(sets)})
-        python = ENVIRONMENTS["series"].python
-        command = [str(python), "-c", PEER, method, str(LAGS), str(source), str(target)]
-        subprocess.run(command, check=True, timeout=limit, capture_output=True)
+        python = ENVIRONMENTS[PEERS[method]].python
+        command = [str(python), str(WORKER), method, str(LAGS), str(limit)]
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            subprocess.run(
+                [*command, str(source), str(target)],
+                check=True,
+                timeout=1.5 * limit + 20,
+                capture_output=True,
+            )
         stored = np.load(target)
-        return [stored[str(k)] for k in range(len(sets))], stored["cpu"]
+        return [stored[str(k)] for k in range(len(stored["cpu"]))], stored["cpu"]
 
 
-def own_graphs(method: str, sets: Sequence[SeriesSimulation]) -> tuple[Any, Any]:
+def own_graphs(method: str, sets: Sequence[SeriesSimulation], limit: float) -> tuple[Any, Any]:
+    """The same of a method of this process."""
     call = {
         "qwo": lambda data: qwo_graph(data, LAGS),
         "qwo auto": lambda data: qwo_graph(data, "auto"),
+        "qwo noise": lambda data: qwo_graph(data, LAGS, arrows="noise"),
         "VAR": autoregression,
     }[method]
     call(sets[0].data)  # what is imported at the first call is not its work
@@ -216,6 +196,8 @@ def own_graphs(method: str, sets: Sequence[SeriesSimulation]) -> tuple[Any, Any]
         begun = time.process_time()
         graphs.append(call(own.data))
         cpu.append(time.process_time() - begun)
+        if sum(cpu) > limit:
+            break
     return graphs, np.array(cpu)
 
 
@@ -225,16 +207,14 @@ def run_cell(cell: SeriesCell, most: int, limit: float) -> list[dict[str, Any]]:
     rows = []
     for method in cell.peers:
         try:
-            if method in ("PCMCI+", "VARLiNGAM"):
-                graphs, cpu = peer_graphs(method, sets, limit)
-            else:
-                graphs, cpu = own_graphs(method, sets)
+            call = peer_graphs if method in PEERS else own_graphs
+            graphs, cpu = call(method, sets, limit)
         except (subprocess.SubprocessError, OSError) as error:
             print(f"{cell.name}, {method}: {type(error).__name__}", file=sys.stderr)
             continue
-        scores = [measured(g, own.graph) for g, own in zip(graphs, sets, strict=True)]
+        scores = [measured(g, own.graph) for g, own in zip(graphs, sets, strict=False)]
         means = {m: float(np.mean([s[m] for s in scores])) for m in MEASURES[:-1]}
-        row = {"cell": cell.name, "method": method, "sets": len(sets)}
+        row = {"cell": cell.name, "method": method, "sets": len(scores)}
         row |= {m: f"{means[m]:.3f}" for m in MEASURES[:-1]} | {"cpu": f"{cpu.mean():.4f}"}
         print(row, flush=True)
         rows.append(row)
@@ -248,13 +228,16 @@ HEAD = """# Time series
 Random structural autoregressions: each series has an effect of its own last row, and there is one
 more edge a series on average, three in ten of them without a lag, the others one to three rows
 late (coefficients of size .2 to .5). All methods but qwo with `lags="auto"` are told that three
-lags are enough; PCMCI+ tests partial correlations at .01, VARLiNGAM prunes, the vector
-autoregression keeps coefficients and residual links at a false discovery rate of 5 %. F1 of
-lagged edges between different series, of links and of arrows within one row, and of links of the
-summary graph, means over data sets (1 where there is nothing to find and nothing was found); CPU
-seconds of the fit, all from one run on one machine.
+lags are enough; "qwo noise" is `arrows="noise"`. PCMCI+ (tigramite) tests partial correlations at
+.01, VARLiNGAM (lingam) prunes, SvarFges (Tetrad) has penalty discount 2, the vector autoregression
+keeps coefficients and residual links at a false discovery rate of 5 %. Series of a panel have
+means of their own, which all methods take off. F1 of lagged edges between different series, of
+links and of arrows within one row, and of links of the summary graph, means over data sets (1
+where there is nothing to find and nothing was found); where a method did not end with all data
+sets in its time, the number of those it did. CPU seconds of the fit and how many times those of
+qwo they are, all from one run on one machine.
 
-    python -m benchmarks.peers.environments series
+    python -m benchmarks.peers.environments series tetrad
     python -m benchmarks.series
 
 writes `benchmarks/results/series.csv` and this page.
@@ -270,12 +253,15 @@ def page() -> str:
     for cell in dict.fromkeys(row["cell"] for row in rows):
         own = [row for row in rows if row["cell"] == cell]
         parts.append(f"## {cell} ({own[0]['sets']} data sets)\n\n")
-        parts.append("| method | lagged | link | arrow | summary | CPU, s |\n")
-        parts.append("|---|---|---|---|---|---|\n")
+        parts.append("| method | lagged | link | arrow | summary | CPU, s | times qwo's |\n")
+        parts.append("|---|---|---|---|---|---|---|\n")
         best = {m: max(float(row[m]) for row in own) for m in MEASURES[:-1]}
         for row in own:
             shown = [f"**{row[m]}**" if float(row[m]) == best[m] else row[m] for m in MEASURES[:-1]]
-            parts.append(f"| {row['method']} | {' | '.join(shown)} | {row['cpu']} |\n")
+            name = row["method"]
+            name += f" ({row['sets']})" if row["sets"] != own[0]["sets"] else ""
+            ratio = float(row["cpu"]) / float(own[0]["cpu"])
+            parts.append(f"| {name} | {' | '.join(shown)} | {row['cpu']} | {ratio:.2g} |\n")
         parts.append("\n")
     return "".join(parts).rstrip("\n") + "\n"
 
@@ -285,21 +271,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=20)
     parser.add_argument("--cells", nargs="*", default=None)
-    parser.add_argument("--limit", type=float, default=150.0, help="seconds a peer may take a cell")
+    parser.add_argument("--limit", type=float, default=30.0, help="seconds for a method and cell")
     asked = parser.parse_args(arguments)
-    rows: list[dict[str, Any]] = []
     for cell in CELLS:
         if asked.cells is None or cell.name in asked.cells:
-            rows += run_cell(cell, asked.sets, asked.limit)
+            _store(cell.name, run_cell(cell, asked.sets, asked.limit))
+
+
+def _store(cell: str, rows: list[dict[str, Any]]) -> None:
+    """Put the rows of a cell in the place of those that there were."""
     old = []
-    if asked.cells is not None and RESULTS.exists():
+    if RESULTS.exists():
         with RESULTS.open() as file:
-            old = [r for r in csv.DictReader(file) if r["cell"] not in asked.cells]
+            old = [r for r in csv.DictReader(file) if r["cell"] != cell]
     place = {cell.name: k for k, cell in enumerate(CELLS)}
+    kept = sorted([*old, *rows], key=lambda r: place[r["cell"]])
     with RESULTS.open("w", newline="") as file:
         writer = csv.DictWriter(file, ("cell", "method", "sets", *MEASURES), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(sorted([*old, *rows], key=lambda r: place[r["cell"]]))
+        writer.writerows(kept)
     PAGE.write_text(page(), encoding="utf-8")
 
 
