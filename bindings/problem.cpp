@@ -140,7 +140,8 @@ Blocks checked_blocks(const OrderIn& sizes, const OrderIn& leading, const Matrix
 }
 
 // Takes up the prices of blocks. They come after the moments.
-void set_block_prices(BicProblem& problem, const std::vector<double>& prices, Whole max_columns) {
+void set_block_prices(BicProblem& problem, const std::vector<double>& prices, Whole max_columns,
+                      const std::vector<double>& bonus) {
     const Blocks& blocks = problem.blocks;
     if (problem.sets.size() > 1)
         throw Refusal("ArgumentError", "variables with blocks of columns need one set of moments");
@@ -153,6 +154,9 @@ void set_block_prices(BicProblem& problem, const std::vector<double>& prices, Wh
     set.max_columns = checked_index("max_columns", max_columns, INT_MAX);
     const auto price = [&](int u, int v) { return prices[blocks.size(u) * blocks.leading(v)]; };
     const int n = blocks.n();
+    if (!bonus.empty() && bonus.size() != std::size_t(n) * std::size_t(n))
+        throw Refusal("ShapeError", "there must be a bonus for each pair of variables, or none");
+    set.bonus = bonus;
     problem.penalty = std::numeric_limits<double>::infinity();
     problem.typical_penalty = 0.0;
     for (int v = 0; v < n; ++v) {
@@ -196,7 +200,7 @@ ParentSets make_parent_sets(const std::vector<MomentsIn>& moments, const OrderIn
         throw Refusal("ShapeError", "there must be one set of moments at least");
     const MatrixIn& matrix = std::get<0>(moments.front());
     const int n_columns = checked_correlation(matrix);
-    const auto& [sizes, leading, prices, max_columns] = given_blocks;
+    const auto& [sizes, leading, prices, max_columns, bonus] = given_blocks;
     auto problem = std::make_shared<BicProblem>();
     problem->blocks = checked_blocks(sizes, leading, matrix);
     const int n = problem->blocks.empty() ? n_columns : problem->blocks.n();
@@ -213,7 +217,7 @@ ParentSets make_parent_sets(const std::vector<MomentsIn>& moments, const OrderIn
     }
     problem->penalty = problem->typical_penalty = problem->sets.front().score.price;
     if (!problem->blocks.empty())
-        set_block_prices(*problem, prices, max_columns);
+        set_block_prices(*problem, prices, max_columns, bonus);
     problem->constraints.may_cause = to_bytes("may_cause", may_cause, n);
     problem->constraints.precedes = to_bytes("precedes", precedes, n);
     problem->constraints.required = std::move(required);

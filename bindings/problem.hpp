@@ -27,8 +27,8 @@ using MomentsIn = std::tuple<MatrixIn, double, double, Whole>;
 
 // Sizes of the blocks of columns, how many of each lead, the price of an edge with so many
 // parameters, and the most columns that the parents of a variable and all but one of its own may
-// have.
-using BlocksIn = std::tuple<OrderIn, OrderIn, std::vector<double>, Whole>;
+// have; what edges cost less for being probable beforehand, by child and parent, or nothing.
+using BlocksIn = std::tuple<OrderIn, OrderIn, std::vector<double>, Whole, std::vector<double>>;
 
 ParentSets make_parent_sets(const std::vector<MomentsIn>& moments, const OrderIn& which,
                             const std::optional<MaskIn>& may_cause,

@@ -266,7 +266,7 @@ class Families {
         const MomentSet& moments = limits_.moments;
         return problem_.blocks.empty()
                    ? moments.score.price
-                   : moments.block_prices[layout_.sizes[u] * layout_.leading[v_]].price;
+                   : moments.price(layout_.sizes[u] * layout_.leading[v_], u, v_, layout_.n).price;
     }
 
     int columns_of(Set set) const {

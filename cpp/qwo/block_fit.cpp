@@ -23,6 +23,7 @@ constexpr double margin = 1e-10;
 
 void BlockFit::start(const BicProblem& problem, const Columns& columns, int child) {
     start_head(problem, columns, child);
+    n_variables_ = problem.n();
     k_ = problem.blocks.leading(child);
     own_first_ = columns.first(own_);
     n_columns_ = hidden_ = 0;
@@ -51,6 +52,7 @@ void BlockFit::make_room() {
 
 void BlockFit::copy_arrays(const BlockFit& other) {
     copy_head(other);
+    n_variables_ = other.n_variables_;
     k_ = other.k_;
     own_first_ = other.own_first_;
     n_columns_ = other.n_columns_;
@@ -274,7 +276,7 @@ double BlockFit::change_of_log_det(FitContext& context, Change change) const {
 
 double BlockFit::worth(FitContext& context, int index) const {
     const int rows = explain(context, index);
-    const BlockPrice& own = price(index);
+    const BlockPrice own = price(index);
     if (rows == 0 || (sound_ && !(whiten(context, rows) > own.least)))
         return 0.0;
     const double gain = -change_of_log_det(context, {rows, -1.0});

@@ -60,8 +60,9 @@ class BlockFit final : public ParentFit {
         return size() < moments_->max_parents &&
                n_columns_ + columns + k_ - 1 <= moments_->max_columns;
     }
-    const BlockPrice& price(int index) const {
-        return moments_->block_prices[columns_->block_size(index) * k_];
+    BlockPrice price(int index) const {
+        return moments_->price(columns_->block_size(index) * k_, columns_->variable(index), child_,
+                               n_variables_);
     }
 
     void make_room();
@@ -91,11 +92,12 @@ class BlockFit final : public ParentFit {
     double change_of_log_det(FitContext& context, Change change) const;
     double log_det_without(FitContext& context, int index) const;
 
-    int k_ = 0;         // leading columns of the child,
-    int own_first_ = 0; // and the first of them
-    int n_columns_ = 0; // of the parents,
-    int hidden_ = 0;    // and those of them that the basis does without
-    bool sound_ = true; // no direction of the child is nearly determined
+    int n_variables_ = 0; // of the problem
+    int k_ = 0;           // leading columns of the child,
+    int own_first_ = 0;   // and the first of them
+    int n_columns_ = 0;   // of the parents,
+    int hidden_ = 0;      // and those of them that the basis does without
+    bool sound_ = true;   // no direction of the child is nearly determined
     Basis basis_;
     std::vector<int> members_;       // the columns of the basis
     std::vector<double> own_factor_; // Cholesky's, of Sigma, if it is sound

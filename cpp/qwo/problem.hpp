@@ -43,6 +43,16 @@ struct MomentSet {
     // Of an edge with so many parameters: columns of the parent times leading ones of the child.
     std::vector<BlockPrice> block_prices;
     int max_columns = 0; // those of the child and its parents, less one
+    // What edges cost less for being probable beforehand, by child and parent; only for blocks, and
+    // empty if none is.
+    std::vector<double> bonus;
+
+    // Of the edge u -> v with so many parameters, among n variables.
+    BlockPrice price(int parameters, int u, int v, int n) const {
+        const BlockPrice& plain = block_prices[parameters];
+        const double less = bonus.empty() ? 0.0 : bonus[v * Index{n} + u];
+        return less == 0.0 ? plain : BlockPrice(score.n_samples, plain.price - less);
+    }
 };
 
 struct BicProblem {
@@ -61,7 +71,9 @@ struct BicProblem {
 
     int n() const { return blocks.empty() ? sets.front().correlation.n : blocks.n(); }
     // Whether all members of an equivalence class cost the same.
-    bool is_equivalent() const { return blocks.empty() || blocks.all_lead(); }
+    bool is_equivalent() const {
+        return blocks.empty() || (blocks.all_lead() && sets.front().bonus.empty());
+    }
     int n_children() const { return n() - n_given; }
     bool is_given(int v) const { return !given.empty() && given[v] != 0; }
     // A difference of costs up to this is taken for rounding. A cost is N times a sum of

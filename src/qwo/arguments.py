@@ -129,10 +129,10 @@ class HiddenArguments(TypedDict, total=False):
     hidden_causes: bool
 
 
-class ClusterArguments(TypedDict, total=False):
+class DaskArguments(TypedDict, total=False):
     """Where many searches are made."""
 
-    cluster: Any
+    dask: Any
 
 
 class ReadArguments(TypedDict, total=False):
@@ -151,6 +151,7 @@ class ReadArguments(TypedDict, total=False):
     sheet: str | int | None
     null_values: str | Sequence[str]
     weights: Weights
+    cluster: str | int | None
     memory_limit: int | str | None
 
 
@@ -173,7 +174,7 @@ class ResampleArguments(
     SharedArguments,
     ScoreArguments,
     PriceArguments,
-    ClusterArguments,
+    DaskArguments,
     ConditionArguments,
     CurveArguments,
     ReadArguments,
@@ -181,7 +182,7 @@ class ResampleArguments(
     """The keyword arguments of `qwo.bootstrap` that are those of a search."""
 
 
-class PathArguments(SharedArguments, TimeArguments, ClusterArguments, ReadArguments):
+class PathArguments(SharedArguments, TimeArguments, DaskArguments, ReadArguments):
     """The keyword arguments of `qwo.penalty_path` that are those of a search."""
 
 

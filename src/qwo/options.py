@@ -13,6 +13,7 @@ import codecs
 import math
 import operator
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from numbers import Real
@@ -238,6 +239,9 @@ CODEC = Rule("the name of an encoding, such as latin-1, cp1252 or utf-16", _is_c
 SHEET = Rule(
     "the name of a sheet, or its number from 0",
     lambda v: isinstance(v, str) or (is_whole(v) and v >= 0),
+)
+CLUSTER = Rule(
+    "the name or the position of a column", lambda v: isinstance(v, str) or (is_whole(v) and v >= 0)
 )
 ESTIMATOR = Rule("the name of an estimator, or one", lambda v: bool(estimator_name(v)))
 
@@ -485,12 +489,12 @@ class SearchOptions:
         counts=False,
         type=int,
     )
-    cluster: Any = option(
+    dask: Any = option(
         None,
         "dask.distributed.Client or str, optional",
         "A Dask cluster to run the resamples on, or the address of its scheduler.",
         None,
-        "--cluster ADDRESS",
+        "--dask ADDRESS",
         counts=False,
     )
     knowledge: KnowledgeLike | None = option(
@@ -686,7 +690,7 @@ class SearchOptions:
 
         Of an engine or a score that the user brought along, its class, or how it is made.
         """
-        values = {own: getattr(self, own) for own in OPTIONS if own not in ("cluster", "knowledge")}
+        values = {own: getattr(self, own) for own in OPTIONS if own not in ("dask", "knowledge")}
         if not isinstance(self.engine, str):
             values["engine"] = type(self.engine).__name__
         if not isinstance(self.score, str):
@@ -826,6 +830,15 @@ class ReadOptions:
         "name, position or array, optional",
         "How many rows each row counts for: a column, or one number per row.",
     )
+    cluster: str | int | None = option(
+        None,
+        "name or position, optional",
+        "Column that says which rows belong together, such as a patient measured several times. "
+        "It is no variable then. N is the effective number of rows, from how much rows of a "
+        "cluster resemble each other, and `qwo.bootstrap` draws whole clusters.",
+        CLUSTER,
+        "--cluster COLUMN",
+    )
     memory_limit: int | str | None = option(
         None,
         "int or str, optional",
@@ -853,7 +866,7 @@ class ReadOptions:
         if self.weights is not None and not self.streams:
             raise ArgumentError(
                 "weights are for plain moments of complete rows; leave out EM, other covariance "
-                "estimators and transformations of whole columns",
+                "estimators, clusters and transformations of whole columns",
                 option="weights",
             )
 
@@ -875,11 +888,18 @@ class ReadOptions:
         each = asked.values() if isinstance(asked, Mapping) else (asked,)
         estimator = self.covariance_estimator
         plain = isinstance(estimator, str) and estimator == "plain" and self.missing != "em"
-        return plain and all(name in BY_VALUE for name in each)
+        return plain and self.cluster is None and all(name in BY_VALUE for name in each)
 
 
 READING: dict[str, Option] = {f.name: f.metadata["option"] for f in fields(ReadOptions)}
 """What is known of each option of reading, by name."""
+
+
+def _is_dask(cluster: Any) -> bool:
+    """Whether this is a client of Dask or the address of a scheduler, and no column."""
+    if isinstance(cluster, str):
+        return "://" in cluster
+    return hasattr(cluster, "scheduler")
 
 
 _KNOWN = 'what you know goes into knowledge=, as in knowledge={{"{0}": {1}}}'
@@ -903,6 +923,13 @@ def options_given(
 ) -> tuple[SearchOptions, ReadArguments]:
     """The ``**options`` of a call, checked: those of the search, and those of reading."""
     known = vars(function)["__signature__"].parameters
+    if _is_dask(given.get("cluster")) and "dask" in known:
+        warnings.warn(
+            "a Dask cluster is given by dask=; cluster= is a column of rows that belong together",
+            FutureWarning,
+            stacklevel=3,
+        )
+        given = {("dask" if name == "cluster" else name): own for name, own in given.items()}
     for name in given:
         if name not in known:
             from qwo.names import suggestion  # which takes NumPy

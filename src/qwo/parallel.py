@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import closing, contextmanager
+from functools import cache
 from itertools import islice
 from threading import Thread
 from typing import Any, TypeVar
@@ -26,6 +28,9 @@ TASKS_PER_THREAD = 3
 
 POLL = 0.02
 """Seconds between two looks at whether to stop."""
+
+WATCH_SECONDS = 1.0
+"""How often a worker looks whether the process that it works for is still there."""
 
 CONNECT_SECONDS = 10.0
 """How long a scheduler has to answer, unless there is less time altogether."""
@@ -79,7 +84,8 @@ def _in_processes(
     # The configuration must not reach the code between two results, which is the caller's.
     with parallel_config(backend="loky", inner_max_num_threads=1):
         pool = Parallel(n_jobs=workers, return_as="generator_unordered")
-    results = pool(delayed(_numbered)(function, k, task) for k, task in enumerate(tasks))
+    parent = os.getpid()
+    results = pool(delayed(_watched)(parent, function, k, task) for k, task in enumerate(tasks))
     try:
         # Not "yield from", which would hand on an early end before its warning can be silenced.
         for result in results:  # noqa: UP028
@@ -291,6 +297,26 @@ def _until(
                 yield next(results)
             except StopIteration:
                 return
+
+
+def _watched(
+    parent: int, function: Callable[[Task], Result], k: int, task: Task
+) -> tuple[int, Result]:
+    """A task in a process that ends with the one that it works for, even if that is killed."""
+    _end_with(parent)
+    return _numbered(function, k, task)
+
+
+@cache
+def _end_with(parent: int) -> None:
+    """End this process soon after another one: once for each that it has worked for."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(WATCH_SECONDS)
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
 
 
 def _numbered(function: Callable[[Task], Result], k: int, task: Task) -> tuple[int, Result]:

@@ -85,7 +85,7 @@ GOOD: dict[str, list[Any]] = {
     "start": [*STARTS, [0, 2, 1, 4, 3]],
 }
 READING = ("columns", "drop", "transform", "missing", "covariance_estimator")
-UNTRIED = ("cluster", "device")
+UNTRIED = ("dask", "device")
 """Options whose wrong values wait for a network or a device that is not here."""
 
 

@@ -74,6 +74,32 @@ def test_data_overrule_it(table: pd.DataFrame) -> None:
     assert any({x, y} == {"a", "b"} for x, _, y in found.edges)
 
 
+def test_categories_and_many_variables() -> None:
+    data, dag, _ = qwo.simulate("er", n_variables=90, n_samples=400, degree=2, random_state=3)
+    frame = pd.DataFrame(data).rename(columns=str)
+    told = {(str(i), str(j)): 0.8 for i, j in np.argwhere(dag)[::3].tolist()}
+    plain = qwo.discover(frame, random_state=0)
+    found = qwo.discover(frame, knowledge={"likely": told}, random_state=0)
+    right = [int(((graph.cpdag == 1) & (dag == 1)).sum()) for graph in (plain, found)]
+    assert right[1] > right[0]
+    frame["group"] = np.digitize(data[:, 0], [-0.5, 0.5])
+    other = str(np.flatnonzero(dag[0] | dag[:, 0])[0])
+    columns = ["group", "0", other]
+    types = {"group": "nominal"}
+    mixed = qwo.discover(
+        frame[columns],
+        types=types,
+        knowledge={"likely": {("0", "group"): 0.7}},
+        penalty_discount=2.0,
+        random_state=0,
+    )
+    assert ("0", "-->", "group") in mixed.edges
+    moments = qwo.Moments.from_frame(frame[columns], types=types)
+    bonus = log_odds(qwo.Knowledge(likely={("0", "group"): 0.7}), moments.names)
+    best = max(total(graph, moments, 2.0, bonus) for graph in all_dags(3))
+    assert mixed.score == pytest.approx(best)
+
+
 def test_one_half_says_nothing(table: pd.DataFrame) -> None:
     plain = qwo.discover(table, random_state=0)
     same = qwo.discover(table, knowledge={"likely": {("a", "b"): 0.5}}, random_state=0)

@@ -37,7 +37,7 @@ CONDITIONS = {
 }
 SERIES = set(get_type_hints(arguments.SeriesArguments))
 CALLS = {
-    "discover": (qwo.discover, {"cluster"}),
+    "discover": (qwo.discover, {"dask"}),
     # Its reference is the graph whose edges are counted.
     "bootstrap": (
         qwo.bootstrap,
@@ -48,7 +48,7 @@ CALLS = {
         qwo.penalty_path,
         {"method", "penalty_discount", "alpha", "score", *CONDITIONS, *SERIES},
     ),
-    "QWO": (qwo.QWO, {"score", "cluster", *CONDITIONS, *SERIES}),
+    "QWO": (qwo.QWO, {"score", "dask", *CONDITIONS, *SERIES}),
 }
 DATA = qwo.simulate("er", n_variables=6, n_samples=300, degree=2, random_state=4)[0]
 
@@ -57,7 +57,7 @@ def test_type_checkers_see_the_same_options_as_the_record() -> None:
     names = {"KnowledgeLike": KnowledgeLike, "OrderEngine": OrderEngine, "BDeu": BDeu, "np": np}
     names |= {"Weights": Any}
     told = get_type_hints(SearchArguments, localns=names)
-    told |= get_type_hints(arguments.ClusterArguments)
+    told |= get_type_hints(arguments.DaskArguments)
     assert set(told) == {*OPTIONS, *READING} - {"names", "progress"}
     for record in (ReadOptions, SearchOptions):
         known = get_type_hints(record, localns=names)
@@ -128,7 +128,7 @@ def test_every_flag_is_documented_and_no_two_share_a_name() -> None:
 
 def test_fingerprints_change_with_what_the_graph_depends_on() -> None:
     first = SearchOptions().fingerprint()
-    assert SearchOptions(n_jobs=2, cluster="tcp://a").fingerprint() == first
+    assert SearchOptions(n_jobs=2, dask="tcp://a").fingerprint() == first
     for changed in ({"restarts": 3}, {"start": ["a", "b"]}, {"engine": "qwo"}, {"depth": 2}):
         assert SearchOptions(**changed).fingerprint() != first  # type: ignore[arg-type]
 

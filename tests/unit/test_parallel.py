@@ -6,6 +6,8 @@ import math
 import os
 import signal
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -273,7 +275,7 @@ def test_a_bootstrap_on_a_cluster_survives_a_worker(cluster: Any) -> None:
 
     with cluster.get_client() as client:
         client.wait_for_workers(2)
-        there = bootstrap(data, n_resamples=60, random_state=3, cluster=client, callback=kill_one)
+        there = bootstrap(data, n_resamples=60, random_state=3, dask=client, callback=kill_one)
     assert not victims
     assert there.status == "complete"
     np.testing.assert_array_equal(there.directed_counts, here.directed_counts)
@@ -297,10 +299,46 @@ def test_a_bootstrap_keeps_its_replicates_when_the_cluster_goes(tmp_path: Path) 
                 data,
                 n_resamples=2000,
                 random_state=3,
-                cluster=client,
+                dask=client,
                 callback=close_after_five,
                 checkpoint=file,
             )
     assert found.status == "incomplete"
     assert 5 <= found.n_done < 2000
     assert qwo.Bootstrap.load(file).n_done == found.n_done
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows does not tell who a process works for")
+def test_workers_end_with_the_process_that_they_work_for() -> None:
+    """A bootstrap that was killed left workers behind for minutes."""
+    worker = (
+        "import os, time; from qwo.parallel import _end_with; "
+        "_end_with(os.getppid()); print('ready', flush=True); time.sleep(600)"
+    )
+    boss = (
+        "import subprocess, sys, time; "
+        f"print(subprocess.Popen([sys.executable, '-c', {worker!r}]).pid, flush=True); "
+        "time.sleep(600)"
+    )
+    command = [sys.executable, "-c", boss]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        said = {parent.stdout.readline().strip() for _ in range(2)}
+        child = int((said - {"ready"}).pop())
+        parent.kill()
+    deadline = time.monotonic() + 60
+    while _runs(child) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not _runs(child)
+
+
+def _runs(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+        return state != "Z"
+    except FileNotFoundError:
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return False
+        return not Path("/proc").is_dir()

@@ -32,7 +32,7 @@ from qwo.agreement.subsets import Contradictions, contradictions, draw_subsets, 
 from qwo.arguments import ReadArguments
 from qwo.compute import one_blas_thread
 from qwo.discovery import Discovery
-from qwo.errors import SampleSizeError
+from qwo.errors import ArgumentError, SampleSizeError
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.coercion import as_graph
 from qwo.graph.knowledge import KnowledgeLike, as_knowledge
@@ -104,6 +104,12 @@ def check(
     at_least("n_draws", n_draws, 0)
     at_least("n_subsets", n_subsets, 0)
     given = DataRows.of(data, reading)
+    if getattr(given.data, "clusters", None) is not None:
+        raise ArgumentError(
+            "cluster is given, but the check takes each row for a sample of its own; give it one "
+            "row of each cluster instead",
+            option="cluster",
+        )
     moments = given.moments or as_moments(
         given.data, missing=given.missing, covariance_estimator=given.covariance_estimator
     )

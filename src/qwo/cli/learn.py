@@ -272,7 +272,7 @@ class _Asked(NamedTuple):
                 # Cycles are found from moments alone.
                 again = {} if set(self.dropping) == {"feedback"} else self._rows_again()
                 source = {**source, **again, **self.dropping}
-            asked = {k: v for k, v in self.options.arguments().items() if k != "cluster"}
+            asked = {k: v for k, v in self.options.arguments().items() if k != "dask"}
             found = discover(**source, knowledge=self.knowledge, callback=watch, **asked)
         logger.info("search: %s after %.2f s", found.status, found.seconds)
         return replace(found, status="interrupted") if found.status == "stopped" else found

@@ -17,6 +17,9 @@ BREAKING: tuple[Code, ...] = (
     "duplicate",
     "near-duplicate",
     "linear-dependence",
+    "clusters",
+    "effective-size",
+    "weights",
 )
 """Findings after which false rates mean nothing: they count rows that tell something of their own,
 and many enough of them, of columns that are no copies."""
@@ -72,7 +75,7 @@ DEFAULT = (
         "rows are independent of each other",
         "lags",
         "auto",
-        ("serial", "repeated-rows"),
+        ("serial", "repeated-rows", "clusters", "weights"),
     ),
     _Default("numbers", "numbers are quantities and not codes", "types", None, ("codes",)),
     _Default("linear", "relations are linear", "relations", "curved", tests=("linear equations",)),
@@ -101,8 +104,9 @@ def assumptions_of(
 
 def _judged(dropped: set[str], audit: Audit | None, alarms: set[str]) -> Iterator[Assumption]:
     for name, words, option, value, codes, tests in DEFAULT:
-        if option in dropped:
-            yield Assumption(name, words, "dropped", option)
+        together = audit is not None and any(f.code == "effective-size" for f in audit.findings)
+        if option in dropped or (option == "lags" and together):
+            yield Assumption(name, words, "dropped", option if option in dropped else "cluster")
             continue
         findings = () if audit is None else [f for f in audit.findings if f.code in codes]
         against = [gist(f.message) for f in findings]

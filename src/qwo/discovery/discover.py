@@ -154,12 +154,14 @@ def _read_otherwise(
     data: Any, options: SearchOptions, reading: ReadArguments, control: Control
 ) -> Discovery:
     """The result where an assumption of the default is dropped, or edges are likely beforehand."""
-    from qwo.discovery.readings import answer_of
+    from qwo.discovery.readings import answer_of, refuse_clusters
 
     if options.likely and not options.dropped:
         from qwo.discovery.likely import discover_likely
 
         return discover_likely(data, options, reading, control)
+    if reading.get("cluster") is not None:
+        refuse_clusters(options.dropped)
     with keyboard_heard(control):
         found = answer_of(options)(data, options, reading, control)
     origin = Origin(data, reading, cast("Knowledge | None", options.knowledge), options.dropped)

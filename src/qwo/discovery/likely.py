@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from qwo.arguments import ReadArguments
+from qwo.compute import count_workers
+from qwo.discovery.price import WeakEdge, keeping_apart
 from qwo.discovery.result import Discovery
 from qwo.errors import ArgumentError
 from qwo.graph.cpdag import to_mpdag
@@ -23,12 +25,11 @@ from qwo.graph.pdag import meek_closure, to_dag
 from qwo.moments import Moments, as_moments
 from qwo.names import as_column
 from qwo.options import DEFAULTS, SearchOptions
-from qwo.order.local_score import LocalScoreEngine
+from qwo.order.bic import BicEngine
+from qwo.order.blocks import BlockScore
+from qwo.order.score import BIC
 from qwo.search.control import Control
-from qwo.types import Adjacency, FloatArray
-
-MOST_VARIABLES = 60
-"""Scores are computed one by one, in Python: more variables would take minutes."""
+from qwo.types import Adjacency, FloatArray, Mask
 
 
 def discover_likely(
@@ -47,25 +48,30 @@ def discover_likely(
     known = options.knowledge
     assert isinstance(known, Knowledge)
     moments = as_moments(data, **reading)
-    moments.require_columns("likely edges")
-    if moments.n_variables > MOST_VARIABLES or moments.is_oracle:
+    if moments.is_oracle:
         raise ArgumentError(
-            f"likely edges are for samples of up to {MOST_VARIABLES} variables; require or forbid "
-            "edges instead",
+            "likely edges are weighed against samples, but the moments are exact; require or "
+            "forbid edges instead",
             option="knowledge",
         )
     strict = replace(options, knowledge=known.strict)
-    first = discover_as(moments, strict)
+    first = discover_as(moments, strict, control=control)
     bonus = log_odds(known, moments.names)
-    penalty = first.params["penalty_discount"]
+    penalty, gamma = first.params["penalty_discount"], first.params["gamma"]
     resolved = known.resolve(moments.names)
-    engine = LocalScoreEngine(
-        local_bic(moments, penalty, bonus), moments.n_variables, knowledge=resolved
+    weak, apart = still_weak(first, bonus)
+    engine = BicEngine(
+        moments,
+        score=BIC(penalty, gamma),
+        knowledge=keeping_apart(resolved, moments.names, apart),
+        order=first.order,
+        bonus=bonus,
+        threads=count_workers(options.n_jobs),
     )
-    own = replace(strict, engine=engine, start=first.order, penalty_discount=penalty, restarts=0)
+    own = replace(strict, engine=engine, start=first.order, penalty_discount=penalty, gamma=gamma)
     left = None if options.time_limit is None else max(options.time_limit - control.seconds, 0.0)
     found = discover_as(moments, replace(own, time_limit=left))
-    graph, dag = likeliest_member(to_mpdag(found.dag, resolved), bonus)
+    graph, dag = likeliest_member(to_mpdag(found.dag, resolved), found.dag, bonus)
     return replace(
         found,
         cpdag=graph,
@@ -73,18 +79,41 @@ def discover_likely(
         order=topological_order(dag),
         score=total(dag, moments, penalty, bonus),
         seconds=control.seconds,
+        weak_edges=weak,
         params={**found.params, "engine": "bic with likely edges", "likely": list(known.likely)},
         origin=None if first.origin is None else replace(first.origin, data=data, knowledge=known),
     )
 
 
-def likeliest_member(graph: Adjacency, bonus: FloatArray) -> tuple[Adjacency, Adjacency]:
+def still_weak(first: Discovery, bonus: FloatArray) -> tuple[tuple[WeakEdge, ...], Mask]:
+    """Edges left out as more likely false than true that nothing speaks for, and their pairs."""
+    apart, weak = np.zeros(bonus.shape, np.bool_), list[WeakEdge]()
+    for edge in first.weak_edges:
+        i, j = first.names.index(edge.source), first.names.index(edge.target)
+        if max(bonus[i, j], bonus[j, i]) <= 0:
+            apart[i, j] = apart[j, i] = True
+            weak.append(edge)
+    return tuple(weak), apart
+
+
+def likeliest_member(
+    graph: Adjacency, found: Adjacency, bonus: FloatArray
+) -> tuple[Adjacency, Adjacency]:
     """A class with its open edges in the likelier direction, where they differ; and a member.
 
     The largest difference goes first; what follows from it (Meek) is directed as well. The fit of
-    all members is the same.
+    all members is the same; if the one found is likelier than this, it directs these edges.
     """
     gain = bonus - bonus.T
+    closed = directed_as(graph, gain)
+    dag = to_dag(closed)
+    if (bonus * dag).sum() < (bonus * found).sum():
+        return directed_as(graph, np.where(found, np.abs(gain), 0.0)), found
+    return closed, dag
+
+
+def directed_as(graph: Adjacency, gain: FloatArray) -> Adjacency:
+    """A class whose open edges i → j of positive gain are directed so, the largest gain first."""
     causes, effects = np.nonzero(gain > 0)
     for k in np.argsort(-gain[causes, effects], kind="stable"):
         i, j = causes[k], effects[k]
@@ -92,7 +121,7 @@ def likeliest_member(graph: Adjacency, bonus: FloatArray) -> tuple[Adjacency, Ad
             graph = graph.copy()
             graph[i, j], graph[j, i] = 1, 0
             graph = meek_closure(graph)
-    return graph, to_dag(graph)
+    return graph
 
 
 def log_odds(known: Knowledge, names: tuple[str, ...]) -> FloatArray:
@@ -104,25 +133,8 @@ def log_odds(known: Knowledge, names: tuple[str, ...]) -> FloatArray:
     return bonus
 
 
-def local_bic(moments: Moments, penalty: float, bonus: FloatArray) -> Any:
-    """The local score of a variable and its parents, less that of the variable alone."""
-    correlation, n = moments.correlation, moments.n_samples
-    unit = penalty * math.log(n)
-
-    def score(child: int, parents: tuple[int, ...]) -> float:
-        own = list(parents)
-        if not own:
-            return 0.0
-        block = correlation[np.ix_(own, own)]
-        against = correlation[own, child]
-        left = 1.0 - float(against @ np.linalg.solve(block, against))
-        fit = -n * math.log(max(left, 1e-12))
-        return fit - unit * len(own) + float(bonus[own, child].sum())
-
-    return score
-
-
 def total(dag: Adjacency, moments: Moments, penalty: float, bonus: FloatArray) -> float:
-    """The score of a DAG, for comparison."""
-    score = local_bic(moments, penalty, bonus)
-    return math.fsum(score(v, tuple(np.flatnonzero(dag[:, v]).tolist())) for v in range(len(dag)))
+    """The score of a DAG by its definition, for comparison."""
+    families = BlockScore(moments, penalty)
+    parents = [np.flatnonzero(column).tolist() for column in dag.T]
+    return math.fsum(families(v, own) for v, own in enumerate(parents)) + float((bonus * dag).sum())

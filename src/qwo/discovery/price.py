@@ -556,11 +556,11 @@ def without_weak_edges(
         ]
         for a, b in pairs:
             apart[a, b] = apart[b, a] = True
-        engine = engine.kept_apart(pairs, _keeping_apart(known, names, apart))
+        engine = engine.kept_apart(pairs, keeping_apart(known, names, apart))
     return Judged(engine, found, evidence, tuple(left_out))
 
 
-def _keeping_apart(
+def keeping_apart(
     knowledge: ResolvedKnowledge | None, names: tuple[str, ...], apart: Mask
 ) -> ResolvedKnowledge:
     """What is known, and no edge between some pairs."""

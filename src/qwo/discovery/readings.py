@@ -116,3 +116,21 @@ def check_together(asked: list[str], options: SearchOptions) -> None:
             "search and engine out",
             option="search",
         )
+
+
+CLUSTERED = {
+    "lags": "unit names the series that a row belongs to, and within takes off its mean",
+    "regime": "conditions compare independent rows; take one row or the mean of each cluster",
+    "relations": "curves are fitted to independent rows; leave one of them out",
+    "arrows": "the shape of noise is read off independent rows; leave one of them out",
+}
+"""What does not take rows that belong together, and what to do instead."""
+
+
+def refuse_clusters(asked: tuple[str, ...]) -> None:
+    """Refuse rows in clusters where an option takes the rows themselves for independent ones."""
+    for name in asked or ("regime",):
+        if name in CLUSTERED:
+            raise ArgumentError(
+                f"cluster and {name} do not go together: {CLUSTERED[name]}", option="cluster"
+            )

@@ -145,7 +145,7 @@ class PenaltyPath:
         n_subsamples: int = 20,
         beta: float = 0.05,
         n_jobs: int | None = 1,
-        cluster: Any = None,
+        dask: Any = None,
         random_state: int | None = None,
     ) -> PenaltyChoice:
         """A penalty of the path.
@@ -169,7 +169,7 @@ class PenaltyPath:
             share of the subsamples in which the pair is adjacent.
         n_jobs : int or None
             Processes among which folds or subsamples are shared; -1 means one per processor.
-        cluster : dask.distributed.Client or str, optional
+        dask : dask.distributed.Client or str, optional
             A Dask cluster to run on instead, or the address of its scheduler.
         random_state : int, optional
             Seed of the folds or subsamples; that of the path if not given. The same seed gives the
@@ -189,7 +189,7 @@ class PenaltyPath:
         else:
             seed = self.settings.options.random_state if random_state is None else random_state
             given = self._rows(method), self.penalties.tolist(), self.settings
-            drawn: dict[str, Any] = {"random_state": seed, "n_jobs": n_jobs, "cluster": cluster}
+            drawn: dict[str, Any] = {"random_state": seed, "n_jobs": n_jobs, "cluster": dask}
             if method == "held-out":
                 index, values = most_predictive(*given, n_folds=n_folds, **drawn)
             else:
@@ -227,7 +227,7 @@ class PenaltyPath:
         "time_limit": "Seconds for each single search.",
         "random_state": "Seed. The same seed gives the same path, for any ``n_jobs``.",
         "n_jobs": "Processes among which the searches are shared; -1 means one per processor.",
-        "cluster": "A Dask cluster to run on instead, or the address of its scheduler.",
+        "dask": "A Dask cluster to run on instead, or the address of its scheduler.",
     },
 )
 def penalty_path(
@@ -279,10 +279,10 @@ def penalty_path(
     seed = given.random_state
     if seed is None:
         seed = drawn_seed()
-    each = replace(named_engine(given), random_state=seed, n_jobs=1, cluster=None)
+    each = replace(named_engine(given), random_state=seed, n_jobs=1, dask=None)
     settings = PathSettings(each, rows.covariance_estimator, rows.missing)
     found = search_path(
-        moments, descending.tolist(), settings, n_jobs=given.n_jobs, cluster=given.cluster
+        moments, descending.tolist(), settings, n_jobs=given.n_jobs, cluster=given.dask
     )
     return PenaltyPath(descending, found, settings.as_used(found[0]), table)
 

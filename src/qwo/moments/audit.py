@@ -72,6 +72,9 @@ Code = Literal[
     "encoding",
     "comments",
     "sheets",
+    "clusters",
+    "effective-size",
+    "weights",
 ]
 Severity = Literal["error", "warning", "note"]
 

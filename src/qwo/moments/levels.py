@@ -226,8 +226,12 @@ class LevelCounts:
     def as_category(self, name: str) -> tuple[Cure, ...]:
         """The cure of saying that the column is a category, where it may be one."""
         possible = self.repeats and len(self.seen) <= MOST_DECLARED
-        cure = Cure("types", {name: "nominal"}, "takes it for a category")
-        return (cure,) if possible else ()
+        cures = [Cure("types", {name: "nominal"}, "takes it for a category")] if possible else []
+        from qwo.moments.name_checks import looks_like_cluster
+
+        if looks_like_cluster(name) and 2 < len(self.seen) <= 0.8 * sum(self.counts.values()):
+            cures.append(Cure("cluster", name, "says which rows belong together"))
+        return tuple(cures)
 
 
 def check_types(types: Types, names: Sequence[str]) -> dict[str, Kind | tuple[str, ...]]:

@@ -529,7 +529,11 @@ class Moments:
         if self.found is not None:
             from qwo.moments.name_checks import inspect_names
 
-            return self.found.beside(after=inspect_names(self.names, self.found.types))
+            levels = {
+                name: len(own.levels)
+                for name, own in zip(self.names, self.coding.variables, strict=True)
+            }
+            return self.found.beside(after=inspect_names(self.names, self.found.types, levels))
         from qwo.moments.matrix_checks import inspect_matrix
 
         given, shrunk = self.estimator == "given", self.estimator not in ("given", "plain")

@@ -35,6 +35,46 @@ CONDITIONS = frozenset(
 """Words for columns that tell under which circumstances a row was taken."""
 
 
+CLUSTERS = frozenset(
+    [
+        "patient",
+        "subject",
+        "participant",
+        "person",
+        "individual",
+        "household",
+        "family",
+        "school",
+        "classroom",
+        "village",
+        "animal",
+        "mouse",
+        "litter",
+        "pid",
+    ]
+)
+"""Words for whom or what several rows may be of."""
+
+
+def looks_like_cluster(name: str) -> bool:
+    """Whether a column is named like someone of whom there may be several rows."""
+    words = words_of(name)
+    return bool(words) and (words[0] in CLUSTERS or (len(words) > 1 and words[-1] == "id"))
+
+
+def belonging(name: str, n_values: int) -> Finding:
+    """Advice about a column that seems to say which rows belong together."""
+    return Finding(
+        "clusters",
+        "warning",
+        (name,),
+        f"{name!r} is named like someone or something measured several times ({n_values} different "
+        "values). Rows that belong together tell less than independent ones, so that edges "
+        "appear by chance",
+        (Cure("cluster", name, "counts and draws them together, and makes it no variable"),),
+    )
+
+
 def words_of(name: str) -> list[str]:
     """The words in the name of a column, such as age, at, onset in ``AgeAtOnset``."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
@@ -48,8 +88,14 @@ def looks_like_root(name: str) -> bool:
     return bool(named) and MEASURED.isdisjoint(words)
 
 
-def inspect_names(names: Sequence[str], kinds: Mapping[str, Kind]) -> Iterator[Finding]:
-    """Columns named like causes of all others, and like conditions."""
+def inspect_names(
+    names: Sequence[str], kinds: Mapping[str, Kind], levels: Mapping[str, int] | None = None
+) -> Iterator[Finding]:
+    """Columns named like causes of all others, like clusters of rows, and like conditions.
+
+    Of categories, how many levels they have, as far as it is known.
+    """
+    levels = levels or {}
     roots = [name for name in names if looks_like_root(name)]
     if 0 < len(roots) < len(names) - 1:
         one = len(roots) == 1
@@ -62,6 +108,9 @@ def inspect_names(names: Sequence[str], kinds: Mapping[str, Kind]) -> Iterator[F
             f"{'it' if one else 'them'}",
             (Cure("knowledge", {"roots": roots}, "says so"),),
         )
+    for name in names:
+        if kinds.get(name) == "nominal" and looks_like_cluster(name) and levels.get(name, 0) > 2:
+            yield belonging(name, levels[name])
     told = [
         name
         for name in names

@@ -31,6 +31,7 @@ from qwo.moments.audit import (
     inspect_size,
     inspect_types,
 )
+from qwo.moments.clusters import cluster_numbers, with_effective_size
 from qwo.moments.columns import (
     Coding,
     Variable,
@@ -318,6 +319,7 @@ class TableReading:
         self.reader, self.options, self.recipe = reader, options, recipe
         self.groups: dict[str, PartialSums] = {}
         self.unnamed = unnamed
+        group = options.cluster if group is None else group
         weights = options.weights if isinstance(options.weights, str | int) else None
         self.weight, self.group = (
             None if beside is None else select_columns(reader.names, [beside], None)[0]
@@ -451,7 +453,8 @@ class TableReading:
         if self.options.transform is not None:
             coding = with_transforms(coding, self.options.transform, names, list(refused))
         whole, notes = transformed(names, whole, coding), self.reader.notes
-        return Table(names, whole, tuple(refused.values()), coding, notes=notes)
+        own = None if self.options.cluster is None else cluster_numbers(self)
+        return Table(names, whole, tuple(refused.values()), coding, notes=notes, clusters=own)
 
     def columns(self, coding: Coding) -> FloatArray:
         """The columns of all rows, under a coding that is known."""
@@ -529,6 +532,7 @@ def survey(
         columns, coding = coding.observed(seen.low, seen.high, total.means)
     if len(varying) < len(names):
         names, coding = tuple(names[k] for k in varying), coding.select(varying.tolist())
+    findings += _heavy(weight, seen.n_rows, kinds)
     moments = sums.moments(names, coding, columns, overwrite=True)
     findings += inspect_matrix(moments, shrunk=shrunk)
     if view is not None:
@@ -539,6 +543,20 @@ def survey(
     if any(finding.severity == "error" for finding in findings):
         return Audit(tuple(findings), kinds)
     return replace(moments, found=Audit(tuple(findings), kinds))
+
+
+def _heavy(weight: float, n_rows: int, kinds: Mapping[str, Kind]) -> Iterable[Finding]:
+    """Weights that make many rows of few, where measurements are hardly copies of each other."""
+    if weight <= 1.5 * n_rows or "continuous" not in kinds.values():
+        return
+    yield Finding(
+        "weights",
+        "warning",
+        (),
+        f"weights sum up to {weight:.6g} for {n_rows} rows, so that chance in {n_rows} rows counts "
+        f"as if it were seen in {weight:.6g}. If a row does not stand for that many independent "
+        "ones with the same measurements, divide the weights by their mean",
+    )
 
 
 def _missing_counts(names: tuple[str, ...], seen: Seen, coding: Coding) -> MissingCounts:
@@ -581,7 +599,7 @@ def estimate_table(
     sums = Summation(coding, plan).run(iter([Batch(lambda: Rows(columns))]))
     seen = sums.seen
     if missing == "em" and seen.n_incomplete:
-        return _estimate_incomplete(table, sums, look)
+        return with_effective_size(_estimate_incomplete(table, sums, look), table)
     found = survey(
         names,
         sums,
@@ -593,7 +611,7 @@ def estimate_table(
         look=look,
     )
     if isinstance(found, Audit) or name == "plain":
-        return found
+        return with_effective_size(found, table)
     values, audit, notes = table.values, found.audit(), list[Finding]()
     if seen.n_incomplete:
         values = values[np.isfinite(values).all(axis=1)]
@@ -607,7 +625,8 @@ def estimate_table(
     # The size of the sample was judged above; what remains is the matrix, whatever its origin.
     matrix = replace(found.as_columns(), n_samples=math.inf)
     audit = audit.beside(after=[*notes, *inspect_matrix(matrix, given=True)])
-    return audit if audit.errors else replace(found, found=audit)
+    found = audit if audit.errors else replace(found, found=audit)
+    return with_effective_size(found, table)
 
 
 def _estimate_incomplete(table: Table, sums: PartialSums, look: bool) -> Moments | Audit:

@@ -20,7 +20,12 @@ import numpy as np
 
 from qwo.errors import Cure, list_names
 from qwo.moments.audit import Finding, count_of, drop_cure, shown
+<<<<<<< HEAD
 from qwo.moments.columns import PLAIN, Coding
+=======
+from qwo.moments.columns import Coding
+from qwo.moments.name_checks import belonging, looks_like_cluster
+>>>>>>> b03f90d (Rows that belong together: cluster='patient' takes the effective N, and bootstraps draw whole clusters; workers end with who started them; heavy weights are warned of)
 from qwo.moments.sums import SENTINELS, Seen
 from qwo.options import Kind, offered
 from qwo.types import FloatArray, Indices, Mask
@@ -400,6 +405,13 @@ def _shapes(view: View, found: list[tuple[int, float, float]]) -> Finding:
     )
 
 
+def _clusters(view: View) -> list[tuple[str, int]]:
+    """Whole numbers that repeat, in columns named like whom or what several rows are of."""
+    named = [k for k in np.flatnonzero(view.whole).tolist() if looks_like_cluster(view.names[k])]
+    counts = [(view.names[k], len(_different(view.rows[:, k]))) for k in named]
+    return [(name, n) for name, n in counts if 2 < n <= 0.8 * len(view.rows)][:1]
+
+
 CHECKS: tuple[tuple[Callable[[View], Any], Callable[[View, Any], Finding]], ...] = (
     # No code is below 0: rounded measurements are.
     (
@@ -424,6 +436,7 @@ CHECKS: tuple[tuple[Callable[[View], Any], Callable[[View, Any], Finding]], ...]
         _sentinels,
     ),
     (_near_copies, _copies),
+    (_clusters, lambda _, found: belonging(*found[0])),
     (_repeats, _repeated),
     (_dependent, _serial),
     (

@@ -28,7 +28,7 @@ from qwo.moments.audit import Finding
 from qwo.moments.columns import PLAIN, Coding, column_names, default_names, is_number
 from qwo.moments.levels import RefusedColumn, Rows, Words, short
 from qwo.moments.sums import Batch
-from qwo.types import FloatArray
+from qwo.types import FloatArray, Indices
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -57,6 +57,7 @@ class Table:
     names, values: the numeric columns, in any memory order, and the codes of categories.
     refused: the other columns; order: all as they stand in the data, where some are refused.
     coding: what the codes stand for; notes: what is worth knowing of how the table was read.
+    clusters: the number of the cluster that each row belongs to, where rows belong together.
     """
 
     names: tuple[str, ...]
@@ -65,6 +66,7 @@ class Table:
     coding: Coding = PLAIN
     order: tuple[str, ...] = ()
     notes: tuple[Finding, ...] = ()
+    clusters: Indices | None = None
 
     def __post_init__(self) -> None:
         if not self.coding.variables:
@@ -72,7 +74,8 @@ class Table:
 
     def rows(self, chosen: Any) -> Table:
         """The table with some of its rows."""
-        return replace(self, values=self.values[chosen])
+        own = None if self.clusters is None else self.clusters[chosen]
+        return replace(self, values=self.values[chosen], clusters=own)
 
     def columns(self) -> FloatArray:
         """The columns that are summed up: each category as a block of indicators."""

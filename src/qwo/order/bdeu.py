@@ -111,6 +111,13 @@ def counted_rows(data: Any, reading: ReadArguments) -> tuple[Table, Moments]:
             option="missing",
             cures=[Cure("missing", "drop", "leaves the others out")],
         )
+    if reading.get("cluster") is not None:
+        raise ArgumentError(
+            "cluster is given, but score 'bdeu' counts each row as one of its own; take one row of "
+            "each cluster",
+            option="cluster",
+            cures=[Cure("score", "bic", "takes the effective number of rows")],
+        )
     if reading.get("weights") is not None:
         raise ArgumentError(
             "weights are given, but score 'bdeu' counts each row once", option="weights"

@@ -104,6 +104,8 @@ class BicEngine(EngineBase):
         knowledge and candidates are of variables.
     leading : sequence of int, optional
         In how many columns, the first, each variable is explained as a child; all if not given.
+    bonus : array, n×n, optional
+        What the edge i → j costs less, for being probable beforehand: entry (i, j).
     threads : int
         Threads that fits of many variables, and searches over them, are shared among. No result
         depends on it.
@@ -129,6 +131,7 @@ class BicEngine(EngineBase):
         given: Sequence[int] | Indices | None = None,
         block_sizes: Sequence[int] | Indices | None = None,
         leading: Sequence[int] | Indices | None = None,
+        bonus: FloatArray | None = None,
         threads: int = 1,
     ) -> None:
         problem = CoreProblem(
@@ -140,6 +143,7 @@ class BicEngine(EngineBase):
             given=given,
             knowledge=knowledge,
             kernels=kernels,
+            bonus=bonus,
         )
         self._problem = problem
         self.moments = problem.sources[0]

@@ -78,9 +78,9 @@ def check_kernels(name: str | None) -> str:
 MomentSet = tuple[FloatArray, float, float, int]
 """Correlation matrix, N, price of an edge, most parents."""
 
-Blocks = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], list[float], int]
+Blocks = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], list[float], int, list[float]]
 """Block sizes, none if all are 1, and how many columns of each lead; prices by number of
-parameters; most columns of parents."""
+parameters; most columns of parents; what edges cost less, by child and parent, if any does."""
 
 NONE: npt.NDArray[np.int64] = np.empty(0, np.int64)
 """What the core takes for nothing said: no lists, no blocks, the first moments for all."""
@@ -98,7 +98,7 @@ class CoreProblem:
     """What an engine of the core is made of, checked: all but the score and the candidates.
 
     sources: the moments, of one set of rows or several; which: those of each variable.
-    sizes: how many columns each variable owns; is_plain: all own one.
+    sizes: how many columns each variable owns; is_plain: all own one, and edges cost the same.
     leading: in how many of them, the first ones, it is explained as a child.
     """
 
@@ -113,6 +113,7 @@ class CoreProblem:
         given: Sequence[int] | Indices | None,
         knowledge: ResolvedKnowledge | None,
         kernels: str | None,
+        bonus: FloatArray | None = None,
     ) -> None:
         if given is None and isinstance(moments, Moments) and moments.coding.given.size:
             given = moments.coding.given
@@ -125,7 +126,8 @@ class CoreProblem:
             self.sizes = _sizes_of_blocks(block_sizes, self.sources)
         self.leading = self.sizes if leading is None else check_leading(leading, self.sizes)
         self.n_variables = len(self.sizes)
-        self.is_plain = self.n_variables == self.sources[0].n_variables
+        self.bonus = bonus
+        self.is_plain = self.n_variables == self.sources[0].n_variables and bonus is None
         self.which, self.given = NONE, np.empty(0, np.intp)
         if moments_of is not None:
             self.which = _which_moments(moments_of, self.n_variables, len(self.sources))
@@ -154,7 +156,7 @@ class CoreProblem:
             *lists,
             all_at_first and candidates is not None,
             # Where every variable is a column the core is told of no blocks: a faster way.
-            (NONE, NONE, [], 0) if self.is_plain else self._priced_blocks(score, sets[0][1]),
+            (NONE, NONE, [], 0, []) if self.is_plain else self._priced_blocks(score, sets[0][1]),
             self.given.astype(np.int64, copy=False),
         )
         return engine, sets[0]
@@ -163,7 +165,8 @@ class CoreProblem:
         """Blocks as the core takes them; the prices are for 0, 1, 2 … parameters."""
         most, n = int(self.sizes.max()) ** 2, self.n_variables
         prices = [0.0, *(price_of(score, n, n_samples, k) for k in range(1, most + 1))]
-        return self.sizes, self.leading, prices, _most_parents(n_samples, None)
+        bonus = [] if self.bonus is None else self.bonus.T.ravel().tolist()
+        return self.sizes, self.leading, prices, _most_parents(n_samples, None), bonus
 
 
 def _as_sources(moments: Sequence[Moments]) -> tuple[Moments, ...]:

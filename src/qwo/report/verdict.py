@@ -10,7 +10,7 @@ import numpy as np
 
 from qwo.graph.cpdag import to_cpdag
 from qwo.graph.marks import ARROW
-from qwo.options import OPTIONS
+from qwo.options import OPTIONS, READING
 from qwo.report.contents import Contents
 from qwo.report.remarks import WEAK, mixing, noise_may_tell
 from qwo.text import about, count, csv_line
@@ -220,7 +220,9 @@ def _more_to_ask(contents: Contents) -> Iterator[str]:
     """What else can be asked of the graph."""
     found = contents.discovery
     of_rows = found.curves is not None or found.noise is not None
-    if contents.check is None and found.curves is None:
+    # The check takes rows for samples of their own.
+    together = any(a.status == "dropped" and a.reason == "cluster" for a in contents.assumptions)
+    if contents.check is None and found.curves is None and not together:
         yield "--check (do data and graph agree?)"
     if contents.posterior is None and contents.bootstrap is None and found.feedback is None:
         drawn = "" if of_rows else " or --posterior"
@@ -228,7 +230,7 @@ def _more_to_ask(contents: Contents) -> Iterator[str]:
 
 
 def _flag(option: str, value: object) -> str:
-    known = OPTIONS.get(option)
+    known = OPTIONS.get(option) or READING.get(option)
     if known is None or known.flag is None:
         return ""
     name = known.flag.names[0].partition("/")[0]

@@ -28,7 +28,7 @@ Size = Annotated[
 Folder = Annotated[Path, option("--output -o", "Where everything goes.", "FOLDER")]
 Jobs = Annotated[int, option("--jobs --n-jobs -j", "Processes; -1 for all.", "J")]
 Cluster = Annotated[
-    str | None, option("--cluster", "A Dask scheduler to run on instead.", "ADDRESS")
+    str | None, option("--dask --cluster", "A Dask scheduler to run on instead.", "ADDRESS")
 ]
 Budget = Annotated[float | None, option("--budget", "CPU seconds for one run.", "S", min=0.0)]
 Graphs = Annotated[int | None, option("--graphs", "At most so many graphs per point.", "G", min=1)]

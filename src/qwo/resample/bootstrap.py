@@ -44,7 +44,7 @@ from qwo.types import Indices
         "random_state": "Seed. The same seed gives the same result. A run that is resumed without "
         "takes its own.",
         "n_jobs": "Processes; -1 for one per processor.",
-        "cluster": "A Dask cluster to run on instead, or the address of its scheduler.",
+        "dask": "A Dask cluster to run on instead, or the address of its scheduler.",
     },
 )
 def bootstrap(
@@ -123,7 +123,7 @@ def bootstrap(
     """
     started = time.perf_counter()
     given, reading = options_given(bootstrap, options)
-    alone = replaced(named_engine(given), time_limit=replicate_time_limit, n_jobs=1, cluster=None)
+    alone = replaced(named_engine(given), time_limit=replicate_time_limit, n_jobs=1, dask=None)
     file = Checkpoint.at(checkpoint)
     seed = _seed(given.random_state, file)
     told = reference.params.get("reference") if isinstance(reference, Discovery) else None
@@ -146,7 +146,7 @@ def bootstrap(
         tally=_tally(begun),
         save=lambda tally: file.save(_result(begun, tally, "incomplete")),
         n_jobs=given.n_jobs,
-        cluster=given.cluster,
+        cluster=given.dask,
         seconds_each=max(reference.seconds, 1e-3),
         started=started,
     )
@@ -215,7 +215,9 @@ def _reading(rows: DataRows) -> dict[str, Any]:
     """What makes moments of rows, as it is told."""
     estimator = rows.covariance_estimator
     name = estimator if isinstance(estimator, str) else repr(estimator)
-    return {"missing": rows.missing, "covariance_estimator": name}
+    told = {"missing": rows.missing, "covariance_estimator": name}
+    clusters = getattr(rows.data, "clusters", None)
+    return told if clusters is None else told | {"n_clusters": len(np.unique(clusters))}
 
 
 def _reference(file: Checkpoint, plan: ResamplePlan, given: Discovery | None) -> Discovery:

@@ -62,14 +62,23 @@ class Scheme:
     ``"halves"``: resamples 2k and 2k + 1 are the halves of one permutation; of an odd number of
     rows, one is in neither. ``"subsamples"``: rows without replacement, each time anew.
     ``"replacement"``: rows with replacement.
+
+    Of rows in clusters, whole clusters are drawn in the same way: ``n_rows`` and ``size`` count
+    clusters then.
     """
 
     resampling: Resampling
     n_rows: int
     size: int
+    clusters: Indices | None = None
 
     def weights(self, seed: int, number: int) -> Weights:
         """How often each row is in resample ``number``."""
+        drawn = self._drawn(seed, number)
+        return drawn if self.clusters is None else drawn[self.clusters]
+
+    def _drawn(self, seed: int, number: int) -> Weights:
+        """The same of what is drawn: rows, or clusters."""
         rng = self.stream(seed, number)
         if self.resampling == "replacement":
             rows = rng.integers(self.n_rows, size=self.size)
@@ -115,20 +124,26 @@ class WeightedRows:
     correlation: FloatArray
     scheme: Scheme
     coding: Coding
+    share: float = 1.0
+    """What a row counts in N: less than one where rows belong together."""
     _last: dict[tuple[int, int], _Cut] = field(default_factory=dict, init=False, repr=False)
 
     def draw(self, seed: int, number: int) -> Moments:
         """The plain moments of one resample."""
-        sample = self._half(seed, number) if self.scheme.resampling == "halves" else None
+        # Halves of clusters differ in their rows.
+        halves = self.scheme.resampling == "halves" and self.scheme.clusters is None
+        sample = self._half(seed, number) if halves else None
         if sample is not None:
-            return self._checked(sample, self.scheme.size, slice(None))
+            size = self.scheme.size
+            return self._checked(sample, size, slice(None), float(size))
         weights = self.scheme.weights(seed, number)
         columns, coding = self._present(weights)
         scores = self.scores[:, columns] if len(columns) < len(self.means) else self.scores
         sample = weighted_moments(scores, weights, self.names, coding)
         if sample is None:
             raise _constant(self.names, np.ptp(self.scores[weights > 0], axis=0) == 0)
-        return self._checked(sample, int(np.count_nonzero(weights)), columns)
+        size = self.scheme.size if self.scheme.clusters is None else self.share * weights.sum()
+        return self._checked(sample, int(np.count_nonzero(weights)), columns, float(size))
 
     def _half(self, seed: int, number: int) -> Moments | None:
         """The moments of a half, the second being all rows less the first: a mere subtraction.
@@ -157,12 +172,14 @@ class WeightedRows:
         scales, correlation = split_covariance(covariance)
         return Moments(self.names, size, means, scales, correlation, coding=self.coding)
 
-    def _checked(self, sample: Moments, distinct: int, columns: Indices | slice) -> Moments:
+    def _checked(
+        self, sample: Moments, distinct: int, columns: Indices | slice, size: float
+    ) -> Moments:
         """The moments in units of the data, unless the audit finds an error."""
         _check(sample, distinct)
         means = self.means[columns] + self.scales[columns] * sample.means
         scales = self.scales[columns] * sample.scales
-        return replace(sample, n_samples=float(self.scheme.size), means=means, scales=scales)
+        return replace(sample, n_samples=size, means=means, scales=scales)
 
     def _present(self, weights: Weights) -> tuple[Indices, Coding]:
         """The columns of the levels that a resample has, and their coding."""
@@ -194,12 +211,16 @@ class RefittedRows:
     scheme: Scheme
     estimator: str | Any
     missing: Missing
+    share: float = 1.0
 
     def draw(self, seed: int, number: int) -> Moments:
         """The moments of one resample under the estimator."""
         weights = self.scheme.weights(seed, number)
         rows = np.repeat(np.arange(len(weights)), weights)
-        return resampled_moments(self.table, rows, self.estimator, self.missing)
+        # Which rows belong together was asked of all rows; a cluster may be there twice.
+        table = replace(self.table, clusters=None)
+        found = resampled_moments(table, rows, self.estimator, self.missing)
+        return replace(found, n_samples=self.share * found.n_samples)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from qwo.discovery import Discovery
 from qwo.errors import HOW_MANY, ArgumentError, Cure, DataWarning, SampleSizeError, list_names
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments, read_table
+from qwo.moments.clusters import effective_share
 from qwo.moments.estimators import standardized
 from qwo.moments.tables import Table
 from qwo.options import ABOVE_0, OF_SERIES, Missing, SearchOptions, estimator_name, whole_number
@@ -229,12 +230,18 @@ def prepare(rows: DataRows, resampling: Resampling, sample_fraction: float | Non
     if moments is None:
         moments = table_moments(table, estimator, missing)
     table = kept_rows(table, missing)
-    n_rows = len(table.values)
-    scheme = Scheme(resampling, n_rows, int(check_size(n_rows, resampling, sample_fraction)))
+    clusters = None if table.clusters is None else np.unique(table.clusters, return_inverse=True)[1]
+    n_rows = len(table.values) if clusters is None else int(clusters.max()) + 1
+    size = int(check_size(n_rows, resampling, sample_fraction))
+    scheme = Scheme(resampling, n_rows, size, clusters)
     source = _source(table, moments, scheme, estimator, missing)
     coding = table.coding
     texts = table.names if coding.is_plain else (*table.names, repr(coding.to_plain()))
-    return Prepared(moments, source, "rows", scheme.size, digest_of(texts, table.values))
+    if clusters is None:
+        return Prepared(moments, source, "rows", size, digest_of(texts, table.values))
+    texts = (*texts, hashlib.sha256(clusters.tobytes()).hexdigest())
+    drawn = moments.n_samples * size / n_rows
+    return Prepared(moments, source, "rows", drawn, digest_of(texts, table.values))
 
 
 def _prepare_moments(
@@ -257,12 +264,13 @@ def _source(
     if missing == "em" and not complete:
         _warn_of_slow_em(table)
     if estimator_name(estimator) != "plain" or not complete:
-        return RefittedRows(table, scheme, estimator, "raise" if complete else missing)
+        policy: Missing = "raise" if complete else missing
+        return RefittedRows(table, scheme, estimator, policy, effective_share(table))
     coding = moments.coding
     values = coding.recoded(table.values, table.coding)
     scores = np.ascontiguousarray(standardized(values, moments))
     own = moments.means, moments.scales, moments.correlation
-    return WeightedRows(table.names, scores, *own, scheme, coding)
+    return WeightedRows(table.names, scores, *own, scheme, coding, effective_share(table))
 
 
 def _warn_of_slow_em(table: Table) -> None:
