@@ -923,7 +923,7 @@ def options_given(
 ) -> tuple[SearchOptions, ReadArguments]:
     """The ``**options`` of a call, checked: those of the search, and those of reading."""
     known = vars(function)["__signature__"].parameters
-    if _is_dask(given.get("cluster")) and "dask" in known:
+    if "cluster" in given and "dask" in known and _is_dask(given["cluster"]):
         warnings.warn(
             "a Dask cluster is given by dask=; cluster= is a column of rows that belong together",
             FutureWarning,

@@ -104,12 +104,7 @@ def check(
     at_least("n_draws", n_draws, 0)
     at_least("n_subsets", n_subsets, 0)
     given = DataRows.of(data, reading)
-    if getattr(given.data, "clusters", None) is not None:
-        raise ArgumentError(
-            "cluster is given, but the check takes each row for a sample of its own; give it one "
-            "row of each cluster instead",
-            option="cluster",
-        )
+    _refuse_clusters(given)
     moments = given.moments or as_moments(
         given.data, missing=given.missing, covariance_estimator=given.covariance_estimator
     )
@@ -144,6 +139,15 @@ def check(
         # Each equation of a cycle has causes that its noise acts upon: no regression.
         rows = None if cyclic else _standardised(given.data, moments)
         return work.check(rows, n_draws, rng)
+
+
+def _refuse_clusters(given: DataRows) -> None:
+    if getattr(given.data, "clusters", None) is not None:
+        raise ArgumentError(
+            "cluster is given, but the check takes each row for a sample of its own; give it one "
+            "row of each cluster instead",
+            option="cluster",
+        )
 
 
 def _check_cyclic(moments: Moments, graph: CausalGraph) -> None:

@@ -357,7 +357,8 @@ class TableReading:
             odd = [column.name for column in wrong]
         if sums.seen.n_rows == len(names) == coding.n_columns:
             _refuse_symmetric(names, sums.seen.first)
-        return survey(
+        n_rows = sums.seen.n_rows
+        surveyed = survey(
             labels,
             sums,
             coding,
@@ -365,6 +366,7 @@ class TableReading:
             refused=tuple(refused.values()),
             missing=options.missing,
         )
+        return surveyed if options.weights is None else _weighed(surveyed, n_rows)
 
     def parts(self, names: Sequence[str]) -> Iterable[Rows]:
         """Some columns of all rows, batch by batch."""
@@ -532,7 +534,6 @@ def survey(
         columns, coding = coding.observed(seen.low, seen.high, total.means)
     if len(varying) < len(names):
         names, coding = tuple(names[k] for k in varying), coding.select(varying.tolist())
-    findings += _heavy(weight, seen.n_rows, kinds)
     moments = sums.moments(names, coding, columns, overwrite=True)
     findings += inspect_matrix(moments, shrunk=shrunk)
     if view is not None:
@@ -545,18 +546,22 @@ def survey(
     return replace(moments, found=Audit(tuple(findings), kinds))
 
 
-def _heavy(weight: float, n_rows: int, kinds: Mapping[str, Kind]) -> Iterable[Finding]:
-    """Weights that make many rows of few, where measurements are hardly copies of each other."""
-    if weight <= 1.5 * n_rows or "continuous" not in kinds.values():
-        return
-    yield Finding(
+def _weighed(found: Moments | Audit, n_rows: int) -> Moments | Audit:
+    """With a warning where weights make many rows of few, and measurements are hardly copies."""
+    if isinstance(found, Audit) or found.found is None or found.n_samples <= 1.5 * n_rows:
+        return found
+    if "continuous" not in found.found.types.values():
+        return found
+    total = f"{found.n_samples:.6g}"
+    heavy = Finding(
         "weights",
         "warning",
         (),
-        f"weights sum up to {weight:.6g} for {n_rows} rows, so that chance in {n_rows} rows counts "
-        f"as if it were seen in {weight:.6g}. If a row does not stand for that many independent "
-        "ones with the same measurements, divide the weights by their mean",
+        f"weights sum up to {total} for {n_rows} rows, so that chance in {n_rows} rows counts as "
+        f"if it were seen in {total}. If a row does not stand for that many independent ones with "
+        "the same measurements, divide the weights by their mean",
     )
+    return replace(found, found=found.found.beside(after=[heavy]))
 
 
 def _missing_counts(names: tuple[str, ...], seen: Seen, coding: Coding) -> MissingCounts:

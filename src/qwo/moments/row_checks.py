@@ -20,12 +20,8 @@ import numpy as np
 
 from qwo.errors import Cure, list_names
 from qwo.moments.audit import Finding, count_of, drop_cure, shown
-<<<<<<< HEAD
 from qwo.moments.columns import PLAIN, Coding
-=======
-from qwo.moments.columns import Coding
 from qwo.moments.name_checks import belonging, looks_like_cluster
->>>>>>> b03f90d (Rows that belong together: cluster='patient' takes the effective N, and bootstraps draw whole clusters; workers end with who started them; heavy weights are warned of)
 from qwo.moments.sums import SENTINELS, Seen
 from qwo.options import Kind, offered
 from qwo.types import FloatArray, Indices, Mask
@@ -166,6 +162,8 @@ def inspect_rows(
         found = look(view)
         if found:
             yield word(view, found)
+    if view.whole.any():
+        yield from _clusters(view)
 
 
 def _different(column: FloatArray) -> FloatArray:
@@ -405,11 +403,14 @@ def _shapes(view: View, found: list[tuple[int, float, float]]) -> Finding:
     )
 
 
-def _clusters(view: View) -> list[tuple[str, int]]:
+def _clusters(view: View) -> Iterator[Finding]:
     """Whole numbers that repeat, in columns named like whom or what several rows are of."""
-    named = [k for k in np.flatnonzero(view.whole).tolist() if looks_like_cluster(view.names[k])]
-    counts = [(view.names[k], len(_different(view.rows[:, k]))) for k in named]
-    return [(name, n) for name, n in counts if 2 < n <= 0.8 * len(view.rows)][:1]
+    for k in np.flatnonzero(view.whole).tolist():
+        name = view.names[k]
+        if looks_like_cluster(name):
+            count = len(_different(view.rows[:, k]))
+            if 2 < count <= 0.8 * len(view.rows):
+                yield belonging(name, count)
 
 
 CHECKS: tuple[tuple[Callable[[View], Any], Callable[[View, Any], Finding]], ...] = (
@@ -436,7 +437,6 @@ CHECKS: tuple[tuple[Callable[[View], Any], Callable[[View, Any], Finding]], ...]
         _sentinels,
     ),
     (_near_copies, _copies),
-    (_clusters, lambda _, found: belonging(*found[0])),
     (_repeats, _repeated),
     (_dependent, _serial),
     (
