@@ -8,9 +8,10 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks.peers.analysis import CellFigures, figures_of, losses
-from benchmarks.peers.cells import Profile
+from benchmarks.peers.cells import PROFILES, Profile
 from benchmarks.peers.figures import plot_growth, plot_section
 from benchmarks.peers.markdown import update_page
+from benchmarks.peers.results import Results
 from benchmarks.peers.tables import (
     accuracy_losses,
     cell_table,
@@ -58,6 +59,12 @@ def write_page(profile: Profile, table: pd.DataFrame, page: Path | None) -> str:
         update_page(page.with_name(f"{page.stem}-figures.md"), everything, "figures")
     titled = [f"### {part.capitalize()}\n\n{content}" for part, content in parts.items()]
     return "\n\n".join([*titled, everything])
+
+
+def draw_again(page: Path, results: Path) -> None:
+    """The plots of a page from the results that are kept in a folder."""
+    profile = PROFILES["standard"]
+    _plots(figures_of(profile, Results(results, "standard").table()), page)
 
 
 def _all_cells(found: Sequence[CellFigures]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -14,10 +15,23 @@ from qwo.reproduction.store import ResultStore
 
 def draw(app: Sphinx) -> None:
     """Draw what is older than the runs that it shows."""
-    folder = Path(app.srcdir, "reproduction")
-    runs, last = folder / "runs.csv", folder / "growth.png"
-    if not last.exists() or last.stat().st_mtime < runs.stat().st_mtime:
+    docs = Path(app.srcdir)
+    folder, results = docs / "reproduction", docs.parent / "benchmarks" / "results"
+    if _is_older(folder / "growth.png", runs := folder / "runs.csv"):
         draw_figures(Cells(ResultStore(runs, COLUMNS).rows().values()), folder)
+    # The benchmarks are no part of the package.
+    sys.path.append(str(docs.parent))
+    from benchmarks.peers import page as peers
+    from benchmarks.peers.flop import plot as flop
+
+    if _is_older(docs / "benchmarks" / "peers-growth.png", results / "peers-standard.csv"):
+        peers.draw_again(docs / "benchmarks" / "peers.md", results)
+    if _is_older(own := docs / "benchmarks" / "flop-restarts.png", kept := results / "flop.csv"):
+        flop.draw_again(own, kept)
+
+
+def _is_older(figure: Path, results: Path) -> bool:
+    return not figure.exists() or figure.stat().st_mtime < results.stat().st_mtime
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

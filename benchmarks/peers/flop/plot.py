@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from benchmarks.peers.flop.settings import CURVE_RESTARTS, Setting, Tool
+from benchmarks.peers.flop.records import Records
+from benchmarks.peers.flop.settings import CURVE_RESTARTS, PROFILES, Setting, Tool
 from benchmarks.peers.flop.summary import Figures, Summary
 
 STYLES: dict[Tool, tuple[str, str, str, tuple[int, int]]] = {
@@ -24,6 +25,11 @@ MEASURES: dict[str, Callable[[Figures], float]] = {
 }
 LABEL_FACTOR = 1.35
 """Points nearer than this in time share the label of the first one."""
+
+
+def draw_again(path: Path, results: Path) -> None:
+    """The plot of the standard settings from the records that are kept."""
+    plot_curves(PROFILES["standard"], Summary(Records(results).read()), path)
 
 
 def plot_curves(settings: Sequence[Setting], summary: Summary, path: Path) -> None:
