@@ -44,7 +44,6 @@ def test_known_targets_are_text(file: Path) -> None:
     ("flags", "words"),
     [
         (["--regime", "batch", "--posterior"], "--posterior"),
-        (["--regime", "batch", "--check"], "qwo check"),
         (["--targets", "day 1=b"], "--regime"),
         (["--regime", "batch", "--targets", "day 1"], "drug=Akt"),
         (["--regime", "night"], "night"),
@@ -92,3 +91,34 @@ def test_options_of_conditions_are_those_of_the_library() -> None:
     from qwo.cli.options import CONDITIONS
 
     assert set(RegimeArguments.__annotations__) == CONDITIONS
+
+
+def test_the_rows_of_each_condition_are_checked(file: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "result"
+    flags = ("--regime", "batch", "--check", "--seed", "1", "--no-figures")
+    done = run("learn", file, *flags, "-o", folder)
+    assert done.exit_code == 0, done.stderr
+    checked = json.loads((folder / "result.json").read_text())["check"]
+    assert list(checked["conditions"]) == [f"day {r}" for r in range(6)]
+    assert "day 5" in (folder / "check.txt").read_text()
+    done = run("check", file, folder, "--regime", "batch", "--draws", "20", "--seed", "1")
+    assert done.exit_code == 0, done.stderr
+    assert "0 of 6 conditions flag a conflict" in done.stdout
+
+
+def test_conditions_are_simulated(tmp_path: Path) -> None:
+    folder = tmp_path / "sim"
+    told = "control=;drug=X2;cold=X1:variance,X3"
+    flags = ("-n", "5", "-N", "300", "--seed", "4", "--conditions", told)
+    done = run("simulate", "-o", folder, *flags)
+    assert done.exit_code == 0, done.stderr
+    assert "--regime condition" in done.stderr
+    learnt = run("learn", folder / "data.csv", "--regime", "condition", "--json")
+    found = json.loads(learnt.stdout)["regimes"]
+    assert found["labels"] == ["control", "drug", "cold"]
+    assert found["rows"] == [300] * 3
+    record = json.loads((folder / "result.json").read_text())
+    assert record["parameters"]["interventions"]["cold"] == {"X1": "variance", "X3": "shift"}
+    own = run("simulate", "--graph", folder / "dag.json", "--conditions", "a=;b=X9", "--json")
+    assert "X9" in own.stderr
+    assert "drug=X2" in run("simulate", "--conditions", "drug", "--json").stderr

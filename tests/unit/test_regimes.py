@@ -10,10 +10,12 @@ import pandas as pd
 import pytest
 
 import qwo
+from qwo import _core
 from qwo.errors import ArgumentError, ColumnNameError, InputError
 from qwo.options import SearchOptions
 from qwo.regimes.compared import compared_equations
 from qwo.regimes.sums import RegimeSums
+from qwo.regimes.usual import usual_moments
 from qwo.resample.regimes import regime_plan
 
 N = 200
@@ -363,3 +365,115 @@ class TestChanges:
         before, after = self.tables()
         with pytest.raises(InputError, match="columns"):
             qwo.changes(before, after[:, :3])
+
+
+class TestCheckOfConditions:
+    def test_each_condition_is_checked_with_coefficients_of_its_own(self) -> None:
+        frame = table()
+        frame.loc[frame.batch == "day 4", "c"] *= -2  # another slope; the independence holds
+        found = qwo.discover(frame, regime="batch", random_state=0)
+        checked = found.check(n_draws=5, n_subsets=1, random_state=0)
+        assert list(checked.checks) == [f"day {r}" for r in range(6)]
+        assert not checked.alarm
+        assert checked["day 4"].n_samples == N
+        assert "day 4" in checked.summary()
+        assert set(checked.to_frame()["condition"]) == set(checked.checks)
+        assert set(checked.to_dict()["conditions"]) == set(checked.checks)
+        again = qwo.check(
+            frame, found, regime="batch", n_draws=5, n_subsets=1, random_state=0
+        ).tests
+        assert [t.p_value for t in again] == [t.p_value for t in checked.tests]
+
+    def test_a_wrong_graph_is_flagged(self) -> None:
+        """Pooled rows of conditions would hide it; the rows of each do not."""
+        wrong = np.array([[0, 0, 0], [0, 0, 1], [0, 0, 0]], np.int8)
+        parts = {str(k): part.drop(columns="batch") for k, part in table().groupby("batch")}
+        checked = qwo.check(parts, wrong, n_draws=100, n_subsets=0, random_state=0)
+        assert checked.alarm
+        assert all(own.alarm for own in checked.checks.values())
+        assert checked.summary().startswith("Alarm: the rows of 6 conditions contradict the graph")
+
+    def test_what_cannot_be_checked_is_said(self) -> None:
+        frame = table(n_regimes=3)
+        frame.loc[frame.batch == "day 1", "b"] = 4.0
+        graph = np.diag(np.ones(2, np.int8), 1)
+        checked = qwo.check(frame, graph, regime="batch", n_draws=0, n_subsets=0)
+        assert list(checked.left_out) == ["day 1"]
+        assert "not checked" in checked.summary()
+        with pytest.raises(ArgumentError, match="weights"):
+            qwo.check(frame.assign(w=1.0), graph, regime="batch", weights="w")
+        with pytest.raises(InputError, match="4 variables"):
+            qwo.check(frame, np.zeros((4, 4), np.int8), regime="batch")
+
+
+class TestUsualEquations:
+    def test_coefficients_are_of_the_conditions_that_leave_an_equation_alone(self) -> None:
+        frame = table(n_regimes=4)
+        turned = frame.batch.isin(["day 2"])
+        rng = np.random.default_rng(1)
+        frame.loc[turned, "b"] = -2 * frame.a[turned] + rng.normal(size=turned.sum())
+        frame.loc[turned, "c"] = frame.b[turned] + rng.normal(size=turned.sum())
+        found = qwo.discover(frame, regime="batch", random_state=0)
+        assert found.regimes is not None
+        assert found.regimes.listed()["day 2"] == ["b"]
+        calm = frame[frame.batch.isin(["day 0", "day 3"])]
+        within = calm.drop(columns="batch") - calm.groupby("batch").transform("mean")
+        slope = (within.a @ within.b) / (within.a @ within.a)
+        [edge] = [e for e in found.fit().edges if (e.cause, e.effect) == ("a", "b")]
+        assert edge.coefficient == pytest.approx(slope, abs=0.02)
+        assert edge.coefficient == pytest.approx(1, abs=0.15)  # all rows together: about 0.25
+        assert found.effect("a", "c").low == pytest.approx(1, abs=0.2)
+        # No more rows are counted than the least of the equations has.
+        assert found.regimes.usual is not None
+        assert found.regimes.usual.n_samples == 2 * N
+
+    def test_where_nothing_changed_they_are_those_of_all_rows(self) -> None:
+        parts = [part.drop(columns="batch").to_numpy() for _, part in table().groupby("batch")]
+        sums = RegimeSums.of(parts)
+        dag, order = np.diag(np.ones(2, np.int8), 1), np.arange(3)
+        moments = qwo.Moments.from_data(np.concatenate(parts))
+        usual = usual_moments(moments, sums, dag, order, np.zeros((6, 3), bool))
+        rows = np.concatenate([part - part.mean(axis=0) for part in parts])
+        np.testing.assert_allclose(usual.correlation, np.corrcoef(rows.T), atol=1e-7)
+        np.testing.assert_allclose(usual.scales, rows.std(axis=0), rtol=1e-7)
+        np.testing.assert_allclose(usual.means, np.concatenate(parts).mean(axis=0), atol=1e-9)
+        assert usual.n_samples == 6 * N
+
+
+def test_one_graph_for_several_data_sets() -> None:
+    """Where every equation is of its own in every table, the cost is the sum of their BICs."""
+    parts = [
+        part.drop(columns="batch").to_numpy() for _, part in table(n_regimes=3).groupby("batch")
+    ]
+    sums = RegimeSums.of(parts)
+    unit = np.log(sums.rows.sum())
+    search = _core.RegimeSearch(
+        sums.products(),
+        [1, 1, 1],
+        known=np.ones((3, 3), np.uint8),
+        dropped=np.zeros((3, 3), np.uint8),
+        edge=2 * unit,
+        target=unit,
+        slopes=0.0,
+        order=np.arange(3),
+        may_cause=np.ones((3, 3), np.uint8),
+        precedes=np.zeros((3, 3), np.uint8),
+        required=[[], [], []],
+        restarts=2,
+        seed=0,
+    )
+
+    def cost(child: int, parents: list[int]) -> float:
+        total = 2 * unit * len(parents)
+        for part in parts:
+            design = np.column_stack([np.ones(len(part)), part[:, parents]])
+            left = part[:, child] - design @ np.linalg.lstsq(design, part[:, child], rcond=None)[0]
+            total += len(part) * np.log(left @ left / len(part))
+        return float(total)
+
+    for child, parents in ((0, []), (1, [0]), (2, [1]), (2, [0, 1]), (0, [1, 2])):
+        assert search.family_cost(child, parents) == pytest.approx(cost(child, parents), abs=1e-4)
+    while not search.run(0.05):
+        pass
+    costs = {(0, 1, 2): cost(0, []) + cost(1, [0]) + cost(2, [1])}
+    assert search.cost == pytest.approx(min(costs.values()), abs=1e-3)

@@ -5,7 +5,7 @@ import { type Graph, type Judge, type Report, shares } from "./data";
 import { MARKS } from "./marks";
 import { type Palette, shade } from "./theme";
 
-export type Colouring = "sign" | "link" | "arrow" | "plain";
+export type Colouring = "sign" | "link" | "arrow" | "reason" | "plain";
 
 const FONT_SIZE = 13;
 // The share of resamples, or the probability, below which a link is faint.
@@ -87,6 +87,8 @@ export function paintEdges(
       let colour = palette.edge;
       if (colouring === "sign" && !edge.contrasts) {
         colour = (edge.standardized ?? 0) >= 0 ? palette.positive : palette.negative;
+      } else if (colouring === "reason" && edge.reason) {
+        colour = palette.reasons[edge.reason];
       } else if (colouring === "link") {
         colour = shade(palette.support, sure?.link ?? 0);
       } else if (colouring === "arrow" && edge.type === "-->") {

@@ -28,8 +28,12 @@ export interface EdgeRecord {
   // The chance that there is no such link, and that the arrow is not so, from the best source.
   link_doubt?: number | null;
   arrow_doubt?: number | null;
+  // Where conditions were named: why the arrow points as it does.
+  reason?: Reason | null;
   directed_by?: "you" | "conditions" | "data" | null;
 }
+
+export type Reason = "regime" | "collider" | "rule" | "knowledge";
 
 // What says how sure an edge is.
 export type Judge = "posterior" | "bootstrap";

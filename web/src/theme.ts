@@ -1,5 +1,7 @@
 // Light and dark: what the system prefers until the reader chooses.
 
+import type { Reason } from "./data";
+
 export interface Palette {
   ink: string;
   accent: string;
@@ -13,6 +15,7 @@ export interface Palette {
   positive: string;
   negative: string;
   support: [string, string, string];
+  reasons: Record<Reason, string>;
 }
 
 export function palette(): Palette {
@@ -31,6 +34,12 @@ export function palette(): Palette {
     positive: colour("positive"),
     negative: colour("negative"),
     support: [colour("support-low"), colour("support-mid"), colour("support-high")],
+    reasons: {
+      regime: colour("positive"),
+      collider: colour("negative"),
+      rule: colour("reverse"),
+      knowledge: colour("ink"),
+    },
   };
 }
 

@@ -67,7 +67,7 @@ export class Workbench {
     const colours = palette();
     paintEdges(this.cy, this.graph, this.colouring(), this.by(), colours);
     applyStyle(this.cy, this.graph.report.layout.boxes, colours);
-    for (const key of document.querySelectorAll<HTMLElement>(".by-sign, .by-link, .by-arrow")) {
+    for (const key of document.querySelectorAll<HTMLElement>("li[class^=by-]")) {
       key.hidden = !key.classList.contains(`by-${this.colouring()}`);
     }
   }
@@ -117,6 +117,7 @@ export class Workbench {
 
   private colouring(): Colouring {
     if (this.colour) return this.colour.value as Colouring;
+    if (this.graph.report.edges.some((edge) => edge.reason !== undefined)) return "reason";
     if (this.graph.report.fit) return "sign";
     return this.graph.report.bootstrap || this.graph.report.posterior ? "link" : "plain";
   }

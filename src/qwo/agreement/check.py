@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
 
+from qwo.agreement.conditions import ConditionChecks, check_conditions
 from qwo.agreement.families import (
     Change,
     Correlations,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 INFLUENTIAL = 5
 
 
+@overload
 def check(
     data: Any,
     graph: Any,
@@ -61,8 +63,41 @@ def check(
     n_draws: int = 100,
     n_subsets: int = 5,
     random_state: int | None = None,
+    regime: None = None,
     **reading: Unpack[ReadArguments],
-) -> Check:
+) -> Check: ...
+
+
+@overload
+def check(
+    data: Any,
+    graph: Any,
+    *,
+    alpha: float = 0.05,
+    penalty_discount: float | None = None,
+    knowledge: KnowledgeLike | None = None,
+    n_draws: int = 100,
+    n_subsets: int = 5,
+    random_state: int | None = None,
+    regime: str | int,
+    **reading: Unpack[ReadArguments],
+) -> ConditionChecks: ...
+
+
+def check(
+    data: Any,
+    graph: Any,
+    *,
+    alpha: float = 0.05,
+    penalty_discount: float | None = None,
+    learnt: bool | None = None,
+    knowledge: KnowledgeLike | None = None,
+    n_draws: int = 100,
+    n_subsets: int = 5,
+    random_state: int | None = None,
+    regime: str | int | None = None,
+    **reading: Unpack[ReadArguments],
+) -> Check | ConditionChecks:
     """How far data and a graph agree.
 
     The graph implies independences, which are tested; the same is done with graphs whose nodes
@@ -96,6 +131,10 @@ def check(
         Subsets of variables; 0 leaves them out.
     random_state : int, optional
         Seed.
+    regime : str or int, optional
+        A column that says under which condition a row was taken. The rows of each are checked by
+        themselves, with coefficients of their own: the result is a `ConditionChecks`. A mapping
+        from conditions to tables as the data does the same.
     **reading
         How data are read, as for `Moments.from_data`: ``columns``, ``drop``, ``transform``,
         ``missing`` and so on.
@@ -103,6 +142,15 @@ def check(
     SHARE.checked("alpha", alpha)
     at_least("n_draws", n_draws, 0)
     at_least("n_subsets", n_subsets, 0)
+    if regime is not None or isinstance(data, Mapping):
+        options = {
+            "penalty_discount": penalty_discount,
+            "knowledge": knowledge,
+            "n_draws": n_draws,
+            "n_subsets": n_subsets,
+        }
+        seeded = {"alpha": alpha, "random_state": random_state}
+        return check_conditions(data, graph, regime, {**options, **seeded}, **reading)
     given = DataRows.of(data, reading)
     _refuse_clusters(given)
     moments = given.moments or as_moments(

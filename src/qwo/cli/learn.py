@@ -30,7 +30,7 @@ from qwo.cli.reading import DataFile, DataRead, Reading, read_data
 from qwo.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from qwo.agreement import Check
+    from qwo.agreement import Check, ConditionChecks
     from qwo.bayes import Posterior
     from qwo.cli.results import Learnt
     from qwo.discovery import Discovery
@@ -180,11 +180,10 @@ def _check_request(
         raise ArgumentError(
             "--targets and --reference are about conditions; name their column by --regime"
         )
-    if conditions.column is not None and (beside.posterior or beside.check):
+    if conditions.column is not None and beside.posterior:
         raise ArgumentError(
-            "--regime does not go with --posterior, whose graphs are of one population, nor with "
-            "--check, which takes the rows of one condition: leave them out, and check the graph "
-            "on the rows of each condition by qwo check"
+            "--regime does not go with --posterior, whose graphs are of one population; "
+            "--bootstrap 200 says how sure edges are"
         )
     relations.refuse(resampled=bool(beside.bootstrap), drawn=beside.posterior, checked=beside.check)
     timed = series.asked()
@@ -314,7 +313,7 @@ class _Asked(NamedTuple):
             return None
         if found.feedback is not None:
             return fit_sem(self.data.moments, found)
-        usual = None if found.regimes is None else found.regimes.within
+        usual = None if found.regimes is None else found.regimes.usual
         return fit_sem(self.data.moments if usual is None else usual, found.dag)
 
     def supports(
@@ -355,12 +354,14 @@ class _Asked(NamedTuple):
             progress=self.console.shows_progress,
         )
 
-    def check(self, found: Discovery) -> Check:
+    def check(self, found: Discovery) -> Check | ConditionChecks:
         """How far data and graph agree."""
         from qwo.agreement import check
 
         rows = self.data.moments if self.data.rows is None else self.data.rows
         seed = self.options.arguments()["random_state"]
+        if found.regimes is not None:
+            return found.check(random_state=seed)
         return check(rows, found, knowledge=self.knowledge, random_state=seed)
 
 

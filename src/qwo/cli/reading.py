@@ -294,6 +294,16 @@ def read_for(
     return found
 
 
+def arguments_for(
+    graph: Path, names: Iterable[str], reading: Reading, console: Console
+) -> dict[str, Any]:
+    """How columns are read for a graph, as `read_for` does, for whoever reads by themselves."""
+    learnt = _record(graph).get("reading") or {}
+    arguments = reading.as_learnt(learnt, console).of(names).arguments()
+    del arguments["n_samples"]
+    return arguments
+
+
 def _record(graph: Path) -> dict[str, Any]:
     """What a result folder tells of its data; nothing for other graphs."""
     try:

@@ -12,6 +12,7 @@ from qwo.cli.console import Console
 from qwo.cli.folder import check_folder, only_writer, whole_folder, write_csv, write_record
 from qwo.cli.graphs import graph_from
 from qwo.cli.options import folder_option, force_option, option
+from qwo.errors import ArgumentError
 from qwo.text import count
 
 if TYPE_CHECKING:
@@ -54,6 +55,16 @@ class ModelOptions:
             "--standardise/--raw", "Columns of variance 1: raw scales give the causal order away."
         ),
     ] = True
+    conditions: Annotated[
+        str | None,
+        option(
+            "--conditions",
+            "Rows of several conditions and what each touches, as in control=;drug=X2,X5:perfect "
+            "(shift, perfect, variance or slopes): --samples rows each, in raw scales, with a "
+            "column [b]condition[/b].",
+            "TEXT",
+        ),
+    ] = None
     form: Annotated[Literal["csv", "parquet"], option("--data-format", "Format of the data.")] = (
         "csv"
     )
@@ -67,8 +78,24 @@ class ModelOptions:
             "degree": self.degree,
             "noise": self.noise,
             "cycles": self.cycles,
-            "standardize": self.standardise,
+            "standardize": self.standardise and self.conditions is None,
+            "interventions": None if self.conditions is None else touched_in(self.conditions),
         }
+
+
+def touched_in(text: str) -> dict[str, dict[str, str]]:
+    """What each condition touches and how, from text such as ``control=;drug=X2,X5:perfect``."""
+    found: dict[str, dict[str, str]] = {}
+    for part in filter(None, map(str.strip, text.split(";"))):
+        label, mark, touched = part.partition("=")
+        if not mark or not label.strip():
+            raise ArgumentError(
+                f"--conditions has {part!r}; wanted conditions and the variables that they touch, "
+                "as in control=;drug=X2,X5:perfect"
+            )
+        pairs = (own.strip().partition(":") for own in touched.split(",") if own.strip())
+        found[label.strip()] = {name: kind or "shift" for name, _, kind in pairs}
+    return found
 
 
 def simulate(
@@ -89,6 +116,7 @@ def simulate(
     [b]qwo simulate -o sim -n 50 -N 2000 --degree 4 --seed 1[/b]
     [b]qwo learn sim/data.csv -o found[/b]
     [b]qwo compare found sim/dag.csv[/b]
+    [b]qwo simulate -o sim --conditions "control=;drug=X2;cold=X5:variance"[/b]
 
     The folder holds data.csv (or .parquet), dag.csv and dag.json (1 where row causes column),
     coefficients.csv, and result.json with all parameters.
@@ -111,7 +139,8 @@ def simulate(
         summary["files"] = write_record(made, summary)
     size = f"{model.samples} rows, {count(summary['n_variables'], 'variable')}"
     console.say(f"wrote {output}: {size}, {count(summary['n_edges'], 'edge')}, seed {sample.seed}")
-    console.say(f"next: qwo learn {output / ('data.' + model.form)} -o found")
+    regime = "" if model.conditions is None else " --regime condition"
+    console.say(f"next: qwo learn {output / ('data.' + model.form)} -o found{regime}")
     if console.json:
         console.result("", summary)
 
@@ -134,6 +163,9 @@ class Drawn:
             names = given.names
             arguments |= {"graph": given.matrix, "n_variables": None}
             self.parameters["n_variables"] = given.n_variables
+            for label, own in (arguments["interventions"] or {}).items():
+                places = {given.index(name): kind for name, kind in own.items()}
+                arguments["interventions"] = arguments["interventions"] | {label: places}
         self.drawn = draw(random_state=self.seed, **arguments)
         cyclic = self.parameters["cycles"] > 0
         self.graph = CausalGraph.from_matrix(
@@ -141,10 +173,16 @@ class Drawn:
         )
 
     def table(self) -> pa.Table:
-        """The data, one column for each variable."""
+        """The data, one column for each variable, and one of conditions if there are any."""
+        import numpy as np
         import pyarrow as pa
 
-        return pa.table(list(self.drawn.data.T), names=list(self.graph.names))
+        names, data = list(self.graph.names), self.drawn.data
+        if not isinstance(data, Mapping):
+            return pa.table(list(data.T), names=names)
+        labels = np.repeat(list(data), [len(rows) for rows in data.values()])
+        columns = [*np.concatenate(list(data.values())).T, pa.array(labels.tolist())]
+        return pa.table(columns, names=[*names, "condition"])
 
     def summary(self) -> dict[str, Any]:
         """All that it takes to draw the same again."""

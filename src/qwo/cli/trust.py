@@ -22,11 +22,12 @@ from qwo.cli.options import (
     names_in,
     option,
 )
-from qwo.cli.reading import DataFile, Reading, read_data, read_for
+from qwo.cli.reading import DataFile, Reading, arguments_for, read_data, read_for
 from qwo.errors import ArgumentError
 from qwo.text import aligned, count, write_whole
 
 if TYPE_CHECKING:
+    from qwo.agreement import Check, ConditionChecks
     from qwo.bayes import EffectPosterior, Posterior
     from qwo.moments import Moments
     from qwo.sem import Effect
@@ -206,11 +207,16 @@ def check(
         int, option("--draws", "Data sets drawn from the graph for comparison.", min=0)
     ] = 100,
     seed: Annotated[int | None, option("--seed", "Seed of the draws.")] = None,
+    regime: Annotated[
+        str | None,
+        option("--regime", "Check the rows of each condition in this column.", "COLUMN"),
+    ] = None,
 ) -> None:
     """Say how far data and a graph agree, in plain words first.
 
     [b]qwo check cells.csv model.dot[/b]     a graph of your own
     [b]qwo check cells.csv result[/b]        what qwo learn found in the same data
+    [b]qwo check cells.csv result --regime condition[/b]
 
     Tests the independences that the graph implies, its overall fit, whether searches on some of
     the variables contradict it, and whether its equations are linear. An alarm ends with exit
@@ -219,15 +225,15 @@ def check(
     import qwo
 
     given = graph_from(graph, graph_format)
-    read = read_for(graph, given.names, file, reading, console, with_rows=True)
-    found = qwo.check(
-        read.moments if read.rows is None else read.rows,
-        given,
-        alpha=alpha,
-        learnt=graph.is_dir(),
-        n_draws=draws,
-        random_state=seed,
-    )
+    how: dict[str, Any] = {"alpha": alpha, "n_draws": draws, "random_state": seed}
+    found: Check | ConditionChecks
+    if regime is not None:
+        columns = arguments_for(graph, (*given.names, regime), reading, console)
+        found = qwo.check(file, given, regime=regime, **how, **columns)
+    else:
+        read = read_for(graph, given.names, file, reading, console, with_rows=True)
+        rows = read.moments if read.rows is None else read.rows
+        found = qwo.check(rows, given, learnt=graph.is_dir(), **how)
     console.result(found.summary(), found.to_dict())
     if found.alarm:
         raise typer.Exit(ExitCode.ATTENTION)

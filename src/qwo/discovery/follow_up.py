@@ -21,7 +21,7 @@ from qwo.names import Variable
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from qwo.agreement import Check
+    from qwo.agreement import Check, ConditionChecks
     from qwo.bayes import Posterior
     from qwo.curved.model import AdditiveSem, ValueEffect
     from qwo.curved.result import CurvedRelations
@@ -204,13 +204,19 @@ class FollowUp:
         found = self._plain()
         return Setting(self._moments(), found.cpdag, found.dag, found.shown, level)
 
-    def check(self, **options: Any) -> Check:
-        """How far the data and the graph agree: see `qwo.check`, whose options these are."""
+    def check(self, **options: Any) -> Check | ConditionChecks:
+        """How far the data and the graph agree: see `qwo.check`, whose options these are.
+
+        Rows of several conditions are checked condition by condition.
+        """
         from qwo.agreement import check
 
         origin = self._known()
         found = self._plain()
         options.setdefault("knowledge", origin.knowledge)
+        if found.regimes is not None and origin.data is not None:
+            column = found.params["regime"]
+            return check(origin.rows(), found, regime=column, **options, **origin.reading)
         weighted = origin.reading.get("weights") is not None
         if weighted or origin.data is None or origin.dropped:
             return check(self._moments(), found, **options)
@@ -260,8 +266,8 @@ class FollowUp:
 
     def _moments(self) -> Moments:
         found = self._plain()
-        if found.regimes is not None and found.regimes.within is not None:
-            return found.regimes.within
+        if found.regimes is not None and found.regimes.usual is not None:
+            return found.regimes.usual
         moments = self._known().moments()
         if moments.names != found.names:
             raise ArgumentError("the data have other variables than the result; read them anew")

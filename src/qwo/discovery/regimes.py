@@ -41,6 +41,7 @@ from qwo.regimes.result import REPORTED, Regimes
 from qwo.regimes.search import RegimeOutcome, search_regimes
 from qwo.regimes.sums import RegimeSums
 from qwo.regimes.targets import Changes, TargetStatus, changes_of
+from qwo.regimes.usual import usual_moments
 from qwo.search.control import Control, Status, keyboard_heard
 from qwo.types import Adjacency, Indices, Mask
 
@@ -215,6 +216,7 @@ def read_regime_outcome(
         within=given.within,
         n_causes=tuple(dag.sum(axis=0).tolist()),
         reference=None if known.reference is None else labels[known.reference],
+        usual=usual_moments(given.moments, given.sums, dag, outcome.order, targets),
     )
     return regimes, graph
 

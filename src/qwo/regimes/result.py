@@ -62,7 +62,10 @@ class Regimes:
     class_before, class_after : int
         How many DAGs the data of one regime would leave open, and how many are left.
     within : Moments or None
-        Moments of the rows less the mean of their regime, for a model of the usual equations.
+        Moments of the rows less the mean of their regime.
+    usual : Moments or None
+        Moments of the usual equations: that of each variable is taken from the regimes that leave
+        it alone. Coefficients, effects and the fit of a linear model are those of these.
     n_causes : tuple of int
         How many causes each variable has.
     reference : str or None
@@ -80,6 +83,7 @@ class Regimes:
     within: Moments | None = None
     n_causes: tuple[int, ...] = ()
     reference: str | None = None
+    usual: Moments | None = None
 
     @property
     def targets(self) -> Mask:

@@ -29,7 +29,10 @@ LEAST_VARIANCE = 1e-7
 RIDGE = 1e-9
 
 MOST_STARTS = 25
-"""Regimes from which the base is looked for."""
+"""Regimes from which the base is looked for, those with most rows."""
+
+ROUNDS = 10
+"""Bases come to rest in two or three."""
 
 
 class Surprise(NamedTuple):
@@ -85,47 +88,64 @@ class Families:
         sums = np.einsum("vr,vrij->vij", base, self.products)[:, None]
         return self._against(sums - np.where(inside[:, :, None, None], self.products, 0.0))
 
-    def consensus(self, usable: Mask, reference: int | None, significant: float) -> Mask:
-        """The regimes that share an equation: those that agree best, and who fits them, V × R.
-
-        The base begins with the reference, or else with a majority, and takes in all regimes that
-        do not differ from it significantly.
-        """
-        if reference is None:
-            base, fewest = self._majority(usable), usable.sum(axis=1) // 2 + 1
-        else:
-            base, fewest = np.zeros_like(usable), np.ones(len(usable), dtype=int)
-            base[:, reference] = True
-        for _ in range(10):
-            misfit = np.where(usable, self.against(base).parts.sum(axis=-1), np.inf)
-            if reference is not None:
-                misfit[:, reference] = -np.inf
-            fits = usable & ((_rank(misfit) < fewest[:, None]) | (misfit <= significant))
+    def joined(self, usable: Mask, reference: int, significant: float) -> Mask:
+        """The reference, and all regimes that do not differ from it significantly, V × R."""
+        base = np.zeros_like(usable)
+        base[:, reference] = True
+        for _ in range(ROUNDS):
+            fits = usable & (self.against(base).parts.sum(axis=-1) <= significant)
+            fits[:, reference] = True
             if np.array_equal(fits, base):
                 break
             base = fits
         return base
 
-    def _majority(self, usable: Mask) -> Mask:
-        """More than half of the regimes: those whose equations agree best.
+    def agreeing(self, usable: Mask, significant: float) -> tuple[Mask, FloatArray]:
+        """From each of S regimes in turn: those that agree with it, V × S × R, and their misfit.
+
+        What agrees with a regime is the next base, until that is settled; so some that changed
+        alike are a base by themselves, and do not spoil that of the others.
+        """
+        counts = self.products[0, :, 0, 0]
+        starts = np.sort(np.argsort(-counts, kind="stable")[:MOST_STARTS])
+        own = starts[:, None] == np.arange(len(counts))
+        bases = np.broadcast_to(own, (len(usable), *own.shape))
+        for _ in range(ROUNDS):
+            rows = (bases @ counts)[..., None]
+            misfit = self._misfit(bases, usable) / np.where(bases, 1.0, 1.0 + counts / rows)
+            fits = (misfit <= significant) | own
+            if np.array_equal(fits, bases):
+                break
+            bases = fits
+        bases = bases & usable[:, None] & usable[:, starts, None]
+        return bases, np.where(bases, misfit, 0.0).sum(axis=-1)
+
+    def majority(self, usable: Mask, significant: float) -> Mask:
+        """More than half of the regimes, those whose equations agree best, and who fits them.
 
         From every regime in turn: the majority that its equation fits best is the next base, until
         that is settled; the base of the least misfit is the one (as for a minimum covariance
-        determinant). Some that changed alike would spoil a base that starts from all regimes.
+        determinant).
         """
-        n_variables, n_regimes = usable.shape
-        starts = np.argsort(-self.products[0, :, 0, 0], kind="stable")[:MOST_STARTS]
-        bases = np.zeros((n_variables, len(starts), n_regimes), dtype=bool)
-        bases[:, np.arange(len(starts)), np.sort(starts)] = True
-        half = (usable.sum(axis=1) // 2 + 1)[:, None, None]
-        for _ in range(10):
+        starts = np.sort(np.argsort(-self.products[0, :, 0, 0], kind="stable")[:MOST_STARTS])
+        own = starts[:, None] == np.arange(usable.shape[1])
+        bases = np.broadcast_to(own, (len(usable), *own.shape))
+        half = usable.sum(axis=1)[:, None] // 2 + 1
+        for _ in range(ROUNDS):
             misfit = self._misfit(bases, usable)
-            chosen = _rank(misfit) < half
+            chosen = _rank(misfit) < half[..., None]
             if np.array_equal(chosen, bases):
                 break
             bases = chosen
         total = np.where(bases & np.isfinite(misfit), misfit, 0.0).sum(axis=-1)
-        return np.asarray(bases[np.arange(n_variables), np.argmin(total, axis=1)])
+        base = np.asarray(bases[np.arange(len(usable)), np.argmin(total, axis=1)])
+        for _ in range(ROUNDS):
+            misfit = np.where(usable, self.against(base).parts.sum(axis=-1), np.inf)
+            fits = usable & ((_rank(misfit) < half) | (misfit <= significant))
+            if np.array_equal(fits, base):
+                break
+            base = fits
+        return base
 
     def _misfit(self, bases: Mask, usable: Mask) -> FloatArray:
         """N_r D_r of each regime against each of S bases, V × S × R, up to a constant."""

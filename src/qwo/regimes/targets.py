@@ -14,7 +14,7 @@ import numpy as np
 
 from qwo.regimes.sums import RegimeSums
 from qwo.regimes.surprise import Families, Surprise, families_of
-from qwo.types import Adjacency, FloatArray, Mask
+from qwo.types import Adjacency, FloatArray, Indices, Mask
 
 TargetStatus = Literal[
     "target",
@@ -32,6 +32,27 @@ FALSE_SHARE = 0.02
 
 LEVEL = 0.05
 """Probability that any unchanged equation is kept out of a base."""
+
+KEPT_OUT = 0.01
+"""Probability that a regime is kept out of a base that it belongs to: one too many in it hides
+changes, one too few costs some rows."""
+
+QUIET = 0.35
+"""The quantile of statistics by which drift is judged. Below the median: a third or more of the
+equations may be targets."""
+
+ROUNDS = 5
+"""Targets are left out where the drift is judged, which may show more of them."""
+
+UNSETTLED = 0.7
+"""Share of equations that differ from their base beyond which regimes differ by more than targets:
+all but the largest changes are then drift."""
+
+LEAST_ODDS = 0.1
+"""A regime that touches most equations still has a small vote."""
+
+NEAR = 0.02
+"""Regimes' votes that a unit of misfit outweighs: it decides between bases of equal votes."""
 
 FEWEST_FOR_DRIFT = 4
 """Regimes from which on a drift of all of them can be told from targets of some."""
@@ -89,22 +110,29 @@ def changes_of(
 ) -> Changes:
     """The changes of every equation of a DAG in every regime; sums are standardised.
 
-    The base of an equation is the reference, or else the majority of regimes that agree best, with
-    all that do not differ from it; of two regimes only one can have changed, the second if nothing
-    else is known. Mean, slopes and variance may each drift: where what they add to the statistic
-    has a median above that of chance, it is divided by as much (as genomic control does).
+    The base of an equation is the reference and what agrees with it, or else the regimes with most
+    rows that agree; of two regimes only one can have changed, the second if nothing else is known.
+    Mean, slopes and variance may each drift: where what they add to the statistic of equations
+    that are no targets is above chance, it is divided by as much (as genomic control does).
     """
     usable = np.ones((sums.n_regimes, sums.n_variables), dtype=bool)
     asked = usable if dropped is None else ~dropped
     asked = asked & (asked.sum(axis=0) >= 2)
-    seen, degrees = _surprises(sums, dag, np.where(asked.any(axis=0), asked, usable), reference)
-    inflation = _inflation(seen, degrees, asked)
+    able = np.where(asked.any(axis=0), asked, usable)
+    seen, degrees, unsettled = _surprises(sums, dag, able, reference)
+    usual, pairs = degrees.sum(axis=-1), _others(asked, reference)
+    quiet = asked
+    for _ in range(1 if unsettled else ROUNDS):
+        inflation = _inflation(seen, degrees, quiet, 0.5 if unsettled else QUIET)
+        calm = np.where(asked, (seen.parts / inflation).sum(axis=-1), 0.0)
+        excused = seen.excused / inflation[..., 0]
+        level = _level(np.maximum(calm - excused, 0.0), usual, pairs)
+        significant = _quantile(usual, level)
+        left = asked & ~(pairs & (calm - excused > significant))
+        if np.array_equal(left, quiet):
+            break
+        quiet = left
     statistics = np.where(asked, seen.parts.sum(axis=-1), 0.0)
-    calm = np.where(asked, (seen.parts / inflation).sum(axis=-1), 0.0)
-    excused = seen.excused / inflation[..., 0]
-    usual = degrees.sum(axis=-1)
-    level = _level(np.maximum(calm - excused, 0.0), usual, _others(asked, reference))
-    significant = _quantile(usual, level)
     raised = np.divide(statistics, calm, out=np.ones_like(calm), where=calm > 0.0)
     return Changes(
         statistics,
@@ -119,33 +147,76 @@ def changes_of(
 
 def _surprises(
     sums: RegimeSums, dag: Adjacency, usable: Mask, reference: int | None
-) -> tuple[Surprise, FloatArray]:
-    """Each regime against the base of each variable, and degrees of freedom of the three parts."""
-    n_variables = sums.n_variables
+) -> tuple[Surprise, FloatArray, bool]:
+    """Each regime against the base of each variable, and degrees of freedom of the three parts.
+
+    Also whether regimes differ in nearly everything.
+    """
+    groups = families_of(sums, dag)
+    base, unsettled = _bases(groups, sums.rows, usable, reference)
     seen: Surprise | None = None
-    degrees = np.zeros((n_variables, 3))
-    for variables, families in families_of(sums, dag):
+    degrees = np.zeros((sums.n_variables, 3))
+    for variables, families in groups:
         degrees[variables] = families.degrees
-        own = families.against(
-            _base(families, usable[:, variables].T, reference, LEVEL / usable.size)
-        )
+        own = families.against(base[:, variables].T)
         if seen is None:
-            seen = Surprise(*(np.zeros((sums.n_regimes, n_variables, *of.shape[2:])) for of in own))
+            shape = sums.n_regimes, sums.n_variables
+            seen = Surprise(*(np.zeros((*shape, *of.shape[2:])) for of in own))
         for whole, found in zip(seen, own, strict=True):
             whole[:, variables] = np.swapaxes(found, 0, 1)
     assert seen is not None, "there is a variable"
-    return seen, degrees
+    return seen, degrees, unsettled
 
 
-def _base(families: Families, usable: Mask, reference: int | None, level: float) -> Mask:
-    """The regimes that share the equation of each variable, V × R."""
-    significant = float(_quantile(np.array(float(sum(families.degrees))), level))
-    base = families.consensus(usable, reference, significant)
-    for own, allowed in zip(base, usable, strict=True):
-        if allowed.sum() == 2:
-            places = np.flatnonzero(allowed).tolist()
-            own[:] = False
-            own[reference if reference in places else places[0]] = True
+def _bases(
+    groups: list[tuple[Indices, Families]], rows: FloatArray, usable: Mask, reference: int | None
+) -> tuple[Mask, bool]:
+    """The regimes that share the equation of each variable, R × n, and whether hardly any do.
+
+    Then, without a reference, the base is the majority that agrees best.
+    """
+    base = np.zeros_like(usable)
+    sharing = []
+    for variables, families in groups:
+        significant = float(_quantile(np.array(float(sum(families.degrees))), KEPT_OUT))
+        able = usable[:, variables].T
+        if reference is not None:
+            base[:, variables] = families.joined(able, reference, significant).T
+        else:
+            sharing.append((variables, *families.agreeing(able, significant)))
+    if reference is None:
+        base = _elected(sharing, rows, base)
+    unsettled = bool((usable & ~base).sum() > UNSETTLED * usable.sum())
+    if unsettled and reference is None:
+        for variables, families in groups:
+            level = LEVEL / usable.size
+            significant = float(_quantile(np.array(float(sum(families.degrees))), level))
+            base[:, variables] = families.majority(usable[:, variables].T, significant).T
+    for v in np.flatnonzero(usable.sum(axis=0) == 2).tolist():
+        places = np.flatnonzero(usable[:, v]).tolist()
+        base[:, v] = False
+        base[reference if reference in places else places[0], v] = True
+    return base, unsettled
+
+
+def _elected(sharing: list[tuple[Indices, Mask, FloatArray]], rows: FloatArray, base: Mask) -> Mask:
+    """Of the bases of each variable the one with most votes: rows times the log-odds of a base.
+
+    A regime that leaves the other equations alone is more likely to leave this one alone: its
+    log-odds are from how many variables it is in the base of.
+    """
+    odds = np.ones(len(rows))
+    for _ in range(ROUNDS):
+        votes = odds * rows / rows.mean()
+        found = np.zeros_like(base)
+        for variables, bases, misfit in sharing:
+            best = np.argmax(bases @ votes - NEAR * misfit, axis=1)
+            found[:, variables] = bases[np.arange(len(variables)), best].T
+        if np.array_equal(found, base):
+            break
+        base = found
+        out = ((~base).sum(axis=1) + 0.5) / (base.shape[1] + 1)
+        odds = np.maximum(np.log((1 - out) / out), LEAST_ODDS)
     return base
 
 
@@ -157,11 +228,11 @@ def _others(asked: Mask, reference: int | None) -> Mask:
     return pairs
 
 
-def _inflation(seen: Surprise, degrees: FloatArray, asked: Mask) -> FloatArray:
+def _inflation(seen: Surprise, degrees: FloatArray, asked: Mask, share: float) -> FloatArray:
     """By how much drift inflates the parts of each statistic: 1 + rows · ψ of variable and part.
 
-    ψ is the one at which the median over regimes is that of chance. A median of a few regimes says
-    little: the other variables have a say, in units of their own variance.
+    ψ is the one at which a quantile over regimes is that of chance. A quantile of a few regimes
+    says little: the other variables have a say, in units of their own variance.
     """
     inflation = np.ones_like(seen.parts)
     n_regimes, n_variables = asked.shape
@@ -169,16 +240,18 @@ def _inflation(seen: Surprise, degrees: FloatArray, asked: Mask) -> FloatArray:
         return inflation
     for part in range(3):
         told = asked & (degrees[:, part] > 0)
+        if not told.any():
+            continue
         rows = seen.weight * (seen.spread if part < 2 else 1.0)
-        median = _quantile(np.maximum(degrees[:, part], 1.0), 0.5)
-        drift = ((seen.parts[..., part] / median - 1.0) / rows)[told]
+        usual = _quantile(np.maximum(degrees[:, part], 1.0), 1.0 - share)
+        drift = ((seen.parts[..., part] / usual - 1.0) / rows)[told]
         order = np.argsort(drift)
         owner = np.broadcast_to(np.arange(n_variables), told.shape)[told][order]
-        for v in np.flatnonzero(told.any(axis=0)).tolist():
+        for v in np.flatnonzero(degrees[:, part] > 0).tolist():
             others = max(1, int((owner != v).sum()))
             reached = np.cumsum(np.where(owner == v, 1.0, min(1.0, SHARED / others)))
-            middle = int(np.searchsorted(reached, reached[-1] / 2))
-            inflation[:, v, part] += rows[:, v] * max(0.0, drift[order[middle]])
+            place = int(np.searchsorted(reached, share * reached[-1]))
+            inflation[:, v, part] += rows[:, v] * max(0.0, drift[order[place]])
     return inflation
 
 

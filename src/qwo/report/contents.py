@@ -21,7 +21,7 @@ from qwo.sem import Causes, LinearSem
 from qwo.types import Adjacency, Indices, Mask
 
 if TYPE_CHECKING:
-    from qwo.agreement import Check
+    from qwo.agreement import Check, ConditionChecks
     from qwo.bayes import EffectPosterior, Posterior
     from qwo.graph import CausalGraph
     from qwo.resample import Bootstrap
@@ -56,7 +56,7 @@ class Contents:
     command: str | None = None
     title: str | None = None
     data_summary: Mapping[str, Any] | None = None
-    check: Check | None = None
+    check: Check | ConditionChecks | None = None
     outcome: Causes | None = None
     """The total effects on the variable that the user asks about."""
 

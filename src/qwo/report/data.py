@@ -24,7 +24,7 @@ from qwo.text import plain
 from qwo.types import Adjacency, Indices, Mask
 
 if TYPE_CHECKING:
-    from qwo.agreement import Check
+    from qwo.agreement import Check, ConditionChecks
     from qwo.bayes import Posterior
     from qwo.resample import Bootstrap
     from qwo.sem.cyclic import CyclicSem
@@ -66,18 +66,25 @@ def edge_records(contents: Contents) -> list[dict[str, Any]]:
         supports = pair_supports(contents.bootstrap, contents.discovery.shown, tails, heads)
         for record, pair in zip(records, supports, strict=True):
             record.update(pair.shares, coin_toss=pair.coin_toss)
-    sources = arrow_sources(contents)
-    own = {frozenset((a, b)): k for k, (a, _, b) in enumerate(contents.discovery.edges)}
-    for record in records:
-        doubt = contents.doubts[own[frozenset((record["source"], record["target"]))]]
-        record["link_doubt"], record["arrow_doubt"] = doubt
-        record["directed_by"] = sources.get((record["source"], record["target"]))
+    _add_doubts(contents, records)
     if contents.probabilities is not None:
         likely = pair_supports(contents.probabilities, contents.discovery.shown, tails, heads)
         for record, pair in zip(records, likely, strict=True):
             record.update({f"p_{name}": share for name, share in pair.shares.items()})
             record.setdefault("coin_toss", pair.coin_toss)
     return records
+
+
+def _add_doubts(contents: Contents, records: list[dict[str, Any]]) -> None:
+    """How sure links and arrows are, and where the arrows come from."""
+    sources, regimes = arrow_sources(contents), contents.discovery.regimes
+    own = {frozenset((a, b)): k for k, (a, _, b) in enumerate(contents.discovery.edges)}
+    for record in records:
+        pair = record["source"], record["target"]
+        record["link_doubt"], record["arrow_doubt"] = contents.doubts[own[frozenset(pair)]]
+        record["directed_by"] = sources.get(pair)
+        if regimes is not None:
+            record["reason"] = regimes.reasons.get(pair, (None, None))[0]
 
 
 def _pairs_record(shares: Supports, cpdag: Adjacency, wanted: Mask) -> dict[str, Any]:
@@ -161,7 +168,7 @@ def report_data(
     command: str | None = None,
     title: str | None = None,
     data_summary: Mapping[str, Any] | None = None,
-    check: Check | None = None,
+    check: Check | ConditionChecks | None = None,
 ) -> dict[str, Any]:
     """The dictionary that a report embeds and shows; ``json.dumps`` takes it as it is.
 
@@ -330,7 +337,7 @@ def scene_layout(drawing: Scene, tails: Indices) -> dict[str, Any]:
     }
 
 
-def _check(found: Check | None) -> dict[str, Any] | None:
+def _check(found: Check | ConditionChecks | None) -> dict[str, Any] | None:
     """The verdict, what was found in plain words, and the p-values."""
     if found is None:
         return None

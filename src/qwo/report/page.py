@@ -23,7 +23,7 @@ from qwo.text import write_whole
 if TYPE_CHECKING:
     import jinja2
 
-    from qwo.agreement import Check
+    from qwo.agreement import Check, ConditionChecks
     from qwo.bayes import Posterior
     from qwo.resample import Bootstrap
     from qwo.sem.cyclic import CyclicSem
@@ -63,7 +63,7 @@ def write_report(
     command: str | None = None,
     title: str | None = None,
     data_summary: Mapping[str, Any] | None = None,
-    check: Check | None = None,
+    check: Check | ConditionChecks | None = None,
     outcome: Causes | None = None,
     figures: bool = True,
     interactive: bool = True,

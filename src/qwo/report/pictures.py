@@ -54,7 +54,9 @@ def picture(scene: Scene, data: dict[str, Any]) -> str:
 
 def _line(edge: dict[str, Any], width: float, *, mixed: bool) -> Line:
     mark, head = MARKS[edge["type"]], MARKS[edge["type"]].ends[1] == HEAD
-    kinds = [sign_of(edge), "" if head or mixed else "undirected"]
+    # Where conditions direct edges, colours say why arrows point as they do, and not the sign.
+    colour = f"by-{edge['reason'] or 'none'}" if "reason" in edge else sign_of(edge)
+    kinds = [colour, "" if head or mixed else "undirected"]
     kinds += ["toss"] if head and edge.get("coin_toss") else []
     kinds += ["weak"] if edge.get("p_link", edge.get("link", 1.0)) < WEAK else []
     title = f"{edge['source']} {mark.symbol} {edge['target']}"

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from qwo.agreement import Check, check
+from qwo.agreement import Check, ConditionChecks, check
 from qwo.bayes import Posterior, posterior
 from qwo.discovery import Discovery, discover
 from qwo.errors import InputError
@@ -91,15 +91,17 @@ class Result:
     def model(self) -> LinearSem | None:
         """The linear model on the graph, where there can be one."""
         try:
-            usual = None if self.found.regimes is None else self.found.regimes.within
+            usual = None if self.found.regimes is None else self.found.regimes.usual
             return fit_sem(self.data.moments if usual is None else usual, self.found.dag)
         except InputError:
             return None
 
     @cached_property
-    def check(self) -> Check | None:
-        """How far data and graph agree; None where rows of several kinds cannot be checked."""
+    def check(self) -> Check | ConditionChecks | None:
+        """How far data and graph agree; None where that cannot be checked."""
         try:
+            if self.found.regimes is not None:
+                return self.found.check(random_state=0)
             known = self.settings.knowledge
             return check(self.data.moments, self.found, knowledge=known, random_state=0)
         except InputError:
