@@ -60,7 +60,8 @@ def told(text: str, truth: Sequence[tuple[str, str]]) -> str:
     arrows = sum(mark == "-->" for _, mark, _ in edges)
     others = sum({a, b} not in [set(pair) for pair in truth] for a, _, b in edges)
     return (
-        f"{len(edges)} links, {arrows} with a direction; {others} are not in the consensus network"
+        f"{len(edges)} links, {arrows} with a direction; "
+        f"{others} {'is' if others == 1 else 'are'} not in the consensus network"
     )
 
 

@@ -477,3 +477,23 @@ def test_one_graph_for_several_data_sets() -> None:
         pass
     costs = {(0, 1, 2): cost(0, []) + cost(1, [0]) + cost(2, [1])}
     assert search.cost == pytest.approx(min(costs.values()), abs=1e-3)
+
+
+def test_the_report_says_why_arrows_point_as_they_do(tmp_path: Path) -> None:
+    """Arrows are coloured by their reason, with a legend of the reasons there are."""
+    from qwo.report import report_data, write_report
+
+    frame = table()
+    rng = np.random.default_rng(7)
+    frame["d"] = rng.normal(size=len(frame))
+    frame["c"] += 2 * frame.d
+    found = qwo.discover(frame, regime="batch", random_state=0)
+    records = {(e["source"], e["target"]): e["reason"] for e in report_data(found)["edges"]}
+    assert records["a", "b"] == "regime"
+    assert records["d", "c"] == "collider"
+    text = write_report(tmp_path / "r.html", found, model=found.fit()).read_text("utf-8")
+    assert 'class="edge by-regime"' in text
+    assert "directed by a condition" in text
+    assert "by a collider" in text
+    assert "follows from other arrows" not in text
+    assert "usual equations" in text

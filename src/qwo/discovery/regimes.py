@@ -45,7 +45,9 @@ from qwo.regimes.usual import usual_moments
 from qwo.search.control import Control, Status, keyboard_heard
 from qwo.types import Adjacency, Indices, Mask
 
-RESTARTS = 20
+RESTARTS, FEWEST, SHARED = 20, 4, 400
+"""Restarts with few variables and with many, and what they share between: with 50 variables none
+of 20 led to a better graph."""
 
 
 def discover_regimes(
@@ -85,7 +87,8 @@ def _searched(
     usual = {name: DEFAULTS[name] for name in (*OF_REGIMES, "relations", "arrows", "level")}
     first = discover_as(within, replace(options, **usual, restarts=0, time_limit=None))
     sums = sums.standardised()
-    restarts = RESTARTS if options.restarts is None else options.restarts
+    few = max(FEWEST, min(RESTARTS, SHARED // sums.n_variables))
+    restarts = few if options.restarts is None else options.restarts
     outcome = search_regimes(
         sums,
         first.order,

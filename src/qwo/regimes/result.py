@@ -155,7 +155,12 @@ class Regimes:
             f"{self.class_after} fit them all"
         )
         head = "Conditions, and variables whose equations they changed:"
-        return "\n".join([head, *lines, kept, *(f"Note: {remark}" for remark in self.remarks)])
+        whose = (
+            "Coefficients and effects are of the usual equations: conditions that touch a variable"
+        )
+        whose += " do not count for its own"
+        notes = [f"Note: {remark}" for remark in self.remarks]
+        return "\n".join([head, *lines, kept, whose, *notes])
 
     @property
     def remarks(self) -> tuple[str, ...]:

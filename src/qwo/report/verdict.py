@@ -100,7 +100,8 @@ def _links(contents: Contents) -> str:
         return ""
     if sizes is None:
         why = found.doubted_rates
-        reason = f", as {why}" if why else " without a bootstrap or a posterior"
+        either = "" if found.regimes is not None else " or a posterior"
+        reason = f", as {why}" if why else f" without a bootstrap{either}"
         return f"{count(total, 'link')}; how many are false cannot be told{reason}"
     solid, between, weak = sizes
     strong, feeble = MEASURES[contents.doubt_source]
@@ -225,7 +226,7 @@ def _more_to_ask(contents: Contents) -> Iterator[str]:
     if contents.check is None and found.curves is None and not together:
         yield "--check (do data and graph agree?)"
     if contents.posterior is None and contents.bootstrap is None and found.feedback is None:
-        drawn = "" if of_rows else " or --posterior"
+        drawn = "" if of_rows or found.regimes is not None else " or --posterior"
         yield f"--bootstrap 100{drawn} (how sure is each link?)"
 
 
