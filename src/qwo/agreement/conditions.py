@@ -59,6 +59,11 @@ class ConditionChecks(ResultRecord):
     def __getitem__(self, condition: str) -> Check:
         return self.checks[condition]
 
+    @property
+    def noise_may_tell(self) -> bool:
+        """Whether open edges may be directed by noise that is not normal, in any condition."""
+        return any(own.noise_may_tell for own in self.checks.values())
+
     def summary(self) -> str:
         """What was found, in plain words first, figures below."""
         return f"{self._verdict()}\n\n{self._conditions()}\n\n{self._figures()}"

@@ -214,15 +214,15 @@ class FollowUp:
         origin = self._known()
         found = self._plain()
         options.setdefault("knowledge", origin.knowledge)
-        if found.regimes is not None and origin.data is not None:
-            column = found.params["regime"]
-            return check(origin.rows(), found, regime=column, **options, **origin.reading)
-        weighted = origin.reading.get("weights") is not None
-        if weighted or origin.data is None or origin.dropped:
-            return check(self._moments(), found, **options)
-        # Rows are read again as they were.
-        reading = {k: v for k, v in origin.reading.items() if k != "memory_limit"}
-        return check(origin.rows(), found, **options, **reading)
+        source, reading = origin.data, dict(origin.reading)
+        if found.regimes is not None and source is not None:
+            options["regime"] = found.params["regime"]
+        elif reading.get("weights") is not None or source is None or origin.dropped:
+            source, reading = self._moments(), {}
+        else:
+            reading.pop("memory_limit", None)  # rows are read again as they were
+        checked: Check | ConditionChecks = check(source, found, **options, **reading)
+        return checked
 
     def plot(self, **options: Any) -> Axes:
         """The graph as a picture, by `qwo.plot.plot_graph`, which says what the options are."""
