@@ -52,36 +52,11 @@ INFLUENTIAL = 5
 
 
 @overload
-def check(
-    data: Any,
-    graph: Any,
-    *,
-    alpha: float = 0.05,
-    penalty_discount: float | None = None,
-    learnt: bool | None = None,
-    knowledge: KnowledgeLike | None = None,
-    n_draws: int = 100,
-    n_subsets: int = 5,
-    random_state: int | None = None,
-    regime: None = None,
-    **reading: Unpack[ReadArguments],
-) -> Check: ...
+def check(data: Any, graph: Any, *, regime: None = None, **options: Any) -> Check: ...
 
 
 @overload
-def check(
-    data: Any,
-    graph: Any,
-    *,
-    alpha: float = 0.05,
-    penalty_discount: float | None = None,
-    knowledge: KnowledgeLike | None = None,
-    n_draws: int = 100,
-    n_subsets: int = 5,
-    random_state: int | None = None,
-    regime: str | int,
-    **reading: Unpack[ReadArguments],
-) -> ConditionChecks: ...
+def check(data: Any, graph: Any, *, regime: str | int, **options: Any) -> ConditionChecks: ...
 
 
 def check(
