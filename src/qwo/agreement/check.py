@@ -29,7 +29,14 @@ from qwo.agreement.residuals import (
     open_linearity,
 )
 from qwo.agreement.result import Check, Test
-from qwo.agreement.subsets import Contradictions, contradictions, draw_subsets, quick_dag
+from qwo.agreement.subsets import (
+    Contradictions,
+    contradictions,
+    draw_subsets,
+    permuted,
+    quick_dag,
+    some_edges,
+)
 from qwo.arguments import ReadArguments
 from qwo.compute import one_blas_thread
 from qwo.discovery import Discovery
@@ -52,11 +59,36 @@ INFLUENTIAL = 5
 
 
 @overload
-def check(data: Any, graph: Any, *, regime: None = None, **options: Any) -> Check: ...
+def check(
+    data: Any,
+    graph: Any,
+    *,
+    alpha: float = 0.05,
+    penalty_discount: float | None = None,
+    learnt: bool | None = None,
+    knowledge: KnowledgeLike | None = None,
+    n_draws: int = 100,
+    n_subsets: int = 5,
+    random_state: int | None = None,
+    regime: None = None,
+    **reading: Unpack[ReadArguments],
+) -> Check: ...
 
 
 @overload
-def check(data: Any, graph: Any, *, regime: str | int, **options: Any) -> ConditionChecks: ...
+def check(
+    data: Any,
+    graph: Any,
+    *,
+    alpha: float = 0.05,
+    penalty_discount: float | None = None,
+    knowledge: KnowledgeLike | None = None,
+    n_draws: int = 100,
+    n_subsets: int = 5,
+    random_state: int | None = None,
+    regime: str | int,
+    **reading: Unpack[ReadArguments],
+) -> ConditionChecks: ...
 
 
 def check(
@@ -234,7 +266,7 @@ class _Work:
             tests=tests,
             independences=seen.independences,
             failing=fails,
-            permuted=self.share_as_good(int(fails.sum()), n_draws, rng, _permuted),
+            permuted=self.share_as_good(int(fails.sum()), n_draws, rng, permuted),
             random=self.share_as_good(int(fails.sum()), n_draws, rng, self.random_graph),
             changes=tuple(self.wanted_changes()),
             subsets=seen.subsets,
@@ -302,7 +334,7 @@ class _Work:
     def random_graph(self, dag: Adjacency, rng: np.random.Generator) -> Adjacency:
         """A random DAG with as many edges, in a random order."""
         pairs = np.column_stack(np.triu_indices(len(dag), 1))
-        return _permuted(_some(dag, pairs, rng), rng)
+        return permuted(some_edges(dag, pairs, rng), rng)
 
 
 class _CyclicWork(_Work):
@@ -337,20 +369,7 @@ class _CyclicWork(_Work):
         return self.fit(self.data, self.dag).implied()
 
     def random_graph(self, dag: Adjacency, rng: np.random.Generator) -> Adjacency:
-        return _some(dag, np.argwhere(~np.eye(len(dag), dtype=bool)), rng)
-
-
-def _permuted(dag: Adjacency, rng: np.random.Generator) -> Adjacency:
-    shuffled = rng.permutation(len(dag))
-    return dag[np.ix_(shuffled, shuffled)]
-
-
-def _some(dag: Adjacency, pairs: Indices, rng: np.random.Generator) -> Adjacency:
-    """As many edges as a graph has, among some pairs."""
-    chosen = pairs[rng.permutation(len(pairs))[: int(dag.sum())]]
-    drawn = np.zeros_like(dag)
-    drawn[chosen[:, 0], chosen[:, 1]] = 1
-    return drawn
+        return some_edges(dag, np.argwhere(~np.eye(len(dag), dtype=bool)), rng)
 
 
 def _tests(

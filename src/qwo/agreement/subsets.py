@@ -125,3 +125,17 @@ def draw_subsets(n: int, count: int, rng: np.random.Generator) -> list[Indices]:
     """Random subsets of the variables, three at least in each."""
     size = min(max(3, round(SHARE * n)), MOST)
     return [np.sort(rng.permutation(n)[:size]) for _ in range(count)] if size < n else []
+
+
+def permuted(dag: Adjacency, rng: np.random.Generator) -> Adjacency:
+    """The DAG with its nodes in a random order."""
+    shuffled = rng.permutation(len(dag))
+    return dag[np.ix_(shuffled, shuffled)]
+
+
+def some_edges(dag: Adjacency, pairs: Indices, rng: np.random.Generator) -> Adjacency:
+    """As many edges as a graph has, among some pairs."""
+    chosen = pairs[rng.permutation(len(pairs))[: int(dag.sum())]]
+    drawn = np.zeros_like(dag)
+    drawn[chosen[:, 0], chosen[:, 1]] = 1
+    return drawn
