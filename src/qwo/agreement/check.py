@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 import numpy as np
 
 from qwo.agreement.conditions import ConditionChecks, check_conditions
+from qwo.agreement.evidence import Seen, evidence_tests
 from qwo.agreement.families import (
     Change,
     Correlations,
@@ -28,9 +29,8 @@ from qwo.agreement.residuals import (
     noise_dependence,
     open_linearity,
 )
-from qwo.agreement.result import Check, Test
+from qwo.agreement.result import Check
 from qwo.agreement.subsets import (
-    Contradictions,
     contradictions,
     draw_subsets,
     permuted,
@@ -214,20 +214,6 @@ def _check_cyclic(moments: Moments, graph: CausalGraph) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Seen:
-    """What one data set says of one graph."""
-
-    independences: Independences
-    deviance: float
-    subsets: Contradictions | None
-
-    @property
-    def worst(self) -> float:
-        """The smallest p-value of an implied independence."""
-        return float(self.independences.p_values.min(initial=1.0))
-
-
-@dataclass(frozen=True, eq=False)
 class _Work:
     """Data, graph, and what they are looked at with."""
 
@@ -259,7 +245,7 @@ class _Work:
         # but some member has to be linear.
         bends = [fit.linearity for fit in fits if self.settled[fit.variable]]
         bends += () if rows is None else open_linearity(rows, self.said)
-        tests = _tests(seen, drawn, bends, noise, alpha)
+        tests = evidence_tests(seen, drawn, bends, noise, alpha)
         fails = failing(seen.independences.p_values, alpha)
         return Check(
             alarm=any(test.alarm for test in tests),
@@ -297,12 +283,12 @@ class _Work:
     def independences(self, data: Correlations, graph: Adjacency) -> Independences:
         return implied_independences(data, graph)
 
-    def look(self, data: Correlations, dag: Adjacency) -> _Seen:
+    def look(self, data: Correlations, dag: Adjacency) -> Seen:
         how = self.penalty_discount, self.subsets, self.knowledge
         compatible = contradictions(data, dag, *how) if self.subsets else None
-        return _Seen(implied_independences(data, dag), deviance(data, dag), compatible)
+        return Seen(implied_independences(data, dag), deviance(data, dag), compatible)
 
-    def look_at_draw(self, rng: np.random.Generator) -> _Seen:
+    def look_at_draw(self, rng: np.random.Generator) -> Seen:
         """What data drawn from the graph say of it, or of the graph learnt from them."""
         drawn = self.data.drawn(self.implied, rng)
         if not self.learnt:
@@ -355,10 +341,10 @@ class _CyclicWork(_Work):
 
         return cyclic_independences(data, graph)
 
-    def look(self, data: Correlations, dag: Adjacency) -> _Seen:
-        return _Seen(self.independences(data, dag), self.fit(data, dag).deviance(), None)
+    def look(self, data: Correlations, dag: Adjacency) -> Seen:
+        return Seen(self.independences(data, dag), self.fit(data, dag).deviance(), None)
 
-    def look_at_draw(self, rng: np.random.Generator) -> _Seen:
+    def look_at_draw(self, rng: np.random.Generator) -> Seen:
         """Of a graph that was learnt, the search is repeated from there by single edges."""
         drawn = self.data.drawn(self.implied, rng)
         graph = self.fit(drawn, self.dag).improved() if self.learnt else self.dag
@@ -370,33 +356,6 @@ class _CyclicWork(_Work):
 
     def random_graph(self, dag: Adjacency, rng: np.random.Generator) -> Adjacency:
         return some_edges(dag, np.argwhere(~np.eye(len(dag), dtype=bool)), rng)
-
-
-def _tests(
-    seen: _Seen, drawn: list[_Seen], bends: list[float], noise: float, alpha: float
-) -> tuple[Test, ...]:
-    """Each kind of evidence at its share of alpha."""
-    found = {
-        "implied independences": _rank(-seen.worst, [-d.worst for d in drawn]),
-        "overall fit": _rank(seen.deviance, [d.deviance for d in drawn]),
-    }
-    if seen.subsets is not None:
-        rates = [d.subsets.rate for d in drawn if d.subsets is not None]
-        found["subsets of variables"] = _rank(seen.subsets.rate, rates)
-    linear = [p for p in bends if not math.isnan(p)]
-    if linear:
-        found["linear equations"] = min(1.0, min(linear) * len(linear))
-    if not math.isnan(noise):
-        found["independent noise"] = noise
-    level = alpha / len(found)
-    return tuple(Test(name, p, bool(p <= level)) for name, p in found.items())
-
-
-def _rank(value: float, others: list[float]) -> float:
-    """Share of values at least as large, the value itself counted."""
-    if not others:
-        return math.nan
-    return (1 + sum(other >= value for other in others)) / (1 + len(others))
 
 
 def _standardised(data: Any, moments: Moments) -> StandardRows | None:
