@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 import numpy as np
 
 from qwo.agreement.conditions import ConditionChecks, check_conditions
-from qwo.agreement.evidence import Seen, evidence_tests
+from qwo.agreement.evidence import Evidenced, evidence_tests
 from qwo.agreement.families import (
     Change,
     Correlations,
@@ -283,12 +283,12 @@ class _Work:
     def independences(self, data: Correlations, graph: Adjacency) -> Independences:
         return implied_independences(data, graph)
 
-    def look(self, data: Correlations, dag: Adjacency) -> Seen:
+    def look(self, data: Correlations, dag: Adjacency) -> Evidenced:
         how = self.penalty_discount, self.subsets, self.knowledge
         compatible = contradictions(data, dag, *how) if self.subsets else None
-        return Seen(implied_independences(data, dag), deviance(data, dag), compatible)
+        return Evidenced(implied_independences(data, dag), deviance(data, dag), compatible)
 
-    def look_at_draw(self, rng: np.random.Generator) -> Seen:
+    def look_at_draw(self, rng: np.random.Generator) -> Evidenced:
         """What data drawn from the graph say of it, or of the graph learnt from them."""
         drawn = self.data.drawn(self.implied, rng)
         if not self.learnt:
@@ -341,10 +341,10 @@ class _CyclicWork(_Work):
 
         return cyclic_independences(data, graph)
 
-    def look(self, data: Correlations, dag: Adjacency) -> Seen:
-        return Seen(self.independences(data, dag), self.fit(data, dag).deviance(), None)
+    def look(self, data: Correlations, dag: Adjacency) -> Evidenced:
+        return Evidenced(self.independences(data, dag), self.fit(data, dag).deviance(), None)
 
-    def look_at_draw(self, rng: np.random.Generator) -> Seen:
+    def look_at_draw(self, rng: np.random.Generator) -> Evidenced:
         """Of a graph that was learnt, the search is repeated from there by single edges."""
         drawn = self.data.drawn(self.implied, rng)
         graph = self.fit(drawn, self.dag).improved() if self.learnt else self.dag

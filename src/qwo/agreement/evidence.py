@@ -11,7 +11,7 @@ from qwo.agreement.subsets import Contradictions
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class Evidenced:
     """What one data set says of one graph."""
 
     independences: Independences
@@ -25,7 +25,7 @@ class Seen:
 
 
 def evidence_tests(
-    seen: Seen, drawn: list[Seen], bends: list[float], noise: float, alpha: float
+    seen: Evidenced, drawn: list[Evidenced], bends: list[float], noise: float, alpha: float
 ) -> tuple[Test, ...]:
     """Each kind of evidence at its share of alpha."""
     found = {
