@@ -159,13 +159,7 @@ def check(
         seeded = {"alpha": alpha, "random_state": random_state}
         return check_conditions(data, graph, regime, {**options, **seeded}, **reading)
     given = DataRows.of(data, reading)
-    _refuse_clusters(given)
-    moments = given.moments or as_moments(
-        given.data, missing=given.missing, covariance_estimator=given.covariance_estimator
-    )
-    moments.require_seen("the check")
-    if moments.is_oracle:
-        raise SampleSizeError("exact moments (N = ∞) leave nothing to test; wanted a sample")
+    moments = _sampled(given)
     wanted = as_graph(graph, moments.names, kind="dag")
     cyclic = wanted.kind == "cyclic"
     if cyclic:
@@ -180,8 +174,8 @@ def check(
     subsets = [] if cyclic else draw_subsets(len(dag), n_subsets, rng)
     learnt = isinstance(graph, Discovery) if learnt is None else learnt
     if penalty_discount is None:
-        found = graph.params if isinstance(graph, Discovery) else {}
         # A score of counts has no price of an edge.
+        found = graph.params if isinstance(graph, Discovery) else {}
         penalty_discount = found.get("penalty_discount") or 2.0
     penalty_discount = between("penalty_discount", penalty_discount, 0.0, 1e6)
     # All matrices are small: threads of BLAS would cost more than they bring.
@@ -196,13 +190,21 @@ def check(
         return work.check(rows, n_draws, rng)
 
 
-def _refuse_clusters(given: DataRows) -> None:
+def _sampled(given: DataRows) -> Moments:
+    """The moments of rows that are samples each."""
     if getattr(given.data, "clusters", None) is not None:
         raise ArgumentError(
             "cluster is given, but the check takes each row for a sample of its own; give it one "
             "row of each cluster instead",
             option="cluster",
         )
+    moments = given.moments or as_moments(
+        given.data, missing=given.missing, covariance_estimator=given.covariance_estimator
+    )
+    moments.require_seen("the check")
+    if moments.is_oracle:
+        raise SampleSizeError("exact moments (N = ∞) leave nothing to test; wanted a sample")
+    return moments
 
 
 def _check_cyclic(moments: Moments, graph: CausalGraph) -> None:
