@@ -155,16 +155,16 @@ def check(
             "knowledge": knowledge,
             "n_draws": n_draws,
             "n_subsets": n_subsets,
+            "alpha": alpha,
+            "random_state": random_state,
         }
-        seeded = {"alpha": alpha, "random_state": random_state}
-        return check_conditions(data, graph, regime, {**options, **seeded}, **reading)
+        return check_conditions(data, graph, regime, options, **reading)
     given = DataRows.of(data, reading)
     moments = _sampled(given)
     wanted = as_graph(graph, moments.names, kind="dag")
-    cyclic = wanted.kind == "cyclic"
+    cyclic, matrix = wanted.kind == "cyclic", wanted.matrix
     if cyclic:
         _check_cyclic(moments, wanted)
-    matrix = wanted.matrix
     dag = matrix if cyclic else to_dag(matrix, moments.names)
     known = None if knowledge is None else as_knowledge(knowledge).resolve(moments.names)
     if known is not None and not cyclic:
