@@ -150,15 +150,9 @@ def check(
     at_least("n_draws", n_draws, 0)
     at_least("n_subsets", n_subsets, 0)
     if regime is not None or isinstance(data, Mapping):
-        options = {
-            "penalty_discount": penalty_discount,
-            "knowledge": knowledge,
-            "n_draws": n_draws,
-            "n_subsets": n_subsets,
-            "alpha": alpha,
-            "random_state": random_state,
-        }
-        return check_conditions(data, graph, regime, options, **reading)
+        drawn = {"n_draws": n_draws, "n_subsets": n_subsets, "random_state": random_state}
+        told = {"penalty_discount": penalty_discount, "knowledge": knowledge, "alpha": alpha}
+        return check_conditions(data, graph, regime, {**told, **drawn}, **reading)
     given = DataRows.of(data, reading)
     moments = _sampled(given)
     wanted = as_graph(graph, moments.names, kind="dag")
