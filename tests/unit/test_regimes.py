@@ -451,6 +451,7 @@ def test_one_graph_for_several_data_sets() -> None:
     search = _core.RegimeSearch(
         sums.products(),
         [1, 1, 1],
+        [1, 1, 1],
         known=np.ones((3, 3), np.uint8),
         dropped=np.zeros((3, 3), np.uint8),
         edge=2 * unit,
