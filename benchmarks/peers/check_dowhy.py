@@ -66,6 +66,34 @@ def check_effects(rows: pd.DataFrame, dag: CausalGraph) -> tuple[int, float]:
     return count, worst
 
 
+def check_hidden() -> tuple[int, float]:
+    """DoWhy on a graph with hidden causes: it has an effect where ours is identified, and alike."""
+    rng = np.random.default_rng(1)
+    a, b, c, hidden, x, y, z, v = rng.normal(size=(8, 5000))
+    x = x + a + b
+    y = y + 0.5 * x + hidden
+    columns = {"a": a, "b": b, "x": x, "y": y, "z": z + 0.7 * y, "v": v + c + hidden, "c": c}
+    rows = pd.DataFrame(columns)
+    found = discover(rows, hidden_causes=True, random_state=0).hidden_causes
+    count, worst = 0, 0.0
+    for cause, effect in permutations(rows, 2):
+        ours = found.effect(cause, effect)
+        if ours.estimate == 0:
+            continue
+        model = CausalModel(rows, cause, effect, graph=found.to_networkx())
+        estimand = model.identify_effect(proceed_when_unidentifiable=False)
+        theirs = None if estimand.estimands is None else estimand.estimands["backdoor"]
+        if (theirs is None) != np.isnan(ours.estimate):
+            raise SystemExit(f"{cause} → {effect}: {ours}, but DoWhy has {theirs}")
+        if theirs is not None:
+            name = "backdoor.linear_regression"
+            value = model.estimate_effect(estimand, method_name=name, effect_modifiers=[]).value
+            given = estimand.get_backdoor_variables()
+            worst = max(worst, abs(value - adjusted_effect(rows, cause, effect, given).estimate))
+        count += 1
+    return count, worst
+
+
 def check_coefficients(rows: pd.DataFrame, dag: CausalGraph) -> tuple[int, float]:
     """Coefficients, intercepts and residual deviations of pgmpy's fit against `fit_sem`."""
     network = LinearGaussianBayesianNetwork()
@@ -102,6 +130,7 @@ def main() -> int:
     logging.disable(logging.WARNING)
     warnings.simplefilter("ignore")
     results = [("dowhy", "tutorial, blocks", *check_tutorial())]
+    results.append(("dowhy", "hidden causes, effects", *check_hidden()))
     for name, (rows, dag) in graphs().items():
         if dag.n_variables < 20:  # DoWhy looks through all sets to adjust for
             results.append(("dowhy", f"{name}, effects", *check_effects(rows, dag)))

@@ -1,10 +1,13 @@
 """MAGs and PAGs: the core against the definitions."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 from qwo.graph.pag import is_mag, is_pag, mag_of_dag, mag_of_pag, pag_of_mag
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from tests.helpers import fci_reference
 from tests.helpers import pag_reference as by_definition
 
 
@@ -83,3 +86,37 @@ def test_the_mag_of_a_dag_is_what_the_definition_says():
         assert found.tolist() == by_definition.mag_of_dag(marks.tolist(), columns.tolist())
         assert is_mag(found)
         assert is_pag(pag_of_mag(found))
+
+
+def test_rules_give_shared_marks_of_all_members_for_five_variables():
+    # Members of a class have the same edges: all MAGs on a skeleton hold whole classes.
+    rng = np.random.default_rng(5)
+    pairs = list(combinations(range(5), 2))
+    seen = kinds = 0
+    for n_edges in (5, 5, 6):
+        skeleton = [pairs[k] for k in sorted(rng.choice(10, n_edges, replace=False))]
+        for members in by_definition.classes(by_definition.mags_on(5, skeleton)):
+            want = np.array(by_definition.shared_marks(members), np.int8)
+            kinds += 1
+            for member in members:
+                seen += 1
+                assert np.array_equal(pag_of_mag(np.array(member, np.int8)), want)
+    assert kinds > 20
+    assert seen > 500
+
+
+def test_the_class_of_a_dag_with_hidden_variables_is_that_of_fci_with_an_oracle():
+    rng = np.random.default_rng(8)
+    marked = 0
+    for _ in range(120):
+        measured, hidden = int(rng.integers(4, 7)), int(rng.integers(0, 4))
+        n = measured + hidden
+        dag = np.triu(rng.random((n, n)) < 0.35, 1)
+        order = rng.permutation(n)
+        dag = dag[np.ix_(order, order)].astype(np.int8)
+        out = rng.choice(n, size=hidden, replace=False)
+        found, columns = mag_of_dag(dag, out)
+        want = fci_reference.fci((2 * dag + 3 * dag.T).tolist(), columns.tolist())
+        assert pag_of_mag(found).tolist() == want
+        marked += np.isin(want, (2, 3)).any()
+    assert marked > 40

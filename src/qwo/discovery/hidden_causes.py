@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from qwo.arguments import ReadArguments
+from qwo.discovery.hidden_regimes import read_conditions
 from qwo.discovery.resolve import resolved_knowledge
 from qwo.discovery.result import Discovery
 from qwo.errors import ArgumentError, Cure
@@ -28,6 +29,8 @@ EXACT_SAMPLES = 1e12
 """N that stands for infinity: at 1e10 some weak edges of random models do not pay, and far above
 1e12 rounding counts as fit."""
 
+_ASKED = ("hidden_causes", "time_limit", "regime", "targets", "reference")
+
 SHARE = 0.6
 """Of the time that there is, how much the search for the DAG may take."""
 
@@ -38,7 +41,14 @@ def discover_hidden_causes(
     """`discover` with ``hidden_causes=True``: the best DAG, the descent from it, the class."""
     from qwo.discovery.discover import discover_as
 
-    moments = _moments(data, reading)
+    conditions = None
+    asked = options
+    if isinstance(data, Mapping) or "regime" in options.dropped:
+        conditions = read_conditions(data, options, reading)
+        moments, options = conditions.moments, conditions.options
+    else:
+        moments = as_moments(data, **reading)
+    _check_numbers(moments)
     plain = replace(options, hidden_causes=False)
     if options.time_limit is not None:
         plain = replace(plain, time_limit=SHARE * control.remaining)
@@ -52,36 +62,54 @@ def discover_hidden_causes(
     penalty, gamma = first.params["penalty_discount"], first.params["gamma"]
     price = BIC(penalty, gamma).price(moments.n_variables, size)
     knowledge = resolved_knowledge(options, moments.names)
-    problem = MagProblem(moments.correlation, size, price, knowledge)
+    clear = None if conditions is None else conditions.clear
+    problem = MagProblem(moments.correlation, size, price, knowledge, clear)
     outcome = search_mags(problem, first.dag, control)
-    pag = pag_of_mag(outcome.marks, knowledge)
-    spouses = np.where((pag == HEAD) & (pag.T == HEAD), outcome.worths, np.nan)
-    values = {} if np.isnan(spouses).all() else {"worth": spouses}
-    graph = CausalGraph.from_marks(pag, moments.names, "pag", values)
-    found = HiddenCauses(
-        pag=graph,
-        mag=CausalGraph.from_marks(outcome.marks, moments.names, "mag"),
-        score=_score(outcome, moments, price, penalty),
-        saving=outcome.dag_cost - outcome.cost,
-        steps=outcome.steps,
-        moments=moments,
-        problem=problem,
-        dag=first.dag,
-        removed=_removed(outcome, first.dag, moments.names),
-    )
+    told = () if conditions is None else conditions.names
+    found = _class_of(outcome, problem, moments, first.dag, told)
+    score = _score(outcome, moments, price, penalty)
+    found = replace(found, score=score)
     status = first.status if outcome.status == "converged" else outcome.status
     return replace(
         first,
-        n_edges=graph.n_edges,
-        score=found.score,
+        n_edges=found.pag.n_edges,
+        score=score,
         status="interrupted" if control.interrupted else status,
         seconds=control.seconds,
-        params={**first.params, "hidden_causes": True, "time_limit": options.time_limit},
+        params={**first.params, **{name: getattr(asked, name) for name in _ASKED}},
         evidence=None,
         arrow_evidence=None,
         proved=False,
         weak_edges=(),
         hidden_causes=found,
+    )
+
+
+def _class_of(
+    outcome: MagOutcome,
+    problem: MagProblem,
+    moments: Moments,
+    dag: Adjacency,
+    conditions: tuple[str, ...],
+) -> HiddenCauses:
+    """The class of a MAG and its evidence."""
+    pag = pag_of_mag(outcome.marks, problem.knowledge, problem.clear)
+    # How conditions go together is known, and tells nothing.
+    among = np.isin(moments.names, conditions)
+    pag[np.ix_(among, among)] = 0
+    spouses = np.where((pag == HEAD) & (pag.T == HEAD), outcome.worths, np.nan)
+    values = {} if np.isnan(spouses).all() else {"worth": spouses}
+    return HiddenCauses(
+        pag=CausalGraph.from_marks(pag, moments.names, "pag", values),
+        mag=CausalGraph.from_marks(outcome.marks, moments.names, "mag"),
+        score=-outcome.cost,
+        saving=outcome.dag_cost - outcome.cost,
+        steps=outcome.steps,
+        moments=moments,
+        problem=problem,
+        dag=dag,
+        removed=_removed(outcome, dag, moments.names),
+        conditions=conditions,
     )
 
 
@@ -93,25 +121,20 @@ def _removed(
     return tuple((names[i], names[j], float(outcome.worths[i, j])) for i, j in gone)
 
 
-def _moments(data: Any, reading: ReadArguments) -> Moments:
-    if isinstance(data, Mapping):
-        raise ArgumentError(
-            "several tables are several conditions, which do not go with hidden_causes; give one",
-            option="hidden_causes",
-        )
-    moments = as_moments(data, **reading)
-    if moments.has_blocks:
-        sizes = moments.coding.sizes
-        several = [name for name, k in zip(moments.names, sizes, strict=True) if k > 1]
-        raise ArgumentError(
-            f"{', '.join(several[:3])} has more than two levels without an order, for which there "
-            "is no score with hidden causes: that of an edge between one number each is all there "
-            "is. Drop it, give its levels in an order, or take two levels",
-            option="hidden_causes",
-            columns=several,
-            cures=[Cure("drop", several, "leaves it out")],
-        )
-    return moments
+def _check_numbers(moments: Moments) -> None:
+    """Refuse categories of several columns."""
+    if not moments.has_blocks:
+        return
+    sizes = moments.coding.sizes
+    several = [name for name, k in zip(moments.names, sizes, strict=True) if k > 1]
+    raise ArgumentError(
+        f"{', '.join(several[:3])} has more than two levels without an order, for which there is "
+        "no score with hidden causes: that of an edge between one number each is all there is. "
+        "Drop it, give its levels in an order, or take two levels",
+        option="hidden_causes",
+        columns=several,
+        cures=[Cure("drop", several, "leaves it out")],
+    )
 
 
 def _score(outcome: MagOutcome, moments: Moments, price: float, penalty: float) -> float:

@@ -42,15 +42,15 @@ class Dropped(NamedTuple):
 
 
 DROPPED = (
-    Dropped("lags", "rows are independent of each other", "lagged:discover_lagged"),
-    Dropped("regime", "all rows come from one population", "regimes:discover_regimes"),
-    Dropped("relations", "effects are sums of multiples of causes", "curved:discover_curved"),
-    Dropped("feedback", "no variable causes itself by way of others", "feedback:discover_feedback"),
     Dropped(
         "hidden_causes",
         "all common causes are measured",
         "hidden_causes:discover_hidden_causes",
     ),
+    Dropped("lags", "rows are independent of each other", "lagged:discover_lagged"),
+    Dropped("regime", "all rows come from one population", "regimes:discover_regimes"),
+    Dropped("relations", "effects are sums of multiples of causes", "curved:discover_curved"),
+    Dropped("feedback", "no variable causes itself by way of others", "feedback:discover_feedback"),
     Dropped("arrows", "the shape of the noise tells nothing", "curved:discover_curved"),
 )
 """The first that is asked for answers, and takes account of the others."""
@@ -64,9 +64,6 @@ APART: dict[frozenset[str], str] = {
     "graphs without cycles only; look for feedback in the rows of one condition",
     frozenset(("lags", "feedback")): "rows of a series depend on each other, which cycles are not "
     "told apart from; give lags alone, by which effects across time come out as arrows",
-    frozenset({"regime", "hidden_causes"}): "the score of graphs with hidden causes knows one "
-    "population; add a column of 0 and 1 for a condition instead, and say by knowledge that it is "
-    "a root",
     frozenset({"relations", "hidden_causes"}): "the score of graphs with hidden causes is that of "
     'lines; transform the columns (transform="rank-normal"), or leave one of the two out',
     frozenset(

@@ -21,15 +21,17 @@ from qwo.sem.regression import partial_slopes
 from qwo.types import Adjacency, Mask
 
 
-def visible_edges(marks: Adjacency) -> Mask:
+def visible_edges(marks: Adjacency, clear: Mask | None = None) -> Mask:
     """Entry (i, j) says that i → j, and that no cause of both can be hidden.
 
-    A vertex without an edge to j points at i, or does so along colliders that all cause j.
+    A vertex without an edge to j points at i, or does so along colliders that all cause j; or the
+    pair is known to be ``clear`` of hidden causes.
     """
     arrows = (marks == HEAD) & (marks.T == TAIL)
     visible = np.zeros(marks.shape, bool)
     for i, j in np.argwhere(arrows).tolist():
-        visible[i, j] = _is_visible(marks, arrows, i, j)
+        known = clear is not None and bool(clear[i, j])
+        visible[i, j] = known or _is_visible(marks, arrows, i, j)
     return visible
 
 
@@ -66,7 +68,7 @@ def _reached(steps: Mask, start: Iterable[int], without: Iterable[int] = ()) -> 
 
 
 def adjustment_in_pag(
-    pag: Adjacency, mag: Adjacency, x: int, y: int
+    pag: Adjacency, mag: Adjacency, x: int, y: int, clear: Mask | None = None
 ) -> tuple[list[int] | None, str]:
     """A set that is valid for the effect of x on y in every member; or None, and why.
 
@@ -80,7 +82,7 @@ def adjustment_in_pag(
     before = _reached(steps.T, [y], without=[x])
     between = {v for v in _reached(steps, after & before, without=[x]) if v in before}
     first = [v for v in np.flatnonzero(steps[x]).tolist() if v in before]
-    visible = visible_edges(pag)
+    visible = visible_edges(pag, clear)
     unsure = [v for v in first if not visible[x, v]]
     if unsure:
         return None, f"{unsure[0]}"
@@ -120,10 +122,10 @@ def m_separated(marks: Adjacency, x: int, y: int, given: Iterable[int]) -> bool:
     return True
 
 
-def effect_of(pag: Adjacency, mag: Adjacency, moments: Moments, x: int, y: int) -> Effect:
-    """The total effect of x on y if it is the same in every member; else not a number, and why."""
+def effect_of(adjusted: tuple[list[int] | None, str], moments: Moments, x: int, y: int) -> Effect:
+    """The total effect of x on y given what `adjustment_in_pag` says, or not a number, and why."""
     names = moments.names
-    chosen, why = adjustment_in_pag(pag, mag, x, y)
+    chosen, why = adjusted
     if chosen is None and not why:
         note = f"{names[x]} causes {names[y]} in no graph of the class"
         return Effect(names[x], names[y], 0.0, 0.0, note=note)

@@ -11,7 +11,7 @@ import numpy as np
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.marks import HEAD, MARKS, SPOUSES, TAIL
 from qwo.graph.pag import dag_marks, definite_causes, pag_of_mag, possible_causes
-from qwo.hidden.effects import effect_of, separation_of, visible_edges
+from qwo.hidden.effects import adjustment_in_pag, effect_of, separation_of, visible_edges
 from qwo.hidden.search import FARTHEST, MagProblem, MagStep
 from qwo.moments.moments import Moments
 from qwo.names import Variable, as_pair
@@ -20,6 +20,7 @@ from qwo.text import aligned, count, first_few, records_frame
 from qwo.types import Adjacency, FloatArray
 
 if TYPE_CHECKING:
+    import networkx as nx
     import pandas as pd
 
 _LINKS = ("", "-->", "<--", SPOUSES)
@@ -54,6 +55,8 @@ class HiddenCauses:
         The best DAG, which the search began with.
     removed : tuple of (str, str, float)
         Edges of the best DAG that are gone, and by how much the score falls if one comes back.
+    conditions : tuple of str
+        The variables that are indicators of conditions, which nothing measured or hidden causes.
     """
 
     pag: CausalGraph
@@ -65,6 +68,7 @@ class HiddenCauses:
     problem: MagProblem
     dag: Adjacency
     removed: tuple[tuple[str, str, float], ...] = ()
+    conditions: tuple[str, ...] = ()
 
     @property
     def graph(self) -> CausalGraph:
@@ -84,7 +88,7 @@ class HiddenCauses:
     @cached_property
     def visible(self) -> list[tuple[str, str]]:
         """Arrows beside which no common cause can be hidden (Zhang's visible edges)."""
-        found = np.argwhere(visible_edges(self.pag.marks)).tolist()
+        found = np.argwhere(visible_edges(self.pag.marks, self.problem.clear)).tolist()
         return [(self.names[i], self.names[j]) for i, j in found]
 
     @cached_property
@@ -126,7 +130,39 @@ class HiddenCauses:
         is none the estimate is not a number, and the note says why.
         """
         x, y = as_pair(self.names, cause, effect)
-        return effect_of(self.pag.marks, self.mag.marks, self.moments, x, y)
+        return effect_of(self._adjusted(x, y), self.moments, x, y)
+
+    def adjustment_set(self, cause: Variable, effect: Variable) -> list[str] | None:
+        """What to adjust for in every graph of the class; None where there is no such set."""
+        x, y = as_pair(self.names, cause, effect)
+        chosen = self._adjusted(x, y)[0]
+        return None if chosen is None else [self.names[v] for v in chosen]
+
+    def _adjusted(self, x: int, y: int) -> tuple[list[int] | None, str]:
+        return adjustment_in_pag(self.pag.marks, self.mag.marks, x, y, self.problem.clear)
+
+    def to_networkx(self) -> nx.DiGraph[str]:
+        """A DAG with its hidden causes, as DoWhy and others take it.
+
+        The arrows of `mag`, and a vertex U1, U2, … with ``observed="no"`` behind each ↔, and beside
+        each arrow that a hidden cause may accompany. What is identified in it is so in whatever the
+        class leaves open about hidden causes; of open directions it has one of those possible.
+        """
+        import networkx as nx
+
+        graph: nx.DiGraph[str] = nx.DiGraph()
+        graph.add_nodes_from(self.names, observed="yes")
+        seen, k = {*self.visible}, 0
+        for a, mark, b in self.mag.edges:
+            if mark != SPOUSES:
+                graph.add_edge(a, b)
+            if mark == SPOUSES or (a, b) not in seen:
+                k += 1
+                while f"U{k}" in self.names:
+                    k += 1
+                graph.add_node(f"U{k}", observed="no")
+                graph.add_edges_from([(f"U{k}", a), (f"U{k}", b)])
+        return graph
 
     def separation(self, first: Variable, second: Variable) -> tuple[list[str], float]:
         """A set that separates two variables without an edge, and their partial correlation."""
@@ -155,7 +191,8 @@ class HiddenCauses:
 
     def summary(self) -> str:
         """What it tells, in some lines, with the meaning of every mark that occurs."""
-        return "\n".join([self.headline(), *aligned(self.legend(), left=None)])
+        lines = [self.headline(), *self._touched(), *aligned(self.legend(), left=None)]
+        return "\n".join(lines)
 
     def headline(self) -> str:
         """What was saved against the best DAG, and which pairs share a hidden cause."""
@@ -170,6 +207,11 @@ class HiddenCauses:
         """The marks that occur, and what each says."""
         used = {edge.mark for edge in self.pag.edges}
         return [(mark.symbol, meaning(text)) for text, mark in MARKS.items() if text in used]
+
+    def _touched(self) -> list[str]:
+        """What each condition acts on, in a line each."""
+        told = [(a, [y for x, _, y in self.pag.edges if x == a]) for a in self.conditions]
+        return [f"{a} acts on {first_few(found, 8) if found else 'nothing'}" for a, found in told]
 
     def _pairs(self) -> list[str]:
         return [f"{a} ↔ {b}" for a, b in self.confounded]

@@ -28,9 +28,6 @@ LEAST_TOTAL = 10.0
 with ↔ for each DAG, so that the best of them saves something by chance: up to 10 where nothing is
 hidden, on random graphs of 10 to 50 variables (``python -m benchmarks.hidden thresholds``)."""
 
-SHARE_OF_PRICE = 0.8
-"""So much of the penalty of an edge is enough where that is small: no more can be saved by one."""
-
 FARTHEST = 80.0
 """Savings beyond which nobody doubts a mark."""
 
@@ -138,15 +135,14 @@ def search_mags(problem: MagProblem, dag: Adjacency, control: Control) -> MagOut
                 best = other
     steps = tuple(MagStep(*step) for step in best.steps())
     if not problem.exact:
-        least = min(LEAST_TOTAL, SHARE_OF_PRICE * problem.price)
-        marks, kept = without_weak(best.marks(), dag_marks(dag), steps, least)
+        marks, kept = without_weak(best.marks(), dag_marks(dag), steps)
         if len(kept) < len(steps):
             best, steps = problem.search(marks, dag), kept
     return MagOutcome(best.marks(), best.cost, dag_cost, steps, status, _worths(best, dag))
 
 
 def without_weak(
-    marks: Adjacency, dag: Adjacency, steps: tuple[MagStep, ...], least: float
+    marks: Adjacency, dag: Adjacency, steps: tuple[MagStep, ...]
 ) -> tuple[Adjacency, tuple[MagStep, ...]]:
     """The graph, and the changes that led to it, less those that save too little together.
 
@@ -154,7 +150,7 @@ def without_weak(
     """
     kept: list[MagStep] = []
     for group in _together(steps):
-        if sum(step.saving for step in group) >= least:
+        if sum(step.saving for step in group) >= LEAST_TOTAL:
             kept += group
             continue
         fewer = marks.copy()
