@@ -177,6 +177,7 @@ class ResampleArguments(
     DaskArguments,
     ConditionArguments,
     CurveArguments,
+    HiddenArguments,
     ReadArguments,
 ):
     """The keyword arguments of `qwo.bootstrap` that are those of a search."""

@@ -17,6 +17,7 @@ from qwo.graph.marks import HEAD, TAIL
 from qwo.graph.pag import NO_MASK, definite_causes, is_mag, is_pag, pag_of_mag, possible_causes
 from qwo.hidden import search
 from qwo.hidden.search import LEAST_TOTAL, MagStep, without_weak
+from qwo.resample.options import DataRows, prepare
 from tests.helpers import pag_reference as by_definition
 from tests.helpers.hidden_models import exact, random_model, true_pag
 
@@ -372,3 +373,36 @@ def test_ctrl_c_in_the_descent_gives_the_best_so_far(monkeypatch):
     found = qwo.discover(data, hidden_causes=True, random_state=0)
     assert found.status == "interrupted"
     assert is_pag(found.pag.marks)
+
+
+def test_a_bootstrap_counts_the_marks_of_classes():
+    data = confounded_pair()
+    asked = {"hidden_causes": True, "n_resamples": 10, "random_state": 3}
+    found = qwo.bootstrap(data, **asked)
+    assert found.reference.confounded == [("x", "y")]
+    # The same by hand: each half is searched, and its marks are counted.
+    again = qwo.bootstrap(data, **asked, n_jobs=2)
+    for name in ("spouse_counts", "open_counts", "directed_counts", "undirected_counts"):
+        assert np.array_equal(getattr(found, name), getattr(again, name))
+    source = prepare(DataRows.of(data, {}), "halves", None).source
+    heads, tails, circles = np.zeros((3, 4, 4))
+    for number in range(10):
+        moments = source.draw(3, number)
+        penalty = found.reference.params["penalty_discount"]
+        marks = qwo.discover(moments, hidden_causes=True, penalty_discount=penalty).pag.marks
+        heads += marks == HEAD
+        tails += marks == TAIL
+        circles += marks == 1
+    assert found.head_support == pytest.approx(heads / 10)
+    assert found.tail_support == pytest.approx(tails / 10)
+    assert found.circle_support == pytest.approx(circles / 10)
+    for row in found.to_records():
+        assert sum(row.shares.values()) == pytest.approx(row.link)
+    assert found.to_records()[0].reference in ("o->", "<->")
+    assert "↔" in found.summary()
+    with pytest.raises(qwo.InputError, match="shard does not go"):
+        qwo.bootstrap(data, **asked, shard=(1, 2))
+    with pytest.raises(qwo.InputError, match="no DAG for all resamples"):
+        found.consensus_cpdag()
+    with pytest.raises(qwo.InputError, match="regime and hidden_causes"):
+        qwo.bootstrap(data, **asked, regime="a")

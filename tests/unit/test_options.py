@@ -42,7 +42,16 @@ CALLS = {
     "bootstrap": (
         qwo.bootstrap,
         {"time_limit", *CONDITIONS, *SERIES}
-        - {"reference", "regime", "targets", "effect", "relations", "arrows", "level"},
+        - {
+            "reference",
+            "regime",
+            "targets",
+            "effect",
+            "relations",
+            "arrows",
+            "level",
+            "hidden_causes",
+        },
     ),
     "penalty_path": (
         qwo.penalty_path,

@@ -209,6 +209,7 @@ class RelationFlags(OptionFlags):
             raise ArgumentError(
                 f"{others[0]} does not go with --bootstrap, --posterior and --check, which assume "
                 "what it drops; leave them out"
+                + (", or call qwo.bootstrap in Python" if others == ["--hidden-causes"] else "")
             )
 
 

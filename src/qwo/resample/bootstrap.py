@@ -30,7 +30,7 @@ from qwo.resample.options import (
     fingerprint_of,
     prepare,
 )
-from qwo.resample.result import Bootstrap, BootstrapStatus
+from qwo.resample.result import Bootstrap
 from qwo.resample.runner import BootstrapCallback, Replication, Runner, watched
 from qwo.resample.store import Checkpoint
 from qwo.resample.support import EdgeCounts
@@ -124,6 +124,7 @@ def bootstrap(
     started = time.perf_counter()
     given, reading = options_given(bootstrap, options)
     alone = replaced(named_engine(given), time_limit=replicate_time_limit, n_jobs=1, dask=None)
+    _refuse_unstored(data, given, shard, checkpoint)
     file = Checkpoint.at(checkpoint)
     seed = _seed(given.random_state, file)
     told = reference.params.get("reference") if isinstance(reference, Discovery) else None
@@ -139,12 +140,12 @@ def bootstrap(
         "tolerance": tolerance,
         "shard": shard,
     }
-    begun = file.resumed(_nothing_yet(plan, reference, choices))
+    begun = file.resumed(plan.begun(_nothing_yet(plan, reference, choices)))
     used, order = as_used(plan.options, reference)
     runner = Runner(
         problem=plan.problem(used, seed, order, reference),
-        tally=_tally(begun),
-        save=lambda tally: file.save(_result(begun, tally, "incomplete")),
+        tally=begun.tally(),
+        save=lambda tally: file.save(begun.counted(tally, "incomplete")),
         n_jobs=given.n_jobs,
         cluster=given.dask,
         seconds_each=max(reference.seconds, 1e-3),
@@ -152,10 +153,29 @@ def bootstrap(
     )
     with watched(callback, shown=progress) as runner.watch:
         status = runner.run(_numbers(shard, begun.n_resamples), tolerance)
-    result = _result(begun, runner.tally, status)
-    file.save(result)
+    file.save(result := begun.counted(runner.tally, status))
     _check_enough(result, runner.reason)
     return result
+
+
+def _refuse_unstored(data: Any, given: SearchOptions, shard: Any, checkpoint: Any) -> None:
+    """Refuse what bootstraps with hidden causes do not have."""
+    if not given.hidden_causes:
+        return
+    for option, value in (("shard", shard), ("checkpoint", checkpoint)):
+        if value is not None:
+            raise ArgumentError(
+                f"{option} does not go with hidden_causes: counts of marks are not stored; leave "
+                "it out",
+                option=option,
+            )
+    if isinstance(data, Mapping) or "regime" in given.dropped:
+        raise ArgumentError(
+            "regime and hidden_causes do not go together in a bootstrap: resamples are drawn from "
+            "all rows; give a column of 0 and 1 for each condition, and say by knowledge that it "
+            "is a root",
+            option="regime",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,6 +197,10 @@ class ResamplePlan:
         del reference
         return Replication(self.prepared.source, used, seed, order)
 
+    def begun(self, nothing: Bootstrap) -> Bootstrap:
+        """The result without replicates."""
+        return nothing
+
 
 def _planned(
     data: Any,
@@ -190,6 +214,11 @@ def _planned(
         from qwo.resample.curved import curved_plan
 
         return curved_plan(data, search, reading, resampling, sample_fraction)
+    if search.dropped == ("hidden_causes",) and not isinstance(data, Mapping):
+        from qwo.resample.marks import MarkPlan
+
+        rows = DataRows.of(data, reading)
+        return MarkPlan(prepare(rows, resampling, sample_fraction), search, _reading(rows))
     if search.dropped or isinstance(data, Mapping):
         from qwo.resample.regimes import regime_plan
 
@@ -270,20 +299,6 @@ def _nothing_yet(plan: ResamplePlan, reference: Discovery, choices: dict[str, An
         params=params,
         fingerprint=fingerprint_of(prepared.digest, params, resolved),
         knowledge=resolved,
-    )
-
-
-def _tally(begun: Bootstrap) -> EdgeCounts:
-    return EdgeCounts(begun.directed_counts, begun.undirected_counts, begun.outcomes)
-
-
-def _result(begun: Bootstrap, tally: EdgeCounts, status: BootstrapStatus) -> Bootstrap:
-    return replaced(
-        begun,
-        directed_counts=tally.directed,
-        undirected_counts=tally.undirected,
-        outcomes=tally.outcomes,
-        status=status,
     )
 
 

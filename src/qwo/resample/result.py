@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -105,6 +105,20 @@ class Bootstrap(StoredResult):
         **KNOWLEDGE_LAYOUT,
     }
 
+    def tally(self) -> EdgeCounts:
+        """The counts so far."""
+        return EdgeCounts(self.directed_counts, self.undirected_counts, self.outcomes)
+
+    def counted(self, tally: EdgeCounts, status: BootstrapStatus) -> Self:
+        """The result with other counts."""
+        return replace(
+            self,
+            directed_counts=tally.directed,
+            undirected_counts=tally.undirected,
+            outcomes=tally.outcomes,
+            status=status,
+        )
+
     @property
     def n_variables(self) -> int:
         """Number of variables."""
@@ -163,7 +177,7 @@ class Bootstrap(StoredResult):
     @cached_property
     def margin(self) -> float:
         """Half the width of the 95 % interval (Wilson's) of the least certain share."""
-        return EdgeCounts(self.directed_counts, self.undirected_counts, self.outcomes).margin()
+        return self.tally().margin()
 
     def n_links(self, threshold: float = 0.5) -> int:
         """How many pairs are adjacent in at least this share of the replicates."""

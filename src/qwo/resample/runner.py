@@ -36,6 +36,9 @@ BATCH_SECONDS = 0.25
 LEAST_BATCHES = 32
 """Into how many batches replicates are divided at least, so that all workers end together."""
 
+UNDIRECTED = (2, 3, 4, 5)
+"""Codes of edges without a direction; those above 2 are marks of classes with hidden causes."""
+
 SAVE_SECONDS = 2.0
 """The least time between two checkpoints."""
 
@@ -147,16 +150,17 @@ def run_batch(problem: Replication, numbers: Sequence[int]) -> Replicates:
         numbers=[number for number, _, _ in finished],
         outcomes=[int(outcome) for _, outcome, _ in finished],
         directed=_places(graphs, 1),
-        undirected=_places(graphs, 2),
+        undirected=_places(graphs, *UNDIRECTED),
         reason=next((found for _, _, found in finished if isinstance(found, str)), ""),
         interrupted=interrupted,
+        marks=(_places(graphs, 3), _places(graphs, 4)),
     )
 
 
-def _places(graphs: Sequence[Adjacency], code: int) -> EdgeNumbers:
-    """The flat places of a code in all graphs, one after the other."""
+def _places(graphs: Sequence[Adjacency], *codes: int) -> EdgeNumbers:
+    """The flat places of codes in all graphs, one after the other."""
     none = np.empty(0, dtype=np.int64)
-    return np.concatenate([none, *(np.flatnonzero(graph == code) for graph in graphs)])
+    return np.concatenate([none, *(np.flatnonzero(np.isin(graph, codes)) for graph in graphs)])
 
 
 @dataclass(eq=False)

@@ -8,7 +8,7 @@ is not settled, however sure its link, unless knowledge rules the reverse out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 
@@ -49,7 +49,8 @@ class Replicates:
 
     ``numbers`` and ``outcomes`` are of those that came to an end; ``directed`` and ``undirected``
     the places i·n + j of all entries 1 and 2 of their CPDAGs, one after the other; ``reason`` why
-    one had no graph; ``interrupted`` whether the keyboard has ended them.
+    one had no graph; ``interrupted`` whether the keyboard has ended them; ``marks`` the places of
+    ↔ and o→, of classes with hidden causes.
     """
 
     numbers: list[int]
@@ -58,6 +59,7 @@ class Replicates:
     undirected: EdgeNumbers
     reason: str
     interrupted: bool
+    marks: tuple[EdgeNumbers, EdgeNumbers] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,10 +91,11 @@ class EdgeCounts:
         """
         outcomes = self.outcomes.copy()
         outcomes[batch.numbers] = batch.outcomes
-        return type(self)(
-            _counted(self.directed, batch.directed),
-            _counted(self.undirected, batch.undirected),
-            outcomes,
+        return replace(
+            self,
+            directed=counted(self.directed, batch.directed),
+            undirected=counted(self.undirected, batch.undirected),
+            outcomes=outcomes,
         )
 
     def pending(self, numbers: range) -> list[int]:
@@ -139,7 +142,7 @@ def count_graphs(outcomes: Outcomes) -> int:
     return int(found.sum())
 
 
-def _counted(counts: Counts, places: EdgeNumbers) -> Counts:
+def counted(counts: Counts, places: EdgeNumbers) -> Counts:
     """The counts with one more for each mention of a place."""
     more = counts.copy()
     found, times = np.unique(places, return_counts=True)

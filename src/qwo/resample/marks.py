@@ -1,0 +1,211 @@
+"""Resamples where causes may be hidden: how often the class of each has which mark at which end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
+
+import numpy as np
+
+from qwo.discovery import Discovery
+from qwo.discovery.discover import discover_as
+from qwo.errors import ArgumentError
+from qwo.graph.marks import CIRCLE, HEAD, TAIL
+from qwo.moments import Moments
+from qwo.options import UP_TO_1, SearchOptions
+from qwo.resample.bootstrap import ResamplePlan
+from qwo.resample.result import SHOWN_PAIRS, SHOWN_THRESHOLDS, Bootstrap, BootstrapStatus
+from qwo.resample.runner import Replication
+from qwo.resample.support import Counts, EdgeCounts, Replicates, counted
+from qwo.search.control import Status
+from qwo.text import records_frame
+from qwo.types import Adjacency, FloatArray, Indices
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SPOUSE_CODE, OPEN_CODE, BACK_CODE = 3, 4, 5
+"""What stands for i ↔ j, i o→ j and i ←o j in the matrices of replicates; 1 is →, 2 is o–o."""
+
+KINDS = ("arrow", "reverse", "spouses", "open_arrow", "open_reverse", "circles")
+SYMBOLS = ("→", "←", "↔", "o→", "←o", "o–o")
+
+
+class MarkSupport(NamedTuple):
+    """How often two variables are linked, and by which edge; the first share is of all edges.
+
+    ``reference`` is their edge in the class of all data, from first to second.
+    """
+
+    first: str
+    second: str
+    reference: str
+    link: float
+    arrow: float
+    reverse: float
+    spouses: float
+    open_arrow: float
+    open_reverse: float
+    circles: float
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The share of resamples with each kind of edge, as it is written."""
+        return dict(zip(SYMBOLS, (getattr(self, kind) for kind in KINDS), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class MarkCounts(EdgeCounts):
+    """How many replicates have i ↔ j and i o→ j, too; all edges but → count as undirected."""
+
+    spouses: Counts = field(default_factory=lambda: np.zeros((0, 0), np.int32))
+    half_open: Counts = field(default_factory=lambda: np.zeros((0, 0), np.int32))
+
+    def plus(self, batch: Replicates) -> Self:
+        """The counts with those of a batch."""
+        assert batch.marks is not None
+        spouses, half_open = batch.marks
+        return replace(
+            super().plus(batch),
+            spouses=counted(self.spouses, spouses),
+            half_open=counted(self.half_open, half_open),
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MarkBootstrap(Bootstrap):
+    """Support of every mark over resamples of data in which common causes may be hidden.
+
+    ``reference`` is what `qwo.discover` found on all data. Of an edge, all kinds but → count as
+    undirected in what `Bootstrap` has.
+    """
+
+    spouse_counts: Counts = field(default_factory=lambda: np.zeros((0, 0), np.int32))
+    open_counts: Counts = field(default_factory=lambda: np.zeros((0, 0), np.int32))
+
+    def tally(self) -> MarkCounts:
+        """The counts so far."""
+        own = self.spouse_counts, self.open_counts
+        return MarkCounts(self.directed_counts, self.undirected_counts, self.outcomes, *own)
+
+    def counted(self, tally: EdgeCounts, status: BootstrapStatus) -> Self:
+        """The result with other counts."""
+        assert isinstance(tally, MarkCounts)
+        edges = super().counted(tally, status)
+        return replace(edges, spouse_counts=tally.spouses, open_counts=tally.half_open)
+
+    @cached_property
+    def spouse_support(self) -> FloatArray:
+        """Symmetric n×n matrix: the share of replicates whose class has i ↔ j."""
+        return self._shares(self.spouse_counts)
+
+    @cached_property
+    def head_support(self) -> FloatArray:
+        """n×n matrix: the share of replicates with an arrowhead at j of an edge between i and j."""
+        return self._shares(self.directed_counts + self.spouse_counts + self.open_counts)
+
+    @cached_property
+    def tail_support(self) -> FloatArray:
+        """n×n matrix: the share of replicates with a tail at j of an edge between i and j."""
+        return self._shares(self.directed_counts.T)
+
+    @cached_property
+    def circle_support(self) -> FloatArray:
+        """n×n matrix: the share of replicates with a circle at j of an edge between i and j."""
+        return np.asarray(self.link_support - self.head_support - self.tail_support)
+
+    def to_records(self, threshold: float = 0.0) -> tuple[Any, ...]:
+        """`MarkSupport` of the pairs linked in at least this share, the surest links first."""
+        UP_TO_1.checked("threshold", threshold)
+        pag = self.reference.graph
+        seen = np.triu((self.link_support > 0) | (pag.marks > 0), 1)
+        pairs = np.argwhere(seen & (self.link_support >= threshold - 1e-12))
+        links, arrows, both = self.link_support, self.arrow_support, self.spouse_support
+        half = self._shares(self.open_counts)
+        shown = {frozenset((a, b)): (a, mark, b) for a, mark, b in pag.edges}
+        rows = []
+        for pair in pairs.tolist():
+            told = shown.get(frozenset(self.names[v] for v in pair))
+            turned = told is not None and told[0] == self.names[pair[1]]
+            i, j = reversed(pair) if turned else pair
+            kinds = (arrows[i, j], arrows[j, i], both[i, j], half[i, j], half[j, i])
+            rest = max(links[i, j] - sum(kinds), 0.0)
+            mark = "" if told is None else told[1]
+            shares = (round(float(share), 12) for share in (links[i, j], *kinds, rest))
+            rows.append(MarkSupport(self.names[i], self.names[j], mark, *shares))
+        return tuple(sorted(rows, key=lambda row: -row.link))
+
+    def to_frame(self, threshold: float = 0.0) -> pd.DataFrame:
+        """`to_records` as a pandas data frame."""
+        return records_frame(MarkSupport._fields, self.to_records(threshold))
+
+    def summary(self) -> str:
+        """The gist: how many links hold, and the marks of the surest pairs."""
+        links = ", ".join(f"{self.n_links(s)} in {s:.0%}" for s in SHOWN_THRESHOLDS)
+        rows = self.to_records()
+        head = " link  " + "".join(f"{symbol:>5}" for symbol in SYMBOLS) + "  pair"
+        lines = [
+            f"{r.link:5.0%}  "
+            + "".join(f"{share:5.0%}" for share in r.shares.values())
+            + f"  {r.first} {r.reference or '   '} {r.second}"
+            for r in rows[:SHOWN_PAIRS]
+        ]
+        more = len(rows) - SHOWN_PAIRS
+        rest = [f"… {more} more pairs: to_frame() has them all"] if more > 0 else []
+        said = f"links: {links} or more of the resamples"
+        return "\n".join([repr(self), said, head, *lines, *rest])
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{self.summary()}</pre>"
+
+    def consensus_dag(self, threshold: float = 0.5) -> NoReturn:
+        """Refused: the graphs are classes with hidden causes."""
+        del threshold
+        raise ArgumentError(
+            "there is no DAG for all resamples where causes may be hidden; head_support, "
+            "tail_support and spouse_support tell what each mark is found in"
+        )
+
+    def save(self, path: Any) -> NoReturn:
+        """Refused: the format of bootstraps has no marks."""
+        raise ArgumentError(f"{path}: marks are not stored; write to_frame() to a file")
+
+
+@dataclass(frozen=True, eq=False)
+class MarkReplication(Replication):
+    """A replicate is a class with hidden causes."""
+
+    def _search(self, moments: Moments, options: SearchOptions) -> tuple[Adjacency, Status]:
+        found = discover_as(moments, options)
+        assert found.pag is not None
+        return edge_codes(found.pag.marks), found.status
+
+
+def edge_codes(marks: Adjacency) -> Adjacency:
+    """One code for the kind of each edge, as replicates are counted by."""
+    codes = np.where(marks != 0, 2, 0).astype(np.int8)
+    heads, tails, circles = (marks == mark for mark in (HEAD, TAIL, CIRCLE))
+    codes[heads & tails.T] = 1
+    codes[tails & heads.T] = 0
+    codes[heads & heads.T] = SPOUSE_CODE
+    codes[heads & circles.T] = OPEN_CODE
+    codes[circles & heads.T] = BACK_CODE
+    return codes
+
+
+class MarkPlan(ResamplePlan):
+    """The same for classes with hidden causes."""
+
+    def problem(
+        self, used: SearchOptions, seed: int, order: Indices | None, reference: Discovery
+    ) -> Replication:
+        """What every replicate needs."""
+        del order, reference
+        return MarkReplication(self.prepared.source, used, seed)
+
+    def begun(self, nothing: Bootstrap) -> MarkBootstrap:
+        """The result without replicates."""
+        none = np.zeros_like(nothing.directed_counts)
+        own = {own.name: getattr(nothing, own.name) for own in fields(nothing)}
+        return MarkBootstrap(**own, spouse_counts=none, open_counts=none)
