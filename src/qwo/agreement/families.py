@@ -181,6 +181,8 @@ def chance(data: Correlations, family: Family, others: Indices) -> FloatArray:
     # Student's t, exact for normal data.
     found = 2.0 * stdtr(freedom, -np.sqrt(squared * freedom / (1.0 - squared)))
     own, widths = data.sizes[family.variable], data.sizes[others]
+    if own == widths.max(initial=1) == 1:
+        return np.asarray(found)
     rows = np.maximum(data.n_samples - 1 - given - (own + widths + 1) / 2, 1.0)
     return np.where(own * widths > 1, chdtrc(own * widths, -rows * np.log1p(-squared)), found)
 
