@@ -175,7 +175,7 @@ def peer_graphs(method: str, sets: Sequence[SeriesSimulation], limit: float) -> 
             subprocess.run(
                 [*command, str(source), str(target)],
                 check=True,
-                timeout=1.5 * limit + 20,
+                timeout=60 * limit,
                 capture_output=True,
             )
         stored = np.load(target)

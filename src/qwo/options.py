@@ -912,6 +912,7 @@ MEANT = {
     **dict.fromkeys(("seed", "random_seed", "rng"), "the seed is random_state="),
     **dict.fromkeys(("penalty", "lambda_", "lam"), "the penalty of an edge is penalty_discount="),
     **dict.fromkeys(("threads", "n_threads", "workers", "cores"), "threads are n_jobs="),
+    "lags": "rows of a series are drawn in blocks: qwo.discover(lags=).series.supports()",
     "timeout": "seconds are limited by time_limit=",
     "verbose": "progress=True shows a progress bar",
 }

@@ -25,7 +25,8 @@ def file(tmp_path: Path) -> Path:
 
 def test_lagged_effects_are_written_and_told(file: Path, tmp_path: Path) -> None:
     folder = tmp_path / "result"
-    done = run("learn", file, "--lags", "1", "--time", "day", "-o", folder, "--no-figures")
+    flags = ["--lags", "1", "--time", "day", "--bootstrap", "4"]
+    done = run("learn", file, *flags, "-o", folder, "--no-figures")
     assert done.exit_code == 0, done.stderr
     assert "Effects of earlier rows (1 lag, 299 rows)" in done.stderr
     rows = list(csv.DictReader((folder / "lagged.csv").read_text().splitlines()))
@@ -41,7 +42,7 @@ def test_lagged_effects_are_written_and_told(file: Path, tmp_path: Path) -> None
     [
         (["--time", "day"], "--lags auto"),
         (["--lags", "x", "--time", "day"], "auto"),
-        (["--lags", "1", "--time", "day", "--bootstrap", "4"], "independent"),
+        (["--lags", "1", "--time", "day", "--check"], "independent"),
         (["--lags", "1", "--time", "day", "--within"], "one series"),
     ],
 )

@@ -14,6 +14,11 @@ from qwo.series.panels import corrected_covariance
 from qwo.simulation import StructuralAutoregression, simulate_series
 
 
+@pytest.fixture(scope="module")
+def simulated() -> Any:
+    return simulate_series(n_variables=4, n_samples=800, lags=2, random_state=2)
+
+
 def with_conditions(seed: int) -> tuple[pd.DataFrame, Any]:
     truth = simulate_series(
         n_variables=4, n_samples=1, lags=2, contemporaneous=0.6, edges=1.2, random_state=seed
@@ -142,3 +147,62 @@ def test_short_panels_have_no_edges_from_effects_to_causes() -> None:
         found = qwo.discover(truth.data, lags=3, within=True, random_state=0)
         counts += int(((found.cpdag != 0) & (truth.graph[0] == 0) & (truth.graph[0].T == 0)).sum())
     assert counts == 0
+
+
+def test_the_structural_autoregression_and_what_lasts(simulated: Any) -> None:
+    found = qwo.discover(simulated.data, lags=2, random_state=0)
+    model = found.fit()
+    assert np.array_equal(model.coefficients != 0, found.series.coefficients != 0)
+    truth = simulated.coefficients
+    own = truth != 0
+    assert (np.abs(model.coefficients - truth)[own] < 5 * model.errors[own]).all()
+    assert model.largest_root() < 1
+    assert model.to_frame().shape == ((model.coefficients != 0).sum(), 5)
+    lasting = np.linalg.inv(np.eye(4) - model.coefficients.sum(axis=0))
+    assert model.long_run == pytest.approx(lasting)
+    assert model.responses(300).sum(axis=0) == pytest.approx(lasting)
+    i, j = (int(k) for k in np.argwhere(truth[1:].any(axis=0) & ~np.eye(4, dtype=bool))[0])
+    effect = found.effect(i, j)
+    assert effect.low <= model.long_run[i, j] <= effect.high
+    assert effect.interval[0] < effect.low
+    assert effect.interval[1] > effect.high
+    half = qwo.fit_sem(simulated.data[:400], found)
+    assert half.n_samples == 398
+    with pytest.raises(ArgumentError, match="other variables"):
+        qwo.fit_sem(simulated.data[:, :3], found)
+
+
+def test_supports_are_a_column_of_lagged_effects(simulated: Any) -> None:
+    found = qwo.discover(simulated.data, lags=1, random_state=0)
+    assert found.lagged["support"].between(0.3, 1).all()
+    assert found.series.to_frame()["support"].isna().all()
+    again = found.series.supported(20, random_state=1)
+    assert again.to_frame()["support"].notna().all()
+    assert "support" in again.to_dict()["effects"][0]
+
+
+def test_what_takes_rows_for_independent_ones_refuses_series(simulated: Any) -> None:
+    found = qwo.discover(simulated.data, lags=1, random_state=0)
+    with pytest.raises(ArgumentError, match="independent"):
+        qwo.check(simulated.data, found)
+    with pytest.raises(ArgumentError, match="independent"):
+        qwo.posterior(simulated.data, lags=1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="supports"):
+        qwo.bootstrap(simulated.data, lags=1)  # type: ignore[call-arg]
+
+
+def test_the_audit_says_what_dependent_rows_are_worth(simulated: Any) -> None:
+    finding = next(f for f in qwo.audit(simulated.data).findings if f.code == "serial")
+    assert [cure.value for cure in finding.cures] == ["auto", 0]
+    share = float(finding.message.split("each about ")[1].split()[0])
+    counted = qwo.discover(simulated.data, lags=0, random_state=0).series
+    assert share == pytest.approx(counted.n_effective / counted.n_rows, abs=0.2)
+    assert counted.n_effective < 0.9 * counted.n_rows
+
+
+def test_a_break_is_told_with_its_place() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((600, 2))
+    rows[400:, 1] *= 3
+    with pytest.warns(qwo.DataWarning, match=r"break: .*'X1' .*about row (39|40|41|42)\d.*regime="):
+        qwo.discover(rows, lags=1, random_state=0)

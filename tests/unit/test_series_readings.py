@@ -14,7 +14,7 @@ from qwo.datasets import load_us_quarters
 from qwo.errors import ArgumentError
 from qwo.moments.columns import Coding
 from qwo.series.reading import SeriesData
-from qwo.series.responses import largest_root, long_run, responses_of
+from qwo.series.responses import long_run, responses_of
 from qwo.series.stationarity import stationarity_findings
 from qwo.simulation import StructuralAutoregression, simulate_series
 
@@ -87,8 +87,6 @@ def test_responses_are_those_of_the_equations() -> None:
         np.testing.assert_allclose(followed[:, cause], rows, atol=1e-12)
     total = responses_of(truth.coefficients, 2000).sum(axis=0)
     np.testing.assert_allclose(long_run(truth.coefficients), total, atol=1e-6)
-    root = StructuralAutoregression(truth.coefficients, np.ones(4)).largest_root()
-    assert largest_root(truth.coefficients) == pytest.approx(root)
     walk = np.zeros((2, 1, 1))
     walk[1] = 1.0
     assert np.isnan(long_run(walk)).all()
@@ -129,10 +127,10 @@ def test_supports_say_how_often_edges_are_found_again(found: Any) -> None:
     assert rows.support.between(0, 1).all()
 
 
-def test_effects_of_a_linear_table_are_refused(found: Any) -> None:
+def test_what_is_of_a_linear_table_is_refused(found: Any) -> None:
     _, learnt = found
     with pytest.raises(ArgumentError, match="series"):
-        learnt.fit()
+        learnt.causes_of("X1")
 
 
 def test_pictures(found: Any) -> None:

@@ -146,6 +146,7 @@ def check(
         How data are read, as for `Moments.from_data`: ``columns``, ``drop``, ``transform``,
         ``missing`` and so on.
     """
+    _refuse_series(graph)
     SHARE.checked("alpha", alpha)
     at_least("n_draws", n_draws, 0)
     at_least("n_subsets", n_subsets, 0)
@@ -182,6 +183,15 @@ def check(
         # Each equation of a cycle has causes that its noise acts upon: no regression.
         rows = None if cyclic else _standardised(given.data, moments)
         return work.check(rows, n_draws, rng)
+
+
+def _refuse_series(graph: Any) -> None:
+    if isinstance(graph, Discovery) and graph.series is not None:
+        raise ArgumentError(
+            "the graph was learnt with lags, and a check takes rows for independent ones; what "
+            "speaks against lagged graphs is tested as they are learnt (warnings, found.series."
+            "notes), and found.series.supports() tells how often edges are found again"
+        )
 
 
 def _sampled(given: DataRows) -> Moments:

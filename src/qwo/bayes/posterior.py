@@ -60,6 +60,18 @@ def strict_knowledge(given: KnowledgeLike, names: tuple[str, ...]) -> ResolvedKn
     return as_knowledge(given).strictly("the posterior").resolve(names)
 
 
+def _independent_rows(data: Any, reading: ReadArguments) -> Moments:
+    """The moments of rows, which must not be said to follow each other in time."""
+    if "lags" in reading:
+        raise ArgumentError(
+            "lags do not go with a posterior, whose rows are independent; "
+            "qwo.discover(lags=).series.supports() tells how often edges are found again, and "
+            ".responses() has bands",
+            option="lags",
+        )
+    return as_moments(data, **reading)
+
+
 def posterior(
     data: Any,
     *,
@@ -131,7 +143,7 @@ def posterior(
     """
     control = Control(time_limit=time_limit)
     threads, per_chain = count_workers(n_jobs), _draws_per_chain(n_draws)
-    moments = as_moments(data, **reading)
+    moments = _independent_rows(data, reading)
     _check_moments(moments)
     prior = 1 / (2 * (moments.n_variables - 1)) if edge_prior is None else edge_prior
     odds = ABOVE_0.checked("edge_prior", prior)

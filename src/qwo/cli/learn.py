@@ -192,10 +192,10 @@ def _check_request(
             f"{', '.join(f'--{name}' for name in timed)}: about rows in the order of time; say how "
             "many earlier rows may have effects: --lags auto"
         )
-    if timed and (beside.bootstrap or beside.posterior or beside.check):
+    if timed and (beside.posterior or beside.check):
         raise ArgumentError(
-            "--lags does not go with --bootstrap, --posterior and --check, which take rows for "
-            "independent ones; leave them out"
+            "--lags does not go with --posterior and --check, which take rows for independent "
+            "ones; leave them out"
         )
     if output.benchpress is not None:
         check_outputs(output.benchpress)
@@ -293,7 +293,12 @@ class _Asked(NamedTuple):
         if found.status == "interrupted":
             attempt.stopped = "search"
         supports = draws = checked = None
-        if beside.bootstrap:
+        if beside.bootstrap and found.series is not None:
+            # Blocks of rows, or whole units, are drawn anew.
+            resampled = partial(found.series.supported, beside.bootstrap)
+            series = attempt("bootstrap", resampled)
+            found = found if series is None else replace(found, series=series)
+        elif beside.bootstrap:
             supports = attempt("bootstrap", partial(self.supports, found, beside, checkpoint))
         if beside.posterior:
             draws = attempt("posterior", self.posterior)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from qwo.sem import Causes, Effect, LinearSem, TotalEffect
     from qwo.sem.cyclic import CyclicSem
     from qwo.sem.outcome import Setting
+    from qwo.series.autoregression import FittedAutoregression
 
 MOST_KEPT = 2000
 """Variables beyond which the matrix is not kept, but made again when it is asked for."""
@@ -122,17 +123,21 @@ class FollowUp:
         share = 100 * (bound - score) / bound
         return f"at most {bound - score:.0f} points ({share:.2g} %) from the best possible"
 
-    def fit(self) -> LinearSem | CyclicSem | AdditiveSem:
+    def fit(self) -> LinearSem | CyclicSem | AdditiveSem | FittedAutoregression:
         """The linear model on `dag`, fitted to the data of the result: see `qwo.fit_sem`.
 
         That on the graph with cycles where there are any; with curved relations the additive one:
-        see `qwo.curved.model.AdditiveSem`.
+        see `qwo.curved.model.AdditiveSem`. With lags the structural autoregression: see
+        `qwo.series.autoregression.FittedAutoregression`.
         """
         from qwo.sem import fit_sem
 
         curves = self._curves()
         if curves is not None:
             return curves.model()
+        series = cast("Discovery", self).series
+        if series is not None:
+            return series.fit()
         return fit_sem(self._moments(), self)
 
     def effect(
@@ -148,7 +153,7 @@ class FollowUp:
         Where the class leaves directions open it is a range over its graphs (IDA). An arrow that
         the data do not support, which `graph` shows as a line, may point either way as well. With
         hidden causes it is the slope that holds in every graph of the class, or not a number, and
-        the note says why.
+        the note says why. With lags it is what a lasting change of one unit does in the end.
 
         Parameters
         ----------
@@ -177,6 +182,9 @@ class FollowUp:
         hidden = cast("Discovery", self).hidden_causes
         if hidden is not None:
             return hidden.effect(cause, effect)
+        series = cast("Discovery", self).series
+        if series is not None:
+            return series.effect(cause, effect, level=level)
         return effect_between(self._setting(level), cause, effect)
 
     def causes_of(

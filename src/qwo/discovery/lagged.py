@@ -68,6 +68,7 @@ class _Task(NamedTuple):
     rows: float
     within: bool
     known: ResolvedKnowledge
+    asked: SearchOptions
 
     def rows_with_lags(self) -> tuple[FloatArray, Indices]:
         """Rows with their lagged copies, and how many each series has."""
@@ -100,11 +101,13 @@ def discover_lagged(
     if effects.step > 1:
         finely = _learnt(series, options, control, row_by_row=True).series
         found = replace(found, series=replace(effects, row_by_row=finely))
+        assert finely is not None
         warning = DataWarning(
             f"rows are too close in time: the mean autocorrelation from one to the next is "
             f"{mean_autocorrelation(series, 1):.2f}. Lags are {effects.step} rows apart, and "
-            f"{effects.n_rows:.0f} rows count as {effects.n_effective:.0f}; what lags of single "
-            "rows find is beside it (series.row_by_row)",
+            f"{effects.n_rows:.0f} rows count as {effects.n_effective:.0f}: "
+            f"{effects.in_short()}. Lags of single rows find {finely.in_short()} "
+            "(series.row_by_row)",
             cures=[Cure("lags", 3, "looks back row by row")],
         )
         warnings.warn(warning, stacklevel=5)
@@ -123,7 +126,7 @@ def _learnt(
     moments = lag_moments(series, choice.lags, choice.step, within=within)
     given = cast("Knowledge | None", options.knowledge)
     known = lagged_knowledge(given, series, choice.lags, choice.step)
-    task = _Task(series, choice, moments, moments.n_samples, within, known)
+    task = _Task(series, choice, moments, moments.n_samples, within, known, options)
     if choice.step > 1 or choice.lags == 0:
         moments = replace(moments, n_samples=max(task.rows * _share(task, options, control), 3.0))
         task = task._replace(moments=moments)
@@ -259,7 +262,7 @@ def _effects(found: Discovery, task: _Task) -> LaggedEffects:
     """The edges of the graph found by their lags, with what is known of each."""
     series, choice, moments = task.series, task.choice, task.moments
     penalty, within = found.params["penalty_discount"], task.within
-    graph = (found.dag, found.order, penalty, moments.n_samples, task.known)
+    graph = (found.dag, found.order, penalty, moments.n_samples, task.known, task.asked)
     design = LagDesign(series, choice.lags, choice.step, within, *graph)
     fitted = equations_of(moments, found.dag, np.arange(len(series.names)))
     pairs = np.full((2, *found.dag.shape), np.nan)

@@ -46,6 +46,9 @@ ID_NAME = re.compile(
 REPEATED_SHARE = 0.05
 """Share of rows with a copy from which on they are worth a warning."""
 
+MOST_PAIRED, FARTHEST = 50, 50
+"""Columns of which pairs are looked at, and rows apart, for what dependent rows are worth."""
+
 SERIAL, SERIAL_ERRORS = 0.3, 4.0
 """Correlation with the row before that counts: in itself, and in standard errors 1 / √N."""
 
@@ -359,6 +362,26 @@ def _dependent(view: View) -> list[int]:
     return related if len(related) >= max(2, measured.sum() / 2) else []
 
 
+def _worth(view: View, found: list[int]) -> float:
+    """Share of rows that count for the correlation of two columns (Bartlett).
+
+    The median over pairs of 1 / (1 + 2 Σ_k r_i(k) r_j(k)); autocorrelations below 2 / √N are noise.
+    """
+    scores = view.scores if view.first is view.rows else Scores.of(view.first)
+    values = scores.values[found[:MOST_PAIRED]]
+    count = values.shape[1]
+    squares = np.maximum(np.einsum("ij,ij->i", values, values), 1e-300)
+    total = np.zeros((len(values),) * 2)
+    for lag in range(1, min(FARTHEST, count // 4) + 1):
+        r = np.einsum("ij,ij->i", values[:, lag:], values[:, :-lag]) / squares
+        r[np.abs(r) < 2 / np.sqrt(count)] = 0.0
+        if not r.any():
+            break
+        total += np.outer(r, r)
+    pairs = 1 + 2 * total[np.triu_indices(len(values), 1)]
+    return float(1 / max(1.0, np.median(pairs)))
+
+
 def _serial(view: View, found: list[int]) -> Finding:
     columns = view.named(found)
     return Finding(
@@ -367,9 +390,13 @@ def _serial(view: View, found: list[int]) -> Finding:
         columns,
         f"rows depend on the row before them in {len(columns)} of {len(view.kinds)} columns "
         f"({list_names(columns)}): a time series, or sorted rows. Dependent rows tell "
-        "less than independent ones, so that edges appear by chance. If their order means nothing, "
-        "as in a table sorted by one of its columns, ignore this",
-        offered("lags", "auto", "adds the rows before as causes"),
+        f"less than independent ones (each about {_worth(view, found):.2g} of one), so that "
+        "edges appear by chance. If their order means nothing, as in a table sorted by one of its "
+        "columns, ignore this",
+        (
+            *offered("lags", "auto", "adds the rows before as causes"),
+            *offered("lags", 0, "counts the rows for what they are worth, without causes in time"),
+        ),
     )
 
 

@@ -217,12 +217,14 @@ class Families:
         return _trace(inverse, total / rows) / self.q
 
 
-def families_of(sums: RegimeSums, dag: Adjacency) -> list[tuple[Indices, Families]]:
+def families_of(
+    sums: RegimeSums, dag: Adjacency, wanted: Indices | None = None
+) -> list[tuple[Indices, Families]]:
     """The variables of a DAG, together where they own and are explained by equally many columns."""
     width = np.asarray(sums.sizes) @ dag
     kinds: dict[tuple[int, int], list[int]] = {}
-    for v, size in enumerate(sums.explained):
-        kinds.setdefault((int(width[v]), size), []).append(v)
+    for v in range(sums.n_variables) if wanted is None else wanted.tolist():
+        kinds.setdefault((int(width[v]), sums.explained[v]), []).append(v)
     return [(np.array(own), Families(sums, dag, own)) for own in kinds.values()]
 
 

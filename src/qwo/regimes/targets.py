@@ -118,8 +118,11 @@ def changes_of(
     usable = np.ones((sums.n_regimes, sums.n_variables), dtype=bool)
     asked = usable if dropped is None else ~dropped
     asked = asked & (asked.sum(axis=0) >= 2)
-    able = np.where(asked.any(axis=0), asked, usable)
-    seen, degrees, unsettled = _surprises(sums, dag, able, reference)
+    asks = asked.any(axis=0)
+    able = np.where(asks, asked, usable)
+    # Equations of which nothing is asked, such as those of given variables, have no say in others.
+    wanted = np.flatnonzero(asks if asks.any() else ~asks)
+    seen, degrees, unsettled = _surprises(sums, dag, able, reference, wanted)
     usual, pairs = degrees.sum(axis=-1), _others(asked, reference)
     quiet = asked
     for _ in range(1 if unsettled else ROUNDS):
@@ -146,13 +149,13 @@ def changes_of(
 
 
 def _surprises(
-    sums: RegimeSums, dag: Adjacency, usable: Mask, reference: int | None
+    sums: RegimeSums, dag: Adjacency, usable: Mask, reference: int | None, wanted: Indices
 ) -> tuple[Surprise, FloatArray, bool]:
     """Each regime against the base of each variable, and degrees of freedom of the three parts.
 
     Also whether regimes differ in nearly everything.
     """
-    groups = families_of(sums, dag)
+    groups = families_of(sums, dag, wanted)
     base, unsettled = _bases(groups, sums.rows, usable, reference)
     seen: Surprise | None = None
     degrees = np.zeros((sums.n_variables, 3))
@@ -186,7 +189,8 @@ def _bases(
             sharing.append((variables, *families.agreeing(able, significant)))
     if reference is None:
         base = _elected(sharing, rows, base)
-    unsettled = bool((usable & ~base).sum() > UNSETTLED * usable.sum())
+    told = np.concatenate([variables for variables, _ in groups])
+    unsettled = bool((usable & ~base)[:, told].sum() > UNSETTLED * usable[:, told].sum())
     if unsettled and reference is None:
         for variables, families in groups:
             level = LEVEL / usable.size
@@ -206,6 +210,7 @@ def _elected(sharing: list[tuple[Indices, Mask, FloatArray]], rows: FloatArray, 
     log-odds are from how many variables it is in the base of.
     """
     odds = np.ones(len(rows))
+    voters = np.concatenate([variables for variables, _, _ in sharing])
     for _ in range(ROUNDS):
         votes = odds * rows / rows.mean()
         found = np.zeros_like(base)
@@ -215,7 +220,7 @@ def _elected(sharing: list[tuple[Indices, Mask, FloatArray]], rows: FloatArray, 
         if np.array_equal(found, base):
             break
         base = found
-        out = ((~base).sum(axis=1) + 0.5) / (base.shape[1] + 1)
+        out = ((~base[:, voters]).sum(axis=1) + 0.5) / (len(voters) + 1)
         odds = np.maximum(np.log((1 - out) / out), LEAST_ODDS)
     return base
 

@@ -47,7 +47,9 @@ def fit_sem(data: Any, dag: Any, **reading: Unpack[ReadArguments]) -> LinearSem 
     dag : object
         Anything that `qwo.graph.as_graph` takes: a matrix has ``A[i, j] = 1`` for i → j in the
         column order of the data; of what has names, variables are found by name. A `Discovery`
-        has its ``dag``. A `CausalGraph` of the kind "cyclic" is fitted as a `CyclicSem`.
+        has its ``dag``. A `CausalGraph` of the kind "cyclic" is fitted as a `CyclicSem`. A
+        `Discovery` with lags gives its structural autoregression
+        (`qwo.series.autoregression.FittedAutoregression`).
     **reading
         Columns to take or drop, transformations, missing values and how a text file is written, as
         for `qwo.options.ReadOptions`.
@@ -73,6 +75,11 @@ def fit_sem(data: Any, dag: Any, **reading: Unpack[ReadArguments]) -> LinearSem 
     >>> fit_sem(data, dag)
     <LinearSem of 4 variables, 4 edges, N = 500>
     """
+    series: Any = getattr(dag, "series", None)
+    if series is not None:
+        # A result with lags knows how its rows stand in time.
+        fitted: Any = series.fit(data, reading)
+        return fitted  # type: ignore[no-any-return]
     moments = as_moments(data, **reading)
     check_units(moments)
     graph = as_graph(dag, moments.names, kind="dag")

@@ -38,7 +38,7 @@ def equations_of(moments: Moments, dag: Adjacency, children: Indices) -> Equatio
             continue
         own, columns = int(coding.starts[child]), coding.columns_of(parents)
         among = covariance[np.ix_(columns, columns)]
-        inverse = np.linalg.pinv(among, hermitian=True) if len(columns) else among
+        inverse = inverse_of(among)
         slopes = inverse @ covariance[columns, own]
         left = max(float(covariance[own, own] - covariance[columns, own] @ slopes), 0.0)
         free = max(moments.n_samples - len(columns) - 1, 1.0)
@@ -50,3 +50,12 @@ def equations_of(moments: Moments, dag: Adjacency, children: Indices) -> Equatio
         coefficients[parents, child] = np.where(single, slopes[starts], np.nan)
         errors[parents, child] = np.where(single, spread[starts], np.nan)
     return Equations(coefficients, errors, variances)
+
+
+def inverse_of(among: FloatArray) -> FloatArray:
+    """The inverse, or that of Moore and Penrose where columns follow from each other."""
+    try:
+        root = np.linalg.inv(np.linalg.cholesky(among))
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.pinv(among, hermitian=True))
+    return np.asarray(root.T @ root)

@@ -17,6 +17,7 @@ from qwo.order.score import BIC
 from qwo.search.bic_insertion import bic_insertion
 from qwo.search.control import Control
 from qwo.series.design import lag_moments
+from qwo.series.equations import inverse_of
 from qwo.series.reading import SeriesData
 from qwo.series.sums import row_numbers, usable_rows
 from qwo.types import Adjacency, FloatArray, Indices
@@ -169,8 +170,7 @@ def residual_rows(
         parents = coding.columns_of(np.flatnonzero(dag[:, v]))
         found[:, k] = centred[:, own]
         if len(parents):
-            among = covariance[np.ix_(parents, parents)]
-            slopes = np.linalg.lstsq(among, covariance[parents, own], rcond=1e-12)[0]
+            slopes = inverse_of(covariance[np.ix_(parents, parents)]) @ covariance[parents, own]
             found[:, k] -= centred[:, parents] @ slopes
     return found
 
@@ -183,16 +183,19 @@ def effective_share(residuals: FloatArray, lengths: Indices) -> float:
     rows, n = residuals.shape
     spread = residuals.std(axis=0)
     scaled = (residuals - residuals.mean(axis=0)) / np.where(spread > 0, spread, 1)
-    ends = np.cumsum(lengths)
+    ends = np.cumsum(lengths).tolist()
+    starts = [0, *ends[:-1]]
     total = np.zeros((n, n))
     for lag in range(1, min(LONGEST_STEP, int(lengths.max()) // 4) + 1):
-        now = np.concatenate(
-            [np.arange(e - m + lag, e) for e, m in zip(ends, lengths, strict=True)]
-        )
-        if len(now) < 10:
+        if np.maximum(lengths - lag, 0).sum() < 10:
             break
-        r = (scaled[now] * scaled[now - lag]).sum(axis=0) / rows
+        r = np.zeros(n)
+        for a, b in zip(starts, ends, strict=True):
+            if b - a > lag:
+                r += np.einsum("ti,ti->i", scaled[a + lag : b], scaled[a : b - lag])
+        r /= rows
         r[np.abs(r) < 2 / math.sqrt(rows)] = 0.0
-        total += np.outer(r, r)
+        if r.any():
+            total += np.outer(r, r)
     pairs = 1 + 2 * (total[np.triu_indices(n, 1)] if n > 1 else total[0])
     return float(1 / max(1.0, float(np.median(pairs))))

@@ -51,7 +51,7 @@ class SeriesData:
     @property
     def moving(self) -> Indices:
         """The variables that change in time."""
-        return np.setdiff1d(np.arange(len(self.names)), self.static)
+        return np.delete(np.arange(len(self.names)), self.static)
 
     @property
     def unit_of_rows(self) -> Indices:

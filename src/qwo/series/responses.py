@@ -21,8 +21,10 @@ from qwo.order.score import BIC
 from qwo.search.bic_insertion import bic_insertion
 from qwo.series.design import centred_columns, lag_coding, lag_moments, lag_names
 from qwo.series.equations import equations_of
-from qwo.series.reading import SeriesData
+from qwo.series.prepared import prepared_series
+from qwo.series.reading import SeriesData, read_series
 from qwo.series.sums import row_numbers, stacked_rows
+from qwo.simulation import StructuralAutoregression
 from qwo.text import aligned, number, records_frame
 from qwo.types import Adjacency, FloatArray, Indices
 
@@ -31,8 +33,10 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from qwo.arguments import ReadArguments
     from qwo.graph.resolved_knowledge import ResolvedKnowledge
     from qwo.moments.moments import Moments
+    from qwo.options import SearchOptions
 
 FEWEST_UNITS = 10
 """Units from which on whole units are drawn, not blocks of rows."""
@@ -51,6 +55,15 @@ class LagDesign:
     penalty_discount: float
     n_effective: float
     knowledge: ResolvedKnowledge | None = None
+    asked: SearchOptions | None = None
+
+    def fitting(self, data: Any, reading: ReadArguments) -> LagDesign:
+        """The same for other rows, read as these were."""
+        assert self.asked is not None
+        series = prepared_series(read_series(data, self.asked, reading), self.asked)
+        if series.names != self.series.names or len(series.static) != len(self.series.static):
+            raise ArgumentError("the data have other variables than the result; give those it has")
+        return replace(self, series=series)
 
     def moments(self) -> Moments:
         """The moments of the rows as they are."""
@@ -59,6 +72,11 @@ class LagDesign:
         names = lag_names(self.series, self.lags, self.step)
         coding = lag_coding(self.series, self.lags, self.step)
         return sums_over(self.rows()[0]).moments(names, coding)
+
+    @property
+    def can_draw(self) -> bool:
+        """Whether rows can be drawn anew: none has missing values."""
+        return bool(np.isfinite(self.series.values).all())
 
     def rows(self) -> tuple[FloatArray, Indices]:
         """All rows with their lagged copies, and the unit of each."""
@@ -124,25 +142,14 @@ def responses_of(coefficients: FloatArray, horizon: int) -> FloatArray:
     return np.array(found)
 
 
-def largest_root(coefficients: FloatArray) -> float:
-    """The largest modulus of the roots: from 1 on shocks never fade."""
-    n, lags = coefficients.shape[1], len(coefficients) - 1
-    if not lags:
-        return 0.0
-    start = np.linalg.inv(np.eye(n) - coefficients[0])
-    companion = np.zeros((n * lags, n * lags))
-    for k in range(lags):
-        companion[:n, k * n : (k + 1) * n] = (coefficients[k + 1] @ start).T
-    companion[n:, :-n] = np.eye(n * (lags - 1))
-    return float(np.abs(np.linalg.eigvals(companion)).max())
-
-
 def long_run(coefficients: FloatArray) -> FloatArray:
     """(I - Σ_k B_k)⁻¹, the sum of all responses; NaN where they do not fade."""
     n = coefficients.shape[1]
-    if largest_root(coefficients) >= 1:
+    if StructuralAutoregression(coefficients, np.ones(n)).largest_root() >= 1:
         return np.full((n, n), math.nan)
-    return np.asarray(np.linalg.inv(np.eye(n) - coefficients.sum(axis=0)))
+    found = np.linalg.inv(np.eye(n) - coefficients.sum(axis=0))
+    # Where no path leads, rounding leaves next to nothing.
+    return np.where(np.abs(found) < 1e-12 * np.abs(found).max(), 0.0, found)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,10 @@ from qwo.types import Adjacency, FloatArray
 if TYPE_CHECKING:
     import pandas as pd
 
+    from qwo.arguments import ReadArguments
+    from qwo.names import Variable
+    from qwo.sem.outcome import TotalEffect
+    from qwo.series.autoregression import FittedAutoregression
     from qwo.series.responses import ImpulseResponses, LagDesign
 
 COLUMNS = (
@@ -28,10 +33,17 @@ COLUMNS = (
     "standard_error",
     "strength",
     "false_rate",
+    "support",
 )
 
 SHOWN = 30
 """Lagged effects that are printed."""
+
+MENTIONED = 12
+"""Pairs of the summary graph that a warning names."""
+
+SMALL, FEW_ROWS = 100, 10_000
+"""Columns and rows up to which `table` looks for supports by itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +66,8 @@ class LaggedEffects:
         where one end is a category of several levels. For k = 0 they are those of the DAG.
     strengths, false_rates : ndarray, (L + 1)×n×n
         What each edge adds to twice the log-likelihood, and the chance that it is none.
+    shares : ndarray or None
+        How often each edge is found again in resamples: see `supported`.
     variances : ndarray
         Residual variance of each equation; NaN for categories of several levels and static ones.
     n_rows, n_effective : float
@@ -90,6 +104,7 @@ class LaggedEffects:
     notes: tuple[str, ...] = ()
     design: LagDesign | None = field(default=None, repr=False)
     row_by_row: LaggedEffects | None = None
+    shares: FloatArray | None = None
 
     @property
     def graph(self) -> None:
@@ -107,6 +122,7 @@ class LaggedEffects:
                 own = (k, i, j) if self.coefficients[k, i, j] or not undirected else (k, j, i)
                 numbers = (self.coefficients, self.errors, self.strengths, self.false_rates)
                 values = [float(numbers[m][own]) for m in range(4)]
+                values.append(np.nan if self.shares is None else float(self.shares[own]))
                 if undirected:
                     values[:2] = [np.nan, np.nan]
                 mark = LINE if undirected else ARROW
@@ -116,7 +132,8 @@ class LaggedEffects:
     def to_frame(self, *, lag_zero: bool = True) -> pd.DataFrame:
         """The edges: cause, mark, effect, lag in rows, coefficient, error, strength, false rate.
 
-        With ``lag_zero`` those of the present too; undirected ones have no coefficient.
+        And support, where `supported` has looked for it. With ``lag_zero`` those of the present
+        too; undirected ones have no coefficient.
         """
         return records_frame(COLUMNS, self.records(lag_zero=lag_zero))
 
@@ -132,6 +149,17 @@ class LaggedEffects:
         matrix[open_edges] = 2
         np.fill_diagonal(matrix, 0)
         return matrix
+
+    def in_short(self) -> str:
+        """The summary graph in a line: which variable acts on which."""
+        matrix = self.summary_matrix
+        pairs = [
+            f"{self.names[i]} {ARROW if matrix[i, j] == 1 else LINE} {self.names[j]}"
+            for i, j in np.argwhere(matrix != 0).tolist()
+            if matrix[i, j] == 1 or i < j
+        ]
+        more = f" and {len(pairs) - MENTIONED} more" if len(pairs) > MENTIONED else ""
+        return (", ".join(pairs[:MENTIONED]) + more) or "nothing"
 
     def unrolled(self) -> CausalGraph:
         """The graph over the present and its lagged copies; arrows end in the present only."""
@@ -205,7 +233,11 @@ class LaggedEffects:
         )
 
     def supports(self, n_resamples: int = 100, *, random_state: int = 0) -> pd.DataFrame:
-        """The edges with the share of resamples whose own graph has them, whatever their mark.
+        """The edges with the share of resamples whose own graph has them: see `supported`."""
+        return self.supported(n_resamples, random_state=random_state).to_frame()
+
+    def supported(self, n_resamples: int = 100, *, random_state: int = 0) -> LaggedEffects:
+        """The same with the share of resamples whose own graph has each edge, whatever its mark.
 
         Blocks of rows are drawn anew, or whole units if there are ten, and searched near the order
         found at the penalty found.
@@ -217,12 +249,50 @@ class LaggedEffects:
             n_resamples=whole_number("n_resamples", n_resamples),
             seed=whole_number("random_state", random_state),
         )
-        place = {name: k for k, name in enumerate(self.names)}
-        rows = [
-            (*row, float(shares[row[3] // self.step, place[row[0]], place[row[2]]]))
-            for row in self.records()
-        ]
-        return records_frame((*COLUMNS, "support"), rows)
+        return replace(self, shares=shares)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """The edges of earlier rows, with their support where it takes no more than a moment."""
+        design, own = self.design, self
+        small = len(self.names) * (self.lags + 1) <= SMALL and self.n_rows <= FEW_ROWS
+        if self.shares is None and design is not None and small and design.can_draw:
+            own = self.supported()
+        return own.to_frame(lag_zero=False)
+
+    def fit(self, data: Any = None, reading: ReadArguments | None = None) -> FittedAutoregression:
+        """The structural autoregression on the DAG, fitted to its own rows or to others."""
+        from qwo.series.autoregression import FittedAutoregression
+
+        design = self._design()
+        return FittedAutoregression.of(
+            design if data is None else design.fitting(data, reading or {})
+        )
+
+    def effect(
+        self,
+        cause: Variable,
+        effect: Variable,
+        *,
+        level: float = 0.9,
+        n_resamples: int = 100,
+        random_state: int = 0,
+    ) -> TotalEffect:
+        """What a lasting change of one variable by one unit does to another in the end.
+
+        With a band from blocks of rows, or units, drawn anew; over all graphs of the present that
+        the data leave open, up to 50.
+        """
+        from qwo.series.autoregression import long_run_effect
+
+        return long_run_effect(
+            self._design(),
+            self.matrices[0],
+            (cause, effect),
+            level=SHARE.checked("level", level),
+            n_resamples=whole_number("n_resamples", n_resamples),
+            seed=whole_number("random_state", random_state),
+        )
 
     def _design(self) -> LagDesign:
         if self.design is None:
@@ -251,7 +321,7 @@ class LaggedEffects:
         rows = self.records(lag_zero=False)
         shown = [
             (f"  {cause}[t-{lag}]", ARROW, effect, number(weight), f"± {number(error)}")
-            for cause, _, effect, lag, weight, error, _, _ in rows[:SHOWN]
+            for cause, _, effect, lag, weight, error, *_ in rows[:SHOWN]
         ]
         lines = [f"Effects of earlier rows ({self._counted()}):", *aligned(shown, left=3)]
         if len(rows) > SHOWN:

@@ -15,7 +15,7 @@ import numpy as np
 
 from qwo.errors import Cure, DataWarning, list_names
 from qwo.series.reading import SeriesData
-from qwo.types import FloatArray
+from qwo.types import FloatArray, Indices
 
 Trouble = Literal["unit root", "trend", "season", "break"]
 
@@ -33,11 +33,12 @@ LEVEL = 0.001
 
 
 class StationarityFinding(NamedTuple):
-    """What is wrong with a column, and of a season its rows."""
+    """What is wrong with a column; of a season its rows, of a break the row it begins at."""
 
     variable: int
     trouble: Trouble
     rows: int = 0
+    at: int = 0
 
 
 def stationarity_findings(series: SeriesData) -> list[StationarityFinding]:
@@ -59,48 +60,61 @@ def stationarity_findings(series: SeriesData) -> list[StationarityFinding]:
             values = _without_phases(values, rows)
         trouble = _trouble(values, LEVEL / len(columns))
         if trouble is not None and not (trouble == "break" and series.regimes is not None):
-            found.append(StationarityFinding(v, trouble))
+            at = start + break_place(values) if trouble == "break" else 0
+            found.append(StationarityFinding(v, trouble, at=at))
     return found
 
 
 def _trouble(values: FloatArray, level: float) -> Trouble | None:
     line, step, left = _line_and_step(values)
     shape: Trouble = "break" if step > line else "trend"
-    if dickey_fuller(values)[0] > UNIT_ROOT:
-        if dickey_fuller(values, trend=True)[0] < UNIT_ROOT_TREND:
+    plain, around, rising = dickey_fuller(values)
+    if plain > UNIT_ROOT:
+        if around < UNIT_ROOT_TREND:
             return shape
         return "break" if dickey_fuller(left)[0] < AROUND_STEP else "unit root"
-    if abs(dickey_fuller(values, trend=True)[1]) > _normal_point(level):
+    if abs(rising) > _normal_point(level):
         return shape
     return "break" if break_probability(values) < level else None
 
 
-def dickey_fuller(values: FloatArray, *, trend: bool = False) -> tuple[float, float]:
-    """The t of x_{t-1} in the regression of Δx_t on it, earlier changes and a constant; of a line.
+def dickey_fuller(values: FloatArray) -> tuple[float, float, float]:
+    """The t of x_{t-1} in the regression of Δx_t on it, earlier changes and a constant.
 
-    As many changes as BIC wants. The first is very negative where there is no unit root.
+    Then the same with a line as well, and the t of that line. As many changes as BIC wants. The
+    first two are very negative where there is no unit root.
     """
     change, most = np.diff(values), int(12 * (len(values) / 100) ** 0.25)
     most = min(most, len(values) // 5)
     rows = len(change) - most
-    base = [np.ones(rows), values[most:-1]]
-    if trend:
-        base.append(np.linspace(-1, 1, rows))
-    earlier = [change[most - i : len(change) - i] for i in range(1, most + 1)]
-    matrix = np.column_stack([*base, *earlier, change[most:]])
-    products = matrix.T @ matrix
-    among, with_y, first = products[:-1, :-1], products[:-1, -1], len(base)
+    matrix = np.empty((most + 4, rows))
+    matrix[0], matrix[1], matrix[2] = 1, values[most:-1], np.linspace(-1, 1, rows)
+    for i in range(most + 1):
+        matrix[i + 3] = change[most - i : len(change) - i]
+    products = matrix @ matrix.T
+    base = np.array([0, 1, *range(4, most + 4)]), np.array([0, 1, 2, *range(4, most + 4)])
+    (plain, _), (around, line) = (_by_changes(products, own, rows, most) for own in base)
+    return plain, around, line
+
+
+def _by_changes(
+    products: FloatArray, columns: Indices, rows: int, most: int
+) -> tuple[float, float]:
+    """The t of the second column and of the last before changes, as many of them as BIC wants."""
+    among, with_y = products[np.ix_(columns, columns)], products[columns, 3]
+    first = len(columns) - most
     # The factor of all columns has those of the first so many: one of each is enough.
     factor = np.linalg.cholesky(among + 1e-10 * np.trace(among) * np.eye(len(among)))
     explained = np.cumsum(np.linalg.solve(factor, with_y) ** 2)[first - 1 :]
-    squares = np.maximum(products[-1, -1] - explained, 1e-300)
+    squares = np.maximum(products[3, 3] - explained, 1e-300)
     widths = np.arange(first, first + most + 1)
     k = int(np.argmin(rows * np.log(squares) + widths * math.log(rows)))
     width = int(widths[k])
-    inverse = np.linalg.pinv(among[:width, :width], hermitian=True)
+    root = np.linalg.inv(factor[:width, :width])
+    inverse = root.T @ root
     spread = squares[k] / max(rows - width, 1) * np.diagonal(inverse)
     ratios = inverse @ with_y[:width] / np.sqrt(np.maximum(spread, 1e-300))
-    return float(ratios[1]), float(ratios[2]) if trend else 0.0
+    return float(ratios[1]), float(ratios[first - 1])
 
 
 def _line_and_step(values: FloatArray) -> tuple[float, float, FloatArray]:
@@ -133,8 +147,8 @@ def _long_run_variance(left: FloatArray) -> float:
 
 def season_of(values: FloatArray, level: float) -> int:
     """The rows of a season, or 0: the largest peak of the whitened periodogram, by Fisher's g."""
-    time = np.arange(len(values))
-    white = _whitened(values - np.polyval(np.polyfit(time, values, 1), time))
+    time = np.linspace(-1, 1, len(values))
+    white = _whitened(values - float(time @ values) / float(time @ time) * time)
     power = np.abs(np.fft.rfft(white)[1:]) ** 2
     count = len(power)
     peak = int(np.argmax(power))
@@ -165,7 +179,9 @@ def _whitened(values: FloatArray) -> FloatArray:
     """What an autoregression of one or two rows leaves: enough to make peaks comparable."""
     centred = values - values.mean()
     matrix = np.column_stack([centred[1:-1], centred[:-2]])
-    slopes = np.linalg.lstsq(matrix, centred[2:], rcond=None)[0]
+    among = matrix.T @ matrix
+    among += 1e-12 * np.trace(among) * np.eye(2)
+    slopes = np.linalg.solve(among, matrix.T @ centred[2:])
     # Complex roots would take a season away with the rest.
     if slopes[0] ** 2 + 4 * slopes[1] < 0:
         slopes = np.array([float(centred[1:] @ centred[:-1] / (centred @ centred)), 0.0])
@@ -174,14 +190,23 @@ def _whitened(values: FloatArray) -> FloatArray:
 
 def break_probability(values: FloatArray) -> float:
     """That sums of residuals, or of their squares, wander so far by chance."""
-    left = _whitened(values)
-    smallest = 1.0
+    return min(2 * math.exp(-2 * reach**2) for reach, _ in _reaches(values))
+
+
+def break_place(values: FloatArray) -> int:
+    """The row from which on mean or spread is another one."""
+    return max(_reaches(values))[1]
+
+
+def _reaches(values: FloatArray) -> list[tuple[float, int]]:
+    """How far sums of residuals and of their squares go in standard errors, and at which row."""
+    left, found = _whitened(values), []
     for whole in (left, left**2):
         part = whole - whole.mean()
+        sums = np.abs(np.cumsum(part))
         spread = math.sqrt(_long_run_variance(part) * len(part))
-        reach = float(np.abs(np.cumsum(part)).max()) / spread
-        smallest = min(smallest, 2 * math.exp(-2 * reach**2))
-    return smallest
+        found.append((float(sums.max()) / spread, int(np.argmax(sums)) + 3))
+    return found
 
 
 def _normal_point(level: float) -> float:
@@ -198,7 +223,7 @@ def warn_of(series: SeriesData, found: Sequence[StationarityFinding]) -> tuple[s
         if not own:
             continue
         names = [series.names[f.variable] for f in own]
-        text, cures = _worded(trouble, names, [f.rows for f in own])
+        text, cures = _worded(trouble, names, [f.at or f.rows for f in own])
         notes.append(text)
         warnings.warn(DataWarning(text, cures), stacklevel=6)
     return tuple(notes)
@@ -216,8 +241,11 @@ def _worded(trouble: str, names: list[str], rows: list[int]) -> tuple[str, list[
         length = max(set(rows), key=rows.count)
         text = f"season: {shown} repeat every {length} rows"
         return text, [Cure("season", length, "takes the mean of each phase off")]
+    at = sorted(set(rows))
+    where = f"row {at[0]}" if len(at) == 1 else f"rows {at[0]} to {at[-1]}"
     text = (
-        f"break: mean or spread of {shown} changes in the course of time; learn the rows before "
-        "and after by themselves, or call them conditions (regime=)"
+        f"break: mean or spread of {shown} changes in the course of time, about {where}; let "
+        "equations differ between conditions, by a column that says before or after "
+        '(regime="period")'
     )
     return text, []

@@ -1,0 +1,133 @@
+"""The structural autoregression of a graph found: equations with standard errors, and effects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwo.errors import ArgumentError
+from qwo.graph.pdag import enumerate_dags
+from qwo.names import Variable, as_column
+from qwo.sem.outcome import TotalEffect
+from qwo.series.equations import equations_of
+from qwo.series.responses import LagDesign, by_lag, impulse_responses, long_run, responses_of
+from qwo.simulation import StructuralAutoregression
+from qwo.text import aligned, number, records_frame
+from qwo.types import Adjacency, FloatArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_MEMBERS = 50
+"""Graphs of a class over which an effect is followed."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedAutoregression(StructuralAutoregression):
+    """x_t = Σ_k x_{t-k} B_k + e_t, k = 0 … L, fitted equation by equation.
+
+    Attributes
+    ----------
+    coefficients, errors : ndarray, (L + 1)×n×n
+        Entry (k, i, j): the effect of i, k steps earlier, on j, and its standard error.
+    noise_variances : ndarray
+        Residual variances.
+    names : tuple of str
+        The variables.
+    step : int
+        Rows of a step.
+    n_samples : float
+        Rows with all their lags.
+    """
+
+    names: tuple[str, ...]
+    errors: FloatArray
+    step: int
+    n_samples: float
+
+    @classmethod
+    def of(cls, design: LagDesign) -> FittedAutoregression:
+        """The equations of a DAG on the rows of a design."""
+        moments, n = design.moments(), len(design.series.names)
+        found = equations_of(moments, design.dag, np.arange(n))
+        parts = by_lag(design, found.coefficients), by_lag(design, found.errors)
+        own = found.variances, design.series.names, parts[1], design.step
+        return cls(parts[0], *own, moments.n_samples)
+
+    @property
+    def long_run(self) -> FloatArray:
+        """What a lasting change by one unit of i does to j in the end; NaN if shocks never fade."""
+        return long_run(self.coefficients)
+
+    def responses(self, horizon: int = 12) -> FloatArray:
+        """What a shock of one unit to i does to j after 0 … horizon steps, without bands."""
+        return responses_of(self.coefficients, horizon)
+
+    def records(self) -> list[tuple[Any, ...]]:
+        """The rows of `to_frame`."""
+        return [
+            (
+                self.names[i],
+                self.names[j],
+                k * self.step,
+                float(self.coefficients[k, i, j]),
+                float(self.errors[k, i, j]),
+            )
+            for k, i, j in np.argwhere(self.coefficients != 0).tolist()
+        ]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Each coefficient: cause, effect, lag in rows, value and standard error."""
+        columns = ("cause", "effect", "lag", "coefficient", "standard_error")
+        return records_frame(columns, self.records())
+
+    def __str__(self) -> str:
+        rows = [
+            (f"  {cause}[t-{lag}]" if lag else f"  {cause}", "-->", effect, number(b), f"± {e:.2g}")
+            for cause, effect, lag, b, e in self.records()
+        ]
+        head = f"Structural autoregression of {len(self.names)} variables, N = {self.n_samples:g}"
+        root = f"Largest root {self.largest_root():.3f}: shocks "
+        root += "fade" if self.largest_root() < 1 else "never fade"
+        return "\n".join([head, *aligned(rows, left=3), root])
+
+
+def long_run_effect(
+    design: LagDesign,
+    cpdag: Adjacency,
+    ends: tuple[Variable, Variable],
+    *,
+    level: float,
+    n_resamples: int,
+    seed: int,
+) -> TotalEffect:
+    """What a lasting change of one variable does to another in the end, over the present's class.
+
+    Each graph that the present leaves open has an estimate and a band of its own.
+    """
+    names = design.series.names
+    i, j = (as_column(names, v, what) for v, what in zip(ends, ("cause", "effect"), strict=True))
+    n, found, bands = len(names), [], []
+    for member in islice(enumerate_dags(cpdag), MOST_MEMBERS):
+        dag = design.dag.copy()
+        dag[:n, :n] = member
+        own = impulse_responses(
+            replace(design, dag=dag), horizon=0, level=level, n_resamples=n_resamples, seed=seed
+        )
+        found.append(float(own.long_run[i, j]))
+        bands.append((float(own.long_run_low[i, j]), float(own.long_run_high[i, j])))
+    if not np.isfinite(found).all():
+        raise ArgumentError(
+            "shocks never fade in the equations found, so that there is no effect in the end; take "
+            "differences of columns that wander (difference=), or look at found.series.responses()"
+        )
+    low, high = min(found), max(found)
+    scales = design.moments().scales
+    scaled = max(low, high, key=abs) * float(scales[i] / scales[j])
+    interval = min(band[0] for band in bands), max(band[1] for band in bands)
+    source: Any = "one graph" if len(found) == 1 else "all graphs left open"
+    share = float(np.mean([value != 0 for value in found]))
+    return TotalEffect(names[i], names[j], low, high, interval, scaled, source, share)
