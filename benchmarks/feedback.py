@@ -33,8 +33,8 @@ from qwo.order.cyclic import cyclic_coefficients
 RESULTS = Path(__file__).parent / "results" / "feedback"
 WORKER = Path(__file__).parent / "peers" / "cyclic_worker.py"
 SIZES = (5, 8, 12, 20, 30, 50)
-SAMPLES = (500, 1000, 2000, 5000, 10_000)
-DGLEARN_SETS = {5: 20, 8: 6, 12: 2}
+SAMPLES = (500, 2000, 10_000)
+DGLEARN_SETS = {5: 20, 8: 4}
 """Of so many data sets of a size dglearn takes its minutes."""
 DENSITIES = ((5, 2), (8, 2), (8, 4), (15, 3), (30, 3), (30, 5))
 
@@ -159,9 +159,10 @@ class Parts:
         marks, ccd = {}, []
         if self.options.tetrad:
             ccd = peer(self.options.tetrad, "ccd", tables)
-            for name, answers in {"true": [(g, 0) for g in true], **found}.items():
-                graphs = [graph for graph, _ in answers]
-                marks[name] = [m for m, _ in peer(self.options.tetrad, "ccd-oracle", graphs)]
+            asked = {"true": true, **{name: [g for g, _ in own] for name, own in found.items()}}
+            graphs = [graph for own in asked.values() for graph in own]
+            told = iter(peer(self.options.tetrad, "ccd-oracle", graphs))
+            marks = {name: [next(told)[0] for _ in own] for name, own in asked.items()}
         for name, graphs in found.items():
             for k, (graph, seconds) in enumerate(graphs):
                 row = {

@@ -1,108 +1,155 @@
 """Proof: how far the default search is from the best graph, and from the bound on any graph.
 
-    python -m benchmarks.proof [--sets 1000] [--gaps 20]
+    python -m benchmarks.proof [exact errors gaps parts gobnilp] [--sets N] [--results FOLDER] \\
+        [--gobnilp PYTHON]
 
 Up to 16 variables the default goes through all graphs itself; of 17 and 18 it is compared with
-``search="exact"``. The gap of larger graphs is that of ``found.bound``. Tables in
-``benchmarks/results/proof``.
+``search="exact"``. The gap of larger graphs is that of ``found.bound``; ``parts`` tells how many
+graphs of more than 24 variables are proved. GOBNILP is pygobnilp 1.0 with the licence that gurobipy
+brings along (2000 variables and constraints), in an environment of its own. Tables in
+``benchmarks/results/proof``, to which runs add what they have not got yet.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
+import json
 import resource
-import time
+import subprocess
+import tempfile
 import warnings
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 
 import qwo
+from benchmarks.rows import extend_rows, timed
 
 RESULTS = Path(__file__).parent / "results" / "proof"
+SETS = {"exact": 1, "errors": 1000, "gaps": 20, "parts": 10, "gobnilp": 3}
+"""Data sets of a cell."""
 
 
-def errors(sets):
-    """Score of the default less that of the best graph of all."""
-    for k in range(sets):
+def table(n, rows, degree, seed):
+    return qwo.simulate(
+        "er", n_variables=n, n_samples=rows, degree=degree, random_state=seed, standardize=True
+    ).data
+
+
+class Parts:
+    """The tables, each with its cells and what is measured in one of them."""
+
+    def __init__(self, options):
+        self.options = options
+
+    def exact(self, _sets):
+        """Time and memory of the best graph of all."""
+        for n in (12, 14, 16, 17, 18, 19, 20, 22, 24):
+            yield {"n": n}
+
+    def measure_exact(self, n):
+        moments = qwo.Moments.from_data(table(n, 1000, 3, n))
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        _, seconds = timed(lambda: qwo.discover(moments, search="exact", penalty_discount=2))
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        yield {"seconds": round(seconds, 3), "mib_more": round(peak - before)}
+
+    def errors(self, sets):
+        """Score of the default less that of the best graph of all."""
+        for k in range(sets):
+            yield {"set": k}
+
+    def measure_errors(self, **cell):
+        k = cell["set"]
         rng = np.random.default_rng(k)
         n, degree = int(rng.integers(17, 19)), float(rng.choice([2, 4, 6]))
         rows = int(rng.choice([200, 1000, 5000]))
-        data, _, _ = qwo.simulate(
-            "er", n_variables=n, n_samples=rows, degree=degree, random_state=k, standardize=True
-        )
-        moments = qwo.Moments.from_data(data)
+        moments = qwo.Moments.from_data(table(n, rows, degree, k))
         options = {"penalty_discount": 2, "random_state": 0}
-        begun = time.process_time()
-        found = qwo.discover(moments, **options)
-        seconds = time.process_time() - begun
-        begun = time.process_time()
-        best = qwo.discover(moments, search="exact", **options)
-        exact_seconds = time.process_time() - begun
+        found, seconds = timed(lambda: qwo.discover(moments, **options))
+        best, exact = timed(lambda: qwo.discover(moments, search="exact", **options))
         yield {
-            "set": k,
             "n": n,
             "degree": degree,
             "rows": rows,
             "score": round(best.score, 3),
             "lost": round(best.score - found.score, 4),
             "seconds": round(seconds, 4),
-            "exact_seconds": round(exact_seconds, 4),
+            "exact_seconds": round(exact, 4),
         }
 
+    def gaps(self, sets):
+        """How far the bound is above the score found."""
+        for n, rows, k in product((20, 30, 50, 100), (500, 1000, 10_000), range(sets)):
+            yield {"n": n, "rows": rows, "degree": (2, 3, 4, 6)[k % 4], "set": k}
 
-def gaps(sets):
-    """How far the bound is above the score found."""
-    for n in (10, 20, 30, 50, 100):
-        for rows in (500, 1000, 10_000):
-            for k in range(sets):
-                degree = (2, 3, 4, 6)[k % 4]
-                data, _, _ = qwo.simulate(
-                    "er", n_variables=n, n_samples=rows, degree=degree, random_state=k
-                )
-                found = qwo.discover(data, random_state=0)
-                begun = time.process_time()
-                bound = found.bound if n > 10 else found.score
-                seconds = time.process_time() - begun
-                yield {
-                    "n": n,
-                    "rows": rows,
-                    "degree": degree,
-                    "set": k,
-                    "score": round(found.score, 2),
-                    "points": round(bound - found.score, 2),
-                    "percent": round(100 * (bound - found.score) / bound, 3),
-                    "bound_seconds": round(seconds, 5),
-                }
+    def measure_gaps(self, n, rows, degree, **cell):
+        found = qwo.discover(table(n, rows, degree, cell["set"]), random_state=0)
+        bound, seconds = timed(lambda: found.bound)
+        yield {
+            "score": round(found.score, 2),
+            "points": round(bound - found.score, 2),
+            "percent": round(100 * (bound - found.score) / bound, 3),
+            "bound_seconds": round(seconds, 5),
+        }
 
+    def parts(self, sets):
+        """How often graphs of more than 24 variables are proved."""
+        for n, degree, rows, k in product((26, 30, 40, 60), (0.5, 1, 1.5, 2), (1000,), range(sets)):
+            yield {"n": n, "degree": degree, "rows": rows, "set": k}
 
-def exact(_sets):
-    """Time and memory of the best graph of all."""
-    for n in (12, 14, 16, 17, 18, 19, 20):
-        data, _, _ = qwo.simulate("er", n_variables=n, n_samples=1000, degree=3, random_state=n)
-        begun = time.process_time()
-        qwo.discover(data, search="exact", penalty_discount=2)
-        seconds = time.process_time() - begun
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        yield {"n": n, "seconds": round(seconds, 3), "peak_mib": round(peak)}
+    def measure_parts(self, n, degree, rows, **cell):
+        data = table(n, rows, degree, cell["set"])
+        options = {"penalty_discount": 2, "random_state": 0}
+        found, seconds = timed(lambda: qwo.discover(data, search="exact", **options))
+        default = qwo.discover(data, **options)
+        yield {
+            "proved": found.proved,
+            "default_lost": round(found.score - default.score, 3),
+            "seconds": round(seconds, 3),
+        }
+
+    def gobnilp(self, sets):
+        """The same best score by GOBNILP, and its time."""
+        for n, k in product((6, 8), range(sets)):
+            yield {"n": n, "set": k}
+
+    def measure_gobnilp(self, n, **cell):
+        data = table(n, 500, 2, cell["set"])
+        best, seconds = timed(lambda: qwo.discover(data, search="exact", penalty_discount=1))
+        with tempfile.NamedTemporaryFile(suffix=".npy") as file:
+            np.save(file, data)
+            worker = Path(__file__).parent / "peers" / "gobnilp_worker.py"
+            command = [self.options.gobnilp, worker, file.name]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+        told = json.loads(lines[-1]) if lines else {"error": done.stderr[-200:]}
+        row = {"score": round(best.score, 3), "seconds": round(seconds, 4)}
+        if "graph" in told:
+            own = float(qwo.score_graph(data, np.array(told["graph"], dtype=np.int8), 1.0))
+            row |= {
+                "gobnilp_score": round(own, 3),
+                "gobnilp_seconds": round(told["seconds"], 3),
+                "gobnilp_scoring_seconds": round(told["scoring_seconds"], 3),
+            }
+        yield row | {"error": told.get("error", "")}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--sets", type=int, default=1000)
-    parser.add_argument("--gaps", type=int, default=20)
+    parser.add_argument("parts", nargs="*", choices=SETS)
+    parser.add_argument("--sets", type=int)
+    parser.add_argument("--gobnilp", metavar="PYTHON")
+    parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    parts = {"exact": exact(0), "errors": errors(options.sets), "gaps": gaps(options.gaps)}
-    for part, rows in parts.items():
-        table = list(rows)
-        with (RESULTS / f"{part}.csv").open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(table[0]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(table)
-        print(part, len(table), "rows")
+    options.results.mkdir(parents=True, exist_ok=True)
+    tables = Parts(options)
+    for part in options.parts or [name for name in SETS if name != "gobnilp"]:
+        cells, measure = getattr(tables, part)(options.sets or SETS[part]), f"measure_{part}"
+        path = options.results / f"{part}.csv"
+        print(part, len(extend_rows(path, cells, getattr(tables, measure))), "rows")
 
 
 if __name__ == "__main__":

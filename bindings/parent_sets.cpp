@@ -17,6 +17,7 @@
 #include "qwo/best_dag.hpp"
 #include "qwo/class_step.hpp"
 #include "qwo/equivalence.hpp"
+#include "qwo/family_table.hpp"
 #include "qwo/index.hpp"
 #include "qwo/insertion_search.hpp"
 #include "qwo/shuffles.hpp"
@@ -143,6 +144,25 @@ void load(ParentSets& self, const OrderIn& order, const ListsIn& parents, const 
     self.load(state, threads);
 }
 
+auto table_of(const MatrixIn& correlation, Whole variable, const OrderIn& candidates,
+              const OrderIn& required, double samples, double price, int most_parents,
+              std::int64_t most_nodes) {
+    const int n = static_cast<int>(checked_correlation(correlation));
+    if (n > 64)
+        throw Refusal("ShapeError", "there are more than 64 variables");
+    const int v = checked_index("variable", variable, n);
+    const auto may = checked_variables("candidate", candidates.data(), candidates.shape(0), n);
+    const auto must = checked_variables("parent", required.data(), required.shape(0), n);
+    FamilyTable table;
+    {
+        nb::gil_scoped_release release;
+        table = family_table({correlation.data(), correlation.data() + correlation.size()}, n, v,
+                             may, must, samples, price, {most_parents, most_nodes});
+    }
+    return std::make_tuple(table.is_complete, to_numpy<std::uint64_t>(table.sets),
+                           to_numpy<double>(table.costs));
+}
+
 std::vector<int> sorted_parents(const ParentSets& engine, int v) {
     std::vector<int> parents = engine.fit(v).parents();
     std::sort(parents.begin(), parents.end());
@@ -152,6 +172,11 @@ std::vector<int> sorted_parents(const ParentSets& engine, int v) {
 } // namespace
 
 void bind_parent_sets(nb::module_& m) {
+    m.def("family_table", &table_of, nb::arg("correlation").noconvert(), nb::arg("variable"),
+          nb::arg("candidates").noconvert(), nb::arg("required").noconvert(), nb::kw_only(),
+          nb::arg("samples"), nb::arg("price"), nb::arg("most_parents"), nb::arg("most_nodes"),
+          "All parent sets that no subset of theirs beats: whether they are all, the sets by bits, "
+          "and what they cost.");
     nb::class_<ParentSets>(m, "ParentSets", "Parent sets by grow-shrink for a moving order.")
         .def_static(
             "create", &make_parent_sets, nb::arg("moments").noconvert(),

@@ -264,6 +264,11 @@ class _Asked(NamedTuple):
         data = self.data
         with watched_search(self.console) as watch:
             logger.info("the search begins")
+            if self.options.arguments().get("search") == "exact":
+                from qwo.search.bic_insertion import takes
+
+                needs = takes(data.moments.n_variables)
+                self.console.say(f"exact search: {needs}")
             source: dict[str, Any] = {"data": data.moments}
             if self.options.counts_rows and data.rows is not None:
                 source = {"data": data.rows.data, "missing": data.rows.missing}

@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from qwo.types import Adjacency
 
 
+MOST_BOUNDED = 100
+"""Variables up to which the bound on the score of any graph takes a few milliseconds."""
+
+
 @dataclass(frozen=True)
 class Learnt:
     """A graph with everything that belongs to it."""
@@ -145,6 +149,7 @@ class Learnt:
             "score": found.score,
             "status": "interrupted" if self.cut_short else found.status,
             "proved": found.proved,
+            "bound": found.bound if found.n_variables <= MOST_BOUNDED else None,
             "seconds": found.seconds,
             "edges": [list(edge) for edge in found.edges],
             "expected_false_edges": found.expected_false_edges,

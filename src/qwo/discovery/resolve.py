@@ -131,7 +131,8 @@ def resolve(
         engine = "qwo" if dense else "bic"
     _refuse_foreign(options, search, engine)
     if search == "exact":
-        check_exact(n, engine, options.score, options.restarts)
+        plain = not moments.has_blocks and not moments.coding.given.size
+        check_exact(n, engine, options.score, options.restarts, plain=plain)
     if options.knowledge is not None:
         known = resolved_knowledge(options, moments.names)
     if table is not None:

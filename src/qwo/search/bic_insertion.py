@@ -10,8 +10,10 @@ and every number that decides on it, stand in the core: ``cpp/qwo/search_run.hpp
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,13 @@ from qwo.errors import ArgumentError, Cure, DataWarning
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.order.bic import BicEngine
 from qwo.order.protocol import OrderEngine
-from qwo.search.control import Control, SearchOutcome, check_allowed, supervise_compiled
+from qwo.search.control import (
+    Control,
+    SearchOutcome,
+    Stopped,
+    check_allowed,
+    supervise_compiled,
+)
 from qwo.search.insertion import insertion
 from qwo.text import count
 
@@ -98,10 +106,13 @@ def insertion_search_of(engine: OrderEngine) -> Callable[..., SearchOutcome]:
 
 
 MOST = 24
-"""So many variables take 1.9 GB."""
+"""So many variables take 1.9 GB; more are settled part by part."""
+
+MOST_BY_PARTS = 64
+"""Variables whose sets are bits of one number."""
 
 LARGE = 22
-"""From so many on what it takes is said before it begins."""
+"""From so many on what it takes is said by a warning."""
 
 
 def takes(n_variables: int) -> str:
@@ -110,30 +121,35 @@ def takes(n_variables: int) -> str:
     4 (n + 4) 2ⁿ bytes; the time is that of one core of a processor of 2023, 7 ns each set and
     variable.
     """
+    if n_variables > MOST:
+        return "up to 1.5 GB of memory and half a minute for each part that hangs together"
     sets = 2.0**n_variables
     return (
-        f"about {4e-9 * (n_variables + 4) * sets:.2g} GB of memory and "
+        f"about {4e-9 * (n_variables + 4) * sets:.1g} GB of memory and "
         f"{7e-9 * n_variables * sets:.1g} s"
     )
 
 
-def check_exact(n_variables: int, engine: Any, score: Any, restarts: int | None) -> None:
-    """Refuse what cannot be proved or no memory suffices for, and say what a large one takes."""
+def check_exact(
+    n_variables: int, engine: Any, score: Any, restarts: int | None, *, plain: bool
+) -> None:
+    """Refuse what cannot be proved or no memory suffices for, and say what it takes."""
     if engine != "bic" or score != "bic" or restarts:
         raise ArgumentError(
             "search 'exact' goes with the engine 'bic', the score 'bic' and no restarts",
             cures=(Cure("search", "insertion", "goes with others"),),
             option="search",
         )
-    if n_variables > MOST:
+    if n_variables > (MOST_BY_PARTS if plain else MOST):
         raise ArgumentError(
-            f"search is 'exact', which goes through all graphs of up to {MOST} variables, and "
-            f"there are {n_variables}: that would take {takes(n_variables)}",
+            f"search is 'exact', which goes through all graphs of up to {MOST} variables, or of "
+            f"{MOST_BY_PARTS} numbers that fall into small parts, and there are {n_variables}",
             cures=(Cure("search", "insertion", "proves nothing, and takes any number"),),
             option="search",
         )
-    if n_variables >= LARGE:
-        needs = f"all graphs of {count(n_variables, 'variable')} take {takes(n_variables)}"
+    needs = f"all graphs of {count(n_variables, 'variable')} take {takes(n_variables)}"
+    logging.getLogger("qwo").info("%s", needs)
+    if LARGE <= n_variables <= MOST:
         warnings.warn(DataWarning(needs), stacklevel=5)
 
 
@@ -141,13 +157,38 @@ def exact(engine: BicEngine, *, control: Control | None = None, **shared: Any) -
     """The best graph that the knowledge allows, with at most `engine.max_parents` parents each.
 
     Where variables all but determine another, rounding would decide: then the insertion search is
-    made, a warning says so, and nothing is proved. The core is not interrupted meanwhile.
+    made, a warning says so, and nothing is proved. So it is where more variables than all sets can
+    be gone through of do not fall into parts. The core is not interrupted meanwhile.
     """
     control = control or Control()
     begun = control.seconds, engine.cost
+    if engine.n_variables > MOST:
+        return _by_parts(engine, control, shared)
     if not engine.take_best(MOST):
         warning = "some variables all but determine another, so that no graph is proved the best"
         warnings.warn(DataWarning(f"{warning}; it is searched for instead"), stacklevel=5)
         return bic_insertion(engine, control=control, **shared)
     trace = begun, (control.seconds, engine.cost)
     return SearchOutcome(engine.order, engine.cost, "converged", trace, 0, 0, proved=True)
+
+
+def _by_parts(engine: BicEngine, control: Control, shared: dict[str, Any]) -> SearchOutcome:
+    """The insertion search, and whether its graph is the best; that one, if it is not."""
+    from qwo.search.parts import best_by_parts, state_of
+
+    outcome = bic_insertion(engine, control=control, **shared)
+    if outcome.status != "converged":
+        return outcome
+    try:
+        best = best_by_parts(engine, control)
+    except Stopped as stopped:
+        return replace(outcome, status=stopped.status)
+    if best.dag is None:
+        warning = f"no graph is proved the best: {best.why}; it was searched for instead"
+        warnings.warn(DataWarning(warning), stacklevel=6)
+        return outcome
+    cost = sum(engine.family_cost(v, np.flatnonzero(own)) for v, own in enumerate(best.dag.T))
+    if cost < engine.cost - 1e-6 * engine.penalty:
+        engine.load(state_of(engine, best.dag, cost))
+    trace = *outcome.trace, (control.seconds, engine.cost)
+    return replace(outcome, order=engine.order, cost=engine.cost, trace=trace, proved=True)
