@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import threading
 import time
@@ -222,6 +223,55 @@ def test_two_runs_are_compared_and_differences_marked(studio: Served) -> None:
     studio.panel("compare")
     studio.page.click("#panel >> text=/^patients$/")
     studio.page.wait_for_selector("#differences >> text=Only in patients")
+
+
+def test_the_graph_found_is_compared_with_a_drawing(studio: Served) -> None:
+    """What only one of both has is listed, and marked in the picture."""
+    names = {frozenset(pair) for pair in qwo_edges(studio)}
+    other = next([a, b] for a in NAMES for b in NAMES if a < b and {a, b} not in names)
+    studio.panel("draw")
+    studio.page.wait_for_selector("#own-fit")
+    studio.tap(other[0])
+    studio.tap(other[1])
+    studio.page.wait_for_selector("#own-fit >> text=/RMSEA .* \\(.* to .*\\)/")
+    studio.panel("compare")
+    studio.page.click("text=the graph that I have drawn")
+    studio.page.wait_for_selector("#differences >> text=Only in your drawing (1)")
+    assert studio.page.evaluate(f"{CANVAS}.edges('.elsewhere').length") == 1
+    assert studio.page.evaluate(f"{CANVAS}.edges('.fresh').length") == len(names)
+
+
+def test_a_bent_relation_is_drawn_as_a_curve(browser: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    dose = rng.normal(size=500)
+    rows = np.column_stack([dose, dose**2 + rng.normal(size=500), dose + rng.normal(size=500)])
+    path = tmp_path / "bent.csv"
+    np.savetxt(path, rows, delimiter=",", header="dose,pain,pulse", comments="")
+    served = Served(browser, tmp_path, path)
+    served.settle(0)
+    served.tap("dose")
+    served.tap("pain")
+    served.page.wait_for_selector("#details svg.scatter polyline.curve")
+    assert "the relation bends" in served.page.inner_text("#details")
+    assert "Residuals of the curve" in served.page.inner_text("#details")
+    served.close()
+
+
+def test_a_full_disk_is_said(studio: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, _: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    with monkeypatch.context() as patched:
+        patched.setattr("qwo.studio.project.write_whole", full)
+        studio.panel("search")
+        studio.page.fill("#penalty", "9")
+        studio.page.wait_for_selector("#notes >> text=No space left on device")
+        studio.settle(1)
+    studio.page.fill("#penalty", "4")
+    studio.settle(2)
+    assert "No space" not in studio.page.inner_text("#notes")
+    kept = Project(studio.project.folder).run("patients")
+    assert [own.penalty for own in kept.history[1:]] == [9.0, 4.0]
 
 
 def test_a_result_is_saved_and_can_be_reproduced(studio: Served, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shlex
 import threading
@@ -16,6 +17,7 @@ import qwo
 from qwo.errors import FileFormatError, InputError
 from qwo.studio import make_app
 from qwo.studio.project import Project, StudioRun
+from qwo.studio.scatter import scatter_plot
 from qwo.studio.searches import Searches, SupersededError
 from qwo.studio.settings import Settings
 from tests.helpers.reports import HOSTILE_NAMES
@@ -332,3 +334,66 @@ def test_fixes_of_the_audit_are_changes_of_settings(
     changes = [fix["change"] for fix in fixes]
     assert {"transform": dict.fromkeys(("age", "sex", "dose", "pain"), "log")} in changes
     assert any(sorted(change.get("roots", [])) == ["age", "sex"] for change in changes)
+
+
+def test_a_full_disk_is_said_and_nothing_is_lost(
+    client: TestClient, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask(client, "change", run="cells", settings={"penalty": 2.0})
+    stored = (project.folder / "studio.json").read_text()
+    with monkeypatch.context() as patched:
+
+        def full(path: Path, _: Any) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+        patched.setattr("qwo.studio.project.write_whole", full)
+        told = ask(client, "change", run="cells", settings={"penalty": 5.0})
+        assert "No space left on device" in told["unsaved"]
+        assert told["graph"] is not None
+        assert "No space" in ask(client, "own", run="cells", edges=[["V0", "V1"]])["unsaved"]
+        answer = client.post("/api/upload?name=more.csv", content=b"a,b\n1,2\n")
+        assert "No space left on device" in answer.json()["error"]
+    assert (project.folder / "studio.json").read_text() == stored
+    told = ask(client, "change", run="cells", settings={"penalty": 7.0})
+    assert told["unsaved"] is None
+    kept = Project(project.folder).run("cells")
+    assert [own.penalty for own in kept.history[-3:]] == [2.0, 5.0, 7.0]
+    assert kept.own == [("V0", "V1")]
+
+
+def test_the_graph_found_is_compared_with_the_one_drawn(client: TestClient, table: Path) -> None:
+    ask(client, "change", run="cells", settings={"penalty": 2.0})
+    found = qwo.discover(table, penalty_discount=2.0, random_state=0)
+    arrows = [(a, b) for a, mark, b in found.edges if mark == "-->"]
+    (a, b), kept, *_ = arrows
+    joined = {frozenset((x, y)) for x, _, y in found.edges}
+    pairs = ((x, y) for x in found.names for y in found.names if x < y)
+    other = next([x, y] for x, y in pairs if {x, y} not in joined and not {x, y} & {a, b})
+    lines = [(x, y) for x, mark, y in found.edges if mark == "---"][:1]
+    ask(client, "own", run="cells", edges=[[b, a], kept, *lines, other])
+    told = ask(client, "compare", second="cells")["changed"]
+    assert told["turned"] == [[a, "-->", b]]
+    assert told["removed"] == [[other[0], "-->", other[1]]]
+    assert len(told["added"]) == len(found.edges) - 2 - len(lines)
+
+
+def test_relations_that_bend_are_drawn_as_curves(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=400)
+    y, z = x**2 + rng.normal(size=400), x + rng.normal(size=400)
+    np.savetxt(tmp_path / "t.csv", np.column_stack([x, y, z]), delimiter=",", header="x,y,z")
+    data = Searches().data(tmp_path / "t.csv", Settings())
+    names = data.table.names
+    bent = scatter_plot(data, names[0], names[1])
+    at, heights = np.asarray(bent["curve"]).T
+    inner = np.abs(at) < 1.5
+    np.testing.assert_allclose(heights[inner], at[inner] ** 2, atol=0.5)
+    assert np.std(bent["residuals"]) < 1.1 < np.std(y)
+    assert scatter_plot(data, names[0], names[2])["curve"] is None
+
+
+def test_the_fit_of_a_drawing_has_its_interval(client: TestClient) -> None:
+    ask(client, "change", run="cells", settings={"penalty": 2.0})
+    fit = ask(client, "own", run="cells", edges=[])["fit"]
+    low, high = fit["rmsea_interval"]
+    assert 0 < low < fit["rmsea"] < high

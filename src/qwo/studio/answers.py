@@ -22,13 +22,12 @@ from qwo.report.contents import Contents
 from qwo.report.data import contents_data, draw_contents, scene_layout
 from qwo.report.remarks import remarks
 from qwo.sem import fit_sem, ida, score_graph, total_effect
+from qwo.studio.scatter import scatter_plot
 from qwo.studio.searches import Data, Result
 from qwo.studio.settings import Settings, offered
 from qwo.text import plain
 from qwo.types import FloatArray
 
-MOST_POINTS = 1500
-"""Points of a scatter plot; rows from all over the table."""
 MOST_LEVELS = 12
 BINS = 24
 MOST_PATHS = 8
@@ -142,11 +141,34 @@ def _changed(before: Result, now: Result) -> dict[str, list[list[str]]]:
         for found in (before.found, now.found)
     ]
     old, new = told
+    return _differences(old, new)
+
+
+Joined = dict[frozenset[str], tuple[str, str, str]]
+"""The edge between two variables: one end, its mark, the other end."""
+
+
+def _differences(old: Joined, new: Joined) -> dict[str, list[list[str]]]:
     return {
         "added": [[*edge] for pair, edge in new.items() if pair not in old],
         "removed": [[*edge] for pair, edge in old.items() if pair not in new],
         "turned": [[*edge] for pair, edge in new.items() if pair in old and old[pair] != edge],
     }
+
+
+def own_differences(result: Result, edges: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """The graph found beside one that the user has drawn.
+
+    An arrow of the drawing agrees with a line: the graphs of the class have it both ways.
+    """
+    found: Joined = {frozenset((a, b)): (a, mark, b) for a, mark, b in result.found.edges}
+    drawn: Joined = {frozenset((a, b)): (a, ARROW, b) for a, b in edges}
+    for pair, edge in found.items():
+        if pair in drawn and edge[1] == LINE:
+            drawn[pair] = edge
+    graph = _drawn(result.found.names, [e for e in edges if {*e} <= {*result.found.names}])
+    told = compare(graph, _among(result, result.found.names), aid=False).to_dict()
+    return told_plainly({"comparison": told, "changed": _differences(drawn, found)})
 
 
 def layout_view(result: Result) -> dict[str, Any]:
@@ -170,33 +192,11 @@ def doubt_view(result: Result) -> dict[str, Any]:
 def pair_view(result: Result, first: str, second: str) -> dict[str, Any]:
     """Two variables: their scatter plot, and what the graph says of one and the other."""
     told: dict[str, Any] = {"first": first, "second": second}
-    told |= _scatter(result.data, first, second)
+    told |= scatter_plot(result.data, first, second)
     if result.model is not None:
         told["effects"] = [_effect(result, a, b) for a, b in ((first, second), (second, first))]
     told["why"] = list(_reasons(result, first, second))
     return told_plainly(told)
-
-
-def _scatter(data: Data, first: str, second: str) -> dict[str, Any]:
-    table = data.table
-    a, b = (table.names.index(name) for name in (first, second))
-    rows = table.values[:, [a, b]]
-    rows = rows[np.isfinite(rows).all(axis=1)]
-    chosen = np.linspace(0, len(rows) - 1, min(len(rows), MOST_POINTS)).astype(int)
-    slope, middle = math.nan, math.nan
-    if len(rows) > 2 and rows[:, 0].std() > 0:
-        slope, middle = np.polyfit(rows[:, 0], rows[:, 1], 1)
-    kept = rows[chosen]
-    return {
-        "points": np.round(kept, 6),
-        "n_rows": len(rows),
-        "line": [slope, middle],
-        "residuals": np.round(kept[:, 1] - slope * kept[:, 0] - middle, 6),
-        "labels": [list(table.coding.variables[v].levels) for v in (a, b)],
-        "correlation": float(np.atleast_2d(np.corrcoef(rows.T))[0, 1])
-        if len(rows) > 2
-        else math.nan,
-    }
 
 
 def _effect(result: Result, cause: str, effect: str) -> dict[str, Any]:
@@ -287,16 +287,21 @@ def _partial(correlation: FloatArray, a: int, b: int, given: list[int]) -> float
     return float(-inverse[0, 1] / math.sqrt(inverse[0, 0] * inverse[1, 1]))
 
 
+def _drawn(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> CausalGraph:
+    """The graph of arrows that were drawn."""
+    matrix = np.zeros((len(names), len(names)), dtype=np.int8)
+    for cause, effect in edges:
+        matrix[names.index(cause), names.index(effect)] = 1
+    return CausalGraph.from_matrix(matrix, names)
+
+
 def own_view(
     data: Data, settings: Settings, edges: Sequence[tuple[str, str]], penalty: float = 2.0
 ) -> dict[str, Any]:
     """What the data say against a graph that the user draws."""
     moments = data.moments
     names = moments.names
-    matrix = np.zeros((len(names), len(names)), dtype=np.int8)
-    for cause, effect in edges:
-        matrix[names.index(cause), names.index(effect)] = 1
-    graph = CausalGraph.from_matrix(matrix, names)
+    graph = _drawn(names, edges)
     dag = to_dag(graph)
     found = check(
         moments, graph, learnt=False, knowledge=settings.knowledge, n_draws=1, n_subsets=0
@@ -329,6 +334,7 @@ def own_view(
             "score": score_graph(moments, graph, penalty).score,
             "fit": {
                 "rmsea": model.fit.rmsea,
+                "rmsea_interval": model.fit.rmsea_interval,
                 "cfi": model.fit.cfi,
                 "srmr": model.fit.srmr,
                 "p_value": model.fit.p_value,

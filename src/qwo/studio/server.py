@@ -181,12 +181,12 @@ class _Studio:
         with self.project.lock:
             run = self.project.run(name)
             move(run)
-            self.project.store()
             held = {
                 "settings": run.settings.to_json(),
                 "steps": len(run.history),
                 "at": run.at,
                 "own": run.own,
+                "unsaved": self._unsaved(),
             }
         try:
             result = self._result(name)
@@ -195,6 +195,20 @@ class _Studio:
         before, self.shown[name] = self.shown.get(name), result
         path = self.project.files[run.file]
         return held | {"graph": answers.graph_view(result, str(path), before)}
+
+    def _unsaved(self) -> str | None:
+        """Store the state; why it could not be, which is no reason not to go on.
+
+        What is on the disk stays as it was, and the next change that can be stored stores all.
+        """
+        try:
+            self.project.store()
+        except OSError as error:
+            return (
+                f"Not saved: {_words(error)}. The studio goes on and keeps everything in memory; "
+                "make room on the disk, and the next change saves all of it."
+            )
+        return None
 
     def _result(self, name: str) -> Result:
         run = self.project.run(name)
@@ -227,13 +241,16 @@ class _Studio:
         with self.project.lock:
             held = self.project.run(run)
             held.own = [(str(a), str(b)) for a, b in edges]
-            self.project.store()
+            unsaved = self._unsaved()
         found = self.searches.data(self.project.files[held.file], held.settings)
         penalty = self._shown(run).found.params.get("penalty_discount") or 2.0
-        return answers.own_view(found, held.settings, held.own, penalty)
+        told = answers.own_view(found, held.settings, held.own, penalty)
+        return told | {"unsaved": unsaved}
 
-    def compare(self, first: str, second: str) -> dict[str, Any]:
-        """Two runs."""
+    def compare(self, second: str, first: str | None = None) -> dict[str, Any]:
+        """Two runs, or a run and the graph that was drawn beside it."""
+        if first is None:
+            return answers.own_differences(self._shown(second), self.project.run(second).own)
         return answers.compare_view(self._shown(first), self._shown(second))
 
     def save(self, run: str, name: str = "") -> dict[str, Any]:

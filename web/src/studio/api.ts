@@ -40,6 +40,8 @@ export interface Step {
   graph: GraphView | null;
   error?: string;
   superseded?: boolean;
+  // Why the state could not be stored.
+  unsaved?: string | null;
 }
 
 export interface ColumnView {
@@ -81,6 +83,7 @@ export interface PairView {
   points: [number, number][];
   residuals: number[];
   line: [number | null, number | null];
+  curve: [number, number][] | null;
   labels: string[][];
   n_rows: number;
   correlation: number | null;
@@ -94,7 +97,8 @@ export interface OwnView {
   unneeded: [string, string, number][];
   wanted: [string, string, string, number][];
   score: number;
-  fit: Record<"rmsea" | "cfi" | "srmr" | "p_value", number | null>;
+  fit: Record<"rmsea" | "cfi" | "srmr" | "p_value", number | null> & { rmsea_interval: [number | null, number | null] };
+  unsaved?: string | null;
 }
 
 export interface State {

@@ -50,9 +50,13 @@ export function scatter(view: PairView, residual: boolean): SVGElement {
   );
   const parts: Node[] = [svg("g", { class: "dots" }, ...dots)];
   const [slope, middle] = view.line;
+  if (!residual && view.curve) {
+    const points = view.curve.map(([x, y]) => `${px(x).toFixed(1)},${py(y).toFixed(1)}`).join(" ");
+    parts.push(svg("polyline", { class: "fitted curve", points }));
+  }
   if (!residual && slope != null && middle != null) {
     parts.push(
-      svg("line", { class: "fitted", x1: px(x0), y1: py(slope * x0 + middle), x2: px(x1), y2: py(slope * x1 + middle) }),
+      svg("line", { class: view.curve ? "fitted beside" : "fitted", x1: px(x0), y1: py(slope * x0 + middle), x2: px(x1), y2: py(slope * x1 + middle) }),
     );
   } else if (residual) parts.push(svg("line", { class: "fitted", x1: px(x0), y1: py(0), x2: px(x1), y2: py(0) }));
   const label = (text: string, x: number, y: number, anchor: string) => {

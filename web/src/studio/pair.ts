@@ -43,9 +43,9 @@ export function edgeFacts(view: GraphView, [a, b]: Pair): Node[] {
 export function pairDetails(view: PairView): Node[] {
   const parts: Node[] = view.why.map((text) => element("p", {}, text));
   parts.push(
-    element("p", { class: "hint" }, `Correlation ${number(view.correlation)}`),
+    element("p", { class: "hint" }, `Correlation ${number(view.correlation)}${view.curve ? "; the relation bends: curve, with the line dashed" : ""}`),
     scatter(view, false),
-    element("details", {}, element("summary", {}, "Residuals"), scatter(view, true)),
+    element("details", {}, element("summary", {}, view.curve ? "Residuals of the curve" : "Residuals of the line"), scatter(view, true)),
   );
   for (const effect of view.effects ?? []) parts.push(...effectPart(effect));
   return parts;

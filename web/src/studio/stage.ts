@@ -252,6 +252,20 @@ export class Stage {
       .update();
   }
 
+  // Edges that only this graph has, those that only the other one has, and those that differ.
+  differences({ added, removed, turned }: { added: string[][]; removed: string[][]; turned: string[][] }): void {
+    const [only, other] = [added, turned].map((edges) => new Set(edges.map(([a, , b]) => pairId([a!, b!]))));
+    this.cy.batch(() => {
+      this.cy.edges(".ghost").remove();
+      this.cy.edges().forEach((edge) => {
+        edge.toggleClass("fresh", only!.has(edge.id()));
+        edge.toggleClass("turned", other!.has(edge.id()));
+      });
+      const here = (name: string) => this.cy.getElementById(`n:${name}`).length > 0;
+      for (const [a, , b] of removed) if (here(a!) && here(b!)) this.ghost([a!, b!], "elsewhere");
+    });
+  }
+
   // What the data say against a graph that is being drawn.
   judge(own: OwnView | null, edges: Pair[]): void {
     this.cy.batch(() => {

@@ -144,6 +144,7 @@ class Studio {
     byId<HTMLButtonElement>("redo").disabled = step.at + 1 >= step.steps;
     const { graph } = step;
     byId("notes").replaceChildren();
+    if (step.unsaved) this.note("warning", step.unsaved);
     if (!graph) {
       this.note("error", step.error ?? "There is no graph.");
       this.say("No graph: see the note.");
@@ -246,9 +247,9 @@ class Studio {
       ),
     ];
     if (ownView) {
-      const { rmsea, cfi, p_value } = ownView.fit;
+      const { rmsea, cfi, p_value, rmsea_interval: [low, high] } = ownView.fit;
       parts.push(
-        element("p", { id: "own-fit" }, `${count(own.length, "arrow")}; score ${ownView.score.toFixed(1)} (found: ${this.step?.graph?.summary.score?.toFixed(1) ?? "–"}); RMSEA ${number(rmsea)}, CFI ${number(cfi)}, p ${number(p_value)}`),
+        element("p", { id: "own-fit" }, `${count(own.length, "arrow")}; score ${ownView.score.toFixed(1)} (found: ${this.step?.graph?.summary.score?.toFixed(1) ?? "–"}); RMSEA ${number(rmsea)} (${number(low)} to ${number(high)}), CFI ${number(cfi)}, p ${number(p_value)}`),
         element("p", {}, `${count(ownView.unexplained.length, "association")} not explained, ${count(ownView.unneeded.length, "arrow")} not needed.`),
         element("ul", { class: "plain" }, ...ownView.wanted.map(([kind, a, b, gain]) => element("li", {}, `${kind} ${a} → ${b}: score + ${gain.toFixed(1)}`))),
       );
@@ -269,15 +270,16 @@ class Studio {
     if (this.step) this.step.own = this.own;
     this.stage.judge(this.ownView, this.own);
     this.panels();
+    if (this.ownView.unsaved) this.note("warning", this.ownView.unsaved);
   }
 
   private comparePanel(): Node[] {
     const others = Object.keys(this.state.runs).filter((name) => name !== this.run);
-    if (!others.length) {
-      return [element("p", { class: "hint" }, "Open another file, or the same one again, to compare two runs."), button("Another run on this file", () => void this.another())];
-    }
+    const drawn = this.step?.own.length ?? 0;
+    const hint = others.length || drawn ? "Compare this run with:" : "Open another file, or the same one again, to compare two runs; or draw a graph of your own.";
     return [
-      element("p", { class: "hint" }, "Compare this run with:"),
+      element("p", { class: "hint" }, hint),
+      ...(drawn ? [button("the graph that I have drawn", () => void this.guarded(() => this.compareWith(null)))] : []),
       ...others.map((name) => button(name, () => void this.guarded(() => this.compareWith(name)))),
       button("Another run on this file", () => void this.another()),
       element("div", { id: "differences" }),
@@ -292,22 +294,19 @@ class Studio {
     });
   }
 
-  private async compareWith(name: string): Promise<void> {
-    const told = await ask<{ changed: { added: string[][]; removed: string[][]; turned: string[][] }; comparison: Record<string, unknown> }>("compare", { first: name, second: this.run });
+  private async compareWith(name: string | null): Promise<void> {
+    const told = await ask<{ changed: { added: string[][]; removed: string[][]; turned: string[][] }; comparison: Record<string, unknown> }>("compare", { ...(name === null ? {} : { first: name }), second: this.run });
     const list = (title: string, edges: string[][]) => [
       element("h2", {}, `${title} (${edges.length})`),
       element("ul", { class: "plain" }, ...edges.map((edge) => element("li", {}, edge.join(" ")))),
     ];
     byId("differences").replaceChildren(
       element("p", {}, `Structural Hamming distance: ${String(told.comparison.shd_cpdag)}`),
-      ...list("Only here", told.changed.added),
-      ...list(`Only in ${name}`, told.changed.removed),
-      ...list("Another mark", told.changed.turned),
+      ...list(name === null ? "Only in the graph found" : "Only here", told.changed.added),
+      ...list(name === null ? "Only in your drawing" : `Only in ${name}`, told.changed.removed),
+      ...list(name === null ? "Another direction" : "Another mark", told.changed.turned),
     );
-    const marked = new Set(told.changed.added.map(([a, , b]) => [a, b].sort().join("\u0000")));
-    this.stage.cy.edges().forEach((edge) => {
-      edge.toggleClass("fresh", marked.has(edge.id()));
-    });
+    this.stage.differences(told.changed);
   }
 
   private async picked({ variables, edge }: Chosen): Promise<void> {
