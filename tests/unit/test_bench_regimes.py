@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks import regimes
+from benchmarks import regimes, regimes_sachs
 from benchmarks.rows import read_rows
+from qwo.datasets import load_sachs
 
 
 @pytest.mark.parametrize("kind", regimes.KINDS)
@@ -42,3 +43,27 @@ def test_claims_of_the_pages_hold() -> None:
     for r in rows:
         if r["method"] == "UT-IGSP":
             assert float(r["shd_class"]) > ours[tuple(r[k] for k in cell)]
+
+
+def test_the_page_of_experiments_has_the_rows_of_what_is_stored() -> None:
+    page = regimes_sachs.PAGE.read_text("utf-8")
+    stored = read_rows(regimes_sachs.RESULTS)
+    assert regimes_sachs.with_rows(page, stored) == page
+    assert regimes_sachs.rows_of(stored) in page
+
+
+def test_our_rows_beside_the_consensus_network_are_what_is_found() -> None:
+    truth = np.asarray(load_sachs().truth)
+    stored = {
+        r["method"]: {k: r[k] for k in regimes_sachs.COUNTS}
+        for r in read_rows(regimes_sachs.RESULTS)
+    }
+    for name, graph in regimes_sachs.ours().items():
+        assert regimes_sachs.counted(graph, truth) == stored[name]
+
+
+def test_differences_from_a_dag_are_counted_by_pairs() -> None:
+    truth = np.array([[0, 1, 0, 1], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]])
+    graph = np.array([[0, 1, 2, 0], [0, 0, 0, 0], [2, 1, 0, 2], [0, 0, 2, 0]])
+    found = regimes_sachs.counted(graph, truth)
+    assert list(found.values()) == [4, 2, 1, 1, 1, 1, 1, 4]
