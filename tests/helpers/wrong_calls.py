@@ -228,7 +228,7 @@ def _parent_sets() -> Iterator[Call]:
         "candidates": none,
         "ends": none,
         "all_at_first": False,
-        "blocks": (none, none, [], 0),
+        "blocks": (none, none, [], 0, []),
         "given": none,
     }
     prices, single = [1.0] * 26, np.ones(N, np.int64)
@@ -252,13 +252,15 @@ def _parent_sets() -> Iterator[Call]:
         "given": [np.array([N]), np.array([-1]), np.array([1, 1]), np.arange(N), None, mask],
         "blocks": [
             *(
-                (np.array(bad), np.array(bad), prices, 9)
+                (np.array(bad), np.array(bad), prices, 9, [])
                 for bad in ([1], [N, 0], [-1, N + 1], [1] * (N + 1))
             ),
-            *((single, np.array(bad), prices, 9) for bad in ([1], [0] * N, [2] * N, [-1] * N)),
-            *((single, single, bad, 9) for bad in ([], [1.0], [1.0, -1.0], None)),
-            *((single, single, prices, bad) for bad in (-1, HUGE, 1.5, None)),
-            *((blocks, blocks, prices, 9), (none, none, []), None),  # correlated within the block
+            *((single, np.array(bad), prices, 9, []) for bad in ([1], [0] * N, [2] * N, [-1] * N)),
+            *((single, single, bad, 9, []) for bad in ([], [1.0], [1.0, -1.0], None)),
+            *((single, single, prices, bad, []) for bad in (-1, HUGE, 1.5, None)),
+            *((single, single, prices, 9, bad) for bad in ([1.0], None)),
+            (blocks, blocks, prices, 9, []),  # correlated within the block
+            *((none, none, []), None),
         ],
     }
     for name, values in wrong.items():
