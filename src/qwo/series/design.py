@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from qwo.errors import KnowledgeError
+from qwo.errors import ArgumentError, Cure, KnowledgeError
 from qwo.graph.knowledge import Knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments.columns import Coding, column_names
@@ -65,8 +65,18 @@ def lag_moments(series: SeriesData, n_lags: int, step: int = 1, *, within: bool 
 
     Missing values, if there are any, go to EM on the rows with their lagged copies.
     """
-    check_length(series, n_lags, step, usable_rows(series.lengths, n_lags, step))
+    check_length(series, n_lags, step, usable_rows(series.all_lengths, n_lags, step))
     lagged = moving_columns(series)
+    if series.streamed is not None:
+        if step > 1:
+            raise ArgumentError(
+                f"rows are too close in time, each nearly what the one before was, and the file is "
+                f"read piece by piece; keep every {step}th row, or say how many single rows back",
+                option="lags",
+                cures=[Cure("lags", 3, "looks back row by row")],
+            )
+        width = len(series.names) + n_lags * len(lagged)
+        return moments_of_sums(series.streamed.sums.first(width), series, n_lags, within=within)
     columns = series.columns()
     if not np.isfinite(columns).all():
         names, coding = lag_names(series, n_lags, step), lag_coding(series, n_lags, step)

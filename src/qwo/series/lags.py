@@ -18,12 +18,9 @@ from qwo.search.bic_insertion import bic_insertion
 from qwo.search.control import Control
 from qwo.series.design import lag_moments
 from qwo.series.equations import inverse_of
-from qwo.series.reading import SeriesData
+from qwo.series.reading import SeriesData, lags_tried
 from qwo.series.sums import row_numbers, usable_rows
 from qwo.types import Adjacency, FloatArray, Indices
-
-MOST_LAGS, MOST_STEPS = 8, 3
-"""Lags that are tried, and with a step above 1."""
 
 SMOOTH = 0.97
 """Mean autocorrelation from one row to the next from which on rows are too close in time."""
@@ -38,8 +35,6 @@ BELOW = 0.5
 
 LONGEST_STEP = 50
 PENALTY = 2.0
-MOST_COLUMNS = 3000
-"""Columns up to which lags are tried out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +65,7 @@ def choose_lags(
     if isinstance(asked, int):
         return LagChoice(asked, 1, (), near)
     step = smooth_step(series) if not row_by_row and is_too_fine(series) else 1
-    most = most_lags(series, step)
+    most = lags_tried(series.all_lengths, len(series.moving), step)
     if most < 1:
         return LagChoice(1, step, (), near)
     moments = lag_moments(series, most, step, within=within)
@@ -86,18 +81,6 @@ def choose_lags(
     cheapest = PENALTY * math.log(max(rows, 2)) * int(sizes.min())
     lags = next(k for k, cost in enumerate(costs) if cost <= min(costs) + cheapest)
     return LagChoice(max(lags, 1), step, tuple(costs), near)
-
-
-def most_lags(series: SeriesData, step: int) -> int:
-    """How many lags are tried: rows must be left, and columns must not be too many."""
-    most = MOST_LAGS if step == 1 else MOST_STEPS
-    n = max(len(series.moving), 1)
-    rows = int(series.lengths.sum())
-    while most > 1 and (
-        usable_rows(series.lengths, most, step) < max(rows / 2, 20) or n * (most + 1) > MOST_COLUMNS
-    ):
-        most -= 1
-    return most if usable_rows(series.lengths, most, step) >= 10 else 0
 
 
 def _sparse_cost(moments: Moments, rows: float, seed: int) -> float:

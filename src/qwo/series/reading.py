@@ -16,6 +16,8 @@ from qwo.moments.readers import Reader, open_source
 from qwo.moments.reading import WHOLE_ROWS, TableReading, estimate_table
 from qwo.moments.tables import Table
 from qwo.options import Missing, ReadOptions, SearchOptions, estimator_name
+from qwo.series.streams import StreamedSums, is_streamed, series_numbers, streamed_rows
+from qwo.series.sums import usable_rows
 from qwo.series.times import regular_steps, time_numbers
 from qwo.types import FloatArray, Indices
 
@@ -29,6 +31,7 @@ class SeriesData:
     units: the unit of each series; labels: what units are called.
     static: which variables never change within a unit, while units differ.
     notes: what was found about steps of time.
+    streamed: the sums over all rows of a file, of which `values` are the first.
     regimes: the condition of each row, and regime_labels what they are called, if asked for.
     """
 
@@ -42,6 +45,12 @@ class SeriesData:
     notes: tuple[str, ...] = ()
     regimes: Indices | None = None
     regime_labels: tuple[str, ...] = ()
+    streamed: StreamedSums | None = None
+
+    @property
+    def all_lengths(self) -> Indices:
+        """Rows of each series, those that are not in memory included."""
+        return self.lengths if self.streamed is None else self.streamed.lengths
 
     @property
     def lengths(self) -> Indices:
@@ -80,6 +89,11 @@ def read_series(data: Any, options: SearchOptions, reading: ReadArguments) -> Se
     }
     taken = select_columns(reader.names, asked.columns, asked.drop)
     kept = [k for k in taken if k not in places.values()]
+    if is_streamed(data, options, asked):
+        own = replace(asked, columns=kept, drop=None)
+        found = _streamed(data, options, TableReading(reader, own), places)
+        if found is not None:
+            return found
     table = TableReading(reader, replace(asked, columns=kept, drop=None)).table()
     times = None
     if "time" in places:
@@ -92,6 +106,51 @@ def read_series(data: Any, options: SearchOptions, reading: ReadArguments) -> Se
         if name != "time"
     }
     return _as_series(table, times, told.get("unit"), asked.missing, told.get("regime"))
+
+
+def _streamed(
+    data: Any, options: SearchOptions, reading: TableReading, places: dict[str, int]
+) -> SeriesData | None:
+    """The series of a file whose rows do not stay in memory; None if it has categories."""
+    reader = reading.reader
+    found = reading.moments()
+    if isinstance(found, Moments) and found.found is not None:
+        found = replace(found, found=found.found.without(("serial", "repeated-rows")))
+    moments = Moments._of(found)
+    if not moments.coding.is_plain:
+        return None
+    read = {name: _words(reader, place) for name, place in places.items()}
+    told = {name: str(reader.names[place]) for name, place in places.items()}
+    times = time_numbers(data, told["time"], read["time"]) if "time" in read else None
+    units = _labels(*read["unit"], "unit", told["unit"]) if "unit" in read else None
+    counts = [len(own) for own in (times, units) if own is not None]
+    one = moments.names[:1]
+    rows = counts[0] if counts else sum(len(part.values) for part in reading.parts(one))
+    codes, labels = _coded(units) if units is not None else (np.zeros(rows, np.intp), ("",))
+    numbers, notes = series_numbers(times, codes, labels)
+    lengths = np.bincount(numbers)
+    asked = options.lags
+    lags = asked if isinstance(asked, int) else lags_tried(lengths, len(moments.names), 1)
+    done, first = streamed_rows(reading, moments, numbers, codes, max(lags, 1))
+    sums, static = done.ended(max(lags, 1))
+    cut = np.flatnonzero(np.diff(numbers[: len(first)]) != 0) + 1
+    bounds = np.stack([np.r_[0, cut], np.r_[cut, len(first)]], axis=1)
+    own = codes[: len(first)][bounds[:, 0]], labels, static, tuple(notes)
+    return SeriesData(moments.names, first, moments.coding, bounds, *own, streamed=sums)
+
+
+MOST_LAGS, MOST_STEPS, MOST_COLUMNS = 8, 3, 3000
+"""Lags that are tried, the same with a step above 1, and columns up to which they are."""
+
+
+def lags_tried(lengths: Indices, n_variables: int, step: int) -> int:
+    """How many lags are tried: rows must be left, and columns must not be too many."""
+    most, rows, n = MOST_LAGS if step == 1 else MOST_STEPS, int(lengths.sum()), max(n_variables, 1)
+    while most > 1 and (
+        usable_rows(lengths, most, step) < max(rows / 2, 20) or n * (most + 1) > MOST_COLUMNS
+    ):
+        most -= 1
+    return most if usable_rows(lengths, most, step) >= 10 else 0
 
 
 def _refuse(data: Any, reading: ReadArguments) -> None:
@@ -226,7 +285,7 @@ def check_length(series: SeriesData, n_lags: int, step: int, rows: int) -> None:
     """Refuse series that are too short for their lags."""
     wanted = max(10, 2 * n_lags)
     if rows < wanted:
-        longest = int(series.lengths.max())
+        longest = int(series.all_lengths.max())
         raise ArgumentError(
             f"lags is {n_lags}, but only {rows} rows have {n_lags * step} rows before them in "
             f"their series (the longest has {longest} rows); ask for fewer lags",

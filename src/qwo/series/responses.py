@@ -75,12 +75,17 @@ class LagDesign:
 
     @property
     def can_draw(self) -> bool:
-        """Whether rows can be drawn anew: none has missing values."""
-        return bool(np.isfinite(self.series.values).all())
+        """Whether rows can be drawn anew: they are in memory, and none has missing values."""
+        return self.series.streamed is None and bool(np.isfinite(self.series.values).all())
 
     def rows(self) -> tuple[FloatArray, Indices]:
         """All rows with their lagged copies, and the unit of each."""
         series = self.series
+        if series.streamed is not None:
+            raise ArgumentError(
+                "the file was read piece by piece, so that its rows cannot be drawn anew; ask for "
+                "no resamples (n_resamples=0), or leave memory_limit out"
+            )
         above = self.lags * self.step
         long = series.bounds[series.lengths > above]
         lagged = series.coding.columns_of(series.moving)
@@ -100,6 +105,8 @@ class LagDesign:
 
     def resampled(self, n_resamples: int, seed: int) -> Iterator[Moments]:
         """Moments of rows drawn anew: blocks of about N^⅓ rows, or whole units if there are ten."""
+        if not n_resamples:
+            return
         rows, units = self.rows()
         names = lag_names(self.series, self.lags, self.step)
         coding = lag_coding(self.series, self.lags, self.step)

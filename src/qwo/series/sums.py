@@ -7,6 +7,7 @@ beginning of the series and takes one away at its end. Series add up; nothing cr
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,10 +61,10 @@ class LagSummation:
         self._rows = np.zeros(n_units)
         self._products = np.zeros((n_lags + 1, n_lags + 1, width, width))
         self._ends = np.zeros_like(self._products)
-        self._last: dict[int, FloatArray] = {}
-        self._begun: set[int] = set()
+        self._last: dict[Hashable, FloatArray] = {}
+        self._begun: set[Hashable] = set()
 
-    def add(self, series: int, rows: FloatArray, unit: int = 0) -> None:
+    def add(self, series: Hashable, rows: FloatArray, unit: int = 0) -> None:
         """The next rows of a series."""
         before = self._last.get(series)
         own = rows - self.origin
@@ -84,7 +85,7 @@ class LagSummation:
                 self._products[0, b] += now.T @ then
         self._last[series] = own[len(own) - min(above, len(own)) :].copy()
 
-    def end(self, series: int) -> None:
+    def end(self, series: Hashable) -> None:
         """Nothing more of a series comes."""
         last = self._last.pop(series, None)
         if last is not None and series in self._begun:
