@@ -499,3 +499,11 @@ def test_the_report_says_why_arrows_point_as_they_do(tmp_path: Path) -> None:
     assert "by a collider" in text
     assert "follows from other arrows" not in text
     assert "usual equations" in text
+
+
+def test_a_posterior_is_refused_with_what_to_do_instead() -> None:
+    frame = table(n_regimes=2)
+    parts = {str(k): part.drop(columns="batch") for k, part in frame.groupby("batch")}
+    for data, told in ((frame, {"regime": "batch"}), (parts, {})):
+        with pytest.raises(ArgumentError, match="bootstrap"):
+            qwo.posterior(data, **told)

@@ -69,6 +69,9 @@ def _independent_rows(data: Any, reading: ReadArguments) -> Moments:
             ".responses() has bands",
             option="lags",
         )
+    if "regime" in reading or isinstance(data, dict):
+        told = "conditions do not go with a posterior; qwo.bootstrap(data, regime=…) says how sure"
+        raise ArgumentError(f"{told} edges are", option="regime")
     return as_moments(data, **reading)
 
 
