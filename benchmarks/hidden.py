@@ -3,8 +3,9 @@
 ``python -m benchmarks.hidden oracle`` counts exactly recovered classes from exact moments;
 ``… ours n,N,sets …`` searches samples; ``… peers n,N,sets … [METHOD …]`` lets the peers do so, in
 environments of their own (``python -m benchmarks.peers.environments tetrad clearn``), where they
-have not done so yet. Rows go to ``benchmarks/results/hidden.csv``. ``… page`` writes the tables of
-``docs/benchmarks/hidden.md``.
+have not done so yet; ``… thresholds n,N,sets …`` tries what changes must save, on sets of their
+own; ``… tunnel FOLDER`` takes the light tunnel. Results are small tables in
+``benchmarks/results``; ``… page`` writes ``docs/benchmarks/hidden.md`` from them.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 
@@ -25,15 +28,23 @@ import qwo
 from benchmarks.peers.environments import ENVIRONMENTS
 from benchmarks.peers.process import ROOT
 from qwo.graph.pag import HEAD, TAIL, dag_marks, is_pag, mag_of_dag, pag_of_mag
+from qwo.hidden.tests_start import partial_correlation
 
 RESULTS = ROOT / "benchmarks" / "results"
 SAMPLES = RESULTS / "hidden.csv"
+PEER_SAMPLES = RESULTS / "hidden_peers.csv"
 ORACLE = RESULTS / "hidden_oracle.csv"
+MISSES = RESULTS / "hidden_misses.csv"
+REAL = RESULTS / "hidden_real.csv"
+THRESHOLDS = RESULTS / "hidden_thresholds.csv"
 WORKER = Path(__file__).parent / "peers" / "hidden_worker.py"
 PEERS = {
     "tetrad": ("Fci", "GFci", "BFci", "GraspFci", "LvDumb", "LvLite"),
     "clearn": ("causal-learn FCI",),
 }
+WEAK = 0.06
+"""Correlations of the light tunnel below this are counted as hardly there."""
+
 LIMIT, MOST_LATE = 10.0, 2
 """Seconds for one data set; how many sets of a cell a peer may fail to end before it is left."""
 
@@ -121,17 +132,18 @@ def row(case: Case, method: str, true: Any, found: Any, cpu: float) -> dict[str,
 
 
 def ours(data: Any) -> Iterator[tuple[str, Any, float]]:
-    """With hidden causes, and the class of the best DAG."""
-    begin = time.process_time()
-    found = qwo.discover(data, hidden_causes=True, random_state=0)
-    assert found.pag is not None
-    yield "qwo", found.pag.marks, time.process_time() - begin
+    """With hidden causes, the same without restarts of the first search, and the DAG's class."""
+    for method, options in (("qwo", {}), ("qwo, restarts=0", {"restarts": 0})):
+        begin = time.process_time()
+        found = qwo.discover(data, hidden_causes=True, random_state=0, **options)
+        assert found.pag is not None
+        yield method, found.pag.marks, time.process_time() - begin
     begin = time.process_time()
     plain = qwo.discover(data, random_state=0)
     yield "qwo, DAG's class", pag_of_mag(dag_marks(plain.dag)), time.process_time() - begin
 
 
-def read(path: Path = SAMPLES) -> list[dict[str, str]]:
+def read(path: Path) -> list[dict[str, str]]:
     """The rows of a stored table."""
     if not path.exists():
         return []
@@ -139,11 +151,12 @@ def read(path: Path = SAMPLES) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-def add(rows: list[dict[str, Any]]) -> None:
-    """Append rows to the results at once, so that a stop loses nothing."""
-    begun = SAMPLES.exists()
-    with SAMPLES.open("a", newline="") as stream:
-        writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")
+def write(path: Path, rows: list[dict[str, Any]], *, anew: bool = False) -> None:
+    """Append rows to a table at once, so that a stop loses nothing; or write it anew."""
+    begun = path.exists() and not anew
+    with path.open("a" if begun else "w", newline="") as stream:
+        fields = FIELDS if path in (SAMPLES, PEER_SAMPLES) else tuple(rows[0])
+        writer = csv.DictWriter(stream, fields, lineterminator="\n")
         if not begun:
             writer.writeheader()
         writer.writerows(rows)
@@ -151,23 +164,19 @@ def add(rows: list[dict[str, Any]]) -> None:
 
 def own(n: int, rows: int, sets: int) -> None:
     """Our results on a cell, in place of those that were there."""
-    kept = [
-        r
-        for r in read()
-        if not (r["method"].startswith("qwo") and (int(r["n"]), int(r["rows"])) == (n, rows))
-    ]
-    SAMPLES.unlink(missing_ok=True)
-    add(kept)
+    others = [r for r in read(SAMPLES) if (int(r["n"]), int(r["rows"])) != (n, rows)]
     list(ours(np.random.default_rng(0).normal(size=(100, 4))))  # imports what it needs
+    found = []
     for seed in range(sets):
         case = Case(n, rows, seed)
         true, data = sample(case)
-        add([row(case, method, true, found, cpu) for method, found, cpu in ours(data)])
+        found += [row(case, method, true, marks, cpu) for method, marks, cpu in ours(data)]
+    write(SAMPLES, [*others, *found], anew=True)
 
 
 def peers(n: int, rows: int, sets: int, methods: list[str]) -> None:
     """What peers find on the sets of a cell; one that did not end in time is told without marks."""
-    done = {(r["method"], int(r["n"]), int(r["rows"]), int(r["seed"])) for r in read()}
+    done = {(r["method"], int(r["n"]), int(r["rows"]), int(r["seed"])) for r in read(PEER_SAMPLES)}
     with tempfile.TemporaryDirectory() as folder:
         for method in methods:
             seeds = [s for s in range(sets) if (method, n, rows, s) not in done]
@@ -179,7 +188,7 @@ def peers(n: int, rows: int, sets: int, methods: list[str]) -> None:
                     late += 1
                     case = Case(n, rows, seeds.pop(0))
                     told = dict(zip(FIELDS, (*case_fields(case), method), strict=False))
-                    add([{**told, "cpu": LIMIT}])
+                    write(PEER_SAMPLES, [{**told, "cpu": LIMIT}])
 
 
 def _run_peer(folder: Path, cell: Case, method: str, seeds: list[int]) -> int:
@@ -188,10 +197,19 @@ def _run_peer(folder: Path, cell: Case, method: str, seeds: list[int]) -> int:
     for seed, file in zip(seeds, files, strict=True):
         if not file.exists():
             np.save(file, sample(cell._replace(seed=seed))[1])
+    ended = 0
+    for k, found, cpu in _answers(method, files):
+        case = cell._replace(seed=seeds[k])
+        write(PEER_SAMPLES, [row(case, method, sample(case)[0], found, cpu)])
+        ended += 1
+    return ended
+
+
+def _answers(method: str, files: list[Path]) -> Iterator[tuple[int, Any, float]]:
+    """What a peer finds in files of rows: number of the file, marks, seconds of its processor."""
     environment = next(e for e, known in PEERS.items() if method in known)
     python = ENVIRONMENTS[environment].python
     command = [str(python), str(WORKER), method, str(LIMIT), *map(str, files)]
-    ended = 0
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
@@ -199,16 +217,13 @@ def _run_peer(folder: Path, cell: Case, method: str, seeds: list[int]) -> int:
         for line in process.stdout:
             if line.startswith("{"):
                 told = json.loads(line)
-                case = cell._replace(seed=seeds[told["file"]])
-                found = np.array(told["marks"], np.int8)
-                add([row(case, method, sample(case)[0], found, told["cpu"])])
-                ended += 1
-    return ended
+                yield told["file"], np.array(told["marks"], np.int8), told["cpu"]
 
 
 def oracle(graphs: int = 1000) -> None:
-    """How many true classes come back exactly from exact moments, by number of hidden variables."""
+    """How many true classes come back exactly from exact moments, and why the others do not."""
     counts: dict[int, list[int]] = {}
+    misses = []
     for seed in range(graphs):
         rng = np.random.default_rng([7, seed])
         n, hidden = int(rng.integers(4, 9)), int(rng.integers(0, 6))
@@ -219,34 +234,121 @@ def oracle(graphs: int = 1000) -> None:
         found = qwo.discover(moments, hidden_causes=True, random_state=0)
         assert found.pag is not None
         right = np.array_equal(found.pag.marks, truth(dag, n))
-        own = counts.setdefault(hidden, [0, 0])
-        own[0] += 1
-        own[1] += right
+        counts.setdefault(hidden, [0, 0])
+        counts[hidden][0] += 1
+        counts[hidden][1] += right
         if not right:
-            print("missed:", seed, file=sys.stderr)
-    with ORACLE.open("w", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(("hidden", "graphs", "right"))
-        writer.writerows((hidden, *own) for hidden, own in sorted(counts.items()))
+            misses.append({"seed": seed, "n": n, "hidden": hidden, **_why(found, dag, n)})
+    rows = [
+        {"hidden": hidden, "graphs": one, "right": right}
+        for hidden, (one, right) in sorted(counts.items())
+    ]
+    write(ORACLE, rows, anew=True)
+    write(MISSES, misses, anew=True)
+
+
+def _why(found: Any, dag: Any, n: int) -> dict[str, Any]:
+    """Edges of truth and result, how much less the result costs, and the weakest true link.
+
+    The weakest link is the least partial correlation, given any set, of a pair that the truth links
+    and the result does not: no sample tells such a pair from one without a link.
+    """
+    told, mag = found.hidden_causes, mag_of_dag(dag, range(n, len(dag)))[0]
+    costs = [told.problem.search(g, found.dag).cost for g in (told.mag.marks, mag)]
+    weakest = 1.0
+    for i, j in np.argwhere(np.triu((mag > 0) & (told.mag.marks == 0))).tolist():
+        rest = [v for v in range(n) if v not in (i, j)]
+        sets = (c for k in range(n - 1) for c in combinations(rest, k))
+        sizes = (abs(partial_correlation(told.moments.correlation, i, j, c)) for c in sets)
+        weakest = min(weakest, *sizes)
+    return {
+        "edges_true": int((mag > 0).sum()) // 2,
+        "edges_found": found.mag.n_edges,
+        "cheaper_by": f"{costs[1] - costs[0]:.1f}",
+        "weakest_link": f"{weakest:.1e}",
+    }
+
+
+def tunnel(folder: str) -> None:
+    """The light tunnel with red, green and blue hidden: wrong marks of all methods.
+
+    The folder has ``uniform_reference_20vars.csv.gz`` and ``truth.json``, which is not part of the
+    package.
+    """
+    import pandas as pd
+
+    rows = pd.read_csv(Path(folder) / "uniform_reference_20vars.csv.gz")
+    known = json.loads((Path(folder) / "truth.json").read_text())["lt_standard_20vars"]
+    hidden = ("red", "green", "blue")
+    names = [*(v for v in known["nodes"] if v not in hidden), *hidden]
+    dag = np.zeros((len(names), len(names)), np.int8)
+    for cause, effect in known["directed"]:
+        dag[names.index(cause), names.index(effect)] = 1
+    n = len(names) - len(hidden)
+    true, data = truth(dag, n), rows[names[:n]].to_numpy(float)
+    case = Case(n, len(data), 0)
+    told = [row(case, method, true, found, cpu) for method, found, cpu in ours(data)]
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place) / "0.npy"
+        np.save(file, data)
+        for method in (m for known in PEERS.values() for m in known):
+            for _, found, cpu in _answers(method, [file]):
+                told.append(row(case, method, true, found, cpu))
+    found = qwo.discover(rows[names[:n]], hidden_causes=True, random_state=0)
+    assert found.hidden_causes is not None
+    problem, shown = found.hidden_causes.problem, found.hidden_causes.mag.marks
+    mag = mag_of_dag(dag, range(n, len(dag)))[0]
+    costs = [problem.search(graph, found.dag).cost for graph in (mag, shown)]
+    missed = np.triu((mag > 0) & (shown == 0))
+    weak = missed & (np.abs(problem.correlation) < WEAK)
+    beside = {
+        "truth_dearer": f"{costs[0] - costs[1]:.0f}",
+        "missed": int(missed.sum()),
+        "missed_weak": int(weak.sum()),
+    }
+    kept = ("n", "rows", "method", "wrong", *COUNTS, "legal", "cpu")
+    write(REAL, [{name: r[name] for name in kept} | beside for r in told], anew=True)
+
+
+def thresholds(n: int, rows: int, sets: int) -> None:
+    """Wrong marks by what changes that hang together must save, on sets of their own."""
+    from qwo.hidden import search
+
+    told: dict[tuple[float, float], list[int]] = {}
+    for seed in range(1000, 1000 + sets):
+        case = Case(n, rows, seed)
+        true, data = sample(case)
+        for least in (0.0, 6.0, 8.0, 10.0, 12.0, 15.0, np.inf):
+            with patch.object(search, "LEAST_TOTAL", least):
+                found = qwo.discover(data, hidden_causes=True, random_state=0)
+            assert found.pag is not None
+            told.setdefault((case.share, least), []).append(int((found.pag.marks != true).sum()))
+    lines = [
+        {"n": n, "rows": rows, "share": share, "least": least, "sets": len(w), "wrong": sum(w)}
+        for (share, least), w in sorted(told.items())
+    ]
+    write(THRESHOLDS, lines)
 
 
 def main(words: list[str]) -> None:
-    if words[:1] == ["oracle"]:
+    command, *rest = words
+    methods = [m for known in PEERS.values() for m in known]
+    cells = [tuple(map(int, word.split(","))) for word in rest if word[:1].isdigit()]
+    if command == "oracle":
         oracle()
-    elif words[:1] == ["page"]:
+    elif command == "tunnel":
+        tunnel(rest[0])
+    elif command == "page":
         from benchmarks.hidden_page import write_page
 
         write_page()
-    else:
-        methods = [m for known in PEERS.values() for m in known]
-        for word in words[1:]:
-            if word in methods:
-                continue
-            cell = tuple(int(part) for part in word.split(","))
-            if words[0] == "ours":
-                own(*cell)
-            else:
-                peers(*cell, [m for m in methods if m in words] or methods)
+    for cell in cells:
+        if command == "ours":
+            own(*cell)
+        elif command == "thresholds":
+            thresholds(*cell)
+        elif command == "peers":
+            peers(*cell, [m for m in methods if m in rest] or methods)
 
 
 if __name__ == "__main__":
