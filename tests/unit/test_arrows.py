@@ -174,6 +174,9 @@ def test_evidence_is_kept_in_plain_numbers_and_pickles() -> None:
     arrows = found.arrow_evidence
     assert arrows is not None
     again = ArrowEvidence.from_dict(arrows.to_dict())
+    assert (again.hanging == arrows.hanging).all()
+    older = ArrowEvidence.from_dict(arrows.to_dict() | {"hanging": arrows.hanging.tolist()})
+    assert (older.hanging == arrows.hanging).all()
     assert (again.probabilities == arrows.probabilities).all()
     assert (pickle.loads(pickle.dumps(found)).graph.matrix == found.graph.matrix).all()
     assert arrows.probabilities.sum(axis=1) == pytest.approx(1)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from qwo.agreement.families import Independences
 from qwo.agreement.result import Test
 from qwo.agreement.subsets import Contradictions
@@ -17,6 +19,7 @@ class Evidenced:
     independences: Independences
     deviance: float
     subsets: Contradictions | None
+    bend: float = math.nan
 
     @property
     def worst(self) -> float:
@@ -25,7 +28,7 @@ class Evidenced:
 
 
 def evidence_tests(
-    seen: Evidenced, drawn: list[Evidenced], bends: list[float], noise: float, alpha: float
+    seen: Evidenced, drawn: list[Evidenced], noise: float, alpha: float
 ) -> tuple[Test, ...]:
     """Each kind of evidence at its share of alpha."""
     found = {
@@ -35,9 +38,10 @@ def evidence_tests(
     if seen.subsets is not None:
         rates = [d.subsets.rate for d in drawn if d.subsets is not None]
         found["subsets of variables"] = rank_of(seen.subsets.rate, rates)
-    linear = [p for p in bends if not math.isnan(p)]
-    if linear:
-        found["linear equations"] = min(1.0, min(linear) * len(linear))
+    if not math.isnan(seen.bend):
+        bends = [d.bend for d in drawn if not math.isnan(d.bend)]
+        # The p-value itself counts on normal noise.
+        found["linear equations"] = _beyond(seen.bend, bends) if bends else seen.bend
     if not math.isnan(noise):
         found["independent noise"] = noise
     level = alpha / len(found)
@@ -49,3 +53,16 @@ def rank_of(value: float, others: list[float]) -> float:
     if not others:
         return math.nan
     return (1 + sum(other >= value for other in others)) / (1 + len(others))
+
+
+def _beyond(p_value: float, others: list[float]) -> float:
+    """Share of p-values at most as large; beyond all of them, as far as their tail goes.
+
+    Logarithms of p-values have exponential tails, if not those of their own model.
+    """
+    seen, drawn = -math.log(max(p_value, 1e-300)), -np.log(np.maximum(others, 1e-300))
+    most, count = float(drawn.max()), 1 + len(others)
+    if seen <= most:
+        return (1 + int((drawn >= seen).sum())) / count
+    scale = max(1.0, (most - float(np.median(drawn))) / math.log(max(count / 2, 2)))
+    return math.exp(-(seen - most) / scale) / count

@@ -58,7 +58,10 @@ class Correlations:
 
     def drawn(self, covariance: FloatArray, rng: np.random.Generator) -> Correlations:
         """Those of a normal sample of as many rows from a distribution of the same columns."""
-        scatter = draw_scatter(rng, square_root(covariance), self.n_samples - 1)
+        return self.like(draw_scatter(rng, square_root(covariance), self.n_samples - 1))
+
+    def like(self, scatter: FloatArray) -> Correlations:
+        """Those of as many rows of the same columns that have another scatter matrix."""
         scales = np.sqrt(scatter.diagonal())
         matrix = np.asarray(scatter / np.outer(scales, scales))
         if self.sizes.max() > 1:

@@ -9,7 +9,9 @@ import numpy as np
 from scipy import stats
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
+from scipy.special import fdtrc
 
+from qwo.graph.dag import topological_order
 from qwo.graph.pdag import enumerate_dags
 from qwo.moments.columns import Coding
 from qwo.types import Adjacency, FloatArray, Indices, Mask
@@ -68,6 +70,32 @@ class StandardRows:
             for own in self.columns[variable].tolist():
                 yield own, causes
                 causes = [*causes, own]
+
+
+@dataclass(frozen=True, eq=False)
+class ShuffledNoise:
+    """The linear equations of a graph, and their noise, from which rows are put together anew."""
+
+    rows: StandardRows
+    equations: Sequence[tuple[list[int], Indices, FloatArray, FloatArray]]
+
+    @classmethod
+    def of(cls, rows: StandardRows, dag: Adjacency) -> ShuffledNoise:
+        """Those of the causes and the columns of each variable, causes first."""
+        found: list[tuple[list[int], Indices, FloatArray, FloatArray]] = []
+        for v in topological_order(dag).tolist():
+            causes, own = rows.places(np.flatnonzero(dag[:, v])), rows.columns[v]
+            values = rows.values[:, own]
+            slopes = np.asarray(np.linalg.lstsq(rows.values[:, causes], values)[0], np.float64)
+            found.append((causes, own, slopes, values - rows.values[:, causes] @ slopes))
+        return cls(rows, found)
+
+    def drawn(self, rng: np.random.Generator) -> StandardRows:
+        """Rows in which the noise of each variable comes from rows in an order of its own."""
+        values = np.empty_like(self.rows.values)
+        for causes, own, slopes, noise in self.equations:
+            values[:, own] = values[:, causes] @ slopes + noise[rng.permutation(len(values))]
+        return StandardRows(values, self.rows.columns, self.rows.numeric)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +157,7 @@ def open_linearity(rows: StandardRows, graph: Adjacency) -> Iterator[float]:
     """
     open_edges = csr_array(graph == 2)
     _, piece_of = connected_components(open_edges, directed=False)
+    known: dict[tuple[int, bytes], float] = {}
     for number in np.flatnonzero(np.bincount(piece_of) > 1).tolist():
         piece = np.flatnonzero(piece_of == number)
         outside = (graph[:, piece] == 1).T.copy()
@@ -136,20 +165,44 @@ def open_linearity(rows: StandardRows, graph: Adjacency) -> Iterator[float]:
         members = list(enumerate_dags(graph[np.ix_(piece, piece)], limit=MEMBERS + 1))
         if len(members) <= MEMBERS:
             inside = ([piece[column == 1] for column in member.T] for member in members)
-            yield max(_piece_linearity(rows, piece, outside, parents) for parents in inside)
+            yield max(_piece_linearity(rows, piece, outside, own, known) for own in inside)
 
 
 def _piece_linearity(
-    rows: StandardRows, piece: Indices, outside: Mask, inside: Sequence[Indices]
+    rows: StandardRows,
+    piece: Indices,
+    outside: Mask,
+    inside: Sequence[Indices],
+    known: dict[tuple[int, bytes], float],
 ) -> float:
     """p-value of the equations of some variables, their parents inside the piece being given."""
     found = []
     for variable, others, own in zip(piece.tolist(), outside, inside, strict=True):
         parents = np.concatenate([np.flatnonzero(others), own])
         if parents.size and rows.numeric[variable]:
-            design, _, extra = _equation(rows, variable, parents)
-            found.append(_added(design, extra, rows.effect(variable)))
+            key = variable, parents.tobytes()
+            if key not in known:
+                known[key] = _linearity(rows, variable, parents)
+            found.append(known[key])
     return float(min(1.0, np.nanmin(found, initial=1.0) * len(found)))
+
+
+def _linearity(rows: StandardRows, variable: int, parents: Indices) -> float:
+    design, _, extra = _equation(rows, variable, parents)
+    return _added(design, extra, rows.effect(variable))
+
+
+def least_linear(rows: StandardRows, dag: Adjacency, graph: Adjacency) -> float:
+    """p-value of linear equations, over all variables whose parents a class settles, and pieces.
+
+    That counts on noise that is about normal. NaN where there is nothing to test.
+    """
+    settled = ~(graph == 2).any(axis=0) & rows.numeric & dag.any(axis=0)
+    found = [
+        _linearity(rows, v, np.flatnonzero(dag[:, v])) for v in np.flatnonzero(settled).tolist()
+    ]
+    found = [p for p in (*found, *open_linearity(rows, graph)) if not np.isnan(p)]
+    return float(min(1.0, min(found) * len(found))) if found else float("nan")
 
 
 def _equation(
@@ -170,14 +223,18 @@ def _least_squares(design: FloatArray, target: FloatArray) -> tuple[FloatArray, 
 
 def _added(design: FloatArray, extra: FloatArray, target: FloatArray) -> float:
     """p-value of an F-test of more columns."""
-    full = np.column_stack([design, extra])
-    more = np.linalg.matrix_rank(full) - np.linalg.matrix_rank(design)
-    left = len(target) - design.shape[1] - more
+    before, fewer = _left(design, target)
+    after, every = _left(np.column_stack([design, extra]), target)
+    more, left = every - fewer, len(target) - design.shape[1] - (every - fewer)
     if more < 1 or left < 1:
         return float("nan")
-    before = np.square(_least_squares(design, target)[0]).sum()
-    after = np.square(_least_squares(full, target)[0]).sum()
-    return float(stats.f.sf((before - after) / more / (after / left), more, left))
+    return float(fdtrc(more, left, (before - after) / more / (after / left)))
+
+
+def _left(design: FloatArray, target: FloatArray) -> tuple[float, int]:
+    """The sum of squares that columns leave, and their rank."""
+    slopes, _, rank, _ = np.linalg.lstsq(design, target, rcond=None)
+    return float(np.square(target - design @ slopes).sum()), int(rank)
 
 
 @dataclass(frozen=True, eq=False)

@@ -138,6 +138,8 @@ class ArrowEvidence:
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, from which `from_dict` makes it again."""
         arrays = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "open_share"}
+        # Few arrows hang on each.
+        arrays["hanging"] = np.argwhere(self.hanging)
         plain = {name: array.tolist() for name, array in arrays.items()}
         return {**plain, "open_share": self.open_share}
 
@@ -149,7 +151,11 @@ class ArrowEvidence:
             np.array(plain[name], np.float64)
             for name in ("worths", "discounted", "colliders", "others")
         )
-        hanging = np.array(plain["hanging"], np.bool_).reshape(len(causes), -1)
+        hanging = np.array(plain["hanging"])
+        if hanging.dtype != np.bool_:
+            pairs, hanging = hanging, np.zeros((len(causes),) * 2, np.bool_)
+            hanging[tuple(pairs.reshape(-1, 2).astype(np.intp).T)] = True
+        hanging = hanging.reshape((len(causes),) * 2)
         share = float(plain["open_share"])
         return cls(causes, effects, worths, discounted, colliders, others, hanging, share)
 
