@@ -67,3 +67,13 @@ def test_differences_from_a_dag_are_counted_by_pairs() -> None:
     graph = np.array([[0, 1, 2, 0], [0, 0, 0, 0], [2, 1, 0, 2], [0, 0, 2, 0]])
     found = regimes_sachs.counted(graph, truth)
     assert list(found.values()) == [4, 2, 1, 1, 1, 1, 1, 4]
+
+
+def test_who_knows_the_reference_finds_more_targets_than_peers_that_do() -> None:
+    rows = read_rows(regimes.RESULTS)
+    cell = ("n", "conditions", "touched", "kind")
+    told = {tuple(r[k] for k in cell): r for r in rows if r["method"] == "qwo, reference named"}
+    peers = [r for r in rows if r["method"] in ("UT-IGSP", "mean test") and r["n"] <= 20]
+    assert len(peers) > 100
+    for r in peers:
+        assert float(told[tuple(r[k] for k in cell)]["f1"]) > float(r["f1"])
