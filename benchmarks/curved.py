@@ -2,6 +2,7 @@
 
     python -m benchmarks.curved run --out benchmarks/results/curved.csv
     python -m benchmarks.curved table benchmarks/results/curved.csv
+    .venv-peers-python/bin/python -m benchmarks.curved_peers --out FILE direct-lingam …
 
 Random graphs of mean degree 3; every variable is standardised as it is made; an edge is w f(x) with
 f of unit variance and w from 0.5 to 1; noise has 0.5 to 1 standard deviations. The structural
@@ -14,28 +15,18 @@ from __future__ import annotations
 
 import argparse
 import csv
-import itertools
 import sys
 import time
 import warnings
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import qwo
+from benchmarks.curved_data import KINDS, NOISES, data_set, distances
 
-KINDS = ("linear", "half linear", "random", "sine", "square", "network")
-NOISES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
-    "gauss": lambda rng, n: rng.standard_normal(n),
-    "exponential": lambda rng, n: rng.exponential(size=n),
-    "laplace": lambda rng, n: rng.laplace(size=n),
-    "uniform": lambda rng, n: rng.uniform(-1, 1, n),
-    "t5": lambda rng, n: rng.standard_t(5, size=n),
-    "spread": lambda rng, n: rng.standard_normal(n),
-}
 COLUMNS = ("kind", "noise", "n", "rows", "seed", "method", "shd", "shd_class", "missed", "extra")
 COLUMNS = (*COLUMNS, "reversed", "open", "wrong", "sure", "seconds")
 METHODS: dict[str, dict[str, Any]] = {
@@ -43,61 +34,6 @@ METHODS: dict[str, dict[str, Any]] = {
     "noise": {"arrows": "noise"},
     "curved": {"relations": "curved"},
 }
-
-
-def _unit(x: np.ndarray) -> np.ndarray:
-    return (x - x.mean()) / x.std()
-
-
-def _curve(x: np.ndarray, kind: str, rng: np.random.Generator) -> np.ndarray:
-    if kind == "half linear":
-        kind = "linear" if rng.random() < 0.5 else "random"
-    if kind == "linear":
-        return x * rng.choice([-1, 1])
-    if kind == "square":
-        bend = rng.choice([-1, 1]) * rng.uniform(0.3, 1)
-        return _unit(rng.choice([-1, 1]) * x + bend * (x**2 - 1))
-    if kind == "sine":
-        if rng.random() < 0.5:
-            return _unit(np.tanh(rng.uniform(1, 3) * x + rng.normal()))
-        return _unit(np.sin(rng.uniform(1, 2.5) * x + rng.uniform(0, 2 * np.pi)))
-    waves, shifts = rng.standard_normal(100), rng.uniform(0, 2 * np.pi, 100)
-    return _unit(np.cos(np.outer(x, waves) + shifts) @ rng.standard_normal(100))
-
-
-def data_set(kind: str, noise: str, n: int, rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and the DAG behind them; with noise "spread" it grows with the first cause."""
-    rng = np.random.default_rng([zlib.crc32(f"{kind} {noise}".encode()), n, rows, seed])
-    order = rng.permutation(n)
-    dag = np.zeros((n, n), np.int8)
-    dag[np.ix_(order, order)] = np.triu(rng.random((n, n)) < min(1.0, 3 / (n - 1)), 1)
-    x = np.empty((rows, n))
-    for v in order:
-        parents = np.flatnonzero(dag[:, v])
-        own = rng.uniform(0.5, 1.0) * _unit(NOISES[noise](rng, rows))
-        if noise == "spread" and len(parents):
-            own = own * np.exp(0.4 * x[:, parents[0]])
-        if kind == "network" and len(parents):
-            weights = rng.normal(size=(len(parents), 50)) * 1.5
-            joint = np.tanh(x[:, parents] @ weights + rng.normal(size=50)) @ rng.normal(size=50)
-            own = own + 0.8 * np.sqrt(len(parents)) * _unit(joint)
-        else:
-            for u in parents:
-                own = own + rng.uniform(0.5, 1.0) * _curve(x[:, u], kind, rng)
-        x[:, v] = _unit(own)
-    return x, dag
-
-
-def distances(found: np.ndarray, dag: np.ndarray) -> dict[str, int]:
-    """How far a graph with open edges is from a DAG."""
-    there, true = (found != 0) | (found.T != 0), (dag != 0) | (dag.T != 0)
-    upper = np.triu(np.ones_like(true), 1)
-    arrows = (found == 1) & (found.T == 0)
-    right, wrong = int((arrows & (dag == 1)).sum()), int((arrows & (dag.T == 1)).sum())
-    missed, extra = int((true & ~there & upper).sum()), int((there & ~true & upper).sum())
-    open_ = int((there & true & upper).sum()) - right - wrong
-    shd = missed + extra + wrong + open_
-    return {"shd": shd, "missed": missed, "extra": extra, "reversed": wrong, "open": open_}
 
 
 def class_distance(found: np.ndarray, dag: np.ndarray) -> int:
@@ -132,22 +68,21 @@ def measure(kind: str, noise: str, n: int, rows: int, seed: int) -> Iterator[dic
         }
 
 
+SIZES = ((10, 200, 20), (10, 500, 20), (10, 10_000, 10), (20, 2000, 20), (50, 2000, 6))
+LARGE = ((100, 2000, 2), (300, 1000, 1))
+"""Variables, rows and data sets of cells beside those of ten variables and 2000 rows."""
+
+
 def grid(sets: int) -> Iterator[tuple[str, str, int, int, int]]:
-    """Kinds by noise with ten variables; then sizes, with fewer data sets where they are dear."""
-    for kind, noise, seed in itertools.product(KINDS, NOISES, range(sets)):
-        yield kind, noise, 10, 2000, seed
-    for kind, noise, rows in (
-        ("random", "gauss", 200),
-        ("random", "gauss", 500),
-        ("random", "gauss", 10_000),
-        ("linear", "exponential", 200),
-        ("linear", "exponential", 500),
-        ("linear", "gauss", 500),
-    ):
-        yield from ((kind, noise, 10, rows, seed) for seed in range(sets))
-    for n, most in ((20, sets), (50, 3), (100, 2), (300, 1)):
-        for kind, noise in (("random", "gauss"), ("linear", "exponential"), ("linear", "gauss")):
-            yield from ((kind, noise, n, 2000 if n < 300 else 1000, s) for s in range(most))
+    """Data set by data set: kinds by noise with ten variables, then sizes, fewer where dear."""
+    some = (("random", "gauss"), ("linear", "exponential"), ("linear", "gauss"))
+    for seed in range(sets):
+        yield from ((kind, noise, 10, 2000, seed) for kind in KINDS for noise in NOISES)
+        for n, rows, most in SIZES:
+            yield from ((*cell, n, rows, seed) for cell in some if seed < most)
+    yield from (
+        (*cell, n, rows, seed) for n, rows, most in LARGE for seed in range(most) for cell in some
+    )
 
 
 def table(path: Path) -> str:
@@ -189,11 +124,17 @@ def main() -> None:
         print(table(asked.file))
         return
     warnings.simplefilter("ignore", qwo.DataWarning)
-    began = time.monotonic()
-    with asked.out.open("w", encoding="utf-8", newline="") as file:
+    began, done = time.monotonic(), set()
+    if asked.out.exists():
+        with asked.out.open(encoding="utf-8", newline="") as file:
+            done = {tuple(row[k] for k in COLUMNS[:5]) for row in csv.DictReader(file)}
+    with asked.out.open("a", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
+        if not done:
+            writer.writeheader()
         for cell in grid(asked.sets):
+            if tuple(map(str, cell)) in done:
+                continue
             if time.monotonic() - began > asked.seconds:
                 print("time is up at", cell, file=sys.stderr)
                 break

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -37,10 +37,16 @@ from qwo.types import Adjacency, FloatArray, Indices, Mask
 
 SLICE = 0.02
 
+FEW_VARIABLES = 20
+"""Up to so many variables the noise may join others than the Gaussian cost."""
+
 RESTARTS = 5
 
 MOST_TIED = 0.05
 """Share of rows with one value above which a variable is no number with a density."""
+
+MOST_ROUNDED, FEWEST_STEPS = 0.25, 15
+"""The same for numbers that are rounded, and how many steps these have at least."""
 
 LEAVES_AT = 3.0
 """The z from which the search may leave the class of the Gaussian cost."""
@@ -120,7 +126,12 @@ class NoiseModel:
         return math.fsum(self.cost.cost(v, list(map(int, p))) for v, p in enumerate(parents))
 
     def search(
-        self, order: Indices, allowed: Mask, knowledge: ResolvedKnowledge | None, seed: int
+        self,
+        order: Indices,
+        allowed: Mask,
+        knowledge: ResolvedKnowledge | None,
+        seed: int,
+        restarts: int = 0,
     ) -> _core.NoiseSearch:
         """An order search among the pairs that are allowed."""
         n = len(order)
@@ -136,9 +147,30 @@ class NoiseModel:
             may_cause=np.ascontiguousarray(may).astype(np.uint8),
             precedes=np.ascontiguousarray(before).astype(np.uint8),
             required=required,
-            restarts=RESTARTS,
+            restarts=restarts,
             seed=seed,
         )
+
+
+def unrounded(sample: RowSample, coding: Coding) -> RowSample:
+    """The rows with rounded numbers spread evenly over what they were rounded from.
+
+    That is so where one value has more than `MOST_TIED` of the rows, and the values are many, with
+    gaps that are multiples of one step: their density is a step function then, whose likelihood is
+    that of the rounded numbers.
+    """
+    columns, rng = sample.columns, np.random.default_rng(0)
+    for variable, start in zip(coding.variables, coding.starts.tolist(), strict=True):
+        own = sample.columns[:, start]
+        if variable.levels or not MOST_TIED < _most_tied(own) <= MOST_ROUNDED:
+            continue
+        gaps = np.diff(np.unique(own))
+        step = float(gaps.min())
+        if len(gaps) < FEWEST_STEPS or np.abs(gaps / step - np.round(gaps / step)).max() > 0.01:
+            continue
+        columns = np.array(columns) if columns is sample.columns else columns
+        columns[:, start] += rng.uniform(-step / 2, step / 2, len(own))
+    return sample if columns is sample.columns else replace(sample, columns=columns)
 
 
 def _most_tied(values: FloatArray) -> float:
@@ -166,8 +198,8 @@ def vuong(difference: FloatArray, weights: FloatArray, price: float) -> tuple[fl
 class TurnedGraph:
     """Where the search on the density of residuals has come to.
 
-    left: it has left the class it began with, by z; moved_z: that z. stayed: the best member of
-    that class, if it was left.
+    left: it has left the class it began with, by z; moved_z: that z. likeliest: the DAG of least
+    cost; stayed: the best member of that class, if it was left.
     """
 
     model: NoiseModel
@@ -176,6 +208,7 @@ class TurnedGraph:
     dag: Adjacency
     left: bool
     moved_z: float
+    likeliest: Adjacency
     stayed: TurnedGraph | None = None
 
     def stands_on(self, some: Mask) -> bool:
@@ -190,7 +223,7 @@ def turn_by_noise(
     models: Sequence[NoiseModel],
     base: Adjacency,
     orders: Sequence[Indices],
-    allowed: Mask,
+    allowed: Sequence[Mask],
     knowledge: ResolvedKnowledge | None,
     *,
     seed: int,
@@ -198,27 +231,27 @@ def turn_by_noise(
 ) -> TurnedGraph:
     """The member of the class of a DAG with the likeliest noise, or a graph that is far likelier.
 
-    The first model is that of the class. Searches of all models start from several orders.
+    The first model is that of the class; each has an order, and pairs that may be joined. Searches
+    start from that order and from the best member's; the best of them goes on with restarts.
     """
     first = models[0]
     start = topological_order(base)
-    member = first.search(start, allowed | (base != 0), knowledge, seed)
+    member = first.search(start, allowed[0] | (base != 0), knowledge, seed)
     member.take(start.astype(np.int64), parents_of(base))
     member.to_best_member()
     own, order = member.dag(), member.order().astype(np.intp)
-    best, least = None, math.inf
-    for model in models:
-        for begin in (order, *orders):
-            search = model.search(begin, allowed, knowledge, seed)
-            while not search.run(min(SLICE, control.remaining)):
-                if control.is_due():
-                    control.report(
-                        Progress("noise", 0, search.cost, min(search.cost, least), control.seconds)
-                    )
-            if search.cost < least - 1e-6:
-                best, least = (model, search), search.cost
-    assert best is not None
-    model, search = best
+
+    def run(k: int, begin: Indices, restarts: int) -> _core.NoiseSearch:
+        search = models[k].search(begin, allowed[k], knowledge, seed, restarts)
+        while not search.run(min(SLICE, control.remaining)):
+            if control.is_due():
+                now = search.cost
+                control.report(Progress("noise", 0, now, min(now, member.cost), control.seconds))
+        return search
+
+    begun = [(k, run(k, begin, 0)) for k in range(len(models)) for begin in (order, orders[k])]
+    k, search = min(begun, key=lambda pair: pair[1].cost)
+    model, search = models[k], run(k, search.order().astype(np.intp), RESTARTS)
     found = search.dag()
     # Its order may direct the edges of the class better than changes of the root have.
     theirs = search.order().astype(np.intp)
@@ -228,8 +261,10 @@ def turn_by_noise(
         member.take(theirs.astype(np.int64), parents_of(other))
         own, order = other, theirs
     z = compared(first, own, model, found)
-    stayed = TurnedGraph(first, member, order, own, False, z)
-    return stayed if z < LEAVES_AT else TurnedGraph(model, search, theirs, found, True, z, stayed)
+    stayed = TurnedGraph(first, member, order, own, False, z, found)
+    if z < LEAVES_AT:
+        return stayed
+    return TurnedGraph(model, search, theirs, found, True, z, found, stayed)
 
 
 def _directed_along(dag: Adjacency, order: Indices) -> Adjacency:
@@ -350,6 +385,18 @@ def unequal_spread(sample: RowSample, coding: Coding, dag: Adjacency, tested: Ma
         found[v] = gammaincc(len(design) / 2, len(size) * share / 2)
     stands_out = found.min() * max(len(judged), 1) < ALARM
     return np.asarray((found < ALARM) & stands_out)
+
+
+def near_by(dag: Adjacency, *, of_lines: bool) -> Mask:
+    """Pairs that a DAG joins, and, of lines between few variables, those with a common neighbour.
+
+    What the Gaussian cost has put in the place of an edge, and the edge, stand near by each other.
+    """
+    joined = (dag | dag.T) != 0
+    if of_lines and len(dag) <= FEW_VARIABLES:
+        joined |= joined.astype(int) @ joined.astype(int) > 0
+    np.fill_diagonal(joined, val=False)
+    return np.asarray(joined)
 
 
 def families_joined(dag: Adjacency, chosen: Mask) -> Mask:

@@ -98,27 +98,37 @@ def best_size(
     penalty: float,
     knowledge: ResolvedKnowledge | None,
     *,
+    first: int = MOST_COLUMNS,
     most: int = MOST_COLUMNS,
     seed: int = 0,
     threads: int = 1,
     control: Control | None = None,
 ) -> SizeChoice:
-    """The number of columns with which a short search comes to the least cost.
+    """The number of columns with which a short search comes to the least cost, from `first` on.
 
     Costs are those of explaining the variables themselves, so that they can be compared. Each
-    search starts from the order that the one before has found.
+    search starts from the best order so far; numbers are tried one after the other as long as they
+    cost less, then the other way.
     """
     costs: dict[int, float] = {}
     best = order
-    for size in range(1, most + 1):
+
+    def search(size: int) -> bool:
+        """Whether a number of columns costs less than all before."""
+        nonlocal best
         own, _ = leading_columns(moments, size)
-        engine = BicEngine(
-            own, score=BIC(penalty), knowledge=knowledge, order=order, threads=threads
-        )
+        score = BIC(penalty)
+        engine = BicEngine(own, score=score, knowledge=knowledge, order=best, threads=threads)
         bic_insertion(engine, restarts=0, control=control, random_state=seed)
-        costs[size], order = engine.cost, engine.order
-        if costs[size] == min(costs.values()):
-            best = order
-        if control is not None and control.remaining <= 0:
-            break
+        costs[size] = engine.cost
+        if costs[size] > min(costs.values()):
+            return False
+        best = engine.order
+        return control is None or control.remaining > 0
+
+    first = min(first, most)
+    if search(first):
+        upward = next((k for k in range(first + 1, most + 1) if not search(k)), most + 1)
+        if upward <= first + 1:
+            next((k for k in range(first - 1, 0, -1) if not search(k)), 0)
     return SizeChoice(min(costs, key=lambda k: costs[k]), costs, best)

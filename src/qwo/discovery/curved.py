@@ -20,8 +20,10 @@ from qwo.curved.noise import (
     directed_by,
     families_joined,
     linear_edges,
+    near_by,
     turn_by_noise,
     unequal_spread,
+    unrounded,
 )
 from qwo.curved.result import CurvedRelations, edge_shares
 from qwo.curved.sizes import SizeChoice, best_size, curved_moments, wanted_columns
@@ -35,6 +37,7 @@ from qwo.moments import as_moments
 from qwo.moments.curves import MOST_COLUMNS, leading_columns
 from qwo.moments.moments import Moments
 from qwo.moments.row_sample import RowSample, RowSource, refuse_rowless
+from qwo.names import drawn_seed
 from qwo.options import DEFAULT_LEVEL, ReadOptions, SearchOptions, is_whole
 from qwo.order.bic import BicEngine
 from qwo.order.score import BIC
@@ -67,20 +70,29 @@ def discover_curved(
     moments = as_moments(data, **reading)
     source = RowSource(data, read, moments, what)
     plain = replace(options, relations="linear", arrows=None, level=DEFAULT_LEVEL)
-    linear = _Searched(discover_as(moments, plain, control=control), moments)
-    seed = linear.found.params["random_state"]
+    seed = drawn_seed() if options.random_state is None else options.random_state
     plain = replace(plain, random_state=seed)
     sample = source.sample(seed=seed)
+    full = curved_moments(source, sample, asked or MOST_COLUMNS) if curved else None
+    # Where pairs show curves, the graph of lines is a beginning and no more.
+    bent = full is not None and (asked or wants_curves(full, options))
+    first = replace(plain, restarts=0) if bent else plain
+    linear = _Searched(discover_as(moments, first, control=control), moments)
     last, chosen = linear, SizeChoice(1, {}, linear.found.order)
-    if curved:
-        full = curved_moments(source, sample, asked or MOST_COLUMNS)
+    if bent and full is not None:
         chosen = chosen_size(full, linear.found, options, asked, control)
         if chosen.size > 1:
             own, _ = leading_columns(full, chosen.size)
-            last = _Searched(discover_as(own, plain, control=control), own)
+            begun = replace(plain, start=chosen.order) if options.start is None else plain
+            last = _Searched(discover_as(own, begun, control=control), own)
     wanted, noise = options.arrows or ("noise" if curved else "class"), None
     if wanted == "noise" and last.found.status == "converged" and sample.is_enough:
         last, noise = _by_noise(linear, last, sample, options, control)
+    if bent and not last.moments.coding.has_curves and control.remaining > 0:
+        # Lines it is: their graph is searched as thoroughly as without curves.
+        last = _Searched(discover_as(moments, plain, control=control), moments)
+        if noise is not None and last.found.status == "converged":
+            last, noise = _by_noise(last, last, sample, options, control)
     found, coding = last.found, last.moments.coding
     asked_for = {"relations": options.relations, "arrows": wanted, "level": options.level}
     basis = int(coding.sizes.max()) if coding.has_curves else 1
@@ -125,16 +137,24 @@ def chosen_size(
     penalty = LEAST if isinstance(given, str) else given
     if asked is not None or found.status != "converged":
         return SizeChoice(asked or 1, {}, found.order)
-    if wanted_columns(full, penalty).max() == 1:
+    wanted = int(wanted_columns(full, penalty).max())
+    if wanted == 1:
         return SizeChoice(1, {}, found.order)
     return best_size(
         full,
         found.order,
         penalty,
         resolved_knowledge(options, full.names),
+        first=wanted,
         seed=found.params["random_state"],
         control=control,
     )
+
+
+def wants_curves(full: Moments, options: SearchOptions) -> bool:
+    """Whether some pair of variables shows a curve."""
+    given = options.penalty_discount
+    return bool(wanted_columns(full, LEAST if isinstance(given, str) else given).max() > 1)
 
 
 def _by_noise(
@@ -152,13 +172,18 @@ def _by_noise(
     With `also`, further pairs may be joined if their density wants it.
     """
     knowledge = known or resolved_knowledge(options, linear.moments.names)
+    sample = unrounded(sample, linear.moments.coding)
     coding, searches = linear.moments.coding, [last] if last is linear else [last, linear]
     models = [
         NoiseModel.of(sample, coding, own.moments.coding, own.found.params["penalty_discount"])
         for own in searches
     ]
     dags = [own.found.dag for own in searches]
-    joined = _may_join(models[0], dags, also)
+    beside = np.zeros(dags[0].shape, bool) if also is None else also
+    joined = [
+        (near_by(dag, of_lines=own is linear and also is None) | beside) & ~_apart(models[0], dag)
+        for own, dag in zip(searches, dags, strict=True)
+    ]
     nothing = NoiseArrows.none(linear.moments.names, options.level, sample)
     try:
         turned = turn_by_noise(
@@ -218,6 +243,11 @@ class _Lines:
         straight = linear_edges(own.moments, dag, turned.model.price)
         tested = turned.model.numbers & ~(dag.astype(bool) & ~straight).any(axis=0)
         flagged = unequal_spread(self.sample, self.linear.moments.coding, dag, tested)
+        if flagged.any() and own is self.linear:
+            # A wrong arrow looks like that, too; the likeliest graph need not have it.
+            numbers, coding = turned.model.numbers, self.linear.moments.coding
+            likely = unequal_spread(self.sample, coding, turned.likeliest, numbers)
+            flagged = flagged if likely.any() else likely
         return dag, own, straight, flagged
 
 
@@ -234,13 +264,6 @@ def _redirected(found: Discovery, dag: Adjacency, order: Indices, graph: Adjacen
         arrow_evidence=found.arrow_evidence if same else None,
         proved=found.proved and same,
     )
-
-
-def _may_join(model: NoiseModel, dags: list[Adjacency], also: Mask | None) -> Mask:
-    """Pairs that an edge may join: those of the DAGs, and others if it is said."""
-    joined = sum((dag | dag.T for dag in dags), np.zeros_like(dags[0])) != 0
-    joined = joined if also is None else joined | also
-    return np.asarray(joined & ~_apart(model, dags[0]))
 
 
 def _apart(model: NoiseModel, dag: Adjacency) -> Mask:

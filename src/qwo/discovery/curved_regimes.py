@@ -24,6 +24,7 @@ from qwo.curved.noise import (
     linear_edges,
     parents_of,
     unequal_spread,
+    unrounded,
 )
 from qwo.curved.result import CurvedRelations, edge_shares
 from qwo.curved.sizes import curved_columns
@@ -173,6 +174,7 @@ def regime_noise(
 ) -> Discovery:
     """The result with the arrows that the noise directs among those that regimes leave open."""
     whole, rows = rows.sample, rows.thinned()
+    rows = replace(rows, sample=unrounded(rows.sample, rows.coding))
     penalty, seed = (found.params[name] for name in ("penalty_discount", "random_state"))
     model = NoiseModel.of(rows.sample, rows.coding, within.coding, penalty, rows.ends)
     told = model.numbers[:, None] & model.numbers[None, :]
@@ -186,7 +188,7 @@ def regime_noise(
     tested = model.numbers & ~(dag.astype(bool) & ~straight).any(axis=0)
     inside = replace(rows.sample, columns=rows.centred(rows.sample.columns))
     flagged = unequal_spread(inside, rows.coding, dag, tested)
-    gains, z = arrow_strengths(TurnedGraph(model, search, order, dag, False, 0.0), dag)
+    gains, z = arrow_strengths(TurnedGraph(model, search, order, dag, False, 0.0, dag), dag)
     known = (found.cpdag != 2) | (straight & families_joined(dag, flagged))
     z = np.where(known, np.nan, z)
     opened, alarm = int((found.cpdag == 2).sum()) // 2, bool(flagged.any())

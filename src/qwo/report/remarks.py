@@ -135,15 +135,8 @@ def _edge_remarks(contents: Contents) -> Iterator[Remark]:
 
 
 def noise_may_tell(contents: Contents) -> bool:
-    """Whether edges are left open, and residuals or columns are far from normal."""
-    found = contents.discovery
-    dropped = () if found.origin is None else found.origin.dropped
-    if dropped or found.readings or all(mark != LINE for _, mark, _ in found.edges):
-        return False
-    if contents.check is not None:
-        return contents.check.noise_may_tell
-    findings = () if contents.audit is None else contents.audit.findings
-    return any(finding.code == "non-gaussian" for finding in findings)
+    """Whether the check has found noise that is not normal, and edges are left open."""
+    return contents.check is not None and contents.check.noise_may_tell
 
 
 def _bootstrap_remarks(contents: Contents) -> Iterator[Remark]:
