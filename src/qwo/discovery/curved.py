@@ -18,15 +18,13 @@ from qwo.curved.noise import (
     TurnedGraph,
     arrow_strengths,
     directed_by,
-    families_joined,
-    linear_edges,
     near_by,
     turn_by_noise,
-    unequal_spread,
     unrounded,
 )
 from qwo.curved.result import CurvedRelations, edge_shares
 from qwo.curved.sizes import SizeChoice, best_size, curved_moments, wanted_columns
+from qwo.curved.spread import families_joined, linear_edges, unequal_spread
 from qwo.discovery.price import LEAST
 from qwo.discovery.resolve import resolved_knowledge
 from qwo.discovery.result import Discovery
@@ -209,11 +207,23 @@ def _by_noise(
     gains, z = arrow_strengths(turned, dag)
     # Lines with a spread that goes with a cause look like arrows: they are not judged.
     z = np.where(straight & families_joined(dag, flagged), np.nan, z)
-    alarm = bool(flagged.any())
+    told: Any = {
+        "dag": dag,
+        "gains": gains,
+        "z": z,
+        "left": turned.left,
+        "alarm": bool(flagged.any()),
+    }
+    return _with_arrows(own, turned, replace(nothing, **told), knowledge)
+
+
+def _with_arrows(
+    own: _Searched, turned: TurnedGraph, arrows: NoiseArrows, knowledge: ResolvedKnowledge | None
+) -> tuple[_Searched, NoiseArrows]:
+    """The class of the DAG with the arrows that the noise supports."""
+    dag = arrows.dag
     base = to_cpdag(dag) if knowledge is None else to_mpdag(dag, knowledge)
-    opened = int((base == 2).sum()) // 2
-    arrows = replace(nothing, dag=dag, gains=gains, z=z, opened=opened, alarm=alarm)
-    arrows = replace(arrows, left=turned.left)
+    arrows = replace(arrows, opened=int((base == 2).sum()) // 2)
     graph = directed_by(base, arrows.supported)
     if not turned.left and np.array_equal(graph, own.found.cpdag):
         return own, arrows

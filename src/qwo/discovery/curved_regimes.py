@@ -20,14 +20,12 @@ from qwo.curved.noise import (
     TurnedGraph,
     arrow_strengths,
     directed_by,
-    families_joined,
-    linear_edges,
     parents_of,
-    unequal_spread,
     unrounded,
 )
 from qwo.curved.result import CurvedRelations, edge_shares
 from qwo.curved.sizes import curved_columns
+from qwo.curved.spread import families_joined, linear_edges, unequal_spread
 from qwo.discovery.curved import chosen_size
 from qwo.discovery.result import Discovery
 from qwo.errors import ArgumentError
