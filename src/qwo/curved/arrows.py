@@ -40,7 +40,7 @@ class NoiseArrows:
     left : bool
         Whether the graph is of another class than the one of the Gaussian cost.
     alarm : bool
-        Whether the spread of noise goes with causes, so that no linear edge was directed.
+        Whether the spread of noise goes with causes somewhere, so that lines there were not judged.
     """
 
     names: tuple[str, ...]
@@ -109,8 +109,8 @@ class NoiseArrows:
         lines = []
         if self.alarm:
             lines.append(
-                "Noise: its spread goes with causes (test of equal variance), so that edges that "
-                "are lines were not directed by it"
+                "Noise: its spread goes with causes (test of equal variance), so that lines there "
+                "were not directed by it"
             )
         told, sure = int((~np.isnan(self.z)).sum()), int(self.supported.sum())
         if told:

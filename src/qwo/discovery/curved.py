@@ -176,17 +176,12 @@ def _by_noise(
         NoiseModel.of(sample, coding, own.moments.coding, own.found.params["penalty_discount"])
         for own in searches
     ]
-    dags = [own.found.dag for own in searches]
-    beside = np.zeros(dags[0].shape, bool) if also is None else also
-    joined = [
-        (near_by(dag, of_lines=own is linear and also is None) | beside) & ~_apart(models[0], dag)
-        for own, dag in zip(searches, dags, strict=True)
-    ]
+    joined = [_may_join(models[0], own.found.dag, also, of_lines=own is linear) for own in searches]
     nothing = NoiseArrows.none(linear.moments.names, options.level, sample)
     try:
         turned = turn_by_noise(
             models,
-            dags[0],
+            searches[0].found.dag,
             [own.found.order for own in searches],
             joined,
             knowledge,
@@ -274,6 +269,12 @@ def _redirected(found: Discovery, dag: Adjacency, order: Indices, graph: Adjacen
         arrow_evidence=found.arrow_evidence if same else None,
         proved=found.proved and same,
     )
+
+
+def _may_join(model: NoiseModel, dag: Adjacency, also: Mask | None, *, of_lines: bool) -> Mask:
+    """Pairs that an edge may join: those of a DAG, others if it is said, else some near by."""
+    joined = near_by(dag, of_lines=of_lines and also is None)
+    return np.asarray((joined if also is None else joined | also) & ~_apart(model, dag))
 
 
 def _apart(model: NoiseModel, dag: Adjacency) -> Mask:
