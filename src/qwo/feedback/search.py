@@ -20,14 +20,17 @@ from qwo.order.cyclic import as_mask
 from qwo.search.control import Control, Progress, Status, Stopped
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
-RUNS = 10
-"""Annealed rotations from the order found: `benchmarks.feedback`."""
+RUNS, MOST_RUNS = 10, 40
+"""Annealed rotations from the order found, the more the fewer variables: `benchmarks.feedback`."""
 
 STEPS = 3000
 """Rotations tried for each variable in a run."""
 
-TEMPERATURE = 0.3
-"""In units of the penalty of an edge, at the start of a run."""
+TEMPERATURES = 0.3, 1.0
+"""In units of the penalty of an edge, at the start of runs by turns."""
+
+ALL_PAIRS = 20
+"""Variables up to which every pair may be joined."""
 
 SOFT = (300.0, 1e3, 3e3, 1e4, 1e5)
 """Sample sizes at which exact moments are annealed as well: some sparse rows are roots of equations
@@ -77,7 +80,8 @@ def search_cyclic(
     oracle = math.isinf(n_samples)
     likelihood = EXACT_LIKELIHOOD if oracle else (n_samples, price)
     precision = np.asarray(np.linalg.inv(correlation), dtype=np.float64)
-    may = allowed & (_moral(dag) | _partial(precision, *likelihood)) | required
+    near = _moral(dag) | _partial(precision, *likelihood)
+    may = allowed & (near | (len(dag) <= ALL_PAIRS)) | required
     graphs = _core.CyclicGraphs(
         np.ascontiguousarray(correlation),
         samples=likelihood[0],
@@ -90,9 +94,10 @@ def search_cyclic(
     try:
         best.descend_from(dag)
         rows = order_rows(correlation, order)
-        for run, (size, unit) in enumerate(_scales(n_samples, price)):
+        for run, (size, unit) in enumerate(_scales(n_samples, price, len(dag))):
             rotations = _core.RowRotations(rows, samples=size, price=unit, seed=seed + run)
-            if not rotations.anneal(STEPS * len(rows), TEMPERATURE, control.remaining):
+            heat = TEMPERATURES[0] if oracle else TEMPERATURES[run % 2]
+            if not rotations.anneal(STEPS * len(rows), heat, control.remaining):
                 raise Stopped("time limit")
             drawn = graph_of_rows(rotations.rows(), size, unit)
             if drawn is not None:
@@ -143,10 +148,10 @@ class _Best:
             self._control.report(Progress("feedback", run, self.cost, self.cost, seconds))
 
 
-def _scales(n_samples: float, price: float) -> list[tuple[float, float]]:
+def _scales(n_samples: float, price: float, n: int) -> list[tuple[float, float]]:
     """Sample size and penalty of each run."""
     if not math.isinf(n_samples):
-        return RUNS * [(n_samples, price)]
+        return min(max(400 // n, RUNS), MOST_RUNS) * [(n_samples, price)]
     return RUNS * [EXACT] + [(size, 2 * math.log(size)) for size in SOFT + SOFT]
 
 
