@@ -1,10 +1,14 @@
 """Conditions beside hidden causes: indicators as known exogenous causes (JCI)."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import qwo
+from qwo.cli.application import app
 from qwo.graph.marks import HEAD, TAIL
 from qwo.graph.pag import is_mag, mag_of_dag
 from tests.helpers.hidden_models import random_model
@@ -99,3 +103,17 @@ def test_marks_are_true_where_conditions_shift_random_models(seed):
     mags = found.mag.marks, mag_of_dag(whole, [n + 1])[0]
     costs = [problem.search(mag, found.dag).cost for mag in mags]
     assert right or costs[0] < costs[1] - 1
+
+
+def test_the_command_line_has_hidden_causes_with_and_without_conditions(tmp_path):
+    table = experiment(4000)
+    table.to_csv(tmp_path / "all.csv", index=False)
+    table.drop(columns="condition").to_csv(tmp_path / "plain.csv", index=False)
+    for name, more in (("plain", []), ("all", ["--regime", "condition", "--reference", "base"])):
+        out = tmp_path / name
+        asked = ["learn", str(tmp_path / f"{name}.csv"), "-o", str(out), "--hidden-causes", *more]
+        done = CliRunner().invoke(app, asked)
+        assert done.exit_code == 0, done.output
+        told = json.loads((out / "result.json").read_text(encoding="utf-8"))
+        assert told["bound"] is None
+        assert (out / "pag.json").exists()

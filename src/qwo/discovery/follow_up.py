@@ -105,8 +105,10 @@ class FollowUp:
         if found.proved:
             return found.score
         price = found.params.get("penalty_discount")
+        if price is None or found.readings:
+            return math.nan
         moments = self._moments()
-        if moments.is_oracle or moments.has_blocks or price is None or found.readings:
+        if moments.is_oracle or moments.has_blocks:
             return math.nan
         from qwo.order.bound import score_bound
 
