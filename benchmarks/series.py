@@ -235,7 +235,8 @@ means of their own, which all methods take off. F1 of lagged edges between diffe
 links and of arrows within one row, and of links of the summary graph, means over data sets (1
 where there is nothing to find and nothing was found); where a method did not end with all data
 sets in its time, the number of those it did. CPU seconds of the fit and how many times those of
-qwo they are, all from one run on one machine.
+qwo they are, those of a cell from one run on one machine. Cells with fewer than 20 data sets of qwo
+are of an earlier version of it.
 
     python -m benchmarks.peers.environments series tetrad
     python -m benchmarks.series

@@ -330,6 +330,10 @@ def _write_picture(folder: Path, learnt: Learnt) -> None:
     _save(drawn, folder / "figures" / "graph")
 
 
+MOST_IN_TIME = 30
+"""Variables up to which effects in time are drawn."""
+
+
 def _write_figures(folder: Path, learnt: Learnt) -> None:
     """The matrix of the graph and the trace of the search, each as SVG and as PNG."""
     from qwo import plot
@@ -338,6 +342,9 @@ def _write_figures(folder: Path, learnt: Learnt) -> None:
     if learnt.found.pag is None:
         drawn = plot.plot_adjacency(learnt.found, coefficients=learnt.contents.model)
         _save(drawn, target / "matrix")
+    if learnt.found.series is not None and learnt.found.n_variables <= MOST_IN_TIME:
+        _save(plot.plot_unrolled(learnt.found), target / "unrolled")
+        _save(plot.plot_lags(learnt.found), target / "lags")
     if len(learnt.found.trace) > 1:
         _save(plot.plot_trace(learnt.found), target / "trace")
 

@@ -33,8 +33,7 @@ def _effects_of(found: Any) -> Any:
 def plot_unrolled(found: Any, *, ax: Axes | None = None) -> Axes:
     """A row for each variable and a column for each step of time; arrows end in the present.
 
-    Blue arrows are positive effects, red ones negative; the wider, the larger beside the standard
-    deviation of noise. Undirected edges of the present are lines.
+    Blue arrows are positive effects, red ones negative. Undirected edges of the present are lines.
 
     Parameters
     ----------
@@ -56,16 +55,8 @@ def plot_unrolled(found: Any, *, ax: Axes | None = None) -> Axes:
             cause, mark, effect, lag, weight = row[:5]
             i, j = effects.names.index(cause), effects.names.index(effect)
             k = lag // effects.step
-            colour = palette.positive if weight > 0 else palette.negative
-            bend = 0.35 if k == 0 else 0.18 * (i - j != 0) + (0.25 if i == j and k > 1 else 0.0)
-            style = {
-                "arrowstyle": "-" if mark == LINE else "-|>",
-                "color": palette.edge if math.isnan(weight) else colour,
-                "linewidth": 1.4,
-                "shrinkA": 5,
-                "shrinkB": 5,
-                "connectionstyle": f"arc3,rad={bend}",
-            }
+            bend = 0.35 if k == 0 else 0.18 * (i - j != 0) + (0.5 / k if i == j and k > 1 else 0.0)
+            style = _arrow(ax, mark, weight, bend, 5)
             ax.annotate("", (0, -j), (-k, -i), arrowprops=style, zorder=2)
         ax.set_yticks(-np.arange(n), effects.names)
         labels = ["t", *(f"t−{k * effects.step}" for k in range(1, lags + 1))]
@@ -125,21 +116,26 @@ def plot_lags(found: Any, *, ax: Axes | None = None) -> Axes:
         return ax
 
 
+def _arrow(ax: Axes, mark: str, weight: float, bend: float, apart: float) -> dict[str, Any]:
+    """How an effect is drawn: blue if positive, red if negative, a line if undirected."""
+    palette = palette_for(ax)
+    colour = palette.positive if weight > 0 else palette.negative
+    return {
+        "arrowstyle": "-" if mark == LINE else "-|>",
+        "color": palette.edge if math.isnan(weight) else colour,
+        "linewidth": 1.4,
+        "shrinkA": apart,
+        "shrinkB": apart,
+        "connectionstyle": f"arc3,rad={bend}",
+    }
+
+
 def _draw_effect(
     ax: Axes, start: FloatArray, end: FloatArray, mark: str, own: list[tuple[int, float]]
 ) -> None:
     """An arrow or a line between two places, with its lags; the strongest one has the colour."""
-    palette = palette_for(ax)
     strongest = max(own, key=lambda pair: abs(pair[1]) if pair[1] == pair[1] else 0)[1]
-    colour = palette.positive if strongest > 0 else palette.negative
-    style = {
-        "arrowstyle": "-" if mark == LINE else "-|>",
-        "color": palette.edge if math.isnan(strongest) else colour,
-        "linewidth": 1.4,
-        "shrinkA": 13,
-        "shrinkB": 13,
-        "connectionstyle": "arc3,rad=0.15",
-    }
+    style = _arrow(ax, mark, strongest, 0.15, 13)
     ax.annotate("", (end[0], end[1]), (start[0], start[1]), arrowprops=style, zorder=1)
     along = end - start
     middle = (start + end) / 2 + 0.075 * np.array([along[1], -along[0]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,10 +22,12 @@ from qwo.types import FloatArray
 if TYPE_CHECKING:
     from qwo.curved.partial import PartialEffect
     from qwo.discovery import Discovery
+    from qwo.series.result import LaggedEffects
 
 _MOST_ROWS = 1000
 """Variables beyond which the matrix shows nothing any more."""
 
+_MOST_IN_TIME = 30
 _MOST_COMPARED = 120
 """Variables beyond which a comparison can no longer be read."""
 
@@ -92,7 +95,26 @@ def figures(contents: Contents, data: dict[str, Any]) -> list[Figure]:
         result.append(Figure(matrix_svg(names, _cells(contents, data), said), caption))
     if contents.truth is not None and n <= _MOST_COMPARED:
         result.append(_compared(contents))
+    if contents.discovery.series is not None and n <= _MOST_IN_TIME:
+        result.append(_in_time(contents.discovery.series))
     return result
+
+
+def _in_time(series: LaggedEffects) -> Figure:
+    """Effects of earlier rows in columns of time."""
+    from matplotlib import pyplot as plt
+
+    from qwo.plot import plot_unrolled
+
+    drawn = plot_unrolled(series).get_figure(root=True)
+    assert drawn is not None
+    text = io.StringIO()
+    drawn.savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None})
+    plt.close(drawn)
+    svg = text.getvalue()
+    caption = "Effects in time: a column for each step, blue for positive and red for negative "
+    caption += "effects; lines where the direction within a step is open."
+    return Figure(svg[svg.index("<svg") :], caption)
 
 
 def _cells(contents: Contents, data: dict[str, Any]) -> Iterator[Square]:

@@ -133,7 +133,8 @@ def _directions(contents: Contents) -> str:
         unsure += source == "data" and doubt is not None and doubt > SURE_ARROW
     parts = []
     if sources["you"]:
-        parts.append(f"{sources['you']} from what you said")
+        whom = "what you said" if found.series is None else "the rows before or what you said"
+        parts.append(f"{sources['you']} from {whom}")
     if sources["conditions"]:
         parts.append(f"{sources['conditions']} from the conditions")
     if sources["noise"]:
@@ -220,6 +221,10 @@ def _steps(contents: Contents) -> Iterator[str]:
 def _more_to_ask(contents: Contents) -> Iterator[str]:
     """What else can be asked of the graph."""
     found = contents.discovery
+    if found.series is not None:
+        if found.series.shares is None:
+            yield "--bootstrap 100 (how sure is each effect?)"
+        return
     of_rows = found.curves is not None or found.noise is not None
     # The check takes rows for samples of their own.
     together = any(a.status == "dropped" and a.reason == "cluster" for a in contents.assumptions)
