@@ -1,121 +1,308 @@
 """``python -m benchmarks.arrows``: how far the graph that is shown is from the truth.
 
-Distances (marks that differ, of pairs of variables) to the true class of three graphs: the class of
-the best score at the penalty that the data chose; the class without edges that are more likely
-false than true (`Discovery.cpdag`); and the graph that is shown (`Discovery.graph`), in which
-arrows that the data do not support are lines. The data were drawn after the rules had been fixed.
+Distances (marks that differ, of pairs of variables) to the true class: of the class of the best
+score at the penalty that the data chose (``best``); of that without edges that are more likely
+false than true (`Discovery.cpdag`, ``without_weak``); of the graph that is shown
+(`Discovery.graph`, ``shown``), in which arrows that the data do not support are lines; and, on the
+first data sets of a point, of FLOP with 0 and 20 restarts and of the posterior's
+``least_shd_graph``. ``expected`` and ``wrong`` count marks of links that are in the true class,
+too: as expected by `ArrowEvidence.expected_wrong`, and as found; ``odds`` counts arrows by their
+stated probability, as true of all. Rows are kept in ``benchmarks/results/arrows.csv``: started
+again, it goes on where it was. The table goes to the page on how sure one may be.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import time
 import warnings
-from collections.abc import Iterator
-from itertools import product
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
 
 import qwo
-from benchmarks.rows import Row, read_rows, write_rows
+from benchmarks.peers.environments import ready_pythons
+from benchmarks.peers.markdown import update_page
+from benchmarks.peers.methods import FLOP, Method
+from benchmarks.peers.process import ROOT, Workers
+from benchmarks.peers.thin import draw_thin
+from benchmarks.rows import Row, read_rows
 from qwo.datasets import list_networks, load_gaussian_network
+from qwo.simulation.random_models import random_dag
+from qwo.types import Adjacency, FloatArray
 
-RESULTS = Path(__file__).with_name("results") / "arrows.csv"
-COLUMNS = ("group", "kind", "n", "N", "seed", "best", "without_weak", "shown")
+RESULTS = ROOT / "benchmarks" / "results" / "arrows.csv"
+PAGE = ROOT / "docs" / "howto" / "how-sure.md"
+OWN = ("best", "without_weak", "shown", "expected", "wrong", "odds", "cpu")
+BESIDE = RESULTS.with_stem("arrows-peers")
+CASE = ("group", "kind", "n", "N", "seed")
+COLUMNS = (*CASE, *OWN)
+PEERS = {"flop 0": "FLOP 0", "flop 20": "FLOP 20", "least_shd": "`least_shd_graph`"}
 EFFECTS = {"strong": (0.5, 2.0), "weak": (0.2, 0.6), "mixed": (0.1, 1.0)}
-FIRST_SEED = 40_000
+THIN = ("path", "ar2", "band", "tree", "grid", "small-world")
+GRAPHS = {"er2": ("er", 2), "er4": ("er", 4), "er8": ("er", 8), "sf4": ("scale-free-in", 4)}
+SIZES = (20, 50, 100, 300)
+ROWS = (200, 1000, 5000)
+SETS = {
+    "own": {20: 20, 50: 20, 100: 20, 300: 20},
+    "flop 0": {20: 4, 50: 4, 100: 2, 300: 0},
+    "flop 20": {20: 4, 50: 4, 100: 1, 300: 0},
+    "least_shd": {20: 2, 50: 1, 100: 0, 300: 0},
+}
+"""Data sets of a point that each is run on, by the number of variables."""
+
+BINS = (0.0, 0.5, 0.7, 0.9, 0.97, 0.99, 1.0)
+FIRST_SEED = 70_000
 
 
 class Case(NamedTuple):
+    """A data set that can be drawn: its group, kind, size and number."""
+
     group: str
     kind: str
-    dag: np.ndarray
-    data: np.ndarray
+    n: int
+    rows: int
     seed: int
 
-
-def thin(kind: str, n: int, rng: np.random.Generator) -> np.ndarray:
-    dag = np.zeros((n, n), np.int8)
-    for i in range(1, n):
-        first = {"path": i - 1, "binary tree": (i - 1) // 2, "AR(2)": i - 1}
-        dag[first.get(kind, int(rng.integers(i))), i] = 1
-        if kind == "AR(2)" and i > 1:
-            dag[i - 2, i] = 1
-    return dag
-
-
-def drawn(
-    dag: np.ndarray, size: int, effects: str, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """The DAG with its variables shuffled, and standardised rows; children are kept in bounds."""
-    n, (low, high) = len(dag), EFFECTS[effects]
-    weights = dag * rng.uniform(low, high, (n, n)) * rng.choice([-1, 1], (n, n))
-    rows = rng.standard_normal((size, n))
-    for v in range(n):
-        rows[:, v] += rows @ weights[:, v] - rows[:, v] * weights[v, v]
-        rows[:, v] /= rows[:, v].std()
-    order = rng.permutation(n)
-    return dag[np.ix_(order, order)], rows[:, order]
+    def draw(self) -> tuple[FloatArray, Adjacency]:
+        """Standardised rows, columns shuffled, and the true DAG."""
+        code = zlib.crc32(f"{self.group} {self.kind}".encode())
+        rng = np.random.default_rng([FIRST_SEED + self.seed, self.n, self.rows, code])
+        if self.group == "published":
+            network = load_gaussian_network(self.kind)
+            return network.sample(self.rows, FIRST_SEED + self.seed), network.dag
+        if self.group.startswith("thin"):
+            data, dag = draw_thin(f"{self.kind}-{self.group[6:]}", self.n, self.rows, rng)
+        else:
+            graph, degree = GRAPHS[self.kind]
+            dag = random_dag(graph, self.n, degree, shuffle=True, rng=rng)
+            data = draw_linear(dag, self.rows, EFFECTS[self.group[8:]], rng)
+        places = rng.permutation(self.n)
+        return data[:, places], dag[np.ix_(places, places)]
 
 
-def cases(seed: int) -> Iterator[Case]:
-    for n, degree, size, effects in product((10, 20, 50), (2, 4, 6), (200, 500, 2000), EFFECTS):
-        rng = np.random.default_rng([seed, n, degree, size, len(effects)])
-        dag = np.triu(rng.random((n, n)) < degree / (n - 1), 1).astype(np.int8)
-        yield Case("random", effects, *drawn(dag, size, effects, rng), seed)
-    kinds = ("path", "binary tree", "tree", "AR(2)")
-    for kind, n, size, effects in product(kinds, (20, 50, 100), (500, 1000), ("strong", "weak")):
-        rng = np.random.default_rng([seed, n, size, len(effects), len(kind)])
-        yield Case("thin", kind, *drawn(thin(kind, n, rng), size, effects, rng), seed)
-    for name in list_networks(gaussian=True):
-        network = load_gaussian_network(name)
-        for size in (500, 1000, 5000):
-            yield Case("published", name, network.dag, network.sample(size, seed), seed)
+def draw_linear(
+    dag: Adjacency, rows: int, effects: tuple[float, float], rng: np.random.Generator
+) -> FloatArray:
+    """Gaussian rows; each variable is scaled to variance 1 before it acts."""
+    n = len(dag)
+    weights = dag * rng.uniform(*effects, (n, n)) * rng.choice([-1, 1], (n, n))
+    data = rng.standard_normal((rows, n))
+    for v in qwo.graph.dag.topological_order(dag):
+        data[:, v] += data @ weights[:, v]
+        data[:, v] /= data[:, v].std()
+    return data
 
 
-def distance(estimated: np.ndarray, truth: np.ndarray) -> int:
+def cases(largest: int, sets: dict[int, int]) -> Iterator[Case]:
+    """One data set of every point after the other, small ones first."""
+    for n in (size for size in SIZES if size <= largest):
+        for seed in range(sets[n]):
+            for rows in ROWS:
+                for effects in ("strong", "weak"):
+                    yield from (Case(f"thin, {effects}", kind, n, rows, seed) for kind in THIN)
+                for effects in EFFECTS:
+                    yield from (Case(f"random, {effects}", kind, n, rows, seed) for kind in GRAPHS)
+                if n == 50:
+                    for name in list_networks(gaussian=True):
+                        size = load_gaussian_network(name).n_variables
+                        yield Case("published", name, size, rows, seed)
+
+
+def distance(estimated: Adjacency, truth: Adjacency) -> int:
     pairs = np.triu_indices(len(truth), 1)
     return int(((estimated != truth) | (estimated.T != truth.T))[pairs].sum())
 
 
-def measured(case: Case) -> Row:
-    truth = qwo.to_cpdag(case.dag)
-    found = qwo.discover(case.data, random_state=case.seed)
-    price = found.params["penalty_discount"]
-    best = qwo.discover(case.data, random_state=case.seed, penalty_discount=price)
-    graphs = best.cpdag, found.cpdag, found.graph.matrix
-    size, n = case.data.shape
-    values = case.group, case.kind, n, size, case.seed, *(distance(g, truth) for g in graphs)
-    return dict(zip(COLUMNS, values, strict=True))
+def measured(data: FloatArray, dag: Adjacency, seed: int) -> list[object]:
+    """What is found on one data set, in the order of `OWN`."""
+    truth = qwo.to_cpdag(dag)
+    begun = time.process_time()
+    found = qwo.discover(data, random_state=seed)
+    cpu = time.process_time() - begun
+    best = found.cpdag
+    if found.weak_edges:
+        price = found.params["penalty_discount"]
+        best = qwo.discover(data, random_state=seed, penalty_discount=price).cpdag
+    expected, wrong, odds = judged(found, truth)
+    graphs = best, found.cpdag, found.graph.matrix
+    return [*(distance(g, truth) for g in graphs), f"{expected:.3f}", wrong, odds, f"{cpu:.4f}"]
 
 
-def table(rows: list[Row]) -> str:
-    """Means by kind, and the paired difference that showing makes, with its standard error."""
-    header = "graphs", "data sets", "class of the best score", "without weak edges", "shown"
-    lines = [f"| {' | '.join(header)} | shown − best |", "|---" * 6 + "|"]
+def judged(found: qwo.Discovery, truth: Adjacency) -> tuple[float, int, str]:
+    """Marks of links that are true: wrong ones expected and found, and arrows by probability."""
+    evidence = found.arrow_evidence
+    if evidence is None:
+        return 0.0, 0, ""
+    causes, effects, chances = evidence.causes, evidence.effects, evidence.probabilities
+    linked = (truth[causes, effects] != 0) | (truth[effects, causes] != 0)
+    shown = found.graph.matrix
+    expected = float((1 - chances.max(axis=1, initial=0))[linked].sum())
+    same = shown[causes, effects] == truth[causes, effects]
+    same &= shown[effects, causes] == truth[effects, causes]
+    arrow = truth[causes, effects] == 1
+    where = np.clip(np.searchsorted(BINS, chances[:, 0], side="right") - 1, 0, len(BINS) - 2)
+    parts = []
+    for k in range(len(BINS) - 1):
+        own = linked & (where == k)
+        parts.append(f"{own.sum()}:{chances[own, 0].sum():.2f}:{(arrow & own).sum()}")
+    return expected, int((linked & ~same).sum()), " ".join(parts)
+
+
+def by_flop(
+    method: Method, workers: Workers, penalty: float = 2.0
+) -> Callable[[FloatArray, int], Adjacency]:
+    """What finds a class by FLOP, in an environment of its own."""
+
+    def find(data: FloatArray, seed: int) -> Adjacency:
+        with TemporaryDirectory() as folder:
+            given, found = Path(folder, "data.npy"), Path(folder, "graph.npy")
+            np.save(given, data)
+            paths = {"data": str(given), "graph": str(found), "repeat": 0.0}
+            answer = workers["flop"].ask(method.request(penalty, seed) | paths)
+            if answer.get("error"):
+                raise RuntimeError(answer["error"])
+            graph: Adjacency = np.load(found)
+            return graph
+
+    return find
+
+
+def by_posterior(data: FloatArray, seed: int) -> Adjacency:
+    return qwo.posterior(data, random_state=seed).least_shd_graph.matrix
+
+
+def append(path: Path, columns: tuple[str, ...], cells: list[object]) -> None:
+    """One row more; the header first, if the file is new."""
+    fresh = not path.exists()
+    with path.open("a", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        if fresh:
+            writer.writerow(columns)
+        writer.writerow(cells)
+
+
+def run_own(largest: int, end: float) -> None:
+    """What is missing of our own."""
+    done = {tuple(row[c] for c in CASE) for row in read_rows(RESULTS)}
+    for case in cases(largest, SETS["own"]):
+        if case not in done and time.monotonic() < end:
+            append(RESULTS, COLUMNS, [*case, *measured(*case.draw(), case.seed)])
+
+
+def run_peer(name: str, largest: int, end: float) -> None:
+    """What is missing of another method."""
+    done = {tuple(row[c] for c in CASE) for row in read_rows(BESIDE) if row["method"] == name}
+    with Workers(ready_pythons()) as workers:
+        ways = {f"flop {m.options['restarts']}": by_flop(m, workers) for m in FLOP[:2]}
+        find = {**ways, "least_shd": by_posterior}[name]
+        for case in cases(largest, SETS[name]):
+            if case in done or time.monotonic() > end:
+                continue
+            data, dag = case.draw()
+            away = distance(find(data, case.seed), qwo.to_cpdag(dag))
+            append(BESIDE, (*CASE, "method", "shd"), [*case, name, away])
+
+
+def ratio(rows: list[Row], name: str, base: str) -> float:
+    """Geometric mean over points of the ratio of mean distances, each plus one half."""
+    points = defaultdict(list)
+    for row in rows:
+        points[row["group"], row["kind"], row["n"], row["N"]].append((row[name], row[base]))
+    means = [np.mean(own, axis=0) + 0.5 for own in points.values()]
+    return float(np.exp(np.mean([np.log(a / b) for a, b in means])))
+
+
+def beside(rows: list[Row], peers: list[Row], name: str) -> str:
+    """The mean distance of a peer, and of the graph shown on the same data."""
+    shown = {tuple(row[c] for c in CASE): row["shown"] for row in rows}
+    pairs = [
+        (row["shd"], shown[key])
+        for row in peers
+        if row["method"] == name and (key := tuple(row[c] for c in CASE)) in shown
+    ]
+    if not pairs:
+        return "–"
+    theirs, ours = np.mean(pairs, axis=0)
+    return f"{theirs:.1f} ({ours:.1f})"
+
+
+def table(rows: list[Row], peers: list[Row]) -> str:
+    """By kind of graph: distances, and what showing makes of them."""
+    header = "graphs", "data sets", "best score", "shown", "ratio", "shown − best", *PEERS.values()
+    lines = [f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
     kinds = dict.fromkeys((row["group"], row["kind"]) for row in rows)
-    for group, kind in kinds:
-        own = [row for row in rows if (row["group"], row["kind"]) == (group, kind)]
-        values = np.array([[row[name] for name in COLUMNS[-3:]] for row in own], float)
-        change = values[:, 2] - values[:, 0]
+    groups = {
+        "all": rows,
+        "thin": [row for row in rows if row["group"].startswith("thin")],
+        "random": [row for row in rows if row["group"].startswith("random")],
+        **{
+            f"{group}, {kind}": [r for r in rows if (r["group"], r["kind"]) == (group, kind)]
+            for group, kind in sorted(kinds)
+        },
+    }
+    for name, own in groups.items():
+        values = np.array([[row["best"], row["shown"]] for row in own], float)
+        change = values[:, 1] - values[:, 0]
         error = change.std(ddof=1) / np.sqrt(len(own))
+        text = f"{change.mean():+.2f} ± {error:.2f}".replace("-", "−")
         means = " | ".join(f"{mean:.1f}" for mean in values.mean(axis=0))
-        change_text = f"{change.mean():+.1f} ± {error:.1f}".replace("-", "−")
-        lines.append(f"| {group}, {kind} | {len(own)} | {means} | {change_text} |")
+        others = " | ".join(beside(own, peers, peer) for peer in PEERS)
+        geometric = ratio(own, "shown", "best")
+        lines.append(f"| {name} | {len(own)} | {means} | {geometric:.2f} | {text} | {others} |")
     return "\n".join(lines)
 
 
+def calibration(rows: list[Row]) -> str:
+    """Wrong marks expected and found by group, and arrows at their stated probability."""
+    lines = ["| graphs | wrong marks expected | found |", "|---|---|---|"]
+    for group in sorted({row["group"] for row in rows}):
+        own = [row for row in rows if row["group"] == group]
+        sums = (sum(row[name] for row in own) for name in ("expected", "wrong"))
+        lines.append(f"| {group} | {' | '.join(f'{total:.0f}' for total in sums)} |")
+    lines += [
+        "",
+        "| stated probability of an arrow | arrows | mean stated | true |",
+        "|---" * 4 + "|",
+    ]
+    counts = np.zeros((len(BINS) - 1, 3))
+    for row in rows:
+        if row["odds"]:
+            counts += [[float(cell) for cell in part.split(":")] for part in row["odds"].split()]
+    for low, high, (total, stated, true) in zip(BINS, BINS[1:], counts, strict=False):
+        share = f"{stated / max(total, 1):.3f} | {true / max(total, 1):.3f}"
+        lines.append(f"| {low:g} to {high:g} | {total:.0f} | {share} |")
+    return "\n".join(lines)
+
+
+def report() -> str:
+    """All tables, of the rows that are stored."""
+    rows = read_rows(RESULTS)
+    return f"{table(rows, read_rows(BESIDE))}\n\n{calibration(rows)}"
+
+
 def main() -> None:
+    """Run what is missing of some methods, and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", type=int, default=5)
-    parser.add_argument("--report", action="store_true", help="print the table of what is stored")
+    parser.add_argument("methods", nargs="*", help="own, flop 0, flop 20, least_shd")
+    parser.add_argument("--largest", type=int, default=SIZES[-1], help="most variables")
+    parser.add_argument("--minutes", type=float, default=np.inf, help="begin nothing after these")
     given = parser.parse_args()
-    if not given.report:
-        warnings.simplefilter("ignore", qwo.DataWarning)
-        seeds = range(FIRST_SEED, FIRST_SEED + given.sets)
-        write_rows(RESULTS, [measured(case) for seed in seeds for case in cases(seed)], COLUMNS)
-    print(table(read_rows(RESULTS)))
+    warnings.simplefilter("ignore")
+    end = time.monotonic() + 60 * given.minutes
+    for name in given.methods:
+        if name == "own":
+            run_own(given.largest, end)
+        else:
+            run_peer(name, given.largest, end)
+    print(report())
+    update_page(PAGE, report(), "arrows")
 
 
 if __name__ == "__main__":

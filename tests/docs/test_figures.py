@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from benchmarks import arrows, check
-from benchmarks.rows import read_rows
 
 ROOT = Path(__file__).parents[2]
 
@@ -109,4 +108,4 @@ def test_the_page_on_checks_has_the_alarm_rates(capsys: pytest.CaptureFixture[st
 
 def test_the_page_on_arrows_has_the_distances() -> None:
     page = (ROOT / "docs/howto/how-sure.md").read_text(encoding="utf-8")
-    assert arrows.table(read_rows(arrows.RESULTS)) in page
+    assert arrows.report() in page
