@@ -1,3 +1,4 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -5,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -79,7 +81,8 @@ std::vector<double> finite_numbers(const double* data, std::size_t count, const 
 
 void construct_tables(ScoreTables* tables, const MatrixIn& matrix, const VectorIn& constants,
                       const VectorIn& exponents, double determinant, const Lists& candidates,
-                      const Lists& core, const Lists& earlier, int threads) {
+                      const Lists& core, const Lists& earlier, int threads,
+                      const std::optional<VectorIn>& given) {
     const std::size_t n = matrix.shape(0);
     demand(n > 0 && matrix.shape(1) == n && candidates.size() == n,
            "the matrix must be square, with one row for each list of candidates");
@@ -93,8 +96,16 @@ void construct_tables(ScoreTables* tables, const MatrixIn& matrix, const VectorI
                       finite_numbers(constants.data(), constants.shape(0), "constants"),
                       finite_numbers(exponents.data(), exponents.shape(0), "exponents"),
                       determinant};
+    std::size_t sets = 0;
+    for (const auto& listed : candidates)
+        sets += std::size_t{1} << listed.size();
+    demand(!given || given->shape(0) == sets,
+           "there must be a score for each set of candidates, or none");
+    std::vector<double> known;
+    if (given)
+        known = finite_numbers(given->data(), sets, "scores");
     nb::gil_scoped_release release;
-    new (tables) ScoreTables(std::move(score), std::move(lists), threads);
+    new (tables) ScoreTables(std::move(score), std::move(lists), threads, std::move(known));
 }
 
 ParentMask check_mask(const ParentLists& lists, int v, std::uint64_t mask) {
@@ -224,7 +235,7 @@ void bind_tables(nb::module_& m) {
         .def("__init__", &construct_tables, nb::arg("matrix").noconvert(),
              nb::arg("constants").noconvert(), nb::arg("exponents").noconvert(),
              nb::arg("determinant"), nb::arg("candidates"), nb::arg("core"), nb::arg("earlier"),
-             nb::arg("threads") = 1,
+             nb::arg("threads") = 1, nb::arg("given") = nb::none(),
              "log s(v, P) = constants[p] - exponents[p] log c - determinant log det R_PP.")
         .def_prop_ro("n_variables", &ScoreTables::n)
         .def_prop_ro("n_bytes", &ScoreTables::bytes)

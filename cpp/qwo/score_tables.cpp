@@ -106,24 +106,30 @@ ParentMask draw_subset(const double* table, ParentMask fixed, ParentMask allowed
 
 } // namespace
 
-ScoreTables::ScoreTables(FamilyScore score, ParentLists lists, int threads)
+ScoreTables::ScoreTables(FamilyScore score, ParentLists lists, int threads,
+                         std::vector<double> given)
     : score_(std::move(score)), lists_(std::move(lists)), starts_{0}, place_starts_{0} {
     for (int v = 0; v < n(); ++v) {
         starts_.push_back(starts_.back() + (std::size_t{1} << lists_.size(v)));
         place_starts_.push_back(place_starts_.back() + Index{lists_.size(v)});
     }
     most_with_.resize(place_starts_.back());
+    const bool known = !given.empty();
+    raw_ = std::move(given);
     for (auto* table : {&raw_, &low_, &high_, &full_})
         table->resize(starts_.back());
     best_.resize(n());
-    for_each_parallel(n(), threads, [&](std::size_t v) { build(static_cast<int>(v)); });
+    for_each_parallel(n(), threads, [&](std::size_t v) {
+        if (!known)
+            fill(static_cast<int>(v));
+        sum_up(static_cast<int>(v));
+    });
 }
 
-void ScoreTables::build(int v) {
+void ScoreTables::fill(int v) {
     const int bits = lists_.size(v);
     const std::size_t width = Index{bits} + 1, size = std::size_t{1} << bits;
-    double *raw = raw_.data() + start(v), *low = low_.data() + start(v),
-           *high = high_.data() + start(v), *full = full_.data() + start(v);
+    double *raw = raw_.data() + start(v), *low = low_.data() + start(v);
 
     FamilyFactor core(score_);
     core.load(lists_.core(v));
@@ -144,15 +150,23 @@ void ScoreTables::build(int v) {
     }
     schur.run();
 
-    double& best = best_[v];
-    best = 2.0 * kNever;
     for (std::size_t set = 0; set < size; ++set) {
         const double determinant =
             score_.determinant == 0.0 ? 0.0 : core.log_determinant() + std::log(low[set]);
         raw[set] = score_.value(n_core + count_places(static_cast<ParentMask>(set)),
                                 std::log(raw[set]), determinant);
-        best = std::max(best, raw[set]);
     }
+}
+
+void ScoreTables::sum_up(int v) {
+    const int bits = lists_.size(v);
+    const std::size_t size = std::size_t{1} << bits;
+    double *raw = raw_.data() + start(v), *low = low_.data() + start(v),
+           *high = high_.data() + start(v), *full = full_.data() + start(v);
+    double& best = best_[v];
+    best = 2.0 * kNever;
+    for (std::size_t set = 0; set < size; ++set)
+        best = std::max(best, raw[set]);
     for (std::size_t set = 0; set < size; ++set)
         raw[set] -= best;
 

@@ -26,7 +26,10 @@ inline double least_log_ratio(Random& random) {
 
 class ScoreTables {
   public:
-    ScoreTables(FamilyScore score, ParentLists lists, int threads = 1);
+    // Log scores may be given, those of each variable by set of candidates, one after the other:
+    // then the family score is that of what is outside the lists alone.
+    ScoreTables(FamilyScore score, ParentLists lists, int threads = 1,
+                std::vector<double> given = {});
 
     int n() const { return lists_.n(); }
     const ParentLists& lists() const { return lists_; }
@@ -53,7 +56,8 @@ class ScoreTables {
   private:
     std::size_t start(int v) const { return starts_[v]; }
     ParentMask lower_half(int v) const { return (ParentMask{1} << (lists_.size(v) / 2)) - 1; }
-    void build(int v);
+    void fill(int v);
+    void sum_up(int v);
 
     FamilyScore score_;
     ParentLists lists_;

@@ -237,15 +237,15 @@ def with_options(text: str, taken: Mapping[str, Any], says: Mapping[str, str]) -
     return text.replace(line, indent("\n".join(entries), line[: -len(line.lstrip())]))
 
 
-def named_engine(options: SearchOptions) -> SearchOptions:
+def named_engine(options: SearchOptions, *, counts: bool = False) -> SearchOptions:
     """The options, unless one search only can have them.
 
     An engine is an object that several searches cannot share, and scores that count rows need the
-    rows, of which there are only moments where many searches are made.
+    rows, of which there are only moments where many searches are made, unless whoever asks counts.
     """
     if options.likely:
         cast("Knowledge", options.knowledge).strictly("whatever makes many searches")
-    if options.score != "bic":
+    if options.score != "bic" and not counts:
         raise ArgumentError(
             f"score is {repr(options.score)!r}, which counts rows, as only a single search of a "
             "table does (qwo.discover, qwo learn)",

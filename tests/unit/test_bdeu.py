@@ -132,8 +132,8 @@ def test_what_does_not_go_with_counts_is_refused(parity, options, message):
 def test_moments_and_resamples_have_no_rows_to_count(parity):
     with pytest.raises(qwo.InputError, match="the data are Moments"):
         qwo.discover(Moments.from_data(parity), score="bdeu")
-    with pytest.raises(qwo.InputError, match="only a single search"):
-        qwo.bootstrap(parity, score="bdeu", n_resamples=2)
+    with pytest.raises(qwo.InputError, match="the data are Moments"):
+        qwo.bootstrap(Moments.from_data(parity), score="bdeu", n_resamples=2)
 
 
 def test_rows_with_missing_categories_are_dropped(parity):

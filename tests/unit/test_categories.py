@@ -337,7 +337,6 @@ class TestDiscovery:
             lambda: qwo.discover(table, engine="qwo"),
             lambda: qwo.discover(table, method="qwo-hc"),
             lambda: qwo.order_dag(table, list(range(5)), penalty_discount=2),
-            lambda: qwo.posterior(table),
         ):
             with pytest.raises(EngineError, match="'race', 'stage' have more than two") as caught:
                 call()

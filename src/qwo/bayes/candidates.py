@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo import _core
+from qwo.bayes.blocks import BlockFamilies
 from qwo.bayes.scores import FamilyScore
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.types import Adjacency, FloatArray, Indices, Mask
@@ -49,6 +50,9 @@ CERTAIN = 1 - 1e-6
 
 LOOSE_CORE = 1e-4
 """Core edges are freed if a graph without them is that probable, relative to one with them."""
+
+MOST_OF_BLOCKS = 11
+"""The same where variables own blocks of columns, whose tables are made in Python."""
 
 ROUNDS = 8
 SHORT_CHAIN = 40
@@ -116,9 +120,16 @@ class ParentLists:
         return matrix
 
     def tables(
-        self, score: FamilyScore, constraints: Constraints, threads: int
+        self, score: FamilyScore | BlockFamilies, constraints: Constraints, threads: int
     ) -> _core.ScoreTables:
         """The compiled tables of these lists."""
+        given = None
+        if isinstance(score, BlockFamilies):
+            own = enumerate(zip(self.candidates, self.core, strict=True))
+            given = np.concatenate([score.table(v, *lists) for v, lists in own])
+            # What is outside the lists is not measured for blocks.
+            n, most = score.n_variables, np.zeros(score.n_variables)
+            score = FamilyScore(score.name, np.eye(n), most, most, 0.0, score.n_samples)
         return _core.ScoreTables(
             score.matrix,
             score.constants,
@@ -128,6 +139,7 @@ class ParentLists:
             self.core,
             constraints.earlier,
             threads,
+            given,
         )
 
 
@@ -146,6 +158,24 @@ def complete_lists(constraints: Constraints) -> ParentLists | None:
         [np.flatnonzero(column).tolist() for column in free.T],
         [np.flatnonzero(column).tolist() for column in constraints.required.T],
     )
+
+
+def lists_around(
+    dags: Sequence[Adjacency], likely: Sequence[Indices], constraints: Constraints
+) -> ParentLists:
+    """Lists of the neighbours in good DAGs, then of likely candidates, as many as fit.
+
+    For scores that cannot tell what they leave out.
+    """
+    near = np.logical_or.reduce([(dag + dag.T) != 0 for dag in dags])
+    free = constraints.possible & ~constraints.required
+    most = min(widest_list(len(free)), MOST_OF_BLOCKS)
+    listed = [
+        [u for u in dict.fromkeys([*np.flatnonzero(near[:, v]).tolist(), *own]) if free[u, v]]
+        for v, own in enumerate(np.asarray(o).tolist() for o in likely)
+    ]
+    core = [np.flatnonzero(column).tolist() for column in constraints.required.T]
+    return ParentLists([sorted(own[:most]) for own in listed], core)
 
 
 def random_extension(before: Mask, rng: np.random.Generator) -> Indices:

@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 from qwo.archives import MOST_DRAWS
 from qwo.arguments import ReadArguments
+from qwo.bayes.blocks import BlockFamilies, block_bge, block_bic
 from qwo.bayes.candidates import (
     Constraints,
     GrownLists,
@@ -20,6 +21,7 @@ from qwo.bayes.candidates import (
     ParentLists,
     complete_lists,
     grow_lists,
+    lists_around,
     precedence,
     random_extension,
 )
@@ -35,11 +37,13 @@ from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
 from qwo.names import drawn_seed
 from qwo.options import ABOVE_0, WHOLE_FROM_0, SearchOptions, whole_number
+from qwo.order.linalg import block_candidates, precision_matrix
 from qwo.order.problem import versions
+from qwo.order.score import BIC
 from qwo.search import Control
 from qwo.search.bic_insertion import bic_insertion
 from qwo.search.control import Stopped, keyboard_heard
-from qwo.types import Adjacency, FloatArray
+from qwo.types import Adjacency, FloatArray, Indices
 
 N_CHAINS = 4
 FIRST, DENSER = 2.0, 1.0
@@ -162,6 +166,8 @@ def posterior(
         family, chosen = _family(
             moments, score=score, t=t, penalty_discount=penalty_discount, odds=odds, dags=dags
         )
+        if lists is None and isinstance(family, BlockFamilies):
+            lists = lists_around(dags, _likely_parents(moments), constraints)
         seeds = np.random.SeedSequence(random_state)
         sampler = _Sampler(family, constraints, seeds, threads, _asker(control))
         with tqdm(total=per_chain, unit=" draws", desc="posterior", disable=not progress) as bar:
@@ -178,6 +184,11 @@ def posterior(
         "covariance_estimator": moments.estimator,
         **chosen,
     }
+    if moments.has_blocks:
+        # Effects under a graph that is not sure are told of numbers only.
+        params["columns"] = moments.whitened()[1].tolist()
+        n = moments.n_variables
+        moments = Moments(moments.names, moments.n_samples, np.zeros(n), np.ones(n), np.eye(n))
     return _result(moments, resolved, drawn, control, params)
 
 
@@ -193,7 +204,7 @@ class _Drawn(NamedTuple):
 class _Sampler:
     """What is drawn from, and whom to ask whether there is time left."""
 
-    family: FamilyScore
+    family: FamilyScore | BlockFamilies
     constraints: Constraints
     seeds: np.random.SeedSequence
     threads: int
@@ -210,6 +221,7 @@ class _Sampler:
         rng = np.random.default_rng(self.seeds.spawn(1)[0])
         grown = None
         if lists is None:
+            assert isinstance(self.family, FamilyScore)
             grown = grow_lists(
                 self.family, dags, self.constraints, rng, threads=self.threads, go_on=self.go_on
             )
@@ -228,6 +240,8 @@ class _Sampler:
             assert grown is not None, "complete lists are enough"
             lists = grown.lists
         possible = np.ascontiguousarray(self.constraints.possible, dtype=np.uint8)
+        if isinstance(self.family, BlockFamilies):
+            return _Drawn(record, lists, np.zeros(possible.shape))
         return _Drawn(record, lists, tables.ratios_outside(_some(record.masks), possible)[0])
 
 
@@ -264,7 +278,8 @@ def _result(
 
 
 def _check_moments(moments: Moments) -> None:
-    moments.require_columns("the posterior")
+    if moments.coding.has_curves:
+        moments.require_columns("the posterior")
     if moments.is_oracle:
         raise SampleSizeError(
             "these are the exact moments of a distribution (N = ∞), which leave nothing unsure; "
@@ -292,11 +307,16 @@ def _family(
     penalty_discount: float,
     odds: float,
     dags: list[Adjacency],
-) -> tuple[FamilyScore, dict[str, float]]:
+) -> tuple[FamilyScore | BlockFamilies, dict[str, float]]:
     """The score that was asked for, and the parameter that it was made with."""
+    blocks = moments.has_blocks
     if score == "bge":
-        chosen = choose_t(moments, dags[0], odds) if t is None else ABOVE_0.checked("t", t)
-        return bge_score(moments, chosen, odds), {"t": chosen}
+
+        def make(chosen: float) -> FamilyScore | BlockFamilies:
+            return (block_bge if blocks else bge_score)(moments, chosen, odds)
+
+        chosen = choose_t(make, dags[0]) if t is None else ABOVE_0.checked("t", t)
+        return make(chosen), {"t": chosen}
     if score == "bic":
         if t is not None:
             raise ArgumentError(
@@ -305,8 +325,18 @@ def _family(
                 cures=[Cure("score", "bge", "has it")],
             )
         discount = ABOVE_0.checked("penalty_discount", penalty_discount)
-        return bic_score(moments, discount, odds), {"penalty_discount": discount}
+        bic = (block_bic if blocks else bic_score)(moments, discount, odds)
+        return bic, {"penalty_discount": discount}
     raise ArgumentError(f"score is {score!r}; wanted 'bge' or 'bic'", option="score")
+
+
+def _likely_parents(moments: Moments) -> list[Indices]:
+    """For each variable others, by what they explain of it, given all others or nothing."""
+    matrix, sizes = moments.whitened()
+    precision = precision_matrix(matrix, moments.n_samples)
+    return block_candidates(
+        matrix, precision, sizes, moments.n_samples, score=BIC(DENSER), partial=8, marginal=8
+    )[0]
 
 
 def _start_dags(

@@ -268,9 +268,19 @@ class Posterior(StoredResult):
         pairs = [as_pair(self.names, cause, effect) for effect in effects]
         return self._effects(pairs[0][0], [y for _, y in pairs]) if pairs else ()
 
+    @property
+    def tells_effects(self) -> bool:
+        """Whether effects can be drawn: where every variable is a number."""
+        return "columns" not in self.params
+
     def _effects(
         self, x: int, targets: Sequence[int], held: Sequence[int] = ()
     ) -> tuple[EffectPosterior, ...]:
+        if not self.tells_effects:
+            raise ArgumentError(
+                "effects under an unsure graph are told for tables of numbers, but this one has "
+                "categories; found.effect(cause, effect) tells those of the graph found"
+            )
         found = self._coefficients.effects(x, targets, held)
         scales = self.moments.scales
         return tuple(
@@ -354,9 +364,13 @@ class Posterior(StoredResult):
         )
 
     def _diagnosis(self) -> str:
+        complete = all(len(own) >= self.n_variables - 1 for own in self.candidates)
+        left = f"likeliest edge left out {self.largest_outside:.2g}"
+        if not self.tells_effects and not complete:
+            left = f"of edges, {max(map(len, self.candidates))} candidates for each variable"
         return (
             f"R̂ of 99 % of them at most {self._rhat_99:.3f}; effective draws at least "
-            f"{self._least_ess:.0f}; likeliest edge left out {self.largest_outside:.2g}"
+            f"{self._least_ess:.0f}; {left}"
         )
 
     def plot(self, **options: Any) -> Axes:

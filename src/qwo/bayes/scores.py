@@ -12,8 +12,9 @@ prior odds κ of an edge, κ^edges, are part of the constants.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -80,18 +81,25 @@ def bge_score(moments: Moments, t: float, edge_prior: float) -> FamilyScore:
     n, N = moments.n_variables, moments.n_samples
     p = np.arange(n)
     a = (N + p + 3) / 2
-    constants = (
+    constants = bge_constants(n, N, t) + p * math.log(edge_prior)
+    matrix = moments.correlation + t / N * np.eye(n)
+    return FamilyScore(
+        "bge", np.ascontiguousarray(matrix), np.asarray(constants, dtype=np.float64), a, 0.5, N
+    )
+
+
+def bge_constants(n: int, n_samples: float, t: float) -> FloatArray:
+    """BGe's constants for 0 to n - 1 parents, without the prior odds of edges."""
+    p, N = np.arange(n), n_samples
+    a = (N + p + 3) / 2
+    return np.asarray(
         gammaln(a)
         - gammaln((p + 3) / 2)
         + (2 * p + 3) / 2 * math.log(t)
         - (a + p / 2) * math.log(N)
         - N / 2 * math.log(math.pi)
-        - 0.5 * math.log1p(N)
-        + p * math.log(edge_prior)
-    )
-    matrix = moments.correlation + t / N * np.eye(n)
-    return FamilyScore(
-        "bge", np.ascontiguousarray(matrix), np.asarray(constants, dtype=np.float64), a, 0.5, N
+        - 0.5 * math.log1p(N),
+        dtype=np.float64,
     )
 
 
@@ -108,7 +116,7 @@ def bic_score(moments: Moments, penalty_discount: float, edge_prior: float) -> F
     return FamilyScore("bic", _floats(moments.correlation), _floats(constants), exponents, 0.0, N)
 
 
-def choose_t(moments: Moments, dag: Adjacency, edge_prior: float) -> float:
+def choose_t(make: Callable[[float], Any], dag: Adjacency) -> float:
     """The t of a grid under which a good DAG is most probable (empirical Bayes).
 
     The customary t = 1/2 is wrong where the parents explain nearly everything: N·c falls to the
@@ -118,7 +126,7 @@ def choose_t(moments: Moments, dag: Adjacency, edge_prior: float) -> float:
 
     def score(k: int) -> float:
         if k not in scores:
-            scores[k] = bge_score(moments, T_GRID[k], edge_prior).of_graph(dag)
+            scores[k] = make(T_GRID[k]).of_graph(dag)
         return scores[k]
 
     # The score has one summit, and climbing takes a third of the evaluations.

@@ -548,7 +548,7 @@ def survey(
 
 def _weighed(found: Moments | Audit, n_rows: int) -> Moments | Audit:
     """With a warning where weights make many rows of few, and measurements are hardly copies."""
-    if isinstance(found, Audit) or found.found is None or found.n_samples <= 1.5 * n_rows:
+    if isinstance(found, Audit) or found.found is None or found.n_samples <= 3 * n_rows:
         return found
     if "continuous" not in found.found.types.values():
         return found

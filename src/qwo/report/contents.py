@@ -187,7 +187,7 @@ class Contents:
     @cached_property
     def effects(self) -> list[EffectPosterior]:
         """The effects along the edges and likely paths; nothing without a posterior."""
-        if self.posterior is None:
+        if self.posterior is None or not self.posterior.tells_effects:
             return []
         return likely_effects(self.posterior, self.discovery.dag, self.discovery.cpdag)
 

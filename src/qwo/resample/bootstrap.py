@@ -123,7 +123,8 @@ def bootstrap(
     """
     started = time.perf_counter()
     given, reading = options_given(bootstrap, options)
-    alone = replaced(named_engine(given), time_limit=replicate_time_limit, n_jobs=1, dask=None)
+    named = named_engine(given, counts=True)
+    alone = replaced(named, time_limit=replicate_time_limit, n_jobs=1, dask=None)
     _refuse_unstored(data, given, shard, checkpoint)
     file = Checkpoint.at(checkpoint)
     seed = _seed(given.random_state, file)
@@ -188,7 +189,7 @@ class ResamplePlan:
 
     def learn(self) -> Discovery:
         """The graph of all data."""
-        return discover_as(self.prepared.moments, self.options)
+        return discover_as(self.prepared.searched, self.options)
 
     def problem(
         self, used: SearchOptions, seed: int, order: Indices | None, reference: Discovery
@@ -224,7 +225,9 @@ def _planned(
 
         return regime_plan(data, search, reading, resampling, sample_fraction)
     rows = DataRows.of(data, reading)
-    return ResamplePlan(prepare(rows, resampling, sample_fraction), search, _reading(rows))
+    counts = search.score != "bic"
+    prepared = prepare(rows, resampling, sample_fraction, counts=counts)
+    return ResamplePlan(prepared, search, _reading(rows))
 
 
 def _numbers(shard: Shard | None, n_resamples: int) -> range:

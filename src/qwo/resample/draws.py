@@ -103,8 +103,8 @@ class Scheme:
 class Source(Protocol):
     """What draws the moments of a resample."""
 
-    def draw(self, seed: int, number: int) -> Moments:
-        """The moments of resample ``number``."""
+    def draw(self, seed: int, number: int) -> Moments | Table:
+        """The moments of resample ``number``, or its rows."""
         ...
 
 
@@ -221,6 +221,19 @@ class RefittedRows:
         table = replace(self.table, clusters=None)
         found = resampled_moments(table, rows, self.estimator, self.missing)
         return replace(found, n_samples=self.share * found.n_samples)
+
+
+@dataclass(frozen=True, eq=False)
+class CountedRows:
+    """Resamples of the rows of a table, for scores that count them."""
+
+    table: Table
+    scheme: Scheme
+
+    def draw(self, seed: int, number: int) -> Table:
+        """The rows of one resample."""
+        weights = self.scheme.weights(seed, number)
+        return self.table.rows(np.repeat(np.arange(len(weights)), weights))
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from qwo.discovery.discover import discover_as
 from qwo.errors import ArgumentError
 from qwo.graph.marks import CIRCLE, HEAD, TAIL
 from qwo.moments import Moments
+from qwo.moments.tables import Table
 from qwo.options import UP_TO_1, SearchOptions
 from qwo.resample.bootstrap import ResamplePlan
 from qwo.resample.result import SHOWN_PAIRS, SHOWN_THRESHOLDS, Bootstrap, BootstrapStatus
@@ -176,8 +177,8 @@ class MarkBootstrap(Bootstrap):
 class MarkReplication(Replication):
     """A replicate is a class with hidden causes."""
 
-    def _search(self, moments: Moments, options: SearchOptions) -> tuple[Adjacency, Status]:
-        found = discover_as(moments, options)
+    def _search(self, drawn: Moments | Table, options: SearchOptions) -> tuple[Adjacency, Status]:
+        found = discover_as(drawn, options)
         assert found.pag is not None
         return edge_codes(found.pag.marks), found.status
 

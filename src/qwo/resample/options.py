@@ -14,7 +14,15 @@ import numpy as np
 
 from qwo.arguments import ReadArguments
 from qwo.discovery import Discovery
-from qwo.errors import HOW_MANY, ArgumentError, Cure, DataWarning, SampleSizeError, list_names
+from qwo.errors import (
+    HOW_MANY,
+    ArgumentError,
+    Cure,
+    DataWarning,
+    MissingValuesError,
+    SampleSizeError,
+    list_names,
+)
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments, read_table
 from qwo.moments.clusters import effective_share
@@ -22,6 +30,7 @@ from qwo.moments.estimators import standardized
 from qwo.moments.tables import Table
 from qwo.options import ABOVE_0, OF_SERIES, Missing, SearchOptions, estimator_name, whole_number
 from qwo.resample.draws import (
+    CountedRows,
     NormalModel,
     RefittedRows,
     Resampling,
@@ -94,6 +103,20 @@ class DataRows(NamedTuple):
             data = read_table(data, **selection)
         return cls(data, estimator, missing)
 
+    def refuse_uncounted(self) -> None:
+        """Refuse what leaves no rows to be counted."""
+        why = "the data are Moments" if isinstance(self.data, Moments) else ""
+        if getattr(self.data, "clusters", None) is not None:
+            why = "rows belong together (cluster)"
+        if self.missing == "em" or estimator_name(self.covariance_estimator) != "plain":
+            why = "missing values or correlations are estimated"
+        if why:
+            raise ArgumentError(
+                f"score 'bdeu' counts complete rows, each by itself, but {why}",
+                option="score",
+                cures=[Cure("score", "bic", "works on moments")],
+            )
+
 
 def as_used(options: SearchOptions, reference: Discovery) -> tuple[SearchOptions, Indices | None]:
     """The options of the replicates; what was left open is as the search on all data filled it in.
@@ -105,6 +128,8 @@ def as_used(options: SearchOptions, reference: Discovery) -> tuple[SearchOptions
     fraction of the time (``python -m benchmarks.calibration --starts``).
     """
     params = reference.params
+    if options.score != "bic":
+        return options, None
     names = ("search", "engine", "penalty_discount", "alpha", "gamma", "restarts", "objective")
     used = replace(options, **{name: params[name] for name in names})
     left_open = options.start is None and options.restarts is None and options.method is None
@@ -220,21 +245,47 @@ class Prepared:
     size: float
     digest: str
 
+    @property
+    def searched(self) -> Moments | Table:
+        """What the graph of all data is learnt from: rows, where they are counted."""
+        source = self.source
+        return source.table if isinstance(source, CountedRows) else self.moments
 
-def prepare(rows: DataRows, resampling: Resampling, sample_fraction: float | None) -> Prepared:
-    """Look at the data once, for all replicates; not at all where their moments are known."""
+
+def prepare(
+    rows: DataRows,
+    resampling: Resampling,
+    sample_fraction: float | None,
+    *,
+    counts: bool = False,
+) -> Prepared:
+    """Look at the data once, for all replicates; not at all where their moments are known.
+
+    With `counts`, resamples are rows, for scores that count them.
+    """
     table, estimator, missing, moments = rows
+    if counts:
+        rows.refuse_uncounted()
     if isinstance(table, Moments):
         moments = as_moments(table, covariance_estimator=estimator)
         return _prepare_moments(moments, resampling, sample_fraction)
     if moments is None:
-        moments = table_moments(table, estimator, missing)
+        try:
+            moments = table_moments(table, estimator, missing)
+        except MissingValuesError as error:
+            if counts:
+                error.cures = tuple(cure for cure in error.cures if cure.value != "em")
+            raise
     table = kept_rows(table, missing)
     clusters = None if table.clusters is None else np.unique(table.clusters, return_inverse=True)[1]
     n_rows = len(table.values) if clusters is None else int(clusters.max()) + 1
     size = int(check_size(n_rows, resampling, sample_fraction))
     scheme = Scheme(resampling, n_rows, size, clusters)
-    source = _source(table, moments, scheme, estimator, missing)
+    source: Source = (
+        CountedRows(table, scheme)
+        if counts
+        else _source(table, moments, scheme, estimator, missing)
+    )
     coding = table.coding
     texts = table.names if coding.is_plain else (*table.names, repr(coding.to_plain()))
     if clusters is None:

@@ -19,6 +19,7 @@ from qwo.compute import one_blas_thread
 from qwo.discovery.discover import discover_as, learn_nearby
 from qwo.errors import ClusterError, DataWarning, InputError
 from qwo.moments import Moments
+from qwo.moments.tables import Table
 from qwo.options import SearchOptions
 from qwo.parallel import run_many
 from qwo.resample.draws import Source, search_seed
@@ -111,9 +112,9 @@ class Replication:
         None if the keyboard has interrupted the search.
         """
         try:
-            moments = self.source.draw(self.seed, number)
+            drawn = self.source.draw(self.seed, number)
             options = replace(self.options, random_state=search_seed(self.seed, number))
-            cpdag, status = self._search(moments, options)
+            cpdag, status = self._search(drawn, options)
         except InputError as error:
             # The options have passed on all data: it is the resample that does not suit them.
             return Outcome.DEGENERATE, str(error)
@@ -121,10 +122,13 @@ class Replication:
             return None
         return Outcome.TIME_LIMIT if status == "time limit" else Outcome.CONVERGED, cpdag
 
-    def _search(self, moments: Moments, options: SearchOptions) -> tuple[Adjacency, Status]:
-        if self.order is not None:
-            return learn_nearby(moments, options, self.order)
-        found = discover_as(moments, options)
+    def _search(self, drawn: Moments | Table, options: SearchOptions) -> tuple[Adjacency, Status]:
+        if self.order is not None and isinstance(drawn, Moments):
+            return learn_nearby(drawn, options, self.order)
+        with warnings.catch_warnings():
+            # What is doubtful about the rows was said of all of them.
+            warnings.simplefilter("ignore", DataWarning)
+            found = discover_as(drawn, options)
         return found.cpdag, found.status
 
 

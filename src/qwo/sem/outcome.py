@@ -341,7 +341,7 @@ def causes_of(setting: Setting, outcome: Variable, posterior: Any = None) -> Cau
     y = contrast(moments.names, moments.coding, outcome, "outcome")
     target = int(moments.coding.owners[y])
     label = moments.as_columns().names[y]
-    if posterior is not None:
+    if posterior is not None and posterior.tells_effects:
         found, others = _drawn(moments, posterior, target, level)
         return Causes(label, tuple(sorted(found, key=_rank)), level, others)
     # Along a line a path may lead either way.
