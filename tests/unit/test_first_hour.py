@@ -281,3 +281,50 @@ def test_copies_of_rows_are_no_time_series() -> None:
     [doubted] = [a for a in found.assumptions if a.status == "doubted"]
     assert doubted.name == "independent rows"
     assert not doubted.cures
+
+
+def test_arrows_into_likely_roots_speak_against_the_graph() -> None:
+    import pandas as pd
+
+    rng = np.random.default_rng(3)
+    dose, stress = rng.normal(size=(2, 800))
+    frame = pd.DataFrame({"dose": dose, "stress": stress})
+    frame["age"] = 0.8 * dose + 0.7 * stress + rng.normal(size=800)
+    found = qwo.discover(frame, random_state=0)
+    said = verdict(Contents(found, found.origin.held.audit()))  # type: ignore[union-attr]
+    assert any("2 arrows into 'age'" in doubt for doubt in said.against)
+    assert said.steps[0].startswith("--roots age")
+
+
+@pytest.mark.filterwarnings("ignore::qwo.DataWarning")
+def test_required_causes_need_samples() -> None:
+    """A graph was returned whose score was refused."""
+    data = np.random.default_rng(0).normal(size=(30, 4))
+    moments = qwo.Moments.from_covariance(np.corrcoef(data.T), n_samples=3)
+    with pytest.raises(qwo.InputError, match="2 required causes of 'X1'"):
+        qwo.discover(moments, knowledge={"required": [(0, 1), (2, 1)]})
+
+
+def test_names_of_families_are_no_missing_values() -> None:
+    import pandas as pd
+
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.normal(size=(60, 2)), columns=["father", "child"])
+    frame["family"] = [f"{k // 4}" if k < 56 else "14A" for k in range(60)]
+    cures = [cure for finding in qwo.audit(frame).findings for cure in finding.cures]
+    assert "cluster" in {cure.option for cure in cures}
+    assert "null_values" not in {cure.option for cure in cures}
+
+
+def test_an_inverse_can_be_given_up() -> None:
+    from qwo.order.linalg import precision_matrix, swept_inverse
+
+    data = np.random.default_rng(2).normal(size=(400, 200))
+    matrix = np.corrcoef((data @ np.random.default_rng(3).normal(size=(200, 200))).T)
+    for size in (400.0, 150.0):
+        expected = precision_matrix(matrix, size)
+        swept = swept_inverse(matrix, size, lambda: True)
+        assert swept is not None
+        assert_allclose(swept, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
+    left = iter([True, False])
+    assert swept_inverse(matrix, 400.0, lambda: next(left)) is None

@@ -12,8 +12,11 @@ import { startPointer } from "./pointer";
 import { palette } from "./theme";
 
 const LARGEST_FIT = 1.8;
-// More edges than this are a tangle: at first only the surest or largest are shown.
+// More edges than this are a tangle: at first only so many of the surest or largest are shown.
 const MOST_EDGES = 150;
+const SHOWN_AT_FIRST = 75;
+// On a phone a graph of more variables than this begins with what is around one of them.
+const FEW_ON_A_PHONE = 12;
 // More names than this beside one another cannot be read.
 const MOST_NAMED = 40;
 // Milliseconds without a change of the zoom after which lines are drawn for the new one.
@@ -60,6 +63,16 @@ export class Workbench {
     }).observe(this.container);
     this.cy.resize();
     this.fit();
+    this.beginNearby();
+  }
+
+  // On a narrow screen: the variable with the most edges and what is beside it, large enough to read.
+  private beginNearby(): void {
+    const { boxes, nodes } = this.graph.report.layout;
+    if (!boxes || nodes.length <= FEW_ON_A_PHONE || !matchMedia("(max-width: 40rem)").matches) return;
+    const busiest = this.cy.nodes().max((node) => node.connectedEdges().not(".absent").length).ele;
+    this.select({ kind: "variable", number: Number(busiest.id().slice(1)) });
+    this.fitTo(busiest.closedNeighborhood().not(".absent"), 16);
   }
 
   // Colours again, after the theme or what they show has changed.
@@ -210,7 +223,7 @@ export class Workbench {
     );
     if (this.coefficient) this.setLargest();
     const step = Number(slider.step);
-    const least = sizes.sort((a, b) => b - a)[MOST_EDGES]!;
+    const least = sizes.sort((a, b) => b - a)[SHOWN_AT_FIRST]!;
     const value = Math.min((Math.floor(least / step) + 1) * step, Number(slider.max));
     slider.defaultValue = slider.value = String(Number(value.toFixed(2)));
     this.thinned = true;

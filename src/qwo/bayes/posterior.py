@@ -1,5 +1,7 @@
 """`posterior`: how probable every edge is, given the data."""
 
+# Long because it is the one road from data to draws.
+
 from __future__ import annotations
 
 import math
@@ -150,8 +152,7 @@ def posterior(
     """
     control = Control(time_limit=time_limit)
     threads, per_chain = count_workers(n_jobs), _draws_per_chain(n_draws)
-    moments = _independent_rows(data, reading)
-    _check_moments(moments)
+    moments = _checked(_independent_rows(data, reading))
     prior = 1 / (2 * (moments.n_variables - 1)) if edge_prior is None else edge_prior
     odds = ABOVE_0.checked("edge_prior", prior)
     resolved = None if knowledge is None else strict_knowledge(knowledge, moments.names)
@@ -166,8 +167,7 @@ def posterior(
         family, chosen = _family(
             moments, score=score, t=t, penalty_discount=penalty_discount, odds=odds, dags=dags
         )
-        if lists is None and isinstance(family, BlockFamilies):
-            lists = lists_around(dags, _likely_parents(moments), constraints)
+        lists = lists or _block_lists(family, moments, dags, constraints)
         seeds = np.random.SeedSequence(random_state)
         sampler = _Sampler(family, constraints, seeds, threads, _asker(control))
         with tqdm(total=per_chain, unit=" draws", desc="posterior", disable=not progress) as bar:
@@ -184,12 +184,7 @@ def posterior(
         "covariance_estimator": moments.estimator,
         **chosen,
     }
-    if moments.has_blocks:
-        # Effects under a graph that is not sure are told of numbers only.
-        params["columns"] = moments.whitened()[1].tolist()
-        n = moments.n_variables
-        moments = Moments(moments.names, moments.n_samples, np.zeros(n), np.ones(n), np.eye(n))
-    return _result(moments, resolved, drawn, control, params)
+    return _result(*_of_numbers(moments, params), resolved, drawn, control)
 
 
 class _Drawn(NamedTuple):
@@ -245,12 +240,24 @@ class _Sampler:
         return _Drawn(record, lists, tables.ratios_outside(_some(record.masks), possible)[0])
 
 
+def _of_numbers(moments: Moments, params: dict[str, Any]) -> tuple[Moments, dict[str, Any]]:
+    """What a result keeps of moments: where some variables are categories, no numbers of them.
+
+    Effects under a graph that is not sure are told of numbers only.
+    """
+    if not moments.has_blocks:
+        return moments, params
+    n, sizes = moments.n_variables, moments.whitened()[1].tolist()
+    plain = Moments(moments.names, moments.n_samples, np.zeros(n), np.ones(n), np.eye(n))
+    return plain, {**params, "columns": sizes}
+
+
 def _result(
     moments: Moments,
+    params: dict[str, Any],
     knowledge: ResolvedKnowledge | None,
     drawn: _Drawn,
     control: Control,
-    params: dict[str, Any],
 ) -> Posterior:
     record, lists, ratios = drawn
     status: PosteriorStatus = "complete" if record.complete else "time limit"
@@ -277,7 +284,8 @@ def _result(
     return result
 
 
-def _check_moments(moments: Moments) -> None:
+def _checked(moments: Moments) -> Moments:
+    """The moments of a sample, which leave something unsure."""
     if moments.coding.has_curves:
         moments.require_columns("the posterior")
     if moments.is_oracle:
@@ -287,6 +295,7 @@ def _check_moments(moments: Moments) -> None:
         )
     if moments.n_samples < 4:
         raise SampleSizeError(f"a posterior takes at least 4 samples; got {moments.n_samples:g}")
+    return moments
 
 
 def _draws_per_chain(n_draws: int) -> int:
@@ -328,6 +337,18 @@ def _family(
         bic = (block_bic if blocks else bic_score)(moments, discount, odds)
         return bic, {"penalty_discount": discount}
     raise ArgumentError(f"score is {score!r}; wanted 'bge' or 'bic'", option="score")
+
+
+def _block_lists(
+    family: FamilyScore | BlockFamilies,
+    moments: Moments,
+    dags: list[Adjacency],
+    constraints: Constraints,
+) -> ParentLists | None:
+    """Lists for categories; those of numbers are grown."""
+    if isinstance(family, FamilyScore):
+        return None
+    return lists_around(dags, _likely_parents(moments), constraints)
 
 
 def _likely_parents(moments: Moments) -> list[Indices]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -10,7 +11,7 @@ import typer
 
 from qwo.cli.console import Console, shown_warnings
 from qwo.cli.failures import ExitCode, command_line
-from qwo.cli.folder import check_folder, only_writer, whole_folder, write_csv, write_record
+from qwo.cli.folder import RECORD, check_folder, only_writer, whole_folder, write_csv, write_record
 from qwo.cli.graphs import graph_from
 from qwo.cli.options import (
     GraphFile,
@@ -29,6 +30,7 @@ from qwo.text import aligned, count, write_whole
 if TYPE_CHECKING:
     from qwo.agreement import Check, ConditionChecks
     from qwo.bayes import EffectPosterior, Posterior
+    from qwo.graph import CausalGraph
     from qwo.moments import Moments
     from qwo.sem import Effect
 
@@ -273,8 +275,10 @@ def effect(
         # A contrast such as race=black is one of the variable race.
         given.index(name if name in given.names else name.partition("=")[0])
     moments = read_for(graph, given.names, file, reading, console).moments
-    possible = qwo.ida(moments, given, cause, outcome)
-    found = list(zip(possible.parent_sets, possible, possible.directed.tolist(), strict=True))
+    found = _left_open(graph, given, moments, cause, outcome)
+    if not found:
+        possible = qwo.ida(moments, given, cause, outcome)
+        found = list(zip(possible.parent_sets, possible, possible.directed.tolist(), strict=True))
     if len(found) == 1 and found[0][2]:
         # By the sum over paths, which uses all that the DAG says.
         dag = given.to_dag().reordered(moments.names)
@@ -282,6 +286,27 @@ def effect(
         found = [(found[0][0], replace(total, note=""), True)]
     text = _effect_text(cause, outcome, found, level, _change(moments, cause))
     console.result(text, _effect_document(cause, outcome, found, level))
+
+
+def _left_open(
+    folder: Path, given: CausalGraph, moments: Moments, cause: str, outcome: str
+) -> list[Choice]:
+    """The effects where a result has arrows that its data do not support: these may be turned.
+
+    None for other graphs, whose arrows are taken as they are; as `Discovery.effect` does.
+    """
+    record = folder / RECORD
+    leans = json.loads(record.read_text()).get("leans") if record.is_file() else None
+    if not leans or given.kind != "cpdag":
+        return []
+    from qwo.sem.outcome import Setting, open_effects
+
+    own = given.reordered(moments.names)
+    shown, cpdag = own.matrix.copy(), own.matrix
+    for lean in leans:
+        i, j = own.index(lean["source"]), own.index(lean["target"])
+        shown[i, j] = shown[j, i] = 2
+    return open_effects(Setting(moments, cpdag, own.to_dag().matrix, shown, 0.95), cause, outcome)
 
 
 def _change(moments: Moments, cause: str) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 
 from qwo.compute import array_module, count_workers, to_host
 from qwo.discovery.price import FEWEST_SAMPLES, LEAST, price_range
-from qwo.errors import ArgumentError, Cure, DataWarning
+from qwo.errors import ArgumentError, Cure, DataWarning, SampleSizeError, list_names
 from qwo.graph.knowledge import as_knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
@@ -29,7 +29,13 @@ from qwo.options import DEFAULTS, SearchOptions
 from qwo.order.bdeu import counting_engine
 from qwo.order.bic import BicEngine
 from qwo.order.edge_test import paper_level
-from qwo.order.linalg import are_crowded, block_candidates, candidate_parents, precision_matrix
+from qwo.order.linalg import (
+    are_crowded,
+    block_candidates,
+    candidate_parents,
+    precision_matrix,
+    swept_inverse,
+)
 from qwo.order.protocol import OrderEngine
 from qwo.order.qwo import QwoEngine
 from qwo.order.reference_engine import ReferenceEngine
@@ -62,6 +68,12 @@ candidates (see `qwo.order.linalg`), without which memory would not suffice for 
 ALL_AT_FIRST_UP_TO = 5000
 """Up to so many variables lists wait for the end of the first descent if correlations are crowded:
 till then memory holds 18 to 26 matrices of n² numbers. `benchmarks.wide`."""
+
+HURRIED = 20
+"""Candidates of a variable where there is no time for more."""
+
+CALM = 20.0
+"""So many times the forecast time of an inverse there must be for it to be computed in one go."""
 
 OPERATIONS_A_SECOND = 8e9
 """What a slow processor core does on dense matrices; an inverse takes n³ of them."""
@@ -135,6 +147,8 @@ def resolve(
         check_exact(n, engine, options.score, options.restarts, plain=plain)
     if options.knowledge is not None:
         known = resolved_knowledge(options, moments.names)
+    if known is not None and known.required.any():
+        _refuse_undetermined(known, moments)
     if table is not None:
         engine = counting_engine(options.score, table, moments, known)
     penalty, highest, gamma = _penalty(options, engine, moments, known)
@@ -156,6 +170,20 @@ def resolve(
         known,
         engine == "bic" and n * (n - len(moments.coding.given)) > ALL_CANDIDATES_UP_TO**2,
     )
+
+
+def _refuse_undetermined(known: ResolvedKnowledge, moments: Moments) -> None:
+    """Refuse required parents that leave nothing to estimate a variable's equation from."""
+    counts = known.required.sum(axis=0)
+    child = int(np.argmax(counts))
+    if counts[child] + 1 >= moments.n_samples:
+        names = [moments.names[u] for u in np.flatnonzero(known.required[:, child])]
+        raise SampleSizeError(
+            f"{len(names)} required causes of {moments.names[child]!r} ({list_names(names)}) need "
+            f"more than {len(names) + 1} samples; got {moments.n_samples:g}. Require fewer, or "
+            "give more data",
+            names,
+        )
 
 
 def resolved_knowledge(options: SearchOptions, names: Sequence[str]) -> ResolvedKnowledge | None:
@@ -281,7 +309,14 @@ def dense_algebra(plan: Resolved, moments: Moments, control: Control | None = No
     matrix, sizes = moments.whitened()
     hurried = plan.listed and xp is np and seconds < len(matrix) ** 3 / OPERATIONS_A_SECOND
     correlation = xp.asarray(matrix)
-    precision = correlation if hurried else precision_matrix(correlation, size, xp)
+    precision = correlation
+    if not hurried and xp is np and seconds < CALM * len(matrix) ** 3 / OPERATIONS_A_SECOND:
+        # A machine with other work is slower than any forecast: the inverse can be given up.
+        assert control is not None
+        swept = swept_inverse(matrix, size, lambda: control.remaining > 0)
+        hurried, precision = swept is None, matrix if swept is None else swept
+    elif not hurried:
+        precision = precision_matrix(correlation, size, xp)
     if not plan.listed:
         return DenseAlgebra(to_host(precision))
     if moments.has_blocks:
@@ -289,7 +324,9 @@ def dense_algebra(plan: Resolved, moments: Moments, control: Control | None = No
             matrix, to_host(precision), sizes, size, score=BIC(), leading=moments.leading()
         )
     else:
-        lists = candidate_parents(correlation, precision, size, xp=xp)
+        # In a hurry both are the same, and few candidates will be looked at.
+        few = {"partial": 0, "marginal": HURRIED} if hurried else {}
+        lists = candidate_parents(correlation, precision, size, xp=xp, **few)
         crowded = not hurried and are_crowded(correlation, size, xp)
     if hurried:
         return DenseAlgebra(candidates=lists, hurried=True)

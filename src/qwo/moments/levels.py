@@ -127,7 +127,11 @@ class RefusedColumn:
         shown = short(words.levels[int(words.codes[first])])
         if n_odd == n_given:
             return cls(name, f"text, for example {shown}", words=words)
-        few = len(odd) <= MANY_STRAYS and 2 * n_odd <= n_given
+        from qwo.moments.name_checks import looks_like_cluster
+
+        # Names of families or patients, some of which look like numbers.
+        named = looks_like_cluster(name) and len(words.levels) <= 0.8 * n_given
+        few = len(odd) <= MANY_STRAYS and 2 * n_odd <= n_given and not named
         return cls(
             name,
             f"text, since {n_odd} of {n_given} values are not numbers; the first is "

@@ -50,6 +50,8 @@ CLUSTERS = frozenset(
         "animal",
         "mouse",
         "litter",
+        "firm",
+        "company",
         "pid",
     ]
 )

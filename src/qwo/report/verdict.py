@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from qwo.errors import list_names
 from qwo.graph.cpdag import to_cpdag
 from qwo.graph.marks import ARROW
 from qwo.options import OPTIONS, READING
@@ -186,6 +187,14 @@ def _severe(contents: Contents) -> Iterator[str]:
 
 def _doubts(contents: Contents) -> Iterator[str]:
     """What makes it less sure."""
+    roots = _roots(contents)
+    names = contents.discovery.names
+    into = [a for a in contents.discovery.edges if a[1] == ARROW and a[2] in roots]
+    if into:
+        yield (
+            f"{count(len(into), 'arrow')} into {list_names([n for n in names if n in roots])}, "
+            "which hardly anything can cause"
+        )
     for assumption in contents.assumptions:
         reason = assumption.reason
         known = reason == contents.discovery.doubted_rates or reason.startswith("the check")
@@ -207,14 +216,14 @@ def _steps(contents: Contents) -> Iterator[str]:
     if not found.n_edges:
         yield "--penalty 1, which finds weaker links"
         return
-    if noise_may_tell(contents):
-        yield "--arrows noise, which directs edges by the shape of noise that is not normal"
-    yield from _more_to_ask(contents)
     roots = _roots(contents)
     if roots:
         them = "it" if len(roots) == 1 else "them"
         yield f"--roots {shlex.quote(csv_line(roots))}, if nothing in the table can cause {them}"
-    elif any(mark != ARROW for _, mark, _ in found.edges):
+    if noise_may_tell(contents):
+        yield "--arrows noise, which directs edges by the shape of noise that is not normal"
+    yield from _more_to_ask(contents)
+    if not roots and any(mark != ARROW for _, mark, _ in found.edges):
         yield "--tiers 'earlier > later', which directs edges"
 
 

@@ -123,13 +123,12 @@ def bootstrap(
     """
     started = time.perf_counter()
     given, reading = options_given(bootstrap, options)
-    named = named_engine(given, counts=True)
-    alone = replaced(named, time_limit=replicate_time_limit, n_jobs=1, dask=None)
+    alone: dict[str, Any] = {"time_limit": replicate_time_limit, "n_jobs": 1, "dask": None}
     _refuse_unstored(data, given, shard, checkpoint)
     file = Checkpoint.at(checkpoint)
     seed = _seed(given.random_state, file)
     told = reference.params.get("reference") if isinstance(reference, Discovery) else None
-    search = replaced(alone, random_state=seed, reference=told)
+    search = replaced(named_engine(given, counts=True), random_state=seed, reference=told, **alone)
     shard = check_shard(shard, given.random_state)
     check_tolerance(tolerance, shard)
     plan = _planned(data, search, reading, resampling, sample_fraction)

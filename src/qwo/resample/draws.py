@@ -8,6 +8,8 @@ Each resample has a stream of random numbers of its own, so that who asks and wh
 the two halves of a cut share theirs. What no graph can be learnt from raises an `InputError`.
 """
 
+# Long because every way of drawing a resample stands in one place.
+
 from __future__ import annotations
 
 import math

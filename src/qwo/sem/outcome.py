@@ -1,5 +1,7 @@
 """Total effects on one outcome, over all graphs of a class or over draws of a posterior."""
 
+# Long because effects over a class, over lines and over draws share their records and words.
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
@@ -276,7 +278,7 @@ def _effects(setting: Setting, x: int, y: int) -> TotalEffect:
             for effect, path in zip(found, paths, strict=True)
         ]
     else:
-        possible, paths = _open_effects(setting, x, y)
+        _, possible, paths = _open_effects(setting, x, y)
     if len(possible) == 1 and paths[0]:
         model = fit_sem(moments, setting.dag)
         possible = [total_effect(model, columns.names[x], columns.names[y])]
@@ -300,7 +302,23 @@ MOST_OPEN = 6
 """Lines at a cause of which all subsets are tried; of more, none, each one, and all of them."""
 
 
-def _open_effects(setting: Setting, x: int, y: int) -> tuple[list[Effect], list[bool]]:
+def open_effects(
+    setting: Setting, cause: Variable, effect: Variable
+) -> list[tuple[tuple[str, ...], Effect, bool]]:
+    """The parents that the cause may have, the effect with them, and whether a path leads there.
+
+    One for each graph that is left open where arrows that the data do not support may point either
+    way: what `effect_between` sums up.
+    """
+    moments = setting.moments
+    x = contrast(moments.names, moments.coding, cause, "cause")
+    y = contrast(moments.names, moments.coding, effect, "effect")
+    return list(zip(*_open_effects(setting, x, y), strict=True))
+
+
+def _open_effects(
+    setting: Setting, x: int, y: int
+) -> tuple[list[tuple[str, ...]], list[Effect], list[bool]]:
     """The effect for each set of neighbours that may be parents of the cause.
 
     Where a path to the effect has lines further on, it may not be directed: then 0 counts as well.
@@ -313,7 +331,7 @@ def _open_effects(setting: Setting, x: int, y: int) -> tuple[list[Effect], list[
     few = len(beside) <= MOST_OPEN
     sizes = range(len(beside) + 1) if few else (0, 1, len(beside))
     none = Effect(columns.names[x], columns.names[y], 0.0, 0.0)
-    effects, paths = [], []
+    sets, effects, paths = [], [], []
     for chosen in chain.from_iterable(combinations(beside, size) for size in sizes):
         fixed = [*parents, *chosen]
         onward = graph.copy()
@@ -332,7 +350,8 @@ def _open_effects(setting: Setting, x: int, y: int) -> tuple[list[Effect], list[
         if not sure:
             effects.append(none)
             paths.append(False)
-    return effects, paths
+        sets += [tuple(moments.names[v] for v in fixed)] * (int(likely) + int(not sure))
+    return sets, effects, paths
 
 
 def causes_of(setting: Setting, outcome: Variable, posterior: Any = None) -> Causes:
