@@ -146,7 +146,9 @@ def responses_of(coefficients: FloatArray, horizon: int) -> FloatArray:
     for h in range(1, horizon + 1):
         lags = range(1, min(h, len(effects)) + 1)
         found.append(sum((found[h - k] @ effects[k - 1] for k in lags), np.zeros((n, n))))
-    return np.array(found)
+    followed = np.array(found)
+    # Where no path leads, rounding leaves next to nothing.
+    return np.where(np.abs(followed) < 1e-14 * np.abs(followed).max(), 0.0, followed)
 
 
 def long_run(coefficients: FloatArray) -> FloatArray:
