@@ -82,7 +82,10 @@ class Turner {
         const std::size_t mark = engine_.mark();
         tuck(engine_, x, y);
         if (engine_.place(y) < engine_.place(x)) {
-            if (engine_.cost() - before_ < policy::repaired_turn * engine_.problem().penalty) {
+            const BicProblem& problem = engine_.problem();
+            // With blocks an edge has several penalties, and a turn that looks dear may be cheap.
+            if (!problem.blocks.empty() ||
+                engine_.cost() - before_ < policy::repaired_turn * problem.penalty) {
                 engine_.pin(y, x);
                 repair();
                 engine_.pin(-1, -1);

@@ -20,7 +20,7 @@ def test_the_demo_leaves_a_report_and_tells_its_story(capfd: pytest.CaptureFixtu
     for line in (
         "6 links, 0 with a direction; 0 are not in",
         "36 links, 33 with a direction; 20 are not in",
-        "10 links, 8 with a direction; 1 are not in",
+        "10 links, 8 with a direction; 1 is not in",
         "PKC   -->  P38",
     ):
         assert line in shown.out

@@ -72,15 +72,19 @@ def test_with_everyone_a_candidate_nothing_differs_by_a_bit(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_with_everyone_a_candidate_the_search_finds_the_same(seed: int) -> None:
-    moments = sample(seed, n=40, n_samples=400)
+@pytest.mark.parametrize("degree", [4.0, 9.0])
+def test_with_everyone_a_candidate_the_search_finds_the_same(seed: int, degree: float) -> None:
+    """But for the exact last steps, which sparse graphs without lists have, and which only gain."""
+    moments = sample(seed, n=40, n_samples=1000, degree=degree)
     order = np.random.default_rng(seed).permutation(40)
     full = BicEngine(moments, order=order)
     listed = BicEngine(moments, order=order, candidates=everyone(40))
     first, second = (bic_insertion(e, restarts=5, random_state=seed) for e in (full, listed))
-    assert second.order.tolist() == first.order.tolist()
-    assert second.cost == first.cost
-    np.testing.assert_array_equal(listed.dag(), full.dag())
+    assert first.cost <= second.cost + TOLERANCE
+    if degree > 4:
+        assert second.order.tolist() == first.order.tolist()
+        assert second.cost == first.cost
+        np.testing.assert_array_equal(listed.dag(), full.dag())
 
 
 @settings(max_examples=25, deadline=None)

@@ -185,6 +185,8 @@ def test_what_takes_rows_for_independent_ones_refuses_series(simulated: Any) -> 
     found = qwo.discover(simulated.data, lags=1, random_state=0)
     with pytest.raises(ArgumentError, match="independent"):
         qwo.check(simulated.data, found)
+    with pytest.raises(InputError, match="long-run effect"):
+        qwo.ida(simulated.data, found, 0, 1)
     with pytest.raises(ArgumentError, match="independent"):
         qwo.posterior(simulated.data, lags=1)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="supports"):

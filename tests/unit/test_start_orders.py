@@ -112,7 +112,7 @@ def test_bad_orders_are_refused():
     with pytest.raises(OrderError, match=r"'z'.*'a', 'b'") as caught:
         start_order(["a", "z"], np.eye(2), 100, names=["a", "b"])
     assert caught.value.columns == ("z",)
-    with pytest.raises(OrderError, match="shape"):
+    with pytest.raises(OrderError, match="each of the 2 variables once; got 1"):
         start_order(["a"], np.eye(2), 100, names=["a", "b"])
     with pytest.raises(OrderError, match=r"missing: \[1\]"):
         start_order([0, 0], np.eye(2), 100)

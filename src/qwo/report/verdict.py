@@ -234,6 +234,8 @@ def _more_to_ask(contents: Contents) -> Iterator[str]:
         if found.series.shares is None:
             yield "--bootstrap 100 (how sure is each effect?)"
         return
+    if found.hidden_causes is not None:
+        return
     of_rows = found.curves is not None or found.noise is not None
     # The check takes rows for samples of their own.
     together = any(a.status == "dropped" and a.reason == "cluster" for a in contents.assumptions)

@@ -148,6 +148,7 @@ def ida(
         Columns to take or drop, transformations, missing values and how a text file is written, as
         for `qwo.options.ReadOptions`.
     """
+    _refuse_series(cpdag)
     moments = as_moments(data, **reading)
     matrix = as_graph(cpdag, moments.names).matrix
     x, y = contrasts(moments.names, moments.coding, cause, effect)
@@ -161,12 +162,21 @@ def ida_all(
 
     The same as `ida` for each effect in turn, with one factorisation for each parent set.
     """
+    _refuse_series(cpdag)
     moments = as_moments(data, **reading)
     x = contrast(moments.names, moments.coding, cause, "cause")
     matrix = as_graph(cpdag, moments.names).matrix
     own = [x, *siblings(moments.coding, x)]
     others = np.delete(np.arange(len(moments.correlation)), own)
     return {found.effect: found for found in possible_effects(moments, matrix, x, others)}
+
+
+def _refuse_series(graph: Any) -> None:
+    if getattr(graph, "series", None) is not None:
+        raise GraphError(
+            "the graph was learnt with lags, and these effects take rows for independent ones; "
+            "found.effect(cause, effect) is the long-run effect, with its range over the class"
+        )
 
 
 def possible_effects(
