@@ -162,6 +162,47 @@ def test_tiers_by_dragging_and_by_buttons(studio: Served) -> None:
     assert held.tiers == (("age",), ("outcome",))
 
 
+def test_columns_are_shown_and_fixes_of_the_audit_are_buttons(studio: Served) -> None:
+    studio.panel("data")
+    assert studio.page.locator("#panel .column svg").count() == len(NAMES)
+    studio.page.click(".note:has-text('age') .fixes button >> nth=0")
+    studio.settle(1)
+    assert set(studio.project.run("patients").settings.roots) == {"age", "sex"}
+    studio.page.select_option("[aria-label='transformation of dose']", "rank-normal")
+    studio.settle(2)
+    assert studio.project.run("patients").settings.transform == {"dose": "rank-normal"}
+
+
+@pytest.mark.parametrize(
+    ("option", "label"),
+    [
+        ("hidden_causes", "Hidden causes are possible"),
+        ("feedback", "Feedback is possible"),
+    ],
+)
+def test_assumptions_are_dropped_by_a_tick(studio: Served, option: str, label: str) -> None:
+    before = studio.edges()
+    studio.panel("search")
+    studio.page.check(f"[aria-label='{label}']")
+    studio.settle(1)
+    assert studio.project.run("patients").settings.extras == {option: True}
+    assert studio.edges()
+    studio.page.uncheck(f"[aria-label='{label}']")
+    studio.settle(2)
+    assert studio.edges() == before
+
+
+def test_relations_may_bend_and_rows_may_follow_each_other(studio: Served) -> None:
+    studio.panel("search")
+    for step, (label, value) in enumerate((("Relations", "curved"), ("Relations", ""))):
+        studio.page.select_option(f"label:has-text('{label}') >> select", value)
+        studio.settle(step + 1)
+    studio.page.select_option("label:has-text('Earlier rows as causes') >> select", "1")
+    studio.settle(3)
+    assert studio.project.run("patients").settings.extras == {"lags": 1}
+    assert studio.page.locator(".note.error").count() == 0
+
+
 def test_a_variable_is_left_out_and_taken_again(studio: Served) -> None:
     studio.page.uncheck("input[aria-label='take pain']")
     studio.settle(1)

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from qwo.graph import Knowledge
     from qwo.report.contents import Contents
     from qwo.resample import Bootstrap
-    from qwo.sem import LinearSem
-    from qwo.sem.cyclic import CyclicSem
 
 MOST_SHOWN = 40
 """Edges that are shown on a terminal when there is a folder with all of them."""
@@ -292,9 +290,9 @@ class _Asked(NamedTuple):
         self, attempt: Attempts, found: Discovery, beside: BesideOptions, checkpoint: Path | None
     ) -> Contents:
         """The graph, and what else is asked for and can be had."""
-        from qwo.report.contents import Contents
+        from qwo.report.contents import Contents, model_of
 
-        model = attempt("coefficients", partial(self.model, found), asked=False)
+        model = attempt("coefficients", partial(model_of, self.data.moments, found), asked=False)
         if found.status == "interrupted":
             attempt.stopped = "search"
         supports = draws = checked = None
@@ -314,17 +312,6 @@ class _Asked(NamedTuple):
             effects = partial(found.causes_of, beside.outcome, posterior=draws)
             causes = attempt("outcome", effects)
         return Contents(found, *known, check=checked, outcome=causes)
-
-    def model(self, found: Discovery) -> LinearSem | CyclicSem | None:
-        """The linear model on the graph found; none of series and with hidden causes."""
-        from qwo.sem import fit_sem
-
-        if found.series is not None or found.hidden_causes is not None:
-            return None
-        if found.feedback is not None:
-            return fit_sem(self.data.moments, found)
-        usual = None if found.regimes is None else found.regimes.usual
-        return fit_sem(self.data.moments if usual is None else usual, found.dag)
 
     def supports(
         self, found: Discovery, asked: BesideOptions, checkpoint: Path | None

@@ -15,9 +15,10 @@ from qwo.discovery.assumptions import Assumption, assumptions_of
 from qwo.drawing.layers import downward_ends
 from qwo.errors import ArgumentError
 from qwo.graph.marks import ARROW, BY_CODE
+from qwo.moments import Moments
 from qwo.moments.audit import Audit
 from qwo.resample.support import PairSupport, Shares, Supports, pair_supports
-from qwo.sem import Causes, LinearSem
+from qwo.sem import Causes, LinearSem, fit_sem
 from qwo.types import Adjacency, Indices, Mask
 
 if TYPE_CHECKING:
@@ -30,6 +31,16 @@ if TYPE_CHECKING:
 MOST_EFFECTS = 500
 LIKELY_PATH = 0.5
 """Effects in the table, and the probability of a path from which on they are there."""
+
+
+def model_of(moments: Moments, found: Discovery) -> LinearSem | CyclicSem | None:
+    """The linear model on the graph found; none of series and with hidden causes."""
+    if found.series is not None or found.hidden_causes is not None:
+        return None
+    if found.feedback is not None:
+        return fit_sem(moments, found)
+    usual = None if found.regimes is None else found.regimes.usual
+    return fit_sem(moments if usual is None else usual, found.dag)
 
 
 class EdgeDoubt(NamedTuple):

@@ -21,7 +21,7 @@ from qwo.moments.audit import Finding
 from qwo.report.contents import Contents
 from qwo.report.data import contents_data, draw_contents, scene_layout
 from qwo.report.remarks import remarks
-from qwo.sem import fit_sem, ida, score_graph, total_effect
+from qwo.sem import LinearSem, fit_sem, ida, score_graph, total_effect
 from qwo.studio.scatter import scatter_plot
 from qwo.studio.searches import Data, Result
 from qwo.studio.settings import Settings, offered
@@ -193,20 +193,20 @@ def pair_view(result: Result, first: str, second: str) -> dict[str, Any]:
     """Two variables: their scatter plot, and what the graph says of one and the other."""
     told: dict[str, Any] = {"first": first, "second": second}
     told |= scatter_plot(result.data, first, second)
-    if result.model is not None:
-        told["effects"] = [_effect(result, a, b) for a, b in ((first, second), (second, first))]
+    if isinstance(result.model, LinearSem):
+        both = (first, second), (second, first)
+        told["effects"] = [_effect(result, result.model, a, b) for a, b in both]
     told["why"] = list(_reasons(result, first, second))
     return told_plainly(told)
 
 
-def _effect(result: Result, cause: str, effect: str) -> dict[str, Any]:
+def _effect(result: Result, model: LinearSem, cause: str, effect: str) -> dict[str, Any]:
     """The total effect in the DAG found, its range over the class, paths and adjustment set."""
     names = result.found.names
     a, b = names.index(cause), names.index(effect)
     told: dict[str, Any] = {"cause": cause, "effect": effect}
     try:
-        assert result.model is not None
-        found = total_effect(result.model, cause, effect)
+        found = total_effect(model, cause, effect)
         told |= {"estimate": found.estimate, "interval": found.interval(), "note": found.note}
         several = ida(result.data.moments, result.found.cpdag, a, b).estimates
         told["range"] = [several.min(), several.max()]

@@ -19,7 +19,9 @@ from qwo.moments import Moments, as_moments
 from qwo.moments.audit import Audit
 from qwo.moments.reading import audit, read_table
 from qwo.moments.tables import Table
-from qwo.sem import LinearSem, fit_sem
+from qwo.report.contents import model_of
+from qwo.sem import LinearSem
+from qwo.sem.cyclic import CyclicSem
 from qwo.studio.settings import Settings
 
 MOST_KEPT = 24
@@ -88,11 +90,10 @@ class Result:
     said: tuple[str, ...]
 
     @cached_property
-    def model(self) -> LinearSem | None:
+    def model(self) -> LinearSem | CyclicSem | None:
         """The linear model on the graph, where there can be one."""
         try:
-            usual = None if self.found.regimes is None else self.found.regimes.usual
-            return fit_sem(self.data.moments if usual is None else usual, self.found.dag)
+            return model_of(self.data.moments, self.found)
         except InputError:
             return None
 
