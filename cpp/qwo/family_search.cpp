@@ -114,7 +114,8 @@ double FamilySearch::family(int variable, const Parents& parents) {
 double FamilySearch::toggled(int variable, const Parents& parents, std::uint64_t key, int u) {
     double& known = memo_[variable].at(key ^ bits_[u]);
     if (std::isnan(known))
-        known = cost_.cost(variable, has(parents, u) ? without(parents, u) : with(parents, u));
+        known = has(parents, u) ? cost_.cost(variable, without(parents, u))
+                                : cost_.with(variable, parents, u);
     return known;
 }
 

@@ -1,6 +1,7 @@
 // An order search on any decomposable cost: grow–shrink parent sets, insertions, tucks, restarts.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -15,6 +16,12 @@ class FamilyCost {
   public:
     virtual ~FamilyCost() = default;
     virtual double cost(int variable, std::span<const int> parents) = 0;
+    // The same with one more, which is none of them.
+    virtual double with(int variable, std::span<const int> parents, int more) {
+        std::vector<int> all(parents.begin(), parents.end());
+        all.insert(std::lower_bound(all.begin(), all.end(), more), more);
+        return cost(variable, all);
+    }
 };
 
 // What a search may not do.

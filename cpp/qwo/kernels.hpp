@@ -74,16 +74,24 @@ struct Kernels {
                             const double* d, double* acc, double* x, std::ptrdiff_t ahead,
                             PairCost cost);
 
-    // Cholesky's elimination of kLanes symmetric m × m matrices side by side: entry (i, j <= i) of
-    // all of them stands at a + (i (i + 1) / 2 + j) kLanes, and is overwritten. A pivot is what is
-    // left of a column given those before it, over `rows`. Among the first `given` columns one with
-    // a pivot up to `nothing` explains nothing more; the others' are `least` at least, and go to
-    // pivots + (j - given) kLanes.
-    void (*eliminate)(int m, int given, const double* rows, double nothing, double least, double* a,
-                      double* pivots);
+    // whole[i] less each of kLanes numbers own[i kLanes ...].
+    void (*take_away)(int count, const double* whole, const double* own, double* out);
+
+    // Cholesky's elimination of the first `given` columns of kLanes symmetric m × m matrices side by
+    // side: entry (i, j <= i) of all of them stands at a + (i (i + 1) / 2 + j) kLanes. What is left
+    // of entries given the columns before them is put in their place, in that of a pivot its
+    // inverse, or 0 where a pivot over `rows` is up to `nothing`: such a column explains nothing.
+    void (*eliminate)(int m, int given, const double* rows, double nothing, double* a);
+
+    // The log-determinant of the last `own` of given + own columns that `eliminate` has seen, over
+    // `rows`, given those before them and `more` columns whose rows are in `tail`, the entries with
+    // the columns of `a` first; no pivot counts for less than `least`. `tail` is overwritten, `work`
+    // has room for a triangle of more + own.
+    void (*extend)(int given, int own, int more, const double* rows, double nothing, double least,
+                   const double* a, double* tail, double* work, double* logs);
 };
 
-// Matrices that `eliminate` takes side by side.
+// Matrices that `eliminate` and `extend` take side by side.
 constexpr int kLanes = 8;
 
 // The variants this build has and this processor can run, the fastest first.

@@ -1,6 +1,9 @@
 // The kernels, compiled once per instruction set with QWO_VARIANT set to its name.
 #include "qwo/kernels.hpp"
 
+#include <cstdint>
+#include <cstring>
+
 #ifndef QWO_VARIANT
 #define QWO_VARIANT portable
 #endif
@@ -281,36 +284,132 @@ ScanCosts scan_right(int n, double h, double scale1, double a, double b, const d
     return scan_right_as(n, h, scale1, a, b, l, d, acc, x, ahead, CappedLikelihood{cost.tau});
 }
 
-void eliminate(int m, int given, const double* QWO_RESTRICT rows, double nothing, double least,
-               double* QWO_RESTRICT a, double* QWO_RESTRICT pivots) {
-    double inverse[kLanes], factor[kLanes];
-    for (int j = 0; j < m; ++j) {
-        const double* own = a + (j * (j + 1) / 2 + j) * kLanes;
-        if (j < given) {
+void take_away(int count, const double* QWO_RESTRICT whole, const double* QWO_RESTRICT own,
+               double* QWO_RESTRICT out) {
+    for (int i = 0; i < count; ++i) {
+#pragma omp simd
+        for (int l = 0; l < kLanes; ++l)
+            out[i * kLanes + l] = whole[i] - own[i * kLanes + l];
+    }
+}
+
+// What is left of a row given the first `until` columns: their rows stand in `a`, with the inverse
+// of the pivot at the end of each; those after `width` are the row's own and those in `more`.
+void reduce(int until, int width, const double* QWO_RESTRICT a, const double* QWO_RESTRICT more,
+            int own, double* QWO_RESTRICT row) {
+    double factor[kLanes];
+    for (int j = 0; j < until; ++j) {
+        const double* inverse = a + (j * (j + 1) / 2 + j) * kLanes;
+        const double* left = row + j * kLanes;
+#pragma omp simd
+        for (int l = 0; l < kLanes; ++l)
+            factor[l] = left[l] * inverse[l];
+        for (int k = j + 1; k < width; ++k) {
+            const double* other = a + (k * (k + 1) / 2 + j) * kLanes;
+            double* to = row + k * kLanes;
 #pragma omp simd
             for (int l = 0; l < kLanes; ++l)
-                inverse[l] = own[l] > nothing * rows[l] ? 1.0 / own[l] : 0.0;
-        } else {
-            double* out = pivots + (j - given) * kLanes;
-#pragma omp simd
-            for (int l = 0; l < kLanes; ++l) {
-                const double pivot = own[l] / rows[l];
-                out[l] = pivot > least ? pivot : least;
-                inverse[l] = 1.0 / (out[l] * rows[l]);
-            }
+                to[l] -= factor[l] * other[l];
         }
-        for (int i = j + 1; i < m; ++i) {
-            double* row = a + i * (i + 1) / 2 * kLanes;
+        for (int t = 0; t <= own; ++t) {
+            const double* other =
+                t < own ? more + (t * width + t * (t + 1) / 2 + j) * kLanes : left;
+            double* to = row + (width + t) * kLanes;
 #pragma omp simd
             for (int l = 0; l < kLanes; ++l)
-                factor[l] = row[j * kLanes + l] * inverse[l];
-            for (int k = j + 1; k <= i; ++k) {
-                const double* other = a + (k * (k + 1) / 2 + j) * kLanes;
-#pragma omp simd
-                for (int l = 0; l < kLanes; ++l)
-                    row[k * kLanes + l] -= factor[l] * other[l];
-            }
+                to[l] -= factor[l] * other[l];
         }
+    }
+}
+
+void invert(const double* QWO_RESTRICT rows, double nothing, double* QWO_RESTRICT pivot) {
+#pragma omp simd
+    for (int l = 0; l < kLanes; ++l)
+        pivot[l] = pivot[l] > nothing * rows[l] ? 1.0 / pivot[l] : 0.0;
+}
+
+void eliminate(int m, int given, const double* QWO_RESTRICT rows, double nothing,
+               double* QWO_RESTRICT a) {
+    for (int i = 0; i < m; ++i) {
+        double* row = a + i * (i + 1) / 2 * kLanes;
+        reduce(i < given ? i : given, i, a, nullptr, 0, row);
+        if (i < given)
+            invert(rows, nothing, row + i * kLanes);
+    }
+}
+
+// Adds log x of positive numbers to `sum`: x = 2^k m with m between √½ and √2, and log m from the
+// series of the inverse hyperbolic tangent of (m - 1) / (m + 1), which is at most .172.
+void add_log(const double* QWO_RESTRICT x, double* QWO_RESTRICT sum) {
+    constexpr std::uint64_t kOne = 0x3ff0000000000000u, kRoot = 0x3fe6a09e667f3bcdu;
+    constexpr std::uint64_t kDigits = 0x000fffffffffffffu, kMagic = 0x4330000000000000u;
+    constexpr double kLog2 = 0.693147180559945309417;
+    std::uint64_t bits[kLanes], exponents[kLanes];
+    double part[kLanes], power[kLanes];
+    std::memcpy(bits, x, sizeof bits);
+#pragma omp simd
+    for (int l = 0; l < kLanes; ++l) {
+        const std::uint64_t moved = bits[l] + (kOne - kRoot);
+        exponents[l] = (moved >> 52) | kMagic; // 2^52 + exponent, as a double
+        bits[l] = (moved & kDigits) + kRoot;
+    }
+    std::memcpy(part, bits, sizeof part);
+    std::memcpy(power, exponents, sizeof power);
+#pragma omp simd
+    for (int l = 0; l < kLanes; ++l) {
+        const double s = (part[l] - 1.0) / (part[l] + 1.0), z = s * s;
+        double series = 1.0 / 21.0;
+        series = series * z + 1.0 / 19.0;
+        series = series * z + 1.0 / 17.0;
+        series = series * z + 1.0 / 15.0;
+        series = series * z + 1.0 / 13.0;
+        series = series * z + 1.0 / 11.0;
+        series = series * z + 1.0 / 9.0;
+        series = series * z + 1.0 / 7.0;
+        series = series * z + 1.0 / 5.0;
+        series = series * z + 1.0 / 3.0;
+        series = series * z + 1.0;
+        sum[l] += (power[l] - (4503599627370496.0 + 1023.0)) * kLog2 + 2.0 * s * series;
+    }
+}
+
+void extend(int given, int own, int more, const double* QWO_RESTRICT rows, double nothing,
+            double least, const double* QWO_RESTRICT a, double* QWO_RESTRICT tail,
+            double* QWO_RESTRICT work, double* QWO_RESTRICT logs) {
+    const int width = given + own, m = more + own;
+    for (int t = 0; t < more; ++t) {
+        double* row = tail + (t * width + t * (t + 1) / 2) * kLanes;
+        reduce(given, width, a, tail, t, row);
+        double* to = work + t * (t + 1) / 2 * kLanes;
+        std::memcpy(to, row + width * kLanes, (t + 1) * kLanes * sizeof(double));
+    }
+    for (int k = 0; k < own; ++k) {
+        double* to = work + (more + k) * (more + k + 1) / 2 * kLanes;
+        for (int t = 0; t < more; ++t) {
+            const double* row = tail + (t * width + t * (t + 1) / 2) * kLanes;
+            std::memcpy(to + t * kLanes, row + (given + k) * kLanes, kLanes * sizeof(double));
+        }
+        const int i = given + k;
+        std::memcpy(to + more * kLanes, a + (i * (i + 1) / 2 + given) * kLanes,
+                    (k + 1) * kLanes * sizeof(double));
+    }
+    std::memset(logs, 0, kLanes * sizeof(double));
+    for (int i = 0; i < m; ++i) {
+        double* row = work + i * (i + 1) / 2 * kLanes;
+        double* diagonal = row + i * kLanes;
+        reduce(i, i, work, nullptr, 0, row);
+        if (i < more) {
+            invert(rows, nothing, diagonal);
+            continue;
+        }
+        double pivot[kLanes];
+#pragma omp simd
+        for (int l = 0; l < kLanes; ++l) {
+            const double left = diagonal[l] / rows[l];
+            pivot[l] = left > least ? left : least;
+            diagonal[l] = 1.0 / (pivot[l] * rows[l]);
+        }
+        add_log(pivot, logs);
     }
 }
 
@@ -331,7 +430,9 @@ const Kernels QWO_PASTE(kernels_, QWO_VARIANT) = {
     .new_row_cost = new_row_cost,
     .scan_left = scan_left,
     .scan_right = scan_right,
+    .take_away = take_away,
     .eliminate = eliminate,
+    .extend = extend,
 };
 
 } // namespace qwo

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "qwo/random.hpp"
+
 namespace qwo {
 
 namespace {
@@ -19,6 +21,9 @@ constexpr double kLeastVariance = 1e-7;
 // A regression of its own takes so many rows a parameter.
 constexpr double kRowsPerParameter = 3.0;
 
+// Families of one variable that are remembered, and bases of each.
+constexpr std::size_t kStems = 2, kSteps = 16;
+
 } // namespace
 
 RegimeCost::RegimeCost(std::vector<double> sums, int regimes, std::vector<int> sizes,
@@ -26,7 +31,8 @@ RegimeCost::RegimeCost(std::vector<double> sums, int regimes, std::vector<int> s
                        RegimePrices prices)
     : regimes_(regimes), width_(std::accumulate(sizes.begin(), sizes.end(), 1)),
       sizes_(std::move(sizes)), leading_(std::move(leading)), known_(std::move(known)),
-      dropped_(std::move(dropped)), prices_(prices), kernels_(kernels()) {
+      dropped_(std::move(dropped)), prices_(prices), kernels_(kernels()), bits_(regimes),
+      stems_(sizes_.size() * kStems), in_base_(regimes) {
     int next = 1;
     for (const int size : sizes_) {
         first_.push_back(next);
@@ -34,22 +40,49 @@ RegimeCost::RegimeCost(std::vector<double> sums, int regimes, std::vector<int> s
     }
     const std::size_t square = static_cast<std::size_t>(width_) * width_;
     sums_.assign(lots() * square * kLanes, 0.0);
+    total_.assign(square, 0.0);
     rows_.assign(static_cast<std::size_t>(lots()) * kLanes, 1.0);
+    Random random(0x9E3779B97F4A7C15ull);
     for (int r = 0; r < regimes_; ++r) {
         const double* from = sums.data() + r * square;
         double* to = sums_.data() + (r / kLanes) * square * kLanes + r % kLanes;
-        for (std::size_t i = 0; i < square; ++i)
+        for (std::size_t i = 0; i < square; ++i) {
             to[i * kLanes] = from[i];
+            total_[i] += from[i];
+        }
         rows_[r] = from[0];
+        bits_[r] = random.next();
     }
+    alone_.resize(rows_.size());
+    without_.resize(rows_.size());
 }
 
 double RegimeCost::cost(int variable, std::span<const int> parents) {
-    return profile(variable, parents);
+    return profile(stem_of(variable, parents), -1);
+}
+
+double RegimeCost::with(int variable, std::span<const int> parents, int more) {
+    return profile(stem_of(variable, parents), more);
+}
+
+RegimeCost::Stem& RegimeCost::stem_of(int variable, std::span<const int> parents) {
+    ++clock_;
+    Stem* oldest = nullptr;
+    for (Stem& stem : std::span(stems_).subspan(variable * kStems, kStems)) {
+        if (stem.used && std::ranges::equal(stem.parents, parents)) {
+            stem.used = clock_;
+            return stem;
+        }
+        if (!oldest || stem.used < oldest->used)
+            oldest = &stem;
+    }
+    prepare(*oldest, variable, parents);
+    oldest->used = clock_;
+    return *oldest;
 }
 
 std::vector<int> RegimeCost::changed(int variable, std::span<const int> parents) {
-    profile(variable, parents);
+    cost(variable, parents);
     std::vector<int> found;
     for (int r = 0; r < regimes_; ++r) {
         if (!in_base_[r])
@@ -58,127 +91,202 @@ std::vector<int> RegimeCost::changed(int variable, std::span<const int> parents)
     return found;
 }
 
-void RegimeCost::gather(int variable, std::span<const int> parents) {
-    columns_.assign(1, 0);
+void RegimeCost::prepare(Stem& stem, int variable, std::span<const int> parents) {
+    stem.variable = variable;
+    stem.parents.assign(parents.begin(), parents.end());
+    stem.steps.resize(kSteps);
+    stem.known = 0;
+    std::vector<int>& columns = stem.columns;
+    columns.assign(1, 0);
     for (const int p : parents) {
         for (int k = 0; k < sizes_[p]; ++k)
-            columns_.push_back(first_[p] + k);
+            columns.push_back(first_[p] + k);
     }
-    own_ = leading_[variable];
-    for (int k = 0; k < own_; ++k)
-        columns_.push_back(first_[variable] + k);
-    const std::size_t m = columns_.size(), stride = width_;
-    triangle_ = m * (m + 1) / 2;
-    family_.resize(lots() * triangle_ * kLanes);
-    rest_.resize(triangle_ * kLanes);
-    pivots_.resize(static_cast<std::size_t>(own_) * kLanes);
-    double* to = family_.data();
+    stem.own = leading_[variable];
+    for (int k = 0; k < stem.own; ++k)
+        columns.push_back(first_[variable] + k);
+    const std::size_t m = columns.size(), stride = width_;
+    stem.triangle = m * (m + 1) / 2;
+    stem.sums.resize(lots() * stem.triangle * kLanes);
+    double* to = stem.sums.data();
     for (int lot = 0; lot < lots(); ++lot) {
         const double* from = sums_.data() + lot * stride * stride * kLanes;
         for (std::size_t i = 0; i < m; ++i) {
             for (std::size_t j = 0; j <= i; ++j, to += kLanes) {
-                const double* own = from + (columns_[i] * stride + columns_[j]) * kLanes;
+                const double* own = from + (columns[i] * stride + columns[j]) * kLanes;
                 std::copy(own, own + kLanes, to);
             }
         }
     }
+    stem.alone = stem.sums;
+    const int given = static_cast<int>(m) - stem.own;
+    for (int lot = 0; lot < lots(); ++lot)
+        kernels_.eliminate(static_cast<int>(m), given, rows_.data() + lot * kLanes, kNothingLeft,
+                           stem.alone.data() + lot * stem.triangle * kLanes);
 }
 
-void RegimeCost::fit(const double* sums, const double* rows, double* out) {
-    const int m = static_cast<int>(columns_.size());
-    factor_.assign(sums, sums + triangle_ * kLanes);
-    kernels_.eliminate(m, m - own_, rows, kNothingLeft, kLeastVariance, factor_.data(),
-                       pivots_.data());
-    for (int l = 0; l < kLanes; ++l) {
-        double log_det = 0.0;
-        for (int k = 0; k < own_; ++k)
-            log_det += std::log(pivots_[k * kLanes + l]);
-        out[l] = rows[l] * log_det;
+RegimeCost::Step& RegimeCost::step(Stem& stem, double rows, const Step* before, int left) {
+    for (std::size_t k = 0; k < stem.known; ++k) {
+        if (stem.steps[k].base == base_key_)
+            return stem.steps[k];
+    }
+    const bool full = stem.known == kSteps;
+    Step& step = full ? spare_[before == &spare_[0]] : stem.steps[stem.known++];
+    step.base = base_key_;
+    step.rows.assign(rows_.size(), 1.0);
+    step.rows[regimes_] = rows;
+    for (int r = 0; r < regimes_; ++r) {
+        if (in_base_[r])
+            step.rows[r] = std::max(rows - rows_[r], 1.0);
+    }
+    const auto take = [&](int r) {
+        const double* own = stem.sums.data() + (r / kLanes) * stem.triangle * kLanes + r % kLanes;
+        for (std::size_t i = 0; i < stem.triangle; ++i)
+            step.sums[i] -= own[i * kLanes];
+    };
+    if (before) {
+        step.sums = before->sums;
+        take(left);
+    } else {
+        step.sums.clear();
+        for (const int i : stem.columns) {
+            for (const int j : stem.columns) {
+                step.sums.push_back(total_[static_cast<std::size_t>(i) * width_ + j]);
+                if (i == j)
+                    break;
+            }
+        }
+        for (int r = 0; r < regimes_; ++r) {
+            if (!in_base_[r])
+                take(r);
+        }
+    }
+    step.factors.resize(stem.sums.size());
+    const int m = static_cast<int>(stem.columns.size());
+    for (int lot = 0; lot < lots(); ++lot) {
+        double* factors = step.factors.data() + lot * stem.triangle * kLanes;
+        kernels_.take_away(static_cast<int>(stem.triangle), step.sums.data(),
+                           stem.sums.data() + lot * stem.triangle * kLanes, factors);
+        kernels_.eliminate(m, m - stem.own, step.rows.data() + lot * kLanes, kNothingLeft, factors);
+    }
+    return step;
+}
+
+void RegimeCost::gather_tail(const Stem& stem, int more) {
+    const int count = more < 0 ? 0 : sizes_[more];
+    const std::size_t m = stem.columns.size(), stride = width_;
+    tail_size_ = count * m + count * (count + 1) / 2;
+    tails_.resize(lots() * tail_size_ * kLanes);
+    tail_.resize(tail_size_ * kLanes);
+    base_tail_.clear();
+    const std::size_t small = count + stem.own;
+    work_.resize(small * (small + 1) / 2 * kLanes);
+    double* to = tails_.data();
+    for (int lot = 0; lot < lots(); ++lot) {
+        const double* from = sums_.data() + lot * stride * stride * kLanes;
+        for (int k = 0; k < count; ++k) {
+            const std::size_t row = (first_[more] + k) * stride;
+            const auto add = [&](int column) {
+                const double* own = from + (row + column) * kLanes;
+                std::copy(own, own + kLanes, to);
+                to += kLanes;
+                if (lot == 0)
+                    base_tail_.push_back(total_[row + column]);
+            };
+            std::ranges::for_each(stem.columns, add);
+            for (int j = 0; j <= k; ++j)
+                add(first_[more] + j);
+        }
     }
 }
 
-double RegimeCost::fit_base(double rows) {
-    double all[kLanes], out[kLanes];
-    std::fill(all, all + kLanes, rows);
-    for (std::size_t i = 0; i < triangle_; ++i)
-        std::fill_n(rest_.data() + i * kLanes, kLanes, base_[i]);
-    fit(rest_.data(), all, out);
-    return out[0];
+void RegimeCost::fit(const Stem& stem, int more, const double* factors, const double* rows,
+                     double* out) {
+    const int given = static_cast<int>(stem.columns.size()) - stem.own;
+    const int count = more < 0 ? 0 : sizes_[more];
+    kernels_.extend(given, stem.own, count, rows, kNothingLeft, kLeastVariance, factors,
+                    tail_.data(), work_.data(), out);
+    for (int l = 0; l < kLanes; ++l)
+        out[l] *= rows[l];
 }
 
-double RegimeCost::profile(int variable, std::span<const int> parents) {
-    gather(variable, parents);
-    const std::size_t m = columns_.size(), n = sizes_.size();
-    const double slopes = static_cast<double>((m - own_ - 1) * own_);
-    const double own_parameters = own_ + own_ * (own_ + 1) / 2.0;
-    const double least_rows = kRowsPerParameter * (slopes + own_parameters) / own_;
+void RegimeCost::leave(int regime) {
+    in_base_[regime] = 0;
+    base_key_ ^= bits_[regime];
+    const double* own = tails_.data() + (regime / kLanes) * tail_size_ * kLanes + regime % kLanes;
+    for (std::size_t i = 0; i < tail_size_; ++i)
+        base_tail_[i] -= own[i * kLanes];
+}
+
+void RegimeCost::fit_without(const Stem& stem, int more, const Step& base) {
+    for (int lot = 0; lot < lots(); ++lot) {
+        kernels_.take_away(static_cast<int>(tail_size_), base_tail_.data(),
+                           tails_.data() + lot * tail_size_ * kLanes, tail_.data());
+        fit(stem, more, base.factors.data() + lot * stem.triangle * kLanes,
+            base.rows.data() + lot * kLanes, without_.data() + lot * kLanes);
+    }
+}
+
+void RegimeCost::fit_alone(const Stem& stem, int more) {
+    for (int lot = 0; lot < lots(); ++lot) {
+        const double* tail = tails_.data() + lot * tail_size_ * kLanes;
+        std::copy(tail, tail + tail_.size(), tail_.begin());
+        fit(stem, more, stem.alone.data() + lot * stem.triangle * kLanes,
+            rows_.data() + lot * kLanes, alone_.data() + lot * kLanes);
+    }
+}
+
+double RegimeCost::profile(Stem& stem, int more) {
+    gather_tail(stem, more);
+    const std::size_t n = sizes_.size();
+    const double own = stem.own, count = more < 0 ? 0 : sizes_[more];
+    const double slopes = (static_cast<double>(stem.columns.size()) - own - 1 + count) * own;
+    const double own_parameters = own + own * (own + 1) / 2;
+    const double least_rows = kRowsPerParameter * (slopes + own_parameters) / own;
     const double leaving = prices_.target * (own_parameters + prices_.slopes * slopes);
     double total = prices_.edge * slopes;
-    double rows = 0.0;
-    alone_.resize(rows_.size());
-    in_base_.assign(regimes_, 1);
-    base_.assign(triangle_, 0.0);
-    for (int lot = 0; lot < lots(); ++lot)
-        fit(family(lot), rows_.data() + lot * kLanes, alone_.data() + lot * kLanes);
-    int left = 0;
+    fit_alone(stem, more);
+    std::fill(in_base_.begin(), in_base_.end(), char{1});
+    base_key_ = 0;
+    int left = regimes_;
+    double rows = total_[0];
     for (int r = 0; r < regimes_; ++r) {
-        const bool able = rows_[r] >= least_rows;
-        if (dropped_[r * n + variable] || (known_[r * n + variable] && able)) {
-            in_base_[r] = 0;
-            if (!dropped_[r * n + variable])
-                total += alone_[r] + prices_.target * prices_.slopes * slopes;
+        const bool set = dropped_[r * n + stem.variable];
+        if (!set && !(known_[r * n + stem.variable] && rows_[r] >= least_rows))
             continue;
-        }
-        const double* own = family(r / kLanes) + r % kLanes;
-        for (std::size_t i = 0; i < triangle_; ++i)
-            base_[i] += own[i * kLanes];
-        rows += rows_[r];
-        ++left;
+        if (!set)
+            total += alone_[r] + prices_.target * prices_.slopes * slopes;
+        leave(r);
+        rows -= rows_[r];
+        --left;
     }
     if (left == 0)
         return total;
-    double now = fit_base(rows);
+    const Step* base = &step(stem, rows, nullptr, -1);
+    fit_without(stem, more, *base);
+    double now = without_[regimes_];
     total += now;
     while (left > 1) {
         int best = -1;
-        double best_gain = leaving, best_rest = 0.0;
-        for (int lot = 0; lot < lots(); ++lot) {
-            double without_rows[kLanes], without[kLanes];
-            bool may_leave[kLanes], any = false;
-            for (int l = 0; l < kLanes; ++l) {
-                const int r = lot * kLanes + l;
-                may_leave[l] = r < regimes_ && in_base_[r] && rows_[r] >= least_rows &&
-                               rows - rows_[r] >= least_rows;
-                without_rows[l] = may_leave[l] ? rows - rows_[r] : 1.0;
-                any |= may_leave[l];
-            }
-            if (!any)
-                continue;
-            const double* own = family(lot);
-            for (std::size_t i = 0; i < triangle_; ++i) {
-                for (int l = 0; l < kLanes; ++l)
-                    rest_[i * kLanes + l] = base_[i] - own[i * kLanes + l];
-            }
-            fit(rest_.data(), without_rows, without);
-            for (int l = 0; l < kLanes; ++l) {
-                const double gain = now - without[l] - alone_[lot * kLanes + l];
-                if (may_leave[l] && gain > best_gain) {
-                    best = lot * kLanes + l;
-                    best_gain = gain;
-                    best_rest = without[l];
-                }
+        double best_gain = leaving;
+        for (int r = 0; r < regimes_; ++r) {
+            const double gain = now - without_[r] - alone_[r];
+            if (gain > best_gain && in_base_[r] && rows_[r] >= least_rows &&
+                rows - rows_[r] >= least_rows) {
+                best = r;
+                best_gain = gain;
             }
         }
         if (best < 0)
             break;
-        const double* own = family(best / kLanes) + best % kLanes;
-        for (std::size_t i = 0; i < triangle_; ++i)
-            base_[i] -= own[i * kLanes];
+        leave(best);
         rows -= rows_[best];
         total -= best_gain - leaving;
-        now = best_rest;
-        in_base_[best] = 0;
-        --left;
+        now = without_[best];
+        if (--left > 1) {
+            base = &step(stem, rows, base, best);
+            fit_without(stem, more, *base);
+        }
     }
     return total;
 }

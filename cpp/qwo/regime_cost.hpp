@@ -1,6 +1,7 @@
 // The cost of a family when rows come from several regimes: groups of rows per child.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -21,7 +22,8 @@ struct RegimePrices {
 // parent set anew: the one whose leaving pays most leaves, while it pays its price (the profile).
 //
 // Everything comes from the sums of products of (1, columns) of each regime, which add up: leaving
-// is a subtraction. A variable owns one or more consecutive columns.
+// is a subtraction. A variable owns one or more consecutive columns. Families that differ by one
+// parent share the elimination of the others.
 class RegimeCost final : public FamilyCost {
   public:
     // sums: one (m + 1) × (m + 1) matrix a regime, row-major, of the m columns with a leading 1, in
@@ -34,22 +36,50 @@ class RegimeCost final : public FamilyCost {
                RegimePrices prices);
 
     double cost(int variable, std::span<const int> parents) override;
+    double with(int variable, std::span<const int> parents, int more) override;
 
     // The regimes that have left the base of a variable with these parents, known ones included.
     std::vector<int> changed(int variable, std::span<const int> parents);
 
   private:
-    // kLanes matrices side by side, as Kernels::eliminate takes them.
+    // kLanes matrices side by side, as the kernels take them: one a regime, then one for the base.
     using Lanes = std::vector<double>;
 
-    double profile(int variable, std::span<const int> parents);
-    void gather(int variable, std::span<const int> parents);
-    // N log det of the residual covariance of the last columns given the others, of each lane.
-    void fit(const double* sums, const double* rows, double* out);
-    double fit_base(double rows);
+    // A base, and what is left of the family given the parents in the base without each regime.
+    struct Step {
+        std::uint64_t base = 0; // exclusive or of the bits of its regimes
+        std::vector<double> sums;
+        Lanes rows;
+        Lanes factors;
+    };
+    // A variable with some parents: triangles of (1, parents, variable) by lots.
+    struct Stem {
+        int variable = -1;
+        std::uint64_t used = 0; // when it was asked for last
+        std::vector<int> parents;
+        std::vector<int> columns;
+        int own = 0;
+        std::size_t triangle = 0;
+        Lanes sums;
+        Lanes alone; // what is left given the parents in each regime by itself
+        std::vector<Step> steps; // of which so many are known
+        std::size_t known = 0;
+    };
 
-    int lots() const { return (regimes_ + kLanes - 1) / kLanes; }
-    double* family(int lot) { return family_.data() + lot * triangle_ * kLanes; }
+    double profile(Stem& stem, int more);
+    Stem& stem_of(int variable, std::span<const int> parents);
+    void prepare(Stem& stem, int variable, std::span<const int> parents);
+    // The base as it is now, of so many rows; the one before it, without the regime that left.
+    Step& step(Stem& stem, double rows, const Step* before, int left);
+    // The rows of one more parent in each regime, and their sums over the base.
+    void gather_tail(const Stem& stem, int more);
+    // N log det of the residual covariance of the last columns given the others, of each lane.
+    void fit(const Stem& stem, int more, const double* factors, const double* rows, double* out);
+    void fit_alone(const Stem& stem, int more);
+    void fit_without(const Stem& stem, int more, const Step& base);
+    void leave(int regime);
+
+    int lots() const { return regimes_ / kLanes + 1; }
 
     Lanes sums_; // [lot][row * width + column][lane]
     int regimes_;
@@ -61,19 +91,24 @@ class RegimeCost final : public FamilyCost {
     std::vector<char> dropped_;
     RegimePrices prices_;
     const Kernels& kernels_;
+    std::vector<double> total_;       // over all regimes
+    Lanes rows_;                      // of each regime; 1 where there is none
+    std::vector<std::uint64_t> bits_; // of each regime, for keys of bases
 
-    // Of the family that is looked at: the sums of its columns, a lower triangle a regime.
-    std::vector<int> columns_;
-    int own_ = 0;
-    std::size_t triangle_ = 0;
-    Lanes rows_; // of each regime; 1 where there is none
-    Lanes family_;
-    std::vector<double> base_;
-    Lanes rest_;
-    Lanes factor_;
-    Lanes pivots_;
-    Lanes alone_;
+    std::vector<Stem> stems_; // of each variable, those that were asked for last
+    std::uint64_t clock_ = 0;
+    Step spare_[2];
+
+    // Of the profile that is looked at.
     std::vector<char> in_base_;
+    std::uint64_t base_key_ = 0;
+    std::size_t tail_size_ = 0;
+    Lanes tails_;
+    std::vector<double> base_tail_;
+    Lanes tail_;
+    Lanes work_;
+    Lanes alone_;
+    Lanes without_;
 };
 
 } // namespace qwo

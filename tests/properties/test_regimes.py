@@ -178,6 +178,19 @@ def test_the_search_finds_the_best_graph_of_four_variables(seed: int) -> None:
     assert search.cost == pytest.approx(min(cost_of(search, dag) for dag in DAGS), abs=1e-6)
 
 
+@pytest.mark.parametrize("n_regimes", [7, 8, 27])
+def test_families_that_share_an_elimination_cost_what_they_cost_alone(n_regimes: int) -> None:
+    """Of the best graph and of one more parent, with known and dropped rows and with blocks."""
+    rng = np.random.default_rng(n_regimes)
+    sums = RegimeSums.of(parts(1, n_regimes, n=7, rows=30), (1, 2, 1, 1, 1, 1)).standardised()
+    known = rng.random((n_regimes, 6)) < 0.1
+    dropped = (rng.random((n_regimes, 6)) < 0.1) & ~known
+    search = searched(sums, known=known, dropped=dropped)
+    assert search.run(60.0)
+    again = searched(sums, known=known, dropped=dropped)
+    assert cost_of(again, search.dag()) == pytest.approx(search.cost, abs=1e-6)
+
+
 def test_knowledge_is_kept() -> None:
     before = np.zeros((4, 4), bool)
     before[3, :3] = before[0, 2] = True
