@@ -20,7 +20,7 @@ from benchmarks.peers.process import ROOT
 from benchmarks.rows import Row, read_rows, write_rows
 from qwo.graph import to_cpdag
 from qwo.moments import Moments
-from qwo.order.problem import ORACLE_SAMPLES
+from qwo.order.score import ORACLE_SAMPLES
 from qwo.parallel import run_many
 from qwo.sem import score_graph
 from qwo.simulation import random_model

@@ -16,7 +16,7 @@ from benchmarks.peers.judge import Judge
 from benchmarks.peers.methods import FIRST, SECOND, SLOW, Method
 from benchmarks.peers.process import Workers
 from qwo.errors import LinearDependenceError
-from qwo.order.problem import versions
+from qwo.order.linalg import versions
 from qwo.reproduction.store import ResultStore, Row, run_key
 
 DONE, FAILED, TIMEOUT, CUT_OFF, ABSENT, DATA = (

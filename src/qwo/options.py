@@ -225,6 +225,7 @@ START = Rule(
 MARKS = Rule(
     "text that marks missing values, such as '-999', or a list of such",
     lambda v: isinstance(v, str) or hasattr(v, "__iter__"),
+    lambda v: (v,) if isinstance(v, str) else tuple(map(str, v)),
 )
 
 
@@ -875,12 +876,6 @@ class ReadOptions:
     def estimator(self) -> str:
         """The name of the covariance estimator."""
         return estimator_name(self.covariance_estimator)
-
-    @property
-    def marks(self) -> tuple[str, ...]:
-        """What marks missing values, besides what always does."""
-        given = (self.null_values,) if isinstance(self.null_values, str) else self.null_values
-        return tuple(map(str, given))
 
     @property
     def streams(self) -> bool:

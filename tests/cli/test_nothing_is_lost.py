@@ -95,9 +95,9 @@ def test_the_graph_is_searched_for_once_and_the_file_read_once(
     table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     searches, nearby, readings = [], [], []
-    search, near, read = discover_module.first_descent, runner.learn_nearby, moments.read_table
+    search, near, read = discover_module.best_penalty, runner.learn_nearby, moments.read_table
     monkeypatch.setattr(
-        discover_module, "first_descent", lambda *a, **k: searches.append(1) or search(*a, **k)
+        discover_module, "best_penalty", lambda *a, **k: searches.append(1) or search(*a, **k)
     )
     monkeypatch.setattr(runner, "learn_nearby", lambda *a: nearby.append(1) or near(*a))
     monkeypatch.setattr(moments, "read_table", lambda *a, **k: readings.append(1) or read(*a, **k))

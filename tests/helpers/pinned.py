@@ -23,7 +23,7 @@ from qwo.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.order.protocol import OrderEngine
 from qwo.order.qwo import QwoEngine
-from qwo.search.bic_insertion import bic_insertion
+from qwo.search.control import bic_insertion
 from tests.helpers.random_knowledge import random_knowledge
 
 RECORD = Path(__file__).with_name("pinned.json")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from qwo.order.problem import check_order
+from qwo.order.linalg import check_order
 from qwo.order.protocol import EngineBase
 from qwo.types import Indices
 

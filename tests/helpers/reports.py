@@ -11,7 +11,7 @@ import numpy.typing as npt
 import qwo
 from qwo.discovery import Discovery
 from qwo.graph.dag import topological_order
-from qwo.order.problem import versions
+from qwo.order.linalg import versions
 from qwo.types import Adjacency
 
 FloatArray = npt.NDArray[np.float64]

@@ -20,10 +20,10 @@ from qwo.moments import Moments
 from qwo.options import SearchOptions
 from qwo.order.bic import BicEngine
 from qwo.order.blocks import pairwise_gains
-from qwo.order.linalg import block_candidates
+from qwo.order.candidates import block_candidates
 from qwo.order.score import BIC
 from qwo.search import Control
-from qwo.search.bic_insertion import bic_insertion
+from qwo.search.control import bic_insertion
 from tests.helpers.bic_oracle import sample
 from tests.helpers.block_data import block_cost, least_cost, log_det_given, mixed, nested
 

@@ -14,9 +14,10 @@ from qwo.graph.knowledge import Knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
-from qwo.order.linalg import are_crowded, candidate_parents, precision_matrix
+from qwo.order.candidates import are_crowded, candidate_parents
+from qwo.order.linalg import precision_matrix
 from qwo.order.local_score import LocalScoreEngine
-from qwo.search.bic_insertion import bic_insertion
+from qwo.search.control import bic_insertion
 from qwo.simulation import simulate
 from qwo.types import Indices
 from tests.helpers import bic_oracle
@@ -203,7 +204,7 @@ def test_a_search_brings_the_lists_in(seed: int) -> None:
 
 
 def test_crowds_are_told_from_sparse_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qwo.order.linalg.CROWDED", 20)
+    monkeypatch.setattr("qwo.order.candidates.CROWDED", 20)
     sparse, dense = (sample(0, n=50, n_samples=1000, degree=degree) for degree in (2, 10))
     assert not are_crowded(sparse.correlation, sparse.n_samples)
     assert are_crowded(dense.correlation, dense.n_samples)

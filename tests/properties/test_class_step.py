@@ -12,7 +12,7 @@ from qwo.graph.cpdag import to_cpdag
 from qwo.graph.dag import is_topological
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
-from qwo.search.bic_insertion import bic_insertion
+from qwo.search.control import bic_insertion
 from qwo.simulation import simulate
 from tests.helpers.core_searches import compiled_restarts, compiled_search
 from tests.helpers.random_knowledge import random_knowledge

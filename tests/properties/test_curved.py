@@ -15,7 +15,7 @@ from qwo.moments.row_sample import RowSource
 from qwo.options import ReadOptions
 from qwo.order.bic import BicEngine
 from qwo.order.blocks import BlockScore
-from qwo.search.bic_insertion import bic_insertion
+from qwo.search.control import bic_insertion
 from tests.helpers.curved_data import additive_data
 from tests.helpers.exact_dag import least_cost
 from tests.helpers.random_knowledge import random_knowledge

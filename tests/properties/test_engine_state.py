@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
-from qwo.search.bic_insertion import bic_insertion
+from qwo.search.control import bic_insertion
 from qwo.simulation import simulate
 from qwo.types import Indices
 from tests.helpers.core_searches import compiled_search

@@ -13,7 +13,7 @@ from qwo.errors import ArgumentError, KnowledgeError
 from qwo.graph.knowledge import Knowledge
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
-from qwo.search.bic_insertion import bic_insertion
+from qwo.search.control import bic_insertion
 from tests.helpers.bic_oracle import TOLERANCE, local_cost, sample
 from tests.helpers.block_data import block_cost, mixed
 from tests.helpers.core_searches import compiled_search

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from qwo.errors import ArgumentError
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
-from qwo.search.bic_insertion import bic_insertion
+from qwo.search.control import bic_insertion
 from qwo.simulation import simulate
 
 N = 7

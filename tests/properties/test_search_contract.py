@@ -13,7 +13,7 @@ from qwo.order.local_score import LocalScoreEngine
 from qwo.order.qwo import QwoEngine
 from qwo.order.reference_engine import ReferenceEngine
 from qwo.search import Control, grasp, hill_climbing, insertion, start_order
-from qwo.search.bic_insertion import bic_insertion
+from qwo.search.control import bic_insertion
 from qwo.simulation import simulate
 from tests.helpers.random_knowledge import random_knowledge
 

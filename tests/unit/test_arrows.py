@@ -16,7 +16,7 @@ from qwo.graph.knowledge import Knowledge
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.order.linalg import explained
-from qwo.search.bic_insertion import bic_insertion
+from qwo.search.control import bic_insertion
 from qwo.simulation import simulate
 from qwo.types import FloatArray
 

@@ -24,7 +24,8 @@ from qwo.errors import (
     list_names,
 )
 from qwo.moments import Moments, audit_data
-from qwo.moments.matrix_checks import PivotedCholesky, copy_groups
+from qwo.moments.checks import copy_groups
+from qwo.moments.findings import PivotedCholesky
 
 NAMES = list("abcde")
 

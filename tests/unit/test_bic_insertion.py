@@ -15,15 +15,14 @@ from qwo.graph.knowledge import Knowledge
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.search import Control, Progress
-from qwo.search.bic_insertion import bic_insertion
-from qwo.search.control import SearchOutcome
+from qwo.search.control import SearchOutcome, bic_insertion
 from qwo.sem.fit import score_graph
 from qwo.simulation import Simulation, simulate
 from tests.helpers.core_searches import compiled_restarts, compiled_search
 from tests.helpers.exact_posterior import all_dags
 from tests.helpers.thin_data import band_data
 
-module = import_module("qwo.search.bic_insertion")
+module = import_module("qwo.search.control")
 """The package shows the function under this name."""
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import qwo
-from qwo.order.bound import score_bound
+from qwo.order.linalg import score_bound
 
 
 @pytest.mark.parametrize("seed", range(12))

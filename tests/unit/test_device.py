@@ -15,7 +15,8 @@ from benchmarks.gpu import NumpyAsCupy
 from qwo.compute import array_module, computing_with, present_module
 from qwo.discovery import resolve
 from qwo.errors import ArgumentError, EngineError, MissingPackageError
-from qwo.order.linalg import are_crowded, candidate_parents, inverse_cholesky, precision_matrix
+from qwo.order.candidates import are_crowded, candidate_parents
+from qwo.order.linalg import inverse_cholesky, precision_matrix
 from tests.helpers.bic_oracle import sample
 
 

@@ -17,7 +17,7 @@ from qwo.moments import Moments
 from qwo.moments.columns import Coding, Variable
 from qwo.options import SearchOptions
 from qwo.order.bic import BicEngine
-from qwo.search.bic_insertion import bic_insertion
+from qwo.search.control import bic_insertion
 from qwo.series.design import lag_moments, lagged_knowledge
 from qwo.series.reading import SeriesData, read_series
 from qwo.simulation import StructuralAutoregression, simulate_series

@@ -8,7 +8,7 @@ import pytest
 import qwo
 from qwo import _core
 from qwo.errors import DataWarning
-from qwo.search import bic_insertion, parts
+from qwo.search import exact as parts
 
 NONE = np.empty(0, dtype=np.int64)
 
@@ -64,7 +64,7 @@ def test_a_table_may_be_cut_off():
 
 
 def by_parts(monkeypatch, data, **options):
-    monkeypatch.setattr(bic_insertion, "MOST", 2)
+    monkeypatch.setattr(parts, "MOST", 2)
     return qwo.discover(data, search="exact", penalty_discount=2, random_state=0, **options)
 
 
@@ -87,9 +87,9 @@ def test_a_better_graph_is_taken_over(monkeypatch):
 
     def poor(engine, **_):
         engine.reset(best.order[::-1])
-        return bic_insertion.SearchOutcome(engine.order, engine.cost, "converged", (), 0, 0)
+        return parts.SearchOutcome(engine.order, engine.cost, "converged", (), 0, 0)
 
-    monkeypatch.setattr(bic_insertion, "bic_insertion", poor)
+    monkeypatch.setattr(parts, "bic_insertion", poor)
     found = by_parts(monkeypatch, data)
     assert found.proved
     assert found.score == pytest.approx(best.score, abs=1e-6)
@@ -114,7 +114,7 @@ def test_what_hangs_together_is_said_and_searched(monkeypatch):
 
 
 def test_tables_that_are_too_long_are_said(monkeypatch):
-    monkeypatch.setattr("qwo.order.tables.MOST_NODES", 2)
+    monkeypatch.setattr("qwo.order.bic.MOST_NODES", 2)
     data = qwo.simulate("er", n_variables=18, n_samples=500, degree=2, random_state=1).data
     with pytest.warns(DataWarning, match="too many to be listed"):
         assert not by_parts(monkeypatch, data).proved

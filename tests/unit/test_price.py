@@ -26,7 +26,7 @@ from qwo.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.order.blocks import BlockScore
 from qwo.order.linalg import mixture_weights
-from qwo.search.bic_insertion import bic_insertion
+from qwo.search.control import bic_insertion
 from qwo.simulation import simulate
 from qwo.types import FloatArray, Indices
 
@@ -194,13 +194,13 @@ def test_pairs_that_knowledge_keeps_apart_are_no_chance() -> None:
     apart = BicEngine(moments, knowledge=known)
     free = edge_evidence(moments, explained_in(moments, apart.dag()), apart.order, price)
     kept = edge_evidence(moments, explained_in(moments, apart.dag()), apart.order, price, known)
-    assert free.nulls[0].n_pairs - kept.nulls[0].n_pairs == 100
+    assert free.nulls[0].pairs.sum() - kept.nulls[0].pairs.sum() == 100
     tiers = Knowledge(tiers=half).resolve(moments.names)
     in_tiers = BicEngine(moments, knowledge=tiers)
     kept = edge_evidence(
         moments, explained_in(moments, in_tiers.dag()), in_tiers.order, price, tiers
     )
-    assert kept.nulls[0].n_pairs == 190 - in_tiers.n_edges
+    assert kept.nulls[0].pairs.sum() == 190 - in_tiers.n_edges
     assert kept.nulls[0].open_share == pytest.approx(90 / 190)
 
 
@@ -340,7 +340,7 @@ def test_knowledge_leaves_fewer_pairs_to_chance() -> None:
     assert kept.params["penalty_discount"] < free.params["penalty_discount"]
     assert kept.evidence is not None
     assert free.evidence is not None
-    assert kept.evidence.nulls[0].n_pairs < 0.4 * free.evidence.nulls[0].n_pairs
+    assert kept.evidence.nulls[0].pairs.sum() < 0.4 * free.evidence.nulls[0].pairs.sum()
 
 
 def test_resamples_keep_the_price_of_all_data() -> None:
@@ -422,7 +422,7 @@ def test_categories_have_a_price_and_rates_too() -> None:
     evidence = found.evidence
     assert evidence is not None
     assert [null.n_coefficients for null in evidence.nulls] == [9]
-    assert evidence.nulls[0].n_pairs + found.n_edges == 28
+    assert evidence.nulls[0].pairs.sum() + found.n_edges == 28
     assert (evidence.false_rates < 0.1).all()
     for cause, effect, strength in zip(
         evidence.causes, evidence.effects, evidence.strengths, strict=True
@@ -462,7 +462,7 @@ def test_numbers_beside_categories_keep_the_price_up() -> None:
     evidence = found.evidence
     assert evidence is not None
     assert [null.n_coefficients for null in evidence.nulls] == [1, 3, 9]
-    assert sum(null.n_pairs for null in evidence.nulls) + found.n_edges == 68 * 67 / 2
+    assert sum(null.pairs.sum() for null in evidence.nulls) + found.n_edges == 68 * 67 / 2
     assert found.params["penalty_discount"] > 1.8
     assert found.n_edges < 8
     again = Evidence.from_dict(evidence.to_dict())

@@ -16,7 +16,7 @@ from qwo.order.qwo import QwoEngine
 from qwo.order.reference_engine import ReferenceEngine
 from qwo.order.score import BIC, price_of, worth_adding, worth_keeping
 from qwo.search import insertion, insertion_search_of
-from qwo.search.bic_insertion import bic_insertion
+from qwo.search.control import bic_insertion
 from tests.helpers.bic_oracle import sample
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import kurtosis, skew
 
 from qwo.moments import Moments, audit_data
-from qwo.moments.row_checks import shape
+from qwo.moments.checks import shape
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ def load(options: Options) -> Call:
 @cache
 def _build() -> str:
     """The version, and a digest of the modules in use: it stays the same between releases."""
-    from qwo.order.problem import versions
+    from qwo.order.linalg import versions
 
     files = {
         Path(str(module.__file__))

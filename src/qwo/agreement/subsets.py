@@ -21,7 +21,8 @@ from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.names import default_names
 from qwo.order.bic import BicEngine
-from qwo.search.bic_insertion import bic_insertion
+from qwo.order.linalg import precision_matrix
+from qwo.search.control import bic_insertion
 from qwo.search.start import r2_order
 from qwo.types import Adjacency, Indices, Mask
 
@@ -73,7 +74,7 @@ def quick_dag(
     moments = Moments(default_names(n), data.n_samples, np.zeros(n), np.ones(n), data.matrix)
     # Variables in the order of their first columns.
     owners = np.repeat(np.arange(len(data.sizes)), data.sizes)
-    owners = owners[r2_order(data.matrix, data.n_samples)]
+    owners = owners[r2_order(precision_matrix(data.matrix, data.n_samples))]
     order = owners[np.sort(np.unique(owners, return_index=True)[1])]
     if knowledge is not None:
         order = knowledge.topological_start(order)

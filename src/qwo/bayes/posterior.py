@@ -32,19 +32,18 @@ from qwo.bayes.result import Posterior, PosteriorStatus
 from qwo.bayes.scores import FamilyScore, ScoreName, bge_score, bic_score, choose_t
 from qwo.compute import count_workers
 from qwo.discovery.discover import discover_as
-from qwo.discovery.resolve import bic_engine, dense_algebra, resolve
+from qwo.discovery.resolve import dense_algebra, make_engine, resolve
 from qwo.errors import ArgumentError, Cure, DataWarning, SampleSizeError
 from qwo.graph.knowledge import KnowledgeLike, as_knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
 from qwo.names import drawn_seed
 from qwo.options import ABOVE_0, WHOLE_FROM_0, SearchOptions, whole_number
-from qwo.order.linalg import block_candidates, precision_matrix
-from qwo.order.problem import versions
+from qwo.order.candidates import block_candidates
+from qwo.order.linalg import precision_matrix, versions
 from qwo.order.score import BIC
 from qwo.search import Control
-from qwo.search.bic_insertion import bic_insertion
-from qwo.search.control import Stopped, keyboard_heard
+from qwo.search.control import Stopped, bic_insertion, keyboard_heard
 from qwo.types import Adjacency, FloatArray, Indices
 
 N_CHAINS = 4
@@ -379,7 +378,7 @@ def _start_dags(
     if how_many == 1:
         return [found.dag]
     low = resolve(replace(options, penalty_discount=DENSER), moments)
-    engine = bic_engine(low, moments, found.order, dense_algebra(low, moments))
+    engine = make_engine(low, moments, found.order, dense_algebra(low, moments))
     bic_insertion(
         engine, restarts=0, tucks=False, control=control, random_state=options.random_state
     )

@@ -52,7 +52,7 @@ OPTIONAL = {
 
 def info(console: Console) -> None:
     """Show version, build, processors and optional packages."""
-    from qwo.order.problem import versions
+    from qwo.order.linalg import versions
 
     found = versions()
     core = found.pop("core")
@@ -102,7 +102,7 @@ def bench(
     Erdős–Rényi graphs, Gaussian noise, standardised and shuffled columns: the easy case, in which
     all assumptions hold. Seconds are wall time of the search, without reading the data.
     """
-    from qwo.order.problem import versions
+    from qwo.order.linalg import versions
 
     wanted = _sizes(sizes, degree)
     if runs < 1:

@@ -263,7 +263,7 @@ class _Asked(NamedTuple):
         with watched_search(self.console) as watch:
             logger.info("the search begins")
             if self.options.arguments().get("search") == "exact":
-                from qwo.search.bic_insertion import takes
+                from qwo.search.exact import takes
 
                 needs = takes(data.moments.n_variables)
                 self.console.say(f"exact search: {needs}")

@@ -186,7 +186,7 @@ class Drawn:
 
     def summary(self) -> dict[str, Any]:
         """All that it takes to draw the same again."""
-        from qwo.order.problem import versions
+        from qwo.order.linalg import versions
 
         return {
             "kind": "simulation",

@@ -21,8 +21,7 @@ from qwo.moments.row_sample import RowSample, RowSource, moments_of
 from qwo.order.bic import BicEngine
 from qwo.order.blocks import columns_of
 from qwo.order.score import BIC
-from qwo.search.bic_insertion import bic_insertion
-from qwo.search.control import Control
+from qwo.search.control import Control, bic_insertion
 from qwo.types import FloatArray, Indices
 
 

@@ -23,9 +23,7 @@ from qwo.discovery.price import (
     without_weak_edges,
 )
 from qwo.discovery.resolve import (
-    DenseAlgebra,
     Resolved,
-    bic_engine,
     dense_algebra,
     make_engine,
     resolve,
@@ -40,13 +38,11 @@ from qwo.options import SearchOptions, options_given
 from qwo.order.bdeu import counted_rows
 from qwo.order.bic import BicEngine
 from qwo.order.blocks import BlockScore, n_coefficients
-from qwo.order.linalg import Explained
-from qwo.order.problem import versions
+from qwo.order.linalg import Explained, versions
 from qwo.order.protocol import OrderEngine
 from qwo.order.score import BIC
 from qwo.search import Callback, Control, SearchOutcome, start_order
-from qwo.search.bic_insertion import bic_insertion
-from qwo.search.control import Status, keyboard_heard, progress_bar
+from qwo.search.control import Status, bic_insertion, keyboard_heard, progress_bar
 from qwo.types import Adjacency, FloatArray, Indices
 
 if TYPE_CHECKING:
@@ -125,21 +121,22 @@ def discover_as(
             if dense.hurried:
                 # Not even the start order is to be had in time, nor another one to compare with.
                 plan = replace(plan, start=range(moments.n_variables), restarts=0)
-            order = _start(plan.start, plan, moments, rng, dense)
-            engine: Any = make_engine(plan, moments, order, dense)
+            correlation, sizes = moments.whitened()
+            how: dict[str, Any] = {"names": moments.names, "knowledge": plan.knowledge}
+            how |= {"random_state": rng, "precision": dense.precision, "sizes": sizes}
+            order = start_order(plan.start, correlation, moments.n_samples, **how)
+            engine = make_engine(plan, moments, order, dense)
             weaker, outcome = np.empty(0), None
             if plan.highest is not None:
-                outcome = first_descent(plan, engine, control)
+                outcome, penalty, weaker = best_penalty(plan, engine, moments, control)
                 if outcome.status == "converged":
-                    penalty, weaker = best_penalty(plan, engine, moments, outcome.order)
                     plan, score = replace(plan, penalty=penalty), BIC(penalty, plan.gamma)
                     engine.reprice(score, order, dense.candidates, all_at_first=dense.late)
                     outcome = None
             if outcome is None and plan.search in ("grasp", "hill-climbing") and plan.start_is_open:
-                plan = start_at_better(
-                    plan, engine, _start("spanning-tree", plan, moments, rng, dense)
-                )
-            del dense
+                tree = start_order("spanning-tree", correlation, moments.n_samples, **how)
+                plan = start_at_better(plan, engine, tree)
+            del dense, how
             judged = Judged(engine)
             if outcome is None:
                 outcome = run_search(plan, engine, control, rng)
@@ -166,42 +163,6 @@ def _read_otherwise(
         found = answer_of(options)(data, options, reading, control)
     origin = Origin(data, reading, cast("Knowledge | None", options.knowledge), options.dropped)
     return replace(found, origin=origin)
-
-
-def _start(
-    start: Any,
-    plan: Resolved,
-    moments: Moments,
-    rng: np.random.Generator,
-    dense: DenseAlgebra,
-) -> Indices:
-    correlation, sizes = moments.whitened()
-    return start_order(
-        start,
-        correlation,
-        moments.n_samples,
-        names=moments.names,
-        knowledge=plan.knowledge,
-        random_state=rng,
-        precision=dense.precision,
-        sizes=sizes,
-    )
-
-
-def first_descent(plan: Resolved, engine: Any, control: Control) -> SearchOutcome:
-    """The insertion search to the first order that no insertion improves, and no further.
-
-    It shows how strong edges are, and costs a fraction of a search. It draws from a source of its
-    own, so that the search at the penalty found is the one for which that penalty is given.
-    """
-    return bic_insertion(
-        engine,
-        restarts=0,
-        tucks=False,
-        knowledge=plan.knowledge,
-        control=control,
-        random_state=plan.seed,
-    )
 
 
 def _result(
@@ -332,7 +293,7 @@ def learn_nearby(
     plan = resolve(options, moments)
     with keyboard_heard(control), one_blas_thread(moments.n_variables**3 / 2):
         dense = dense_algebra(plan, moments, control)
-        engine = bic_engine(plan, moments, order, dense)
+        engine = make_engine(plan, moments, order, dense)
         outcome = bic_insertion(
             engine,
             restarts=plan.restarts,

@@ -96,7 +96,7 @@ class FollowUp:
 
     @cached_property
     def bound(self) -> float:
-        """A score that no DAG exceeds on these data, at the same penalty: see `qwo.order.bound`.
+        """A score that no DAG exceeds on these data, at the same penalty: see `qwo.order.linalg`.
 
         The score itself where that is proved to be the best; infinite where correlations are
         singular; NaN where there is no score, for categories, and where the graph has cycles.
@@ -110,7 +110,7 @@ class FollowUp:
         moments = self._moments()
         if moments.is_oracle or moments.has_blocks:
             return math.nan
-        from qwo.order.bound import score_bound
+        from qwo.order.linalg import score_bound
 
         size = moments.n_samples
         return score_bound(moments.correlation, size, price * math.log(size))

@@ -46,7 +46,7 @@ from qwo.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.order.blocks import columns_of
 from qwo.order.linalg import Explained, edges_by_effect, explained, mixture_weights
-from qwo.search.control import Control
+from qwo.search.control import Control, SearchOutcome, bic_insertion
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class NullEdges:
         """The z of a price: chance exceeds both alike, on the average over all pairs."""
         costs = self.n_coefficients * (prices - self.extension) + self.extension
         met = np.flatnonzero(self.pairs)
-        shares = self.pairs[met] / max(self.n_pairs, 1e-300)
+        shares = self.pairs[met] / max(self.pairs.sum(), 1e-300)
         return as_quantile(self.tail(costs[:, None], met.astype(np.float64)) @ shares)
 
     def edges(self, z: FloatArray, share: FloatArray) -> FloatArray:
@@ -168,7 +168,7 @@ class NullEdges:
         rest = math.sqrt(max(1 - self.likeness**2, 1e-12))
         together = ndtr((self.likeness * (z + 1 / np.maximum(z, 1e-6)) - z) / rest)
         free = self.open_share * math.sqrt(self.likeness)
-        expected: FloatArray = self.n_pairs * (1 + free * (1 - together)) * 2 * share
+        expected: FloatArray = self.pairs.sum() * (1 + free * (1 - together)) * 2 * share
         return expected
 
     def expected(self, prices: FloatArray) -> FloatArray:
@@ -176,29 +176,20 @@ class NullEdges:
         z = self.quantile(prices)
         return self.edges(z, ndtr(-z))
 
-    @cached_property
-    def n_pairs(self) -> float:
-        """How many pairs have no edge, and might have one."""
-        return float(self.pairs.sum())
-
 
 @dataclass(frozen=True, eq=False)
 class _Kind:
     """Edges of one number of coefficients that were found at a price, beside chance.
 
-    The prior is that of real effects per unit of z, which are assumed to be there in any case.
+    Strengths are `z`, as normal quantiles, and so is the price, the `least` of them. The prior is
+    that of real effects per unit of z, which are assumed to be there in any case.
     """
 
     null: NullEdges
-    price: float
-    strengths: FloatArray
+    z: FloatArray
+    least: float
     n_parents: FloatArray
     prior: float
-
-    @cached_property
-    def z(self) -> FloatArray:
-        """The strengths as normal quantiles."""
-        return as_quantile(self.null.tail(self.strengths, self.n_parents))
 
     @property
     def is_settled(self) -> Mask:
@@ -255,11 +246,6 @@ class _Kind:
         known = self.null.edges(seen, _bell(seen)) + prior
         return means, mixture_weights(kernels, known, visible, ROUNDS), visible
 
-    @cached_property
-    def least(self) -> float:
-        """The quantile of the price."""
-        return float(self.null.quantile(np.array([self.price]))[0])
-
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
@@ -310,17 +296,12 @@ class Evidence:
     def rates_by_strength(self) -> FloatArray:
         """The chance that an edge of this strength is none, whatever its rivals are."""
         rates = np.empty(len(self.strengths))
-        settled = sum(int(kind.is_settled.sum()) for kind in self._by_kind)
-        absent = sum(null.n_pairs for null in self.nulls)
+        settled = sum(int(kind.is_settled.sum()) for kind in self.by_kind)
+        absent = sum(null.pairs.sum() for null in self.nulls)
         density = len(rates) / max(len(rates) + absent, 1)
-        for k, kind in enumerate(self._by_kind):
+        for k, kind in enumerate(self.by_kind):
             rates[self.kinds == k] = kind.false_rates(settled, density)
         return rates
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether no edge is near its price: all are beyond doubt."""
-        return all(kind.is_settled.all() for kind in self._by_kind)
 
     @property
     def expected_false(self) -> float:
@@ -354,7 +335,7 @@ class Evidence:
         """
         siblings = self.n_parents.mean() - 1 if len(self.effects) else 0.0
         present = np.append(prices, self.price)
-        chance, lost = reduce(np.add, (kind.losses(present, siblings) for kind in self._by_kind))
+        chance, lost = reduce(np.add, (kind.losses(present, siblings) for kind in self.by_kind))
         more = (CHANCE_BELOW - 1) * np.maximum(chance - chance[-1], 0)
         losses: FloatArray = (chance + lost + np.where(present < self.price, more, 0))[:-1]
         return losses
@@ -393,19 +374,17 @@ class Evidence:
         return cls(nulls, price, causes, effects, *found)
 
     @cached_property
-    def _by_kind(self) -> list[_Kind]:
+    def by_kind(self) -> list[_Kind]:
         """The edges of each number of coefficients; what is assumed goes by pairs."""
-        total = sum(null.n_pairs + 1 for null in self.nulls)
-        return [
-            _Kind(
-                null,
-                self.price,
-                self.strengths[self.kinds == k],
-                self.n_parents[self.kinds == k],
-                PRIOR_DENSITY * (null.n_pairs + 1) / total,
-            )
-            for k, null in enumerate(self.nulls)
-        ]
+        total = sum(null.pairs.sum() + 1 for null in self.nulls)
+        kinds = []
+        for k, null in enumerate(self.nulls):
+            n_parents = self.n_parents[self.kinds == k]
+            z = as_quantile(null.tail(self.strengths[self.kinds == k], n_parents))
+            least = float(null.quantile(np.array([self.price]))[0])
+            prior = PRIOR_DENSITY * (null.pairs.sum() + 1) / total
+            kinds.append(_Kind(null, z, least, n_parents, prior))
+        return kinds
 
 
 def edge_evidence(
@@ -479,20 +458,28 @@ def price_range(
 
 
 def best_penalty(
-    plan: Resolved, engine: BicEngine, moments: Moments, order: Indices
-) -> tuple[float, FloatArray]:
+    plan: Resolved, engine: BicEngine, moments: Moments, control: Control
+) -> tuple[SearchOutcome, float, FloatArray]:
     """The penalty of least loss, and lower prices that edges found could bear.
 
-    The engine is at the graph that the short search has led to, in an order.
+    An insertion search to the first order that no insertion improves, and no further, shows how
+    strong edges are, at a fraction of the cost of a search. It draws from a source of its own, so
+    that the search at the penalty found is the one for which that penalty is given.
     """
-    assert plan.highest is not None
+    short: dict[str, Any] = {"restarts": 0, "tucks": False, "random_state": plan.seed}
+    outcome = bic_insertion(engine, knowledge=plan.knowledge, control=control, **short)
+    if plan.highest is None or outcome.status != "converged":
+        return outcome, plan.penalty, np.empty(0)
     low, extension = engine.edge_price
     found = explained_in(moments, engine.dag())
-    evidence = edge_evidence(moments, found, order, low, plan.knowledge, extension=extension)
+    evidence = edge_evidence(
+        moments, found, outcome.order, low, plan.knowledge, extension=extension
+    )
     unit = math.log(moments.n_samples)
     lowest = LOWEST * unit + extension if low <= LEAST * unit + extension + 1e-9 else low
     price = evidence.best_price(plan.highest, lowest)
-    return round((price - extension) / unit, 2), evidence.worths[evidence.worths < price]
+    weaker = evidence.worths[evidence.worths < price]
+    return outcome, round((price - extension) / unit, 2), weaker
 
 
 @dataclass(frozen=True)
@@ -538,7 +525,8 @@ def without_weak_edges(
     for round_left in reversed(range(JUDGED_AGAIN + 1)):
         found = explained_in(moments, engine.dag())
         evidence = edge_evidence(moments, found, engine.order, price, known, extension=extension)
-        if not round_left or evidence.is_settled or control.remaining <= 0:
+        beyond_doubt = all(kind.is_settled.all() for kind in evidence.by_kind)
+        if not round_left or beyond_doubt or control.remaining <= 0:
             break
         # An edge with a rival is no more likely to be false than the rival, which would follow.
         rates, ends = evidence.rates_by_strength, (evidence.causes, evidence.effects)

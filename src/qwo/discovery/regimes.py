@@ -26,7 +26,7 @@ from qwo.graph.pdag import to_dag
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments.moments import Moments
 from qwo.options import DEFAULTS, SearchOptions
-from qwo.order.problem import versions
+from qwo.order.linalg import versions
 from qwo.regimes.classes import interventional_class, n_members, reasons_of
 from qwo.regimes.compared import EquationChanges, compared_equations
 from qwo.regimes.reading import (

@@ -28,14 +28,9 @@ from qwo.names import drawn_seed
 from qwo.options import DEFAULTS, SearchOptions
 from qwo.order.bdeu import counting_engine
 from qwo.order.bic import BicEngine
+from qwo.order.candidates import are_crowded, block_candidates, candidate_parents
 from qwo.order.edge_test import paper_level
-from qwo.order.linalg import (
-    are_crowded,
-    block_candidates,
-    candidate_parents,
-    precision_matrix,
-    swept_inverse,
-)
+from qwo.order.linalg import precision_matrix, swept_inverse
 from qwo.order.protocol import OrderEngine
 from qwo.order.qwo import QwoEngine
 from qwo.order.reference_engine import ReferenceEngine
@@ -46,9 +41,9 @@ from qwo.search import (
     grasp,
     hill_climbing,
     insertion,
-    insertion_search_of,
 )
-from qwo.search.bic_insertion import check_exact, exact
+from qwo.search.control import bic_insertion
+from qwo.search.exact import check_exact, exact
 from qwo.types import FloatArray, Indices
 
 # The policy: what is chosen by the size of the data where nothing is asked for.
@@ -334,26 +329,19 @@ def dense_algebra(plan: Resolved, moments: Moments, control: Control | None = No
     return DenseAlgebra(to_host(precision), lists, late)
 
 
-def bic_engine(plan: Resolved, moments: Moments, order: Indices, dense: DenseAlgebra) -> BicEngine:
-    """The exact BIC at the order to start from."""
-    return BicEngine(
-        moments,
-        penalty_discount=plan.penalty,
-        gamma=plan.gamma,
-        knowledge=plan.knowledge,
-        order=order,
-        candidates=dense.candidates,
-        all_at_first=dense.late,
-        threads=plan.threads,
-    )
-
-
-def make_engine(
-    plan: Resolved, moments: Moments, order: Indices, dense: DenseAlgebra
-) -> OrderEngine:
-    """The engine at the order to start from."""
+def make_engine(plan: Resolved, moments: Moments, order: Indices, dense: DenseAlgebra) -> Any:
+    """The engine at the order to start from: a `BicEngine`, unless the plan has another."""
     if plan.engine == "bic":
-        return bic_engine(plan, moments, order, dense)
+        return BicEngine(
+            moments,
+            penalty_discount=plan.penalty,
+            gamma=plan.gamma,
+            knowledge=plan.knowledge,
+            order=order,
+            candidates=dense.candidates,
+            all_at_first=dense.late,
+            threads=plan.threads,
+        )
     if not isinstance(plan.engine, str):
         if plan.engine.n_variables != moments.n_variables:
             raise ArgumentError(
@@ -390,10 +378,10 @@ def run_search(
         assert isinstance(engine, BicEngine)
         return exact(engine, n_jobs=plan.threads, **shared)
     if plan.search == "insertion":
-        own = insertion_search_of(engine)
-        if own is insertion:
-            return insertion(engine, perturbations=plan.restarts, **shared)
-        return own(engine, restarts=plan.restarts, n_jobs=plan.threads, **shared)
+        if getattr(engine, "insertion_search", "") == "compiled":
+            own = cast("BicEngine", engine)
+            return bic_insertion(own, restarts=plan.restarts, n_jobs=plan.threads, **shared)
+        return insertion(engine, perturbations=plan.restarts, **shared)
     asked = plan.asked
     once: Callable[..., SearchOutcome] = partial(hill_climbing, distance=asked.reach or REACH)
     if plan.search == "grasp":

@@ -1,9 +1,9 @@
 """What an audit of the input leaves, and what the types and counts of a table show.
 
 Four things are looked at, each of which needs the one before: what was seen of the table (types,
-missing values, size), here; the spread of its columns and the correlation matrix
-(`qwo.moments.matrix_checks`); and rows (`qwo.moments.row_checks`). Nothing is repaired; every
-finding names columns, and cures where options can cure it.
+missing values, size), here; the spread of its columns, the correlation matrix and rows
+(`qwo.moments.checks`, worded by `qwo.moments.findings`). Nothing is repaired; every finding names
+columns, and cures where options can cure it.
 """
 
 from __future__ import annotations

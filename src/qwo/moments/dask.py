@@ -108,7 +108,7 @@ def _check_options(options: ReadOptions) -> None:
             "many times: pass data.compute()",
             option="missing",
         )
-    if options.transform is not None or options.marks:
+    if options.transform is not None or options.null_values:
         raise ArgumentError(
             "Dask collections are not transformed or searched for marks of missing values here; "
             "do so with Dask"

@@ -34,8 +34,8 @@ from qwo.errors import (
 )
 from qwo.moments.audit import MIN_SAMPLES
 from qwo.moments.columns import PLAIN, Coding, column_names, is_number, select_columns
+from qwo.moments.findings import PivotedCholesky
 from qwo.moments.levels import short
-from qwo.moments.matrix_checks import PivotedCholesky
 from qwo.moments.moments import Moments
 from qwo.moments.readers import check_marks, existing_file, guess_separator, read_chunks, split_line
 from qwo.moments.sums import inverse, mirror_lower, split_covariance

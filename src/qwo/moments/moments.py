@@ -534,7 +534,7 @@ class Moments:
                 for name, own in zip(self.names, self.coding.variables, strict=True)
             }
             return self.found.beside(after=inspect_names(self.names, self.found.types, levels))
-        from qwo.moments.matrix_checks import inspect_matrix
+        from qwo.moments.checks import inspect_matrix
 
         given, shrunk = self.estimator == "given", self.estimator not in ("given", "plain")
         findings = inspect_matrix(self, given=given, shrunk=shrunk, rows=not given)

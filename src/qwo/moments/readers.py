@@ -524,7 +524,7 @@ class TextBlock:
             convert_options=pcsv.ConvertOptions(
                 column_types=dict.fromkeys(numbers, kind),
                 include_columns=[numbers[k] for k in places],
-                null_values=[*pcsv.ConvertOptions().null_values, *form.marks],
+                null_values=[*pcsv.ConvertOptions().null_values, *form.null_values],
                 strings_can_be_null=True,
                 decimal_point=form.decimal,
             ),

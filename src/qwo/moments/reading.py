@@ -31,6 +31,7 @@ from qwo.moments.audit import (
     inspect_size,
     inspect_types,
 )
+from qwo.moments.checks import View, inspect_matrix, inspect_rows, inspect_spread
 from qwo.moments.clusters import cluster_numbers, with_effective_size
 from qwo.moments.columns import (
     Coding,
@@ -43,19 +44,12 @@ from qwo.moments.columns import (
 )
 from qwo.moments.em import estimate_incomplete
 from qwo.moments.estimators import SETTLED_BY_LATENT, latent_correlations, regularized
+from qwo.moments.findings import SMALL_SAMPLE, inspect_levels, small_sample
 from qwo.moments.levels import ColumnTypes, RefusedColumn, Rows, Words
 from qwo.moments.matrices import from_covariance, read_matrix, stored_moments
-from qwo.moments.matrix_checks import (
-    SMALL_SAMPLE,
-    inspect_levels,
-    inspect_matrix,
-    inspect_spread,
-    small_sample,
-)
 from qwo.moments.moments import LATENT, Moments
 from qwo.moments.name_checks import inspect_names
 from qwo.moments.readers import CsvFiles, Reader, existing_file, is_path, open_source
-from qwo.moments.row_checks import View, inspect_rows
 from qwo.moments.sums import (
     Batch,
     PartialSums,
@@ -329,7 +323,7 @@ class TableReading:
         self.chosen = [k for k in chosen if k not in (self.weight, self.group)]
         labels = (reader.names[k] for k in self.chosen)
         self.names = column_names(labels, cured=isinstance(reader, CsvFiles))
-        self.nulls = [float(mark) for mark in options.marks if is_number(mark)]
+        self.nulls = [float(mark) for mark in options.null_values if is_number(mark)]
         self.types = ColumnTypes.of(options.types, self.names) if options.types else ColumnTypes()
 
     def moments(self) -> Moments | Audit:
@@ -474,8 +468,8 @@ class TableReading:
         if self.nulls:
             values = np.where(np.isin(rows.values, self.nulls), np.nan, rows.values)
             rows = replace(rows, values=values)
-        if self.options.marks and rows.refused:
-            marks = self.options.marks
+        marks = tuple(self.options.null_values)
+        if marks and rows.refused:
             words = ((c, c.words and c.words.without(marks)) for c in rows.refused)
             rows = replace(rows, refused=tuple(replace(c, words=own) for c, own in words))
         return rows
@@ -508,7 +502,7 @@ def survey(
     """
     seen, total = sums.close().seen, sums.total
     weight = 0.0 if total is None else total.weight
-    view = _view(names, seen, coding, refused) if look else None
+    view = View.of(names, seen, coding, refused) if look else None
     kinds: Mapping[str, Kind] = {} if view is None else view.kinds
     findings = [*notes, *(inspect_types(names, refused) if refused or len(names) < 2 else ())]
     if seen.n_incomplete and missing != "raise":
@@ -570,18 +564,6 @@ def _missing_counts(names: tuple[str, ...], seen: Seen, coding: Coding) -> Missi
     return MissingCounts(names, absent, infinite, seen.n_incomplete, seen.n_rows)
 
 
-def _view(
-    names: Sequence[str], seen: Seen, coding: Coding, refused: Sequence[RefusedColumn]
-) -> View:
-    """The variables that are numbers, in rows of all columns; and what all seem to be."""
-    own = {} if coding.is_plain else dict(zip(names, coding.variables, strict=True))
-    known = {name: v.kind for name, v in own.items() if v.levels or v.said}
-    known |= {column.name: "nominal" for column in refused}
-    places = [k for k, name in enumerate(names) if not (own and own[name].levels)]
-    said = [name for name, v in own.items() if v.said]
-    return View.of(names, seen, places, coding.starts[places], known=known, declared=said)
-
-
 def estimate_table(
     table: Table,
     covariance_estimator: str | Any = "plain",
@@ -622,7 +604,7 @@ def estimate_table(
         values = values[np.isfinite(values).all(axis=1)]
     values = found.coding.recoded(values, coding)
     if name == LATENT:
-        kinds = _view(names, seen, coding, table.refused).kinds
+        kinds = View.of(names, seen, coding, table.refused).kinds
         found, note = latent_correlations(found, values, kinds)
         audit, notes = audit.without(SETTLED_BY_LATENT), [note]
     else:
@@ -637,7 +619,7 @@ def estimate_table(
 def _estimate_incomplete(table: Table, sums: PartialSums, look: bool) -> Moments | Audit:
     """Moments by EM."""
     names, coding, seen = table.names, table.coding, sums.seen
-    view = _view(names, seen, coding, table.refused)
+    view = View.of(names, seen, coding, table.refused)
     if coding.has_blocks:
         means = np.nanmean(table.columns(), axis=0)
         _, coding = coding.observed(seen.lowest, seen.highest, means)

@@ -8,26 +8,27 @@ Memory grows with n² times the number of parents, unless each variable has a li
 then it grows with n times their number, and the search takes in those that have been missed.
 """
 
-# Long because it is the one face of the core's engine, each method a few lines.
+# Long because it is the one face of the core's engine: what it is given, checked here once, and a
+# few lines for each of its methods.
 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
-from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from qwo import _core
-from qwo.errors import KnowledgeError
+from qwo.errors import ArgumentError, KnowledgeError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
-from qwo.order.blocks import association, without_given
-from qwo.order.problem import CoreProblem, as_integers, check_order
+from qwo.order.blocks import association, check_block_sizes, check_leading, without_given
+from qwo.order.linalg import as_integers, check_kernels, check_order
 from qwo.order.protocol import Changes, EngineBase, check_block
-from qwo.order.score import BIC, Score, score_from
+from qwo.order.score import BIC, ORACLE_SAMPLES, Score, price_of, score_from
 from qwo.types import Adjacency, FloatArray, Indices
 
 CompiledRun = _core.SearchRun
@@ -37,6 +38,20 @@ Flat = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
 BicState = tuple[npt.NDArray[np.int64], Flat, Flat, float]
 """What a `BicEngine` has come to, a few numbers per variable; see `BicEngine.state`."""
+
+
+Blocks = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], list[float], int, list[float]]
+"""Block sizes, none if all are 1, and how many columns of each lead; prices by number of
+parameters; most columns of parents; what edges cost less, by child and parent, if any does."""
+
+NONE: npt.NDArray[np.int64] = np.empty(0, np.int64)
+"""What the core takes for nothing said: no lists, no blocks, the first moments for all."""
+
+SAMPLES_PER_PARENT = 3.0
+"""A variable gets at most N / 3 parents: beyond that the likelihood measures noise."""
+
+MOST_NODES = 5_000_000
+"""Nodes of the search for the parent sets of a variable: some seconds."""
 
 
 class TurnedArrows(NamedTuple):
@@ -134,24 +149,30 @@ class BicEngine(EngineBase):
         bonus: FloatArray | None = None,
         threads: int = 1,
     ) -> None:
-        problem = CoreProblem(
-            moments,
-            moments_of=moments_of,
-            block_sizes=block_sizes,
-            leading=leading,
-            max_parents=max_parents,
-            given=given,
-            knowledge=knowledge,
-            kernels=kernels,
-            bonus=bonus,
-        )
-        self._problem = problem
-        self.moments = problem.sources[0]
-        self.block_sizes, self.leading = problem.sizes, problem.leading
-        self._n = problem.n_variables
-        self.given = problem.given
-        self.knowledge = knowledge
-        self.threads = threads
+        if given is None and isinstance(moments, Moments) and moments.coding.given.size:
+            given = moments.coding.given
+        if block_sizes is None and isinstance(moments, Moments) and moments.has_blocks:
+            leading = moments.leading() if leading is None else leading
+            moments, block_sizes = moments.as_whitened()
+        self._sources = (moments,) if isinstance(moments, Moments) else _as_sources(moments)
+        self.moments = self._sources[0]
+        self.block_sizes = np.ones(self.moments.n_variables, np.int64)
+        if block_sizes is not None:
+            self.block_sizes = _sizes_of_blocks(block_sizes, self._sources)
+        self.leading = self.block_sizes
+        if leading is not None:
+            self.leading = check_leading(leading, self.block_sizes)
+        self._n, self._bonus = len(self.block_sizes), bonus
+        self._is_plain = self._n == self.moments.n_variables and bonus is None
+        self._which, self.given = NONE, np.empty(0, np.intp)
+        if moments_of is not None:
+            self._which = _which_moments(moments_of, self._n, len(self._sources))
+        if given is not None:
+            self.given = _given_variables(given, self._n)
+        if max_parents is not None and operator.index(max_parents) < 0:
+            raise ArgumentError(f"max_parents must not be negative; got {max_parents}")
+        self._most, self._kernels = max_parents, "" if kernels is None else check_kernels(kernels)
+        self.knowledge, self.threads = knowledge, threads
         if order is None:
             first = np.arange(self._n)
             order = first if knowledge is None else knowledge.topological_start(first)
@@ -161,22 +182,49 @@ class BicEngine(EngineBase):
     def reprice(
         self,
         score: Score,
-        order: Sequence[int] | Indices,
+        order: Sequence[int] | Indices | None,
         candidates: Sequence[Indices] | None = None,
         *,
         all_at_first: bool = False,
     ) -> float:
-        """Start anew from an order with another score, and candidates as they are given here."""
+        """Start anew from an order with another score, and candidates as they are given here.
+
+        Without an order, `load` has to follow.
+        """
         self.score = score
         self._has_lists = candidates is not None
         # There need not be memory for those of before beside these.
         vars(self).pop("_sets", None)
-        made = self._problem.parent_sets(score, candidates, all_at_first=all_at_first)
-        self._sets, (_, self.n_samples, self.penalty, self.max_parents) = made
+        n, known = self._n, self.knowledge
+        lists = (NONE, NONE) if candidates is None else _flat_candidates(candidates, known, n)
+        sets = []
+        for own in self._sources:
+            size = ORACLE_SAMPLES if own.is_oracle else float(own.n_samples)
+            enough = max(1, int(min(size / SAMPLES_PER_PARENT, 1e9)))
+            few = min(n - 1, enough if self._most is None else self._most)
+            sets.append((own.correlation, size, score.price(n, size), few, enough))
+        _, self.n_samples, self.penalty, self.max_parents, columns = sets[0]
+        # Where every variable is a column the core is told of no blocks: a faster way.
+        blocks: Blocks = (NONE, NONE, [], 0, [])
+        if not self._is_plain:
+            most = int(self.block_sizes.max()) ** 2
+            prices = [0.0, *(price_of(score, n, self.n_samples, k) for k in range(1, most + 1))]
+            bonus = [] if self._bonus is None else self._bonus.T.ravel().tolist()
+            blocks = self.block_sizes, self.leading, prices, columns, bonus
+        self._sets = _core.ParentSets.create(
+            [own[:4] for own in sets],
+            self._which,
+            *((None, None, []) if known is None else _constraints_of(known)),
+            self._kernels,
+            *lists,
+            all_at_first and candidates is not None,
+            blocks,
+            self.given.astype(np.int64, copy=False),
+        )
         gamma = score.gamma if isinstance(score, BIC) else 0.0
-        self.edge_price = self.penalty, 2 * gamma * math.log(self._n)
+        self.edge_price = self.penalty, 2 * gamma * math.log(n)
         """What an edge between single columns costs, and the extended BIC's share of that."""
-        return self.reset(order)
+        return math.nan if order is None else self.reset(order)
 
     def __getstate__(self) -> dict[str, Any]:
         """The problem, the candidates as they are by now, and the state."""
@@ -187,7 +235,7 @@ class BicEngine(EngineBase):
         """The same engine in another process, without the marks."""
         lists, all_at_first, state = kept.pop("_sets")
         self.__dict__.update(kept)
-        self._sets, _ = self._problem.parent_sets(self.score, lists, all_at_first=all_at_first)
+        self.reprice(self.score, None, lists, all_at_first=all_at_first)
         self.load(state)
 
     def copy(self) -> BicEngine:
@@ -204,10 +252,8 @@ class BicEngine(EngineBase):
         Where a search has left this one, only what loses an edge, and what that touches, is
         searched again. The knowledge is that of before, which keeps the pairs apart besides.
         """
-        problem, twin = copy(self._problem), object.__new__(type(self))
-        problem.knowledge = knowledge
-        own = {"_sets": self._sets.kept_apart(pairs), "_problem": problem, "knowledge": knowledge}
-        twin.__dict__.update(self.__dict__, **own)
+        twin, sets = object.__new__(type(self)), self._sets.kept_apart(pairs)
+        twin.__dict__.update(self.__dict__, _sets=sets, knowledge=knowledge)
         return twin
 
     def state(self) -> BicState:
@@ -273,7 +319,7 @@ class BicEngine(EngineBase):
 
     def association(self) -> FloatArray | None:
         """How much each pair depends on each other, given the given; None for correlations."""
-        plain, sizes = self._problem.is_plain, self.block_sizes
+        plain, sizes = self._is_plain, self.block_sizes
         if plain and not self.given.size:
             return None
         matrix = without_given(self.moments.correlation, sizes, self.given)
@@ -376,6 +422,26 @@ class BicEngine(EngineBase):
         """
         return self._sets.take_best(most)
 
+    def family_table(
+        self, variable: int, candidates: Indices, required: Indices
+    ) -> tuple[npt.NDArray[np.uint64], FloatArray] | None:
+        """Parent sets that can be in a best DAG, as bits, and their costs, by branch and bound.
+
+        For single columns. None if there are too many, or where others all but determine a
+        variable, so that rounding would decide.
+        """
+        complete, sets, costs = _core.family_table(
+            np.ascontiguousarray(self.moments.correlation),
+            variable,
+            candidates.astype(np.int64),
+            required.astype(np.int64),
+            samples=self.n_samples,
+            price=self.edge_price[0],
+            most_parents=max(self.max_parents, len(required)),
+            most_nodes=MOST_NODES,
+        )
+        return (sets, costs) if complete else None
+
     def coefficients(self) -> FloatArray:
         """B on the correlation scale: entry (i, j) belongs to i → j; i, j are columns of blocks."""
         columns = self._columns(self.block_sizes)
@@ -414,3 +480,79 @@ class BicEngine(EngineBase):
     def release(self, mark: int) -> None:
         """Keep the present state; the mark and all after it end."""
         self._sets.release(mark)
+
+
+def _as_sources(moments: Sequence[Moments]) -> tuple[Moments, ...]:
+    """Several moments of the same variables."""
+    sources = tuple(moments)
+    for own in sources:
+        if not isinstance(own, Moments):
+            raise ArgumentError(f"moments must be qwo.Moments; got a {type(own).__name__}")
+        if own.names != sources[0].names:
+            raise ArgumentError("several moments must be of the same variables, in the same order")
+    if not sources:
+        raise ArgumentError("there must be one set of moments at least")
+    return sources
+
+
+def _which_moments(given: Sequence[int] | Indices, n: int, count: int) -> npt.NDArray[np.int64]:
+    """Which of several moments each variable has."""
+    which = as_integers(given)
+    if len(which) != n or not (which.min() >= 0 and which.max() < count):
+        raise ArgumentError(
+            f"moments_of must give one of 0 … {count - 1} for each of the {n} variables; "
+            f"got {which.tolist()[:8]}"
+        )
+    return which
+
+
+def _given_variables(given: Sequence[int] | Indices, n: int) -> Indices:
+    """The variables that are given, ascending."""
+    variables = np.unique(as_integers(given))
+    if variables.size and not (variables[0] >= 0 and variables[-1] < n):
+        raise ArgumentError(f"given must be some of the variables 0 … {n - 1}; got {given}")
+    if len(variables) == n:
+        raise ArgumentError(f"given must leave one of the {n} variables at least to be explained")
+    return variables.astype(np.intp)
+
+
+def _sizes_of_blocks(
+    given: Sequence[int] | Indices, sources: tuple[Moments, ...]
+) -> npt.NDArray[np.int64]:
+    """How many columns each variable owns."""
+    sizes = check_block_sizes(given, sources[0].n_variables)
+    if len(sources) > 1 and sizes.max() > 1:
+        raise ArgumentError(
+            f"block_sizes go with one set of moments, not with several for several sets of rows; "
+            f"got {len(sources)}"
+        )
+    return sizes
+
+
+def _constraints_of(
+    knowledge: ResolvedKnowledge,
+) -> tuple[npt.NDArray[np.uint8] | None, npt.NDArray[np.uint8] | None, list[list[int]]]:
+    """Allowed parents by child, precedence, and required parents, as the core takes them."""
+    may_cause = np.ascontiguousarray(knowledge.allowed_parents.T).astype(np.uint8)
+    precedes = np.ascontiguousarray(knowledge.before).astype(np.uint8)
+    required = [np.flatnonzero(column).tolist() for column in knowledge.required.T]
+    return may_cause, precedes if precedes.any() else None, required
+
+
+def _flat_candidates(
+    lists: Sequence[Indices], knowledge: ResolvedKnowledge | None, n: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The lists one after the other, and where each ends."""
+    if len(lists) != n:
+        raise ArgumentError(f"candidates has {len(lists)} lists for {n} variables")
+    lists = [as_integers(own) for own in lists]
+    if knowledge is not None:
+        allowed, required = knowledge.allowed_parents, knowledge.required
+        lists = [
+            np.union1d(own[allowed[own, v]], np.flatnonzero(required[:, v]))
+            for v, own in enumerate(lists)
+        ]
+    flat = as_integers(np.concatenate(lists))
+    if flat.size and not (flat.min() >= 0 and flat.max() < n):
+        raise ArgumentError(f"candidates go from 0 to {n - 1}; got {flat.min()} … {flat.max()}")
+    return flat, np.cumsum([len(own) for own in lists], dtype=np.int64)

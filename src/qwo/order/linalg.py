@@ -6,32 +6,81 @@ On the host this is LAPACK without the GIL, through the C interface of SciPy. Th
 while it calls one. Another array module, such as CuPy, computes the same from its own Cholesky
 factor: see `qwo.compute`.
 
-The inverse also shows who may become a parent of whom, where thousands of variables need lists of
-candidates. The parents of v in an order are among the variables that depend on v given all others
-of its prefix. In a good order these are the Markov boundary of v, which shows in the inverse; in a
-poor one, with few variables before v, those that it is correlated with. Where most are correlated
-with most, lists cannot foresee what a poor order needs, and should not come in before the first
-descent of the search has ended: see `are_crowded`.
+What every engine asks of the compiled core stands here too: its version, and the orders it takes.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator
+import platform
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+import scipy
 from scipy.linalg import cython_lapack
+from scipy.sparse.csgraph import minimum_spanning_tree
 
 from qwo import _core
 from qwo.compute import to_host
+from qwo.errors import ArgumentError, OrderError
 from qwo.moments.sums import mirror_lower
-from qwo.order.blocks import net_gains, whitened_within
-from qwo.order.edge_test import BicRule
-from qwo.order.problem import ORACLE_SAMPLES
-from qwo.order.score import Score
 from qwo.types import Adjacency, FloatArray, Indices
+
+
+def versions() -> dict[str, Any]:
+    """Versions of qwo, Python, NumPy and SciPy, and the configuration of the compiled core."""
+    core = dict(_core.build_config())
+    return {
+        "qwo": core.pop("version"),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "core": core,
+    }
+
+
+def as_integers(values: Sequence[int] | Indices) -> npt.NDArray[np.int64]:
+    """Integers as the array that the core takes."""
+    try:
+        given = np.asarray(values)
+    except ValueError as error:  # as for rows of unequal lengths
+        raise OrderError(f"wanted a sequence of integers: {error}") from error
+    if given.ndim != 1 or not (np.issubdtype(given.dtype, np.integer) or given.size == 0):
+        raise OrderError(
+            f"wanted a sequence of integers; got shape {given.shape} of dtype {given.dtype}"
+        )
+    return np.ascontiguousarray(given, dtype=np.int64)
+
+
+def check_order(order: Sequence[int] | Indices, n_variables: int) -> Indices:
+    """An order as an index array of its own; refused if it is no permutation of 0 … n - 1."""
+    indices = np.array(as_integers(order), dtype=np.intp)
+    if len(indices) != n_variables:
+        raise OrderError(
+            f"an order lists each of the {n_variables} variables once; got {len(indices)}"
+        )
+    if not np.array_equal(np.sort(indices), np.arange(n_variables)):
+        raise OrderError(
+            f"an order lists each of 0 … {n_variables - 1} once; "
+            f"missing: {sorted(set(range(n_variables)) - set(indices.tolist()))[:5]}"
+        )
+    return indices
+
+
+def check_kernels(name: str | None) -> str:
+    """The name of kernels that there are, as the core takes it; "" for the fastest."""
+    if name is None:
+        return ""
+    if name not in _core.available_kernels():
+        raise ArgumentError(
+            f"kernels must be one of {', '.join(_core.available_kernels())} on this processor; "
+            f"got {name!r}"
+        )
+    return name
+
 
 RIDGE = 0.01
 """Weight of the identity in the mixture that stands in for a singular correlation matrix."""
@@ -46,12 +95,24 @@ def precision_matrix(correlation: FloatArray, n_samples: float, xp: Any = np) ->
     the memory of the result. Matrix and result are arrays of `xp`, which computes.
     """
     inverse: FloatArray = xp.array(correlation, order="C")
-    if len(correlation) < n_samples and _inverted(inverse, xp):
-        return inverse
-    xp.multiply(correlation, 1 - RIDGE, out=inverse)
-    each = xp.arange(len(inverse))
-    inverse[each, each] += RIDGE
-    _inverted(inverse, xp)
+    for ridge in (0.0, RIDGE) if len(correlation) < n_samples else (RIDGE,):
+        if ridge:
+            xp.multiply(correlation, 1 - ridge, out=inverse)
+            each = xp.arange(len(inverse))
+            inverse[each, each] += ridge
+        if xp is not np:
+            half = _inverse_factor(inverse, xp)
+            if half is None:
+                continue
+            xp.matmul(half.T, half, out=inverse)
+            # What rounds differently on both sides of the diagonal is averaged.
+            inverse += inverse.T.copy()
+            inverse /= 2
+            break
+        # A matrix that is not positive definite is spoilt.
+        if not _apply("dpotrf", inverse) and not _apply("dpotri", inverse):
+            mirror_lower(inverse)
+            break
     return inverse
 
 
@@ -149,32 +210,12 @@ def explained(correlation: FloatArray, dag: Adjacency) -> Explained:
     return Explained(causes, effects, *_core.explained(correlation, causes, ends))
 
 
-def mixture_weights(
-    kernels: FloatArray, known: FloatArray, visible: FloatArray, rounds: int
-) -> FloatArray:
-    """The weights w of k kernels K at m points beside a known density, by so many rounds of EM.
+mixture_weights = _core.mixture_weights
+"""The weights w of k kernels K at m points beside a known density, by so many rounds of EM.
 
-    In each round w_j becomes w_j Σ_i K_ij / (known_i + Σ_l K_il w_l) / visible_j; `visible` is the
-    share of each kernel that can be seen.
-    """
-    return _core.mixture_weights(kernels, known, visible, rounds)
-
-
-def _inverted(matrix: FloatArray, xp: Any) -> bool:
-    """Replace a positive definite matrix by its inverse; one that is not so is spoilt."""
-    if xp is np:
-        if _apply("dpotrf", matrix) or _apply("dpotri", matrix):
-            return False
-        mirror_lower(matrix)
-        return True
-    half = _inverse_factor(matrix, xp)
-    if half is None:
-        return False
-    xp.matmul(half.T, half, out=matrix)
-    # What rounds differently on both sides of the diagonal is averaged.
-    matrix += matrix.T.copy()
-    matrix /= 2
-    return True
+In each round w_j becomes w_j Σ_i K_ij / (known_i + Σ_l K_il w_l) / visible_j; `visible` is the
+share of each kernel that can be seen.
+"""
 
 
 def _inverse_factor(matrix: FloatArray, xp: Any) -> Any:
@@ -232,123 +273,22 @@ def tree_order(association: FloatArray, root: int) -> Indices:
     return np.array(_core.tree_order(np.ascontiguousarray(association), root), dtype=np.intp)
 
 
-PARTIAL, MARGINAL = 50, 200
-"""How many candidates a variable gets at least for their partial, and for their marginal
-correlation.
+def score_bound(correlation: FloatArray, n_samples: float, price: float) -> float:
+    """-N log |R| - Σ over a maximum spanning tree of min(price, -N log(1 - r²)).
 
-With these, and lists that come in late where correlations are crowded, the search ends within an
-edge's price or so of one in which all are candidates: n = 1100 … 2000, average degree 4 to 8 and
-hubs, N = 5n.
-"""
-
-MOST_SIGNIFICANT = 1000
-"""How many candidates a variable gets at most for their partial correlation. Hubs need hundreds:
-with 50 for each, half of the searches with scale-free graphs ended far from the best score."""
-
-
-CROWDED = 150
-"""Graphs are crowded if more than half of the variables have more significant correlations than
-this. At n = 1500 and N = 5n that is so from an average degree of 5 on; and there searches begin to
-end far from the best score, by 80 edges' prices and more, if lists are there from the start."""
-
-
-ROWS_AT_ONCE = 256
-"""Rows that are ranked together: few calls for a device, and few megabytes for the host."""
-
-
-def are_crowded(correlation: FloatArray, n_samples: float, xp: Any = np) -> bool:
-    """Whether variables are correlated with so many others that lists should come in late."""
-    threshold = BicRule().threshold(len(correlation), min(n_samples, ORACLE_SAMPLES))
-    counts = [
-        to_host(xp.count_nonzero(correlation[rows] ** 2 > threshold, axis=1)) - 1
-        for rows in _batches(len(correlation))
-    ]
-    return bool(np.median(np.concatenate(counts)) > CROWDED)
-
-
-def candidate_parents(
-    correlation: FloatArray,
-    precision: FloatArray,
-    n_samples: float,
-    *,
-    partial: int = PARTIAL,
-    marginal: int = MARGINAL,
-    xp: Any = np,
-) -> list[Indices]:
-    """For each variable those with the largest partial and marginal correlations, ascending.
-
-    So many are taken for their correlation given all others (`partial`; more, if more are
-    significant with what N leaves after conditioning on n variables) and given nothing
-    (`marginal`). Both matrices are arrays of `xp`; the lists are in the host's memory.
+    No DAG fits better than all edges together, -N log |R|. If the edges of a DAG leave m pieces
+    that no path joins, it has n - m edges at least, and loses what the pieces tell of each other.
+    By the chain rule that is at least the sum of m - 1 pairs' -N log(1 - r²), one across each
+    join, for which edges of the maximum spanning tree of these numbers can be taken (Chow and Liu's
+    tree): at least its m - 1 smallest. The best m leaves out those edges that are not worth their
+    price. O(n³); infinite if the matrix is singular.
     """
-    n = len(correlation)
-    left = min(n_samples, ORACLE_SAMPLES) - n
-    threshold = BicRule().threshold(n, left) if left >= 2 else 1.0
-    scales = 1.0 / xp.sqrt(xp.diagonal(precision))
-    lists: list[Indices] = []
-    for rows in _batches(n):
-        given_all = precision[rows] * scales * scales[rows, None]
-        significant = to_host(xp.count_nonzero(given_all**2 > threshold, axis=1)) - 1
-        counts = np.maximum(partial, np.minimum(significant, MOST_SIGNIFICANT))
-        alone = np.full(len(counts), marginal)
-        lists += _either(
-            _largest(given_all, rows, counts, xp), _largest(correlation[rows], rows, alone, xp)
-        )
-    return lists
-
-
-def block_candidates(
-    correlation: FloatArray,
-    precision: FloatArray,
-    sizes: Indices,
-    n_samples: float,
-    *,
-    score: Score,
-    leading: Indices | None = None,
-    partial: int = PARTIAL,
-    marginal: int = MARGINAL,
-) -> tuple[list[Indices], bool]:
-    """The same for variables that own blocks of columns, and whether they are crowded.
-
-    Candidates are ranked by what they explain of a variable less what the edge would cost, given
-    all others and given nothing. The correlations are those of columns whitened within each block.
-    """
-    size = min(n_samples, ORACLE_SAMPLES)
-    n, left = len(sizes), max(size - len(correlation), 2.0)
-    within = whitened_within(precision, sizes)
-    # Given all others a variable is taken whole: given its own functions nothing is left of it.
-    given_all = net_gains(within, sizes, sizes, left, score)
-    lead = sizes if leading is None else leading
-    given_nothing = net_gains(correlation, sizes, lead, size, score)
-    everyone = slice(0, n)
-    counts = np.maximum(partial, np.minimum((given_all > 0).sum(axis=1), MOST_SIGNIFICANT))
-    lists = _either(
-        _largest(given_all - given_all.min(), everyone, counts, np),
-        _largest(given_nothing - given_nothing.min(), everyone, np.full(n, marginal), np),
-    )
-    crowded = bool(np.median((given_nothing > 0).sum(axis=1)) > CROWDED)
-    return lists, crowded
-
-
-def _batches(n: int) -> list[slice]:
-    return [slice(first, min(first + ROWS_AT_ONCE, n)) for first in range(0, n, ROWS_AT_ONCE)]
-
-
-def _either(first: list[Indices], second: list[Indices]) -> list[Indices]:
-    """What is in one of two lists, ascending, for each variable."""
-    return [np.unique(np.concatenate(both)) for both in zip(first, second, strict=True)]
-
-
-def _largest(values: Any, rows: slice, counts: Indices, xp: Any) -> list[Indices]:
-    """In each of some rows, so many other variables with the largest values by magnitude."""
-    sizes = xp.abs(values)
-    height, n = sizes.shape
-    sizes[xp.arange(height), xp.arange(rows.start, rows.stop)] = -1.0
-    counts = np.minimum(counts, n - 1)
-    found: list[Indices] = [np.empty(0, dtype=np.intp)] * height
-    for count in np.unique(counts).tolist():
-        alike = np.flatnonzero(counts == count)
-        ranked = xp.argpartition(sizes[xp.asarray(alike)], n - 1 - count, axis=1)
-        for row, listed in zip(alike.tolist(), to_host(ranked[:, n - count :]), strict=True):
-            found[row] = listed
-    return found
+    sign, log_det = np.linalg.slogdet(correlation)
+    if sign <= 0:
+        return float("inf")
+    squares = np.minimum(correlation**2, 1 - 1e-15)
+    np.fill_diagonal(squares, 0.0)
+    worth = -n_samples * np.log1p(-squares)
+    # The sparse routine takes 0 for no edge: where nothing is worth anything nothing is lost.
+    tree = -minimum_spanning_tree(-worth).data
+    return float(-n_samples * log_det - np.minimum(tree, price).sum())

@@ -16,7 +16,7 @@ import numpy as np
 
 from qwo.errors import ArgumentError, EngineError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
-from qwo.order.problem import check_order
+from qwo.order.linalg import check_order
 from qwo.order.protocol import Changes, EngineBase, as_index, check_block, check_mark
 from qwo.types import Indices, Mask
 

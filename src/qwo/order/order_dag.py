@@ -13,8 +13,7 @@ from qwo.errors import ArgumentError, Cure, OrderError, list_names
 from qwo.moments import Moments, as_moments
 from qwo.names import as_columns
 from qwo.order.bic import BicEngine
-from qwo.order.linalg import regressions
-from qwo.order.problem import check_order
+from qwo.order.linalg import check_order, regressions
 from qwo.order.protocol import OrderEngine
 from qwo.order.qwo import QwoEngine
 from qwo.order.reference_engine import ReferenceEngine

@@ -15,7 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from qwo.errors import EngineError, IndexRangeError, OrderError
-from qwo.order.problem import as_integers
+from qwo.order.linalg import as_integers
 from qwo.types import Adjacency, FloatArray, Indices
 
 Changes = FloatArray

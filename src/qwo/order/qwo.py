@@ -18,9 +18,9 @@ from qwo.compute import array_module
 from qwo.errors import ArgumentError, Cure, EngineError
 from qwo.moments import Moments
 from qwo.order.edge_test import EdgeTest, edge_test
+from qwo.order.linalg import as_integers, check_kernels, check_order
 from qwo.order.linalg import inverse_cholesky as invert
 from qwo.order.objective import CappedLikelihood, ObjectiveName, objective_for
-from qwo.order.problem import as_integers, check_kernels, check_order
 from qwo.order.protocol import Changes, as_index
 from qwo.types import Adjacency, FloatArray, Indices
 

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from qwo.moments import Moments
 from qwo.order.edge_test import EdgeTest, edge_test
+from qwo.order.linalg import check_order
 from qwo.order.objective import ObjectiveName, objective_for, squared_partial_correlations
-from qwo.order.problem import check_order
 from qwo.order.protocol import EngineBase, as_index, check_block, check_mark
 from qwo.order.qwo import as_given_moments
 from qwo.order.reference import (

@@ -27,7 +27,7 @@ from threadpoolctl import threadpool_limits
 
 from qwo.errors import InputError
 from qwo.graph import pshd, skeleton_f1
-from qwo.order.problem import versions
+from qwo.order.linalg import versions
 from qwo.reproduction.growth import measure_growth
 from qwo.reproduction.items import Run, curve_of
 from qwo.reproduction.methods import (

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from qwo.search.bic_insertion import insertion_search_of
 from qwo.search.control import Callback, Control, Progress, SearchOutcome
 from qwo.search.grasp import grasp
 from qwo.search.hill_climbing import hill_climbing
-from qwo.search.insertion import insertion
+from qwo.search.insertion import insertion, insertion_search_of
 from qwo.search.start import start_order
 
 __all__ = [

@@ -1,4 +1,9 @@
-"""What all searches share: deadline, callback, keyboard, trace, the best state, the outcome."""
+"""What all searches share: deadline, callback, keyboard, trace, the best state, the outcome.
+
+And the search of the core, which is run in slices.
+"""
+
+# Long because it has the two ways in which a search is run, step by step and in slices.
 
 from __future__ import annotations
 
@@ -10,14 +15,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
 from tqdm import tqdm
 
 from qwo.errors import ArgumentError, KnowledgeError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.options import SECONDS
-from qwo.order.bic import CompiledRun
+from qwo.order.bic import BicEngine
 from qwo.order.protocol import OrderEngine
 from qwo.types import Indices
 
@@ -325,9 +331,63 @@ def supervise(
     return run.outcome(status)
 
 
-def supervise_compiled(run: CompiledRun, engine: OrderEngine, control: Control) -> SearchOutcome:
-    """`supervise` for a search that the core runs in slices, and leaves the best state itself."""
-    begun, reports = control.seconds, 0
+def bic_insertion(
+    engine: BicEngine,
+    *,
+    restarts: int = 20,
+    starts: int | None = None,
+    tries: int | None = None,
+    tucks: bool = True,
+    nearby: bool = False,
+    knowledge: ResolvedKnowledge | None = None,
+    control: Control | None = None,
+    n_jobs: int = 1,
+    random_state: Any = None,
+) -> SearchOutcome:
+    """The order that no insertion, tuck or turn improves, from several starts, shaken and repaired.
+
+    What `qwo.search.insertion` does with any engine, and more, on the exact BIC in the core.
+
+    engine: at the order to start from; left at the order found.
+    restarts: how often a connected piece of the order found is shuffled and repaired by insertions,
+    in each of at most two rounds. They run in chains of twenty or more, at most eight, each from
+    the order found first; a chain whose first ten lead back to it, or not near it where no edge is
+    weak, ends there. The best chain wins. Where none are wanted, nothing but the search from the
+    given order is made. Otherwise there is no search at all where the best graph can be had: see
+    `BicEngine.take_best`.
+    starts: the most further orders to start from: breadth first through the maximum spanning tree
+    of the correlations, from random roots. Better pieces of what they lead to are taken over. They
+    end when three agree on each variable, or one where few are doubtful. If not given, 12 up to 200
+    variables, 3 up to 500; beyond, the search starts from one such order if it costs less as it
+    stands.
+    tries: if restarts have improved the order, or one in twenty has ended with one that is worse by
+    less than half the price of an edge, more follow, until so many around each variable that is
+    doubtful (`BicEngine.doubtful`) have failed since something has changed there; 1 up to 200
+    variables if not given. Twice as many follow where the graph is much like a tree, up to 1000
+    variables, and around those variables on which starts have not agreed.
+    tucks: without, the search ends at the first order that no insertion improves.
+    nearby: the order is the best of data much like these: no edge is turned, tucks that cost more
+    than two edges are given up, and there are no sweeps and no further starts. Above 50 variables
+    only edges of what insertions change are tucked.
+    knowledge: what the order must keep to; that of the engine if not given.
+    n_jobs: threads among which the chains are shared. The result does not depend on it.
+
+    The core runs in slices; between them the time limit, the callback and the keyboard are kept,
+    none of which changes the result of a search that is left to finish. Which searches follow each
+    other, and every number that decides on it, stand in the core: ``cpp/qwo/search_run.hpp`` and
+    ``policy.hpp``.
+    """
+    how = {"restarts": restarts, "starts": starts, "tries": tries}
+    for name, value in how.items():
+        if value is not None and value < 0:
+            raise ArgumentError(f"{name} must be at least 0; got {value}", option=name)
+    knowledge = engine.knowledge if knowledge is None else knowledge
+    if knowledge is not None:
+        check_allowed(engine.order, knowledge)
+    rng = np.random.default_rng(random_state)
+    run = engine.compiled_run(rng, **how, tucks=tucks, nearby=nearby, jobs=n_jobs)
+    control, reports = control or Control(), 0
+    begun = control.seconds
     status: Status = "converged"
     try:
         while True:

@@ -8,7 +8,7 @@ result is kept if it is no worse.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from qwo.errors import ArgumentError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.order.protocol import Changes, OrderEngine
-from qwo.search.control import Control, Run, SearchOutcome, supervise
+from qwo.search.control import Control, Run, SearchOutcome, bic_insertion, supervise
 from qwo.types import Indices
 
 
@@ -189,3 +189,18 @@ class _Insertion:
         if self._knowledge is None:
             return 0, self._engine.n_variables - 1
         return self._knowledge.place_range(self._engine.order, variable)
+
+
+INSERTION_SEARCHES: dict[str, Callable[..., SearchOutcome]] = {
+    "by scans": insertion,
+    "compiled": bic_insertion,
+}
+"""Insertion searches by the names that engines give them; see `insertion_search_of`."""
+
+
+def insertion_search_of(engine: OrderEngine) -> Callable[..., SearchOutcome]:
+    """The insertion search that an engine names in ``insertion_search``; by scans if it does not.
+
+    An engine knows nothing of searches but the name of the one that was made for it.
+    """
+    return INSERTION_SEARCHES[getattr(engine, "insertion_search", "by scans")]

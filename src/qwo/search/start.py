@@ -17,8 +17,7 @@ from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.names import as_columns
 from qwo.order.blocks import block_start
 from qwo.order.edge_test import BicRule, edge_test
-from qwo.order.linalg import precision_matrix, tree_order
-from qwo.order.problem import check_order
+from qwo.order.linalg import check_order, precision_matrix, tree_order
 from qwo.types import FloatArray, Indices
 
 
@@ -63,16 +62,19 @@ def start_order(
         order = given_order(start, n, names)
     elif start == "random":
         order = np.random.default_rng(random_state).permutation(n)
-    elif start == "r2" and n < len(correlation):
-        order = block_start(_known(precision, correlation, n_samples), sizes)
-    elif start in _RULES:
-        order = _RULES[start](correlation, n_samples, precision)
-        order = order if n == len(correlation) else _of_blocks(order, sizes)
+    elif start == "spanning-tree":
+        order = spanning_tree_order(correlation)
+    elif start in RULES:
+        if precision is None:
+            precision = precision_matrix(correlation, n_samples)
+        blocks = start == "r2" and n < len(correlation)
+        order = block_start(precision, sizes) if blocks else RULES[start](precision, n_samples)
     else:
-        choices = ", ".join(repr(name) for name in [*_RULES, "random"])
+        choices = ", ".join(repr(name) for name in [*RULES, "spanning-tree", "random"])
         raise ArgumentError(
             f"start is {start!r}; wanted one of {choices}, or all variables", option="start"
         )
+    order = order if len(order) == n else _of_blocks(order, sizes)
     return order if knowledge is None else knowledge.topological_start(order)
 
 
@@ -83,9 +85,7 @@ def _of_blocks(order: Indices, sizes: Indices) -> Indices:
     return np.argsort(means, kind="stable")
 
 
-def markov_boundary_order(
-    correlation: FloatArray, n_samples: float, precision: FloatArray | None = None
-) -> Indices:
+def markov_boundary_order(precision: FloatArray, n_samples: float) -> Indices:
     """The paper's start: variables by the size of their Markov boundary, the largest first.
 
     The boundary of a variable are those with a non-zero entry in its row of the inverse covariance.
@@ -98,41 +98,34 @@ def markov_boundary_order(
     over four times the edges (100 variables of average degree 4) and hill climbing finds SKF1 .20
     where the paper reports .72 and this order gives .69.
     """
-    n = len(correlation)
+    n = len(precision)
     rule = edge_test(n_variables=n, n_samples=n_samples)
     if n_samples < n + 2:
         rule = BicRule()
-    precision = _known(precision, correlation, n_samples)
     scale = np.diag(precision)
     dependent = precision**2 / np.outer(scale, scale) > rule.threshold(n, n_samples)
     return np.argsort(-np.count_nonzero(dependent, axis=1), kind="stable")
 
 
-def conditional_variance_order(
-    correlation: FloatArray, n_samples: float, precision: FloatArray | None = None
-) -> Indices:
+def conditional_variance_order(precision: FloatArray, _n_samples: float = 0.0) -> Indices:
     """From the last place to the first, the variable with the smallest variance given the rest."""
-    return _eliminate(_known(precision, correlation, n_samples), np.argmax)[::-1]
+    return _eliminate(precision, np.argmax)[::-1]
 
 
-def reverse_conditional_variance_order(
-    correlation: FloatArray, n_samples: float, precision: FloatArray | None = None
-) -> Indices:
+def reverse_conditional_variance_order(precision: FloatArray, _n_samples: float = 0.0) -> Indices:
     """From the first place to the last, the variable with the largest variance given the rest.
 
     "The rest" are the variables not yet placed, as in `conditional_variance_order`.
     """
-    return _eliminate(_known(precision, correlation, n_samples), np.argmin)
+    return _eliminate(precision, np.argmin)
 
 
-def r2_order(
-    correlation: FloatArray, n_samples: float, precision: FloatArray | None = None
-) -> Indices:
+def r2_order(precision: FloatArray, _n_samples: float = 0.0) -> Indices:
     """Variables by their variance given all others, the largest first.
 
     On the scale of correlations this is 1 - R² of the regression on all others.
     """
-    return np.argsort(np.diag(_known(precision, correlation, n_samples)), kind="stable")
+    return np.argsort(np.diag(precision), kind="stable")
 
 
 def spanning_tree_order(correlation: FloatArray) -> Indices:
@@ -153,17 +146,13 @@ def given_order(
     return check_order(np.asarray(numbers), n_variables)
 
 
-_RULES: dict[str, Callable[[FloatArray, float, FloatArray | None], Indices]] = {
+RULES: dict[str, Callable[[FloatArray, float], Indices]] = {
     "markov-boundary": markov_boundary_order,
     "conditional-variance": conditional_variance_order,
     "reverse-conditional-variance": reverse_conditional_variance_order,
     "r2": r2_order,
-    "spanning-tree": lambda correlation, *_: spanning_tree_order(correlation),
 }
-
-
-def _known(precision: FloatArray | None, correlation: FloatArray, n_samples: float) -> FloatArray:
-    return precision_matrix(correlation, n_samples) if precision is None else precision
+"""Orders that the inverse of the correlation matrix gives."""
 
 
 def _eliminate(precision: FloatArray, choose: Callable[[FloatArray], np.intp]) -> Indices:

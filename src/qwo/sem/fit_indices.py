@@ -12,7 +12,7 @@ from scipy.special import chdtrc, chndtr, chndtrinc
 from qwo.errors import InputError
 from qwo.moments import Moments
 from qwo.moments.columns import Coding
-from qwo.moments.matrix_checks import PivotedCholesky
+from qwo.moments.findings import PivotedCholesky
 from qwo.sem.regression import Regression
 from qwo.types import FloatArray
 

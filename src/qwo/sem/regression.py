@@ -32,7 +32,7 @@ from qwo.errors import (
 )
 from qwo.moments import Moments
 from qwo.moments.columns import Coding
-from qwo.moments.matrix_checks import TOLERANCE
+from qwo.moments.findings import TOLERANCE
 from qwo.names import Variable, as_column
 from qwo.order.blocks import BlockScore
 from qwo.types import Adjacency, FloatArray, Indices

@@ -14,8 +14,7 @@ import numpy as np
 from qwo.moments.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.order.score import BIC
-from qwo.search.bic_insertion import bic_insertion
-from qwo.search.control import Control
+from qwo.search.control import Control, bic_insertion
 from qwo.series.design import lag_moments
 from qwo.series.equations import inverse_of
 from qwo.series.reading import SeriesData, lags_tried

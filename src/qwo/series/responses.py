@@ -18,7 +18,7 @@ from qwo.moments.sums import sums_over
 from qwo.names import Variable, as_column
 from qwo.order.bic import BicEngine
 from qwo.order.score import BIC
-from qwo.search.bic_insertion import bic_insertion
+from qwo.search.control import bic_insertion
 from qwo.series.design import centred_columns, lag_coding, lag_moments, lag_names
 from qwo.series.equations import equations_of
 from qwo.series.prepared import prepared_series

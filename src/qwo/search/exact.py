@@ -1,4 +1,4 @@
-"""The best DAG of more variables than all sets can be gone through of, part by part.
+"""The best of all DAGs: up to 24 variables in the core, and more of them part by part.
 
 Branch and bound lists the parent sets of each variable that no subset of theirs beats
 (`cpp/qwo/family_table.hpp`); no best DAG has others. A variable that is in such a set may be a
@@ -9,18 +9,108 @@ dynamic programming over the sets of its variables.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import logging
+import warnings
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse.csgraph import connected_components
 
+from qwo.errors import ArgumentError, Cure, DataWarning
 from qwo.graph.dag import is_acyclic, topological_order
 from qwo.order.bic import BicEngine, BicState
-from qwo.order.tables import family_table
-from qwo.search.control import Control, Progress
+from qwo.search.control import Control, Progress, SearchOutcome, Stopped, bic_insertion
 from qwo.text import count
 from qwo.types import Adjacency, FloatArray, Indices
+
+MOST = 24
+"""So many variables take 1.9 GB; more are settled part by part."""
+
+MOST_BY_PARTS = 64
+"""Variables whose sets are bits of one number."""
+
+LARGE = 22
+"""From so many on what it takes is said by a warning."""
+
+
+def takes(n_variables: int) -> str:
+    """How much memory and time the best graph of so many variables takes, in words.
+
+    4 (n + 4) 2ⁿ bytes; the time is that of one core of a processor of 2023, 7 ns each set and
+    variable.
+    """
+    if n_variables > MOST:
+        return "up to 1.5 GB of memory and half a minute for each part that hangs together"
+    sets = 2.0**n_variables
+    return (
+        f"about {4e-9 * (n_variables + 4) * sets:.1g} GB of memory and "
+        f"{7e-9 * n_variables * sets:.1g} s"
+    )
+
+
+def check_exact(
+    n_variables: int, engine: Any, score: Any, restarts: int | None, *, plain: bool
+) -> None:
+    """Refuse what cannot be proved or no memory suffices for, and say what it takes."""
+    if engine != "bic" or score != "bic" or restarts:
+        raise ArgumentError(
+            "search 'exact' goes with the engine 'bic', the score 'bic' and no restarts",
+            cures=(Cure("search", "insertion", "goes with others"),),
+            option="search",
+        )
+    if n_variables > (MOST_BY_PARTS if plain else MOST):
+        raise ArgumentError(
+            f"search is 'exact', which goes through all graphs of up to {MOST} variables, or of "
+            f"{MOST_BY_PARTS} numbers that fall into small parts, and there are {n_variables}",
+            cures=(Cure("search", "insertion", "proves nothing, and takes any number"),),
+            option="search",
+        )
+    needs = f"all graphs of {count(n_variables, 'variable')} take {takes(n_variables)}"
+    logging.getLogger("qwo").info("%s", needs)
+    if LARGE <= n_variables <= MOST:
+        warnings.warn(DataWarning(needs), stacklevel=5)
+
+
+def exact(engine: BicEngine, *, control: Control | None = None, **shared: Any) -> SearchOutcome:
+    """The best graph that the knowledge allows, with at most `engine.max_parents` parents each.
+
+    Where variables all but determine another, rounding would decide: then the insertion search is
+    made, a warning says so, and nothing is proved. So it is where more variables than all sets can
+    be gone through of do not fall into parts. The core is not interrupted meanwhile.
+    """
+    control = control or Control()
+    begun = control.seconds, engine.cost
+    if engine.n_variables > MOST:
+        return _by_parts(engine, control, shared)
+    if not engine.take_best(MOST):
+        warning = "some variables all but determine another, so that no graph is proved the best"
+        warnings.warn(DataWarning(f"{warning}; it is searched for instead"), stacklevel=5)
+        return bic_insertion(engine, control=control, **shared)
+    trace = begun, (control.seconds, engine.cost)
+    return SearchOutcome(engine.order, engine.cost, "converged", trace, 0, 0, proved=True)
+
+
+def _by_parts(engine: BicEngine, control: Control, shared: dict[str, Any]) -> SearchOutcome:
+    """The insertion search, and whether its graph is the best; that one, if it is not."""
+    outcome = bic_insertion(engine, control=control, **shared)
+    if outcome.status != "converged":
+        return outcome
+    try:
+        best = best_by_parts(engine, control)
+    except Stopped as stopped:
+        return replace(outcome, status=stopped.status)
+    if best.dag is None:
+        warning = f"no graph is proved the best: {best.why}; it was searched for instead"
+        warnings.warn(DataWarning(warning), stacklevel=6)
+        return outcome
+    cost = sum(engine.family_cost(v, np.flatnonzero(own)) for v, own in enumerate(best.dag.T))
+    if cost < engine.cost - 1e-6 * engine.penalty:
+        engine.load(state_of(engine, best.dag, cost))
+    trace = *outcome.trace, (control.seconds, engine.cost)
+    return replace(outcome, order=engine.order, cost=engine.cost, trace=trace, proved=True)
+
 
 MOST_PART = 24
 """Variables of a part: 2²⁴ sets take 1.5 GB and some ten seconds."""
@@ -47,7 +137,7 @@ def best_by_parts(engine: BicEngine, control: Control) -> BestByParts:
             control.report(Progress("exact", v, engine.cost, engine.cost, control.seconds))
         must = np.flatnonzero(required[:, v])
         may = np.setdiff1d(np.flatnonzero(allowed[:, v]), [*must, v])
-        found = family_table(engine, v, may, must)
+        found = engine.family_table(v, may, must)
         if found is None:
             return BestByParts(
                 None, "the parent sets of a variable that matter are too many to be listed"

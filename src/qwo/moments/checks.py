@@ -1,29 +1,31 @@
-"""What rows of a table show: codes, identifiers, rounding, marks of missing values, shapes.
+"""What rows and sums of a table show: codes, identifiers, copies, too few samples, conditions.
 
 Sums do not tell a code from a measurement, nor a row from its copy. The rows that were kept for
-this purpose, all of them where there are few, are looked at as they are. Nothing here is an error:
-data may look like this and be sound, so that each finding says what it saw. A check is a line of
-`CHECKS`: what it looks for, and how it words what it has found.
+this purpose, all of them where there are few, are looked at as they are. Nothing in rows is an
+error: data may look like this and be sound, so that each finding says what it saw. A check of rows
+is a line of `CHECKS`: what it looks for, and how `qwo.moments.findings` words what it has found.
 """
 
-# Long because each check is as long as what it says to the user.
+# Long because all that is looked at in every table stands in one place.
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import compress, islice
 from typing import Any, get_args
 
 import numpy as np
+from scipy.linalg import lapack
 
-from qwo.errors import Cure, list_names
-from qwo.moments.audit import Finding, count_of, drop_cure, shown
+from qwo.moments import findings as word
+from qwo.moments.audit import Finding, Severity, shown
 from qwo.moments.columns import PLAIN, Coding
-from qwo.moments.name_checks import belonging, looks_like_cluster
+from qwo.moments.levels import RefusedColumn
+from qwo.moments.moments import Moments
 from qwo.moments.sums import SENTINELS, Seen
-from qwo.options import Kind, offered
+from qwo.options import Kind
 from qwo.types import FloatArray, Indices, Mask
 
 FEW_ROWS = 50
@@ -46,9 +48,6 @@ ID_NAME = re.compile(
 REPEATED_SHARE = 0.05
 """Share of rows with a copy from which on they are worth a warning."""
 
-MOST_PAIRED, FARTHEST = 50, 50
-"""Columns of which pairs are looked at, and rows apart, for what dependent rows are worth."""
-
 SERIAL, SERIAL_ERRORS = 0.3, 4.0
 """Correlation with the row before that counts: in itself, and in standard errors 1 / √N."""
 
@@ -61,12 +60,32 @@ MAX_PAIRS = 100
 SCAN_ENTRIES = 1 << 22
 """Entries of the correlation matrix that are looked through at a time."""
 
-SKEWNESS, EXCESS_KURTOSIS = 2.0, 7.0
-"""What counts as far from normal, as is usual (West, Finch and Curran, 1995): that of an
-exponential distribution, nearly, and more than that of Student's t with five degrees of freedom."""
-
 LEAST = 20
 """Values of a column below which its shape is chance; no twenty normal ones come near the above."""
+
+NEARLY_CONSTANT = 1e-12
+"""A spread below this fraction of the mean leaves fewer than four digits of a float64 to it."""
+
+CLEAR = 1e-3
+"""A standard deviation given other columns that shows a column not to be a combination of them."""
+
+HANDFUL = 5
+"""Up to so many samples, columns of whole numbers agree by chance."""
+
+FEW_SAMPLES, FEW_PER_VARIABLE = 30, 5
+"""Fewer samples than both, the second times n, make for a doubtful graph. On random graphs of 7 and
+10 variables, two or three samples for each miss a quarter to a half of the links, and up to a fifth
+of those found are false (``python -m benchmarks.few_rows``). From 30 samples on that is better,
+however many variables there are."""
+
+NEAR_SINGULAR = 1e-10
+"""Reciprocal condition below which a factorisation keeps fewer than six of sixteen digits."""
+
+FAR_FROM_SINGULAR = 10 * NEAR_SINGULAR
+"""One above which there is nothing to say, whichever way it is estimated."""
+
+SEMIDEFINITE_TOLERANCE = 1e-8
+"""What rounding may leave of a semidefinite matrix where its pivots vanish."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,16 +114,17 @@ class View:
 
     @classmethod
     def of(
-        cls,
-        names: Sequence[str],
-        seen: Seen,
-        numbers: Sequence[int],
-        columns: Indices,
-        *,
-        known: Mapping[str, Kind],
-        declared: Collection[str] = (),
+        cls, names: Sequence[str], seen: Seen, coding: Coding, refused: Sequence[RefusedColumn]
     ) -> View:
-        """The view of some variables; what is not `known` of kinds, their values tell."""
+        """The variables that are numbers, in rows of all columns; and what all seem to be.
+
+        What is not known of kinds, their values tell.
+        """
+        told = {} if coding.is_plain else dict(zip(names, coding.variables, strict=True))
+        known: dict[str, Kind] = {n: v.kind for n, v in told.items() if v.levels or v.said}
+        known |= {column.name: "nominal" for column in refused}
+        numbers = [k for k, name in enumerate(names) if not (told and told[name].levels)]
+        columns, declared = coding.starts[numbers], [n for n, v in told.items() if v.said]
         rows, head = seen.spread, seen.first
         ends = np.array([seen.lowest, seen.highest])
         marks = np.zeros(ends.shape, dtype=np.int64) if seen.marks is None else seen.marks
@@ -122,9 +142,9 @@ class View:
         own = [names[k] for k in numbers]
         kinds: dict[str, Kind] = dict.fromkeys(names, "continuous")
         for k in np.flatnonzero(whole | (steps <= 2)).tolist():
-            different = np.unique(rows[np.isfinite(rows[:, k]), k])
-            values = len(different)
-            whole[k] &= values > 0 and bool((different == np.rint(different)).all())
+            levels = np.unique(rows[np.isfinite(rows[:, k]), k])
+            values = len(levels)
+            whole[k] &= values > 0 and bool((levels == np.rint(levels)).all())
             if values == 2:
                 kinds[own[k]] = "binary"
             elif whole[k] and 2 < values <= FEW_CODES and CODE_REPEATS * values <= len(rows):
@@ -143,7 +163,7 @@ class View:
         """Columns with the different values that they have."""
         said = []
         for k in places:
-            texts = [f"{value:g}" for value in _different(self.rows[:, k])]
+            texts = [f"{value:g}" for value in word.different(self.rows[:, k])]
             texts = texts if len(texts) <= 4 else [*texts[:3], "…", texts[-1]]
             said.append(f"{self.names[k]!r} ({', '.join(texts)})")
         return shown(said)
@@ -161,44 +181,12 @@ def inspect_rows(
         columns = coding.starts[list(view.numbers)]
         correlation = correlation[np.ix_(columns, columns)]
     view = replace(view, correlation=correlation, scores=Scores.of(view.rows))
-    for look, word in CHECKS:
+    for look, tell in CHECKS:
         found = look(view)
         if found:
-            yield word(view, found)
+            yield tell(view, found)
     if view.whole.any():
-        yield from _clusters(view)
-
-
-def _different(column: FloatArray) -> FloatArray:
-    """The different finite values of a column."""
-    return np.unique(column[np.isfinite(column)])
-
-
-def _codes(view: View, found: list[int]) -> Finding:
-    columns = view.named(found)
-    return Finding(
-        "codes",
-        "warning",
-        columns,
-        f"{count_of(len(found), len(view.kinds), 'holds', 'hold')} few different whole numbers: "
-        f"{view.values(found)}. They are taken for numbers; if they are codes of categories "
-        "without an order, sums and differences of them mean nothing",
-        (
-            Cure("types", dict.fromkeys(columns, "nominal"), "takes them for categories"),
-            Cure("types", dict.fromkeys(columns, "ordinal"), "says that their order counts"),
-        ),
-    )
-
-
-def _two_values(view: View, found: list[int]) -> Finding:
-    return Finding(
-        "binary",
-        "note",
-        view.named(found),
-        f"{count_of(len(found), len(view.kinds), 'has', 'have')} two values: "
-        f"{view.values(found)}. That is fine: as a cause such a column shifts means; as an effect, "
-        "its coefficients are changes of the share of the second value",
-    )
+        yield from word.clusters(view)
 
 
 def _numbers_rows(name: str, column: FloatArray) -> bool:
@@ -209,21 +197,6 @@ def _numbers_rows(name: str, column: FloatArray) -> bool:
     consecutive = column.max() - column.min() == len(column) - 1
     monotone = len(column) >= MANY_ROWS and bool((steps > 0).all() or (steps < 0).all())
     return bool(consecutive or monotone or ID_NAME.search(name))
-
-
-def _identifiers(view: View, found: list[int]) -> Finding:
-    columns = view.named(found)
-    one = len(columns) == 1
-    return Finding(
-        "identifier",
-        "warning",
-        columns,
-        f"{'column' if one else 'columns'} {list_names(columns)} "
-        f"{'seems' if one else 'seem'} to number or identify the rows: whole numbers, all "
-        "different, in order or named like it. An edge to or from it would mean nothing, unless it "
-        "stands for time",
-        drop_cure(view.names, columns),
-    )
 
 
 def _marks(view: View) -> dict[int, float]:
@@ -237,22 +210,6 @@ def _marks(view: View) -> dict[int, float]:
             if mark in SENTINELS and far:
                 found[k] = mark
     return found
-
-
-def _sentinels(view: View, found: dict[int, float]) -> Finding:
-    said = [
-        f"{value:g} in {view.names[k]!r} ({view.marks[int(value > view.ends[0, k]), k]} times)"
-        for k, value in found.items()
-    ]
-    more = f" and in {len(said) - 5} more columns" if len(said) > 5 else ""
-    marks = [f"{value:g}" for value in dict.fromkeys(found.values())]
-    return Finding(
-        "sentinel",
-        "warning",
-        view.named(list(found)),
-        f"values far from all others, such as stand for missing ones: {', '.join(said[:5])}{more}",
-        (Cure("null_values", marks, "takes them for missing"),),
-    )
 
 
 def _near_copies(view: View) -> list[tuple[int, int]]:
@@ -296,19 +253,6 @@ def _resolution(column: FloatArray) -> float | None:
     return None
 
 
-def _copies(view: View, pairs: list[tuple[int, int]]) -> Finding:
-    names = view.names
-    said = ", ".join(f"{names[j]!r} follows from {names[i]!r}" for i, j in pairs[:5])
-    return Finding(
-        "near-duplicate",
-        "warning",
-        tuple(dict.fromkeys(names[k] for pair in pairs for k in pair)),
-        f"columns are copies of others but for rounding: {said}. Next to its copy, no other "
-        "variable shows an effect on either",
-        drop_cure(names, list(dict.fromkeys(names[j] for _, j in pairs)), "keeps one of each"),
-    )
-
-
 def _repeats(view: View) -> tuple[int, int] | None:
     """Rows that appear more than once although their values could hardly agree by chance."""
     rows, measured = view.first, view.places["continuous"]
@@ -318,23 +262,12 @@ def _repeats(view: View) -> tuple[int, int] | None:
     # One column shows quickly that rows differ; only if it does not are whole rows compared.
     if len(rows) - len(np.unique(rows[:, measured[0]])) < enough:
         return None
-    combinations = np.log([max(len(_different(column)), 1) for column in rows.T]).sum()
+    combinations = np.log([max(len(word.different(column)), 1) for column in rows.T]).sum()
     if combinations <= 2 * np.log(len(rows)) + 3:
         return None
     _, counts = np.unique(np.nan_to_num(rows), axis=0, return_counts=True)
     spare = len(rows) - len(counts)
     return (spare, int(counts.max())) if spare >= enough else None
-
-
-def _repeated(view: View, found: tuple[int, int]) -> Finding:
-    return Finding(
-        "repeated-rows",
-        "warning",
-        (),
-        f"{found[0]} of the {len(view.first)} rows looked at repeat others exactly, up to "
-        f"{found[1]} times: as if there were more samples than there are, which makes chance look "
-        "like structure. Leave the copies out",
-    )
 
 
 def _dependent(view: View) -> list[int]:
@@ -360,122 +293,6 @@ def _dependent(view: View) -> list[int]:
     beyond = lag > np.maximum(SERIAL, SERIAL_ERRORS / np.sqrt(share))
     related = np.flatnonzero(measured & beyond & (count >= MANY_ROWS - 1)).tolist()
     return related if len(related) >= max(2, measured.sum() / 2) else []
-
-
-def _worth(view: View, found: list[int]) -> float:
-    """Share of rows that count for the correlation of two columns (Bartlett).
-
-    The median over pairs of 1 / (1 + 2 Σ_k r_i(k) r_j(k)); autocorrelations below 2 / √N are noise.
-    """
-    scores = view.scores if view.first is view.rows else Scores.of(view.first)
-    values = scores.values[found[:MOST_PAIRED]]
-    count = values.shape[1]
-    squares = np.maximum(np.einsum("ij,ij->i", values, values), 1e-300)
-    total = np.zeros((len(values),) * 2)
-    for lag in range(1, min(FARTHEST, count // 4) + 1):
-        r = np.einsum("ij,ij->i", values[:, lag:], values[:, :-lag]) / squares
-        r[np.abs(r) < 2 / np.sqrt(count)] = 0.0
-        if not r.any():
-            break
-        total += np.outer(r, r)
-    pairs = 1 + 2 * total[np.triu_indices(len(values), 1)]
-    return float(1 / max(1.0, np.median(pairs)))
-
-
-def _serial(view: View, found: list[int]) -> Finding:
-    columns = view.named(found)
-    return Finding(
-        "serial",
-        "warning",
-        columns,
-        f"rows depend on the row before them in {len(columns)} of {len(view.kinds)} columns "
-        f"({list_names(columns)}): a time series, or sorted rows. Dependent rows tell "
-        f"less than independent ones (each about {_worth(view, found):.2g} of one), so that "
-        "edges appear by chance. If their order means nothing, as in a table sorted by one of its "
-        "columns, ignore this",
-        (
-            *offered("lags", "auto", "adds the rows before as causes"),
-            *offered("lags", 0, "counts the rows for what they are worth, without causes in time"),
-        ),
-    )
-
-
-def _shapes(view: View, found: list[tuple[int, float, float]]) -> Finding:
-    """Second moments say all that the search needs to know of a linear model with any noise.
-
-    Where the scale of measurement bends the relations, as with concentrations, a transformation
-    may help.
-    """
-    far = [k for k, _, _ in found]
-    columns = view.named(far)
-    said = []
-    for k, skew, excess in found:
-        by_skew = abs(skew) > SKEWNESS
-        how = f"skewness {skew:.1f}" if by_skew else f"excess kurtosis {excess:.1f}"
-        said.append(f"{view.names[k]!r} ({how})")
-    every = len(far) == len(view.kinds)
-    ranks = "rank-normal" if every else dict.fromkeys(columns, "rank-normal")
-    cures = [Cure("transform", ranks, "makes them normal by rank")]
-    if np.nanmin(view.rows[:, far]) > 0 and all(skewness > 0 for _, skewness, _ in found):
-        logs = "log" if every else dict.fromkeys(columns, "log")
-        cures.insert(0, Cure("transform", logs, "takes logarithms"))
-    return Finding(
-        "non-gaussian",
-        "note",
-        columns,
-        f"{count_of(len(far), len(view.kinds))} far from normal: {shown(said)}. This does no harm "
-        "where relations are linear; where the scale of measurement bends them, a transformation "
-        "helps",
-        tuple(cures),
-    )
-
-
-def _clusters(view: View) -> Iterator[Finding]:
-    """Whole numbers that repeat, in columns named like whom or what several rows are of."""
-    for k in np.flatnonzero(view.whole).tolist():
-        name = view.names[k]
-        if looks_like_cluster(name):
-            count = len(_different(view.rows[:, k]))
-            if 2 < count <= 0.8 * len(view.rows):
-                yield belonging(name, count)
-
-
-CHECKS: tuple[tuple[Callable[[View], Any], Callable[[View, Any], Finding]], ...] = (
-    # No code is below 0: rounded measurements are.
-    (
-        lambda view: [
-            k
-            for k in view.places["ordinal"]
-            if view.names[k] not in view.declared and np.nanmin(view.rows[:, k]) >= 0
-        ],
-        _codes,
-    ),
-    (lambda view: view.places["binary"], _two_values),
-    (
-        lambda view: [
-            k
-            for k in np.flatnonzero(view.whole & (len(view.first) >= 10)).tolist()
-            if _numbers_rows(view.names[k], view.first[:, k])
-        ],
-        _identifiers,
-    ),
-    (
-        lambda view: view.marks.any() and _marks(view),
-        _sentinels,
-    ),
-    (_near_copies, _copies),
-    (_repeats, _repeated),
-    (_dependent, _serial),
-    (
-        lambda view: [
-            (k, skew, excess)
-            for k, (skew, excess) in enumerate(zip(*view.scores.shapes(), strict=True))
-            if (abs(skew) > SKEWNESS or excess > EXCESS_KURTOSIS) and k in view.places["continuous"]
-        ],
-        _shapes,
-    ),
-)
-"""What is looked for, and how what was found is worded."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -536,3 +353,142 @@ def shape(column: FloatArray) -> tuple[float, float]:
     """Skewness and excess kurtosis of the finite values; 0 for both if there are few, or one."""
     skewness, kurtosis = Scores.of(np.reshape(column, (-1, 1))).shapes()
     return float(skewness[0]), float(kurtosis[0])
+
+
+CHECKS: tuple[tuple[Callable[[View], Any], Callable[[View, Any], Finding]], ...] = (
+    # No code is below 0: rounded measurements are.
+    (
+        lambda view: [
+            k
+            for k in view.places["ordinal"]
+            if view.names[k] not in view.declared and np.nanmin(view.rows[:, k]) >= 0
+        ],
+        word.codes,
+    ),
+    (lambda view: view.places["binary"], word.two_values),
+    (
+        lambda view: [
+            k
+            for k in np.flatnonzero(view.whole & (len(view.first) >= 10)).tolist()
+            if _numbers_rows(view.names[k], view.first[:, k])
+        ],
+        word.identifiers,
+    ),
+    (
+        lambda view: view.marks.any() and _marks(view),
+        word.sentinels,
+    ),
+    (_near_copies, word.rounded_copies),
+    (_repeats, word.repeated_rows),
+    (_dependent, word.serial),
+    (
+        lambda view: [
+            (k, skew, excess)
+            for k, (skew, excess) in enumerate(zip(*view.scores.shapes(), strict=True))
+            if (abs(skew) > word.SKEWNESS or excess > word.EXCESS_KURTOSIS)
+            and k in view.places["continuous"]
+        ],
+        word.shapes_of,
+    ),
+)
+"""What is looked for, and how what was found is worded."""
+
+
+def inspect_spread(names: Sequence[str], low: FloatArray, high: FloatArray) -> Iterator[Finding]:
+    """Columns with one value, or whose values differ only in their last digits."""
+    same, size = low == high, np.maximum(np.abs(low), np.abs(high))
+    if same.any():
+        yield word.constant(names, tuple(compress(names, same)))
+    with np.errstate(invalid="ignore"):
+        flat = (low < high) & (high / 2 - low / 2 < NEARLY_CONSTANT * size)
+    if flat.any():
+        yield word.nearly_constant(names, tuple(compress(names, flat)))
+
+
+def inspect_matrix(
+    moments: Moments, *, given: bool = False, shrunk: bool = False, rows: bool = True
+) -> Iterator[Finding]:
+    """Sample size, copies, linear dependence and condition of a correlation matrix.
+
+    A matrix that was `given` as such may not be a correlation matrix at all. Where it is or will be
+    `shrunk`, singularity is a warning, and expected with n ≥ N. With `rows` there are some to which
+    another estimator could be applied. No column may be constant.
+
+    A covariance matrix of N samples has rank N - 1 at most. With n ≥ N variables it is singular for
+    that reason alone: this is one warning, and dependences that it entails are not reported.
+    """
+    severity: Severity = "warning" if shrunk else "error"
+    sound = np.isfinite(moments.scales) & (moments.scales > 0)
+    sound &= np.isfinite(moments.correlation).all(axis=1)
+    if moments.has_blocks or not sound.all():
+        wrong = list(compress(moments.column_names, ~sound))
+        yield from [word.out_of_range(wrong)] if wrong else word.inspect_blocks(moments, severity)
+        return
+    names, n_samples, correlation = moments.names, moments.n_samples, moments.correlation
+    wide = n_samples <= len(names)
+    groups = copy_groups(correlation)
+    # In a handful of rows columns agree by chance: the rows are to blame, and not the columns.
+    chance = bool(groups) and wide and n_samples <= HANDFUL
+    few = n_samples < min(FEW_SAMPLES, FEW_PER_VARIABLE * len(names)) and not wide
+    if few or n_samples < word.SMALL_SAMPLE:
+        yield word.small_sample(names, n_samples, groups if chance else [], severity)
+    if wide and not shrunk:
+        yield word.wide_table(len(names), n_samples, rows)
+    if groups and not chance:
+        yield word.exact_copies(moments, groups, severity)
+    if wide and not given:
+        return
+    spare = {column for group in groups for column in group[1:]}
+    kept = [column for column in range(len(names)) if column not in spare]
+    labels = [names[column] for column in kept]
+    correlation = correlation[np.ix_(kept, kept)] if spare else correlation
+    if is_far_from_singular(correlation):
+        return
+    cholesky = word.PivotedCholesky.of(correlation)
+    if given and cholesky.remainder(correlation) > SEMIDEFINITE_TOLERANCE:
+        yield word.indefinite(labels, correlation, cholesky)
+    elif cholesky.rank < len(kept) and not wide:
+        yield word.dependence(labels, moments.scales[kept], cholesky, severity, rows)
+    elif not shrunk and 0 < cholesky.reciprocal_condition < NEAR_SINGULAR:
+        yield word.near_dependence(labels, cholesky, rows)
+
+
+def copy_groups(correlation: FloatArray) -> list[list[int]]:
+    """Groups of columns that equal each other up to shift, scale and sign, first column first."""
+    size = len(correlation)
+    rows = max(SCAN_ENTRIES // max(size, 1), 1)
+    groups: list[list[int]] = []
+    taken = np.zeros(size, dtype=np.bool_)
+    for start in range(0, size, rows):
+        same = np.abs(correlation[start : start + rows]) >= 1 - word.TOLERANCE
+        for row in np.flatnonzero(same.sum(axis=1) > 1):
+            if taken[start + row]:
+                continue
+            group = np.flatnonzero(same[row] & ~taken)
+            taken[group] = True
+            if len(group) > 1:
+                groups.append(group.tolist())
+    return groups
+
+
+def is_well_conditioned(correlation: FloatArray) -> bool:
+    """Whether each column keeps a share of its variance, far above rounding, given those before.
+
+    Then none is a copy or a combination of others; this takes a tenth of what an audit takes.
+    """
+    factor, failed = lapack.dpotrf(correlation.T, lower=1, clean=0)
+    return failed == 0 and bool(np.diagonal(factor).min(initial=1.0) > CLEAR)
+
+
+def is_far_from_singular(correlation: FloatArray) -> bool:
+    """Whether 1 / (‖R‖₁ ‖R⁻¹‖₁) is estimated to be above `FAR_FROM_SINGULAR`.
+
+    No pivot of a factorisation is below that fraction of ‖R‖₁, so that the one with pivots, which
+    takes longer, has nothing more to show.
+    """
+    # As its own transpose it is in the order of columns, as LAPACK wants it.
+    factor, failed = lapack.dpotrf(correlation.T, lower=1, clean=0)
+    if failed:
+        return False
+    norm = word.one_norm("1", correlation.T)
+    return bool(lapack.dpocon(factor, norm, uplo="L")[0] > FAR_FROM_SINGULAR)
