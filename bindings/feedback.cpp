@@ -70,9 +70,10 @@ class CyclicGraphs {
 
 class RowRotations {
   public:
-    RowRotations(const MatrixIn& rows, double samples, double price, std::uint64_t seed)
-        : n_(checked_correlation(rows)),
-          rotations_({rows.data(), rows.data() + rows.size()}, static_cast<int>(n_),
+    RowRotations(const MatrixIn& rows, const std::vector<double>& weights, double samples,
+                 double price, std::uint64_t seed)
+        : n_(weights.size()),
+          rotations_({rows.data(), rows.data() + rows.size()}, checked_weights(rows, weights),
                      checked_number("samples", samples, 1.0), checked_number("price", price, 1e-9),
                      seed) {}
 
@@ -80,9 +81,19 @@ class RowRotations {
         return rotations_.anneal(steps, checked_number("temperature", temperature, 0.0), seconds);
     }
     double cost() const { return rotations_.cost(); }
-    auto rows() const { return matrix_of(std::vector<double>(rotations_.rows()), n_, n_); }
+    auto rows() const {
+        const std::vector<double>& found = rotations_.rows();
+        return matrix_of(std::vector<double>(found), found.size() / n_, n_);
+    }
 
   private:
+    static std::vector<double> checked_weights(const MatrixIn& rows,
+                                               const std::vector<double>& weights) {
+        if (weights.empty() || rows.shape(1) != weights.size())
+            throw Refusal("ShapeError", "there must be a weight for each column");
+        return weights;
+    }
+
     std::size_t n_;
     Rotations rotations_;
 };
@@ -103,9 +114,9 @@ void bind_feedback(nb::module_& m) {
         .def_prop_ro("found_cost", &CyclicGraphs::found_cost)
         .def("found", &CyclicGraphs::found);
     nb::class_<RowRotations>(m, "RowRotations", "Annealed rotations of rows towards few non-zeros.")
-        .def(nb::init<const MatrixIn&, double, double, std::uint64_t>(),
-             nb::arg("rows").noconvert(), nb::kw_only(), nb::arg("samples"), nb::arg("price"),
-             nb::arg("seed"))
+        .def(nb::init<const MatrixIn&, const std::vector<double>&, double, double, std::uint64_t>(),
+             nb::arg("rows").noconvert(), nb::arg("weights"), nb::kw_only(), nb::arg("samples"),
+             nb::arg("price"), nb::arg("seed"))
         .def("anneal", &RowRotations::anneal, nb::arg("steps"), nb::arg("temperature"),
              nb::arg("seconds"), Released())
         .def_prop_ro("cost", &RowRotations::cost)

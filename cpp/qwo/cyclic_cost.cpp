@@ -16,6 +16,8 @@ constexpr double least_pivot = 1e-10;
 constexpr double search_points = 1e-3; // points of the score that a sweep must still gain
 constexpr double last_digits = 1e-13;  // log-likelihood of a row that the final fit stops at
 constexpr int most_sweeps = 500;
+constexpr double far_sweeps = 100.0;
+constexpr double never = std::numeric_limits<double>::infinity();
 
 // Overwrites a square matrix by its inverse, by elimination with pivots; log |det|, or -infinity.
 double invert(int k, std::vector<double>& a) {
@@ -31,7 +33,7 @@ double invert(int k, std::vector<double>& a) {
         }
         const double head = a[Index{pivot} * k + j];
         if (!(std::abs(head) > 0.0))
-            return -std::numeric_limits<double>::infinity();
+            return -never;
         log_det += std::log(std::abs(head));
         for (int h = 0; h < k; ++h) {
             std::swap(a[Index{j} * k + h], a[Index{pivot} * k + h]);
@@ -135,27 +137,61 @@ double CyclicCost::cost(const ParentSetsOf& parents) {
     return sum;
 }
 
-double CyclicCost::component(const std::vector<int>& members, const ParentSetsOf& parents) {
+double CyclicCost::component(const std::vector<int>& members, const ParentSetsOf& parents,
+                             double enough) {
     std::vector<int> key;
+    int edges = 0;
     for (const int v : members) {
         key.push_back(v);
         key.insert(key.end(), parents[v].begin(), parents[v].end());
         key.push_back(-1);
+        edges += count_of(parents[v]);
     }
-    const auto [place, is_new] = memo_.try_emplace(std::move(key), 0.0);
-    if (is_new) {
-        int edges = 0;
-        for (const int v : members)
-            edges += count_of(parents[v]);
-        place->second = samples_ * fit(members, parents, search_points / samples_) + price_ * edges;
+    const auto [place, is_new] = memo_.try_emplace(std::move(key), Known{-never, false});
+    Known& known = place->second;
+    if (known.is_exact || known.cost >= enough)
+        return known.is_exact ? known.cost : never;
+    const double price = price_ * edges;
+    if (members.size() > 1 && enough < never) {
+        known.cost = samples_ * best_fit(members, parents) + price;
+        if (known.cost >= enough)
+            return never;
     }
-    return place->second;
+    const double fitted =
+        fit(members, parents, search_points / samples_, (enough - price) / samples_);
+    known.is_exact = fitted < never || enough == never;
+    known.cost = known.is_exact ? samples_ * fitted + price : enough;
+    return known.is_exact ? known.cost : never;
+}
+
+// log |S| of a component given the parents that it has outside of it.
+double CyclicCost::best_fit(const std::vector<int>& members, const ParentSetsOf& parents) {
+    std::vector<int> all;
+    for (const int v : members)
+        all.insert(all.end(), parents[v].begin(), parents[v].end());
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    std::erase_if(all, [&](int u) { return std::ranges::binary_search(members, u); });
+    const int outside = count_of(all);
+    all.insert(all.end(), members.begin(), members.end());
+    const int size = count_of(all);
+    work_.resize(Index{size} * size);
+    for (int a = 0; a < size; ++a) {
+        for (int b = 0; b <= a; ++b)
+            work_[Index{a} * size + b] = covariance_[Index{all[a]} * n_ + all[b]];
+    }
+    if (!(cholesky(size, work_.data()) > least_pivot))
+        return -never;
+    double sum = 0.0;
+    for (int a = outside; a < size; ++a)
+        sum += 2.0 * std::log(work_[Index{a} * size + a]);
+    return sum;
 }
 
 void CyclicCost::coefficients(const ParentSetsOf& parents, double* matrix) {
     std::fill_n(matrix, Index{n_} * n_, 0.0);
     for (const auto& members : strong_components(parents)) {
-        fit(members, parents, last_digits);
+        fit(members, parents, last_digits, never);
         for (int i = 0; i < count_of(members); ++i) {
             const Row& row = rows_[i];
             for (std::size_t h = 1; h < row.family.size(); ++h)
@@ -165,7 +201,7 @@ void CyclicCost::coefficients(const ParentSetsOf& parents, double* matrix) {
 }
 
 double CyclicCost::fit(const std::vector<int>& members, const ParentSetsOf& parents,
-                       double tolerance) {
+                       double tolerance, double enough) {
     const int k = count_of(members);
     rows_.resize(std::max<std::size_t>(rows_.size(), k));
     std::vector<int> place(n_, -1);
@@ -185,11 +221,11 @@ double CyclicCost::fit(const std::vector<int>& members, const ParentSetsOf& pare
                     covariance_[Index{row.family[a]} * n_ + row.family[b]];
         }
         if (!(cholesky(size, row.factor.data()) > least_pivot))
-            return std::numeric_limits<double>::infinity();
+            return never;
         row.values.assign(size, 0.0);
         row.values[0] = 1.0;
     }
-    double best = descend(k, tolerance);
+    double best = descend(k, tolerance, enough);
     if (k == 1)
         return best;
     // A likelihood with cycles may have several optima: a second start, from the regressions.
@@ -205,7 +241,7 @@ double CyclicCost::fit(const std::vector<int>& members, const ParentSetsOf& pare
         for (int h = size - 1; h >= 0; --h)
             row.values[h] /= row.values[0];
     }
-    const double second = descend(k, tolerance);
+    const double second = descend(k, tolerance, enough);
     if (second < best)
         return second;
     for (int i = 0; i < k; ++i)
@@ -225,9 +261,9 @@ double CyclicCost::refresh(int k) {
     return invert(k, inverse_);
 }
 
-// Sweeps over the rows; Σ log variances - 2 log |det| in the end, infinite if it fails.
-double CyclicCost::descend(int k, double tolerance) {
-    const double never = std::numeric_limits<double>::infinity();
+// Sweeps over the rows; Σ log variances - 2 log |det| in the end, infinite if it fails or if many
+// sweeps as good as the last would not bring it below `enough`.
+double CyclicCost::descend(int k, double tolerance, double enough) {
     double last = never;
     for (int sweep = 0; sweep < most_sweeps; ++sweep) {
         double log_det = refresh(k), log_variances = 0.0;
@@ -240,6 +276,8 @@ double CyclicCost::descend(int k, double tolerance) {
         const double now = log_variances - 2.0 * log_det;
         if (k == 1 || last - now < tolerance)
             return now;
+        if (now - enough > far_sweeps * (last - now))
+            return never;
         last = now;
     }
     return last;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <unordered_map>
 #include <vector>
 
@@ -25,8 +26,11 @@ class CyclicCost {
 
     int n() const { return n_; }
     double cost(const ParentSetsOf& parents);
-    // Of one strongly connected component, its variables ascending.
-    double component(const std::vector<int>& members, const ParentSetsOf& parents);
+    // Of one strongly connected component, its variables ascending. Where all edges among it and
+    // from its parents do not bring it below `enough`, or the fit comes to rest far above, it is
+    // infinite.
+    double component(const std::vector<int>& members, const ParentSetsOf& parents,
+                     double enough = std::numeric_limits<double>::infinity());
     // Row i of `matrix`, n × n, becomes the equation of i: entry j is what j adds to i. The fit is
     // brought to the last digits, which the search does without.
     void coefficients(const ParentSetsOf& parents, double* matrix);
@@ -42,8 +46,15 @@ class CyclicCost {
         std::vector<double> values; // of x_i, the first is 1
     };
 
-    double fit(const std::vector<int>& members, const ParentSetsOf& parents, double tolerance);
-    double descend(int k, double tolerance);
+    struct Known {
+        double cost;
+        bool is_exact; // otherwise it is no less
+    };
+
+    double fit(const std::vector<int>& members, const ParentSetsOf& parents, double tolerance,
+               double enough);
+    double best_fit(const std::vector<int>& members, const ParentSetsOf& parents);
+    double descend(int k, double tolerance, double enough);
     bool improve(int k, int i, double& log_det, double& log_variances);
     double refresh(int k); // the inverse of I - B anew; log |det|
 
@@ -51,7 +62,7 @@ class CyclicCost {
     int n_;
     double samples_;
     double price_;
-    std::unordered_map<std::vector<int>, double, Hash> memo_;
+    std::unordered_map<std::vector<int>, Known, Hash> memo_;
     std::vector<Row> rows_;
     std::vector<double> inverse_;
     std::vector<double> work_;

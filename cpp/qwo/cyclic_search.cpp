@@ -1,6 +1,7 @@
 #include "qwo/cyclic_search.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "qwo/clock.hpp"
@@ -10,6 +11,7 @@ namespace qwo {
 
 namespace {
 
+constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double least_gain = 0.01; // points; what a fit is off by must not look like a gain
 
 } // namespace
@@ -71,28 +73,52 @@ bool CyclicSearch::reaches(int from, int to) {
     return false;
 }
 
-// What is gained if the edge is added or removed, or turned.
-double CyclicSearch::gain(int cause, int effect, bool turned) {
+// What is gained if the edge is added or removed, or turned; no more than `least` if that is all.
+double CyclicSearch::gain(int cause, int effect, bool turned, double least) {
     const bool removes = has(cause, effect);
     const int own = component_of_[effect];
-    if (!turned) {
-        // One component changes where no cycle comes or goes.
-        const bool within = component_of_[cause] == own;
-        if (removes ? !within : within || !reaches(effect, cause)) {
-            flip(cause, effect);
-            const double now = cost_.component(components_[own], parents_);
-            flip(cause, effect);
-            return costs_[own] - now;
-        }
+    // One component changes where no cycle comes or goes.
+    const bool within = component_of_[cause] == own;
+    const bool alone = !turned && (removes ? !within : within || !reaches(effect, cause));
+    flip(cause, effect);
+    if (turned)
+        flip(effect, cause);
+    double gained = 0.0;
+    if (alone) {
+        const double old = costs_[own];
+        gained = old - cost_.component(components_[own], parents_, old - least);
+    } else {
+        gained = change(cause, effect, least);
     }
-    flip(cause, effect);
-    if (turned)
-        flip(effect, cause);
-    const double now = cost_.cost(parents_);
     if (turned)
         flip(effect, cause);
     flip(cause, effect);
-    return total_ - now;
+    return gained;
+}
+
+// The same for the graph that is tried: components that stay as they are cost what they did.
+double CyclicSearch::change(int cause, int effect, double least) {
+    std::vector<std::vector<int>> changed;
+    double old = 0.0;
+    std::fill(seen_.begin(), seen_.end(), 0);
+    for (auto& members : strong_components(parents_)) {
+        const int before = component_of_[members[0]];
+        const bool touched = std::ranges::binary_search(members, cause) ||
+                             std::ranges::binary_search(members, effect);
+        if (!touched && members == components_[before])
+            continue;
+        for (const int v : members) {
+            const int c = component_of_[v];
+            old += seen_[c] ? 0.0 : costs_[c];
+            seen_[c] = 1;
+        }
+        changed.push_back(std::move(members));
+    }
+    const double enough = changed.size() == 1 ? old - least : infinity;
+    double now = 0.0;
+    for (const auto& members : changed)
+        now += cost_.component(members, parents_, enough);
+    return old - now;
 }
 
 bool CyclicSearch::descend(double seconds) {
@@ -110,12 +136,12 @@ bool CyclicSearch::descend(double seconds) {
                 const bool there = has(cause, effect);
                 if (there && must_[forth])
                     continue;
-                const double own = gain(cause, effect, false);
+                const double own = gain(cause, effect, false, best.gain);
                 if (own > best.gain)
                     best = {cause, effect, false, own};
                 if (!there || !may_[back] || has(effect, cause))
                     continue;
-                const double other = gain(cause, effect, true);
+                const double other = gain(cause, effect, true, best.gain);
                 if (other > best.gain)
                     best = {cause, effect, true, other};
             }

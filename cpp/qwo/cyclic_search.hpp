@@ -28,7 +28,8 @@ class CyclicSearch {
 
     void flip(int cause, int effect);
     void rebuild();
-    double gain(int cause, int effect, bool turned);
+    double gain(int cause, int effect, bool turned, double least);
+    double change(int cause, int effect, double least);
     bool reaches(int from, int to);
     bool has(int cause, int effect) const;
 

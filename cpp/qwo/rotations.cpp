@@ -27,18 +27,13 @@ void rotate(int n, double* u, double* w, double c, double s) {
 
 } // namespace
 
-Rotations::Rotations(std::vector<double> rows, int n, double samples, double price,
-                     std::uint64_t seed)
-    : n_(n), samples_(samples), price_(price), state_(seed), rows_(std::move(rows)), weights_(n),
-      costs_(n), tried_(Index{3} * n), counted_(Index{n} * n) {
-    for (int k = 0; k < n; ++k) {
-        for (int i = 0; i < n; ++i)
-            weights_[i] += rows_[Index{k} * n + i] * rows_[Index{k} * n + i];
-    }
-    for (double& weight : weights_)
-        weight = 1.0 / weight;
-    for (int k = 0; k < n; ++k) {
-        costs_[k] = row_cost(rows_.data() + Index{k} * n);
+Rotations::Rotations(std::vector<double> rows, std::vector<double> weights, double samples,
+                     double price, std::uint64_t seed)
+    : samples_(samples), price_(price), state_(seed), rows_(std::move(rows)),
+      weights_(std::move(weights)), n_(count_of(weights_)), n_rows_(count_of(rows_) / n_),
+      costs_(n_rows_), tried_(Index{3} * n_), counted_(rows_.size()) {
+    for (int k = 0; k < n_rows_; ++k) {
+        costs_[k] = row_cost(rows_.data() + Index{k} * n_);
         cost_ += costs_[k];
         note(k);
     }
@@ -55,14 +50,14 @@ double Rotations::row_cost(const double* row) const {
 
 void Rotations::note(int row) {
     for (int i = 0; i < n_; ++i)
-        counted_[Index{i} * n_ + row] = counts(rows_[Index{row} * n_ + i], i);
+        counted_[Index{i} * n_rows_ + row] = counts(rows_[Index{row} * n_ + i], i);
 }
 
 // Makes an entry of one of the tried rows zero by a rotation with another.
 void Rotations::turn(int one, int other, int column) {
     double* u = tried_.data() + Index{one} * n_;
     double* w = tried_.data() + Index{other} * n_;
-    const double length = std::hypot(u[column], w[column]);
+    const double length = std::sqrt(u[column] * u[column] + w[column] * w[column]);
     if (!(length > 0.0))
         return;
     rotate(n_, u, w, u[column] / length, w[column] / length);
@@ -72,7 +67,7 @@ void Rotations::turn(int one, int other, int column) {
 int Rotations::draw_column(int row, Random& random) const {
     int drawn = -1, seen = 0;
     for (int i = 0; i < n_; ++i) {
-        if (counted_[Index{i} * n_ + row] && random.below(++seen) == 0)
+        if (counted_[Index{i} * n_rows_ + row] && random.below(++seen) == 0)
             drawn = i;
     }
     return drawn;
@@ -80,9 +75,9 @@ int Rotations::draw_column(int row, Random& random) const {
 
 // Two of the rows in which a column counts, in random order; how many there are.
 int Rotations::draw_rows(int column, std::array<int, 2>& rows, Random& random) const {
-    const char* own = counted_.data() + Index{column} * n_;
+    const char* own = counted_.data() + Index{column} * n_rows_;
     int seen = 0;
-    for (int row = 0; row < n_; ++row) {
+    for (int row = 0; row < n_rows_; ++row) {
         if (!own[row])
             continue;
         const int drawn = seen < 2 ? seen : random.below(seen + 1);

@@ -15,10 +15,12 @@ namespace qwo {
 // q = M[k, i]² / P_ii. So an entry costs min(N (q + q²/2), price), and rotations of two rows, most
 // of which make an entry zero, are annealed on the sum; some steps turn three rows at once, such
 // that one has two new zeros and another one, which single rotations reach only uphill. Exact
-// moments are a large N and a price of 1: the cost is the number of non-zeros.
+// moments are a large N and a price of 1: the cost is the number of non-zeros. Some rows can be
+// turned among themselves, with the columns that count in them; `weights` are the 1 / P_ii.
 class Rotations {
   public:
-    Rotations(std::vector<double> rows, int n, double samples, double price, std::uint64_t seed);
+    Rotations(std::vector<double> rows, std::vector<double> weights, double samples, double price,
+              std::uint64_t seed);
 
     // Anneals for so many steps, or about so many seconds, from a temperature in units of the price
     // down to none; the best rows are kept. Whether all steps were made.
@@ -42,10 +44,11 @@ class Rotations {
     int draw_column(int row, Random& random) const;
     int draw_rows(int column, std::array<int, 2>& rows, Random& random) const;
 
-    int n_;
     double samples_, price_;
     std::uint64_t state_;
-    std::vector<double> rows_, best_, weights_, costs_, tried_;
+    std::vector<double> rows_, best_, weights_;
+    int n_, n_rows_;
+    std::vector<double> costs_, tried_;
     std::vector<char> counted_; // by column
     double cost_ = 0.0, best_cost_ = 0.0;
 };

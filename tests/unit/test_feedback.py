@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 import qwo
 from qwo import _core
 from qwo.drawing.layers import EdgeSet, causal_order
-from qwo.feedback.search import order_rows
+from qwo.feedback.search import around_triangles, order_rows
 from qwo.graph import CausalGraph
 from qwo.graph.cyclic_class import equivalence_class
 from qwo.graph.dag import is_acyclic
@@ -83,11 +83,62 @@ class TestLikelihood:
             graphs_of(np.eye(4)).cost(np.zeros((3, 3), np.uint8))
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_descent_takes_the_best_change_of_all(seed):
+    rng = np.random.default_rng(seed)
+    data = sample(np.roll(np.eye(5), 1, axis=0) * 0.7 + np.roll(np.eye(5), 2, axis=0) * 0.4, 300)
+    correlation, price = np.corrcoef(data.T), 2 * np.log(300)
+    graph = (rng.random((5, 5)) < 0.3) & ~np.eye(5, dtype=bool)
+    graphs = graphs_of(correlation, 300, price)
+    graphs.start(as_mask(graph))
+    assert graphs.descend(60.0)
+
+    def cost(graph):
+        return graphs_of(correlation, 300, price).cost(as_mask(graph))
+
+    now = cost(graph)
+    while True:
+        tried = {}
+        for i, j in permutations(range(5), 2):
+            other = graph.copy()
+            other[i, j] ^= True
+            tried[other.tobytes()] = other
+            if graph[i, j] and not graph[j, i]:
+                turned = other.copy()
+                turned[j, i] = True
+                tried[turned.tobytes()] = turned
+        best = min(tried.values(), key=cost)
+        if cost(best) > now - 0.01:
+            break
+        graph, now = best, cost(best)
+    assert graphs.found_cost == pytest.approx(now, abs=0.02)
+
+
 class TestRotations:
+    def test_some_rows_turn_among_themselves(self):
+        covariance = covariance_of(two_cycle(), np.ones(4))
+        whole = order_rows(covariance, np.arange(4))
+        weights = 1 / (whole**2).sum(axis=0)
+        rotations = _core.RowRotations(whole[2:], weights, samples=1e16, price=1.0, seed=1)
+        assert rotations.anneal(20_000, 0.5, 10.0)
+        rows = rotations.rows()
+        assert rows @ covariance @ rows.T == pytest.approx(np.eye(2), abs=1e-9)
+        assert (np.abs(rows) > 1e-9).sum() == 6
+        with pytest.raises(qwo.InputError, match="a weight for each column"):
+            _core.RowRotations(whole, weights[:2], samples=1e3, price=1.0, seed=1)
+
+    def test_rows_around_triangles_are_turned(self):
+        dag = np.zeros((6, 6), np.int8)
+        dag[0, 1] = dag[1, 2] = dag[2, 3] = 1
+        assert around_triangles(dag).all()
+        dag[0, 2] = 1
+        assert around_triangles(dag).tolist() == [True, True, True, True, False, False]
+
     def test_rows_stay_orthonormal_and_become_sparse(self):
         covariance = covariance_of(two_cycle(), np.ones(4))
         rows = order_rows(covariance, np.arange(4))
-        rotations = _core.RowRotations(rows, samples=1e16, price=1.0, seed=1)
+        weights = 1 / (rows**2).sum(axis=0)
+        rotations = _core.RowRotations(rows, weights, samples=1e16, price=1.0, seed=1)
         assert rotations.anneal(20_000, 0.5, 10.0)
         rows = rotations.rows()
         assert rows @ covariance @ rows.T == pytest.approx(np.eye(4), abs=1e-9)
@@ -96,7 +147,7 @@ class TestRotations:
     def test_the_same_seed_gives_the_same_rows(self):
         rows = order_rows(covariance_of(two_cycle(), np.ones(4)), np.arange(4))
         first, second = (
-            _core.RowRotations(rows, samples=1e3, price=10.0, seed=7) for _ in range(2)
+            _core.RowRotations(rows, np.ones(4), samples=1e3, price=10.0, seed=7) for _ in range(2)
         )
         first.anneal(5000, 0.5, 10.0)
         second.anneal(5000, 0.5, 10.0)

@@ -8,6 +8,7 @@ that they draw is improved by single edges on its exact likelihood.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,11 +21,13 @@ from qwo.order.cyclic import as_mask
 from qwo.search.control import Control, Progress, Status, Stopped
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
-RUNS, MOST_RUNS = 10, 40
-"""Annealed rotations from the order found, the more the fewer variables: `benchmarks.feedback`."""
+RUNS, MOST_RUNS = 12, 60
+"""Annealed rotations from the order found: so many that draw no new graph end the search."""
 
-STEPS = 3000
-"""Rotations tried for each variable in a run."""
+STEPS = (100, 100, 300, 300)
+"""Rotations tried for each variable in a run, by turns; of exact moments `EXACT_STEPS`."""
+
+EXACT_STEPS = 3000
 
 TEMPERATURES = 0.3, 1.0
 """In units of the penalty of an edge, at the start of runs by turns."""
@@ -93,28 +96,50 @@ def search_cyclic(
     status: Status = "converged"
     try:
         best.descend_from(dag)
-        rows = order_rows(correlation, order)
-        for run, (size, unit) in enumerate(_scales(n_samples, price, len(dag))):
-            rotations = _core.RowRotations(rows, samples=size, price=unit, seed=seed + run)
-            heat = TEMPERATURES[0] if oracle else TEMPERATURES[run % 2]
-            if not rotations.anneal(STEPS * len(rows), heat, control.remaining):
-                raise Stopped("time limit")
-            drawn = graph_of_rows(rotations.rows(), size, unit)
+        turned = np.full(len(dag), True) if oracle else around_triangles(dag)
+        draw = _Draw(order_rows(correlation, order), turned[order], likelihood)
+        for run, (scale, steps, heat) in enumerate(_runs(n_samples, price)):
+            drawn = draw(seed + run, scale, steps, heat, control.remaining)
+            best.look(run)
             if drawn is not None:
                 best.descend_from(drawn & may | required)
-            best.look(run)
+            elif draw.idle == RUNS and not oracle:
+                break
     except Stopped as stopped:
         status = stopped.status
     coefficients = graphs.coefficients(as_mask(best.graph))
-    return CyclicOutcome(
-        best.graph,
-        best.cost,
-        best.acyclic,
-        best.acyclic_cost,
-        coefficients,
-        status,
-        tuple(best.trace),
-    )
+    found = best.graph, best.cost, best.acyclic, best.acyclic_cost
+    return CyclicOutcome(*found, coefficients, status, tuple(best.trace))
+
+
+class _Draw:
+    """Graphs of some rows of an order, turned among themselves in the columns that count there."""
+
+    def __init__(self, rows: FloatArray, turned: Mask, scale: tuple[float, float]) -> None:
+        weights = 1 / (rows**2).sum(axis=0)
+        counts = scale[0] * rows[turned] ** 2 * weights > 0.5 * scale[1]
+        self._rows, self._place = rows, np.ix_(turned, counts.any(axis=0))
+        self._weights = weights[counts.any(axis=0)]
+        self._drawn: set[bytes] = set()
+        self.idle = 0
+
+    def __call__(
+        self, seed: int, scale: tuple[float, float], steps: int, heat: float, seconds: float
+    ) -> Mask | None:
+        """The graph after so many rotations for each row, if they make one that is new."""
+        own, (size, unit) = np.ascontiguousarray(self._rows[self._place]), scale
+        rotations = _core.RowRotations(own, self._weights, samples=size, price=unit, seed=seed)
+        if not rotations.anneal(steps * len(own), heat, seconds):
+            raise Stopped("time limit")
+        rows = self._rows.copy()
+        rows[self._place] = rotations.rows()
+        drawn = graph_of_rows(rows, *scale)
+        self.idle += 1
+        if drawn is None or drawn.tobytes() in self._drawn:
+            return None
+        self._drawn.add(drawn.tobytes())
+        self.idle = 0
+        return drawn
 
 
 class _Best:
@@ -148,11 +173,24 @@ class _Best:
             self._control.report(Progress("feedback", run, self.cost, self.cost, seconds))
 
 
-def _scales(n_samples: float, price: float, n: int) -> list[tuple[float, float]]:
-    """Sample size and penalty of each run."""
-    if not math.isinf(n_samples):
-        return min(max(400 // n, RUNS), MOST_RUNS) * [(n_samples, price)]
-    return RUNS * [EXACT] + [(size, 2 * math.log(size)) for size in SOFT + SOFT]
+def _runs(n_samples: float, price: float) -> Iterator[tuple[tuple[float, float], int, float]]:
+    """Sample size and penalty of each run, its rotations of a row, and its temperature."""
+    if math.isinf(n_samples):
+        for scale in RUNS * [EXACT] + [(size, 2 * math.log(size)) for size in SOFT + SOFT]:
+            yield scale, EXACT_STEPS, TEMPERATURES[0]
+        return
+    for run in range(MOST_RUNS):
+        yield (n_samples, price), STEPS[run % 4], TEMPERATURES[run % 2]
+
+
+def around_triangles(dag: Adjacency) -> Mask:
+    """Variables of three that are joined pairwise, and their neighbours; all, if there are none.
+
+    A graph without cycles joins three variables of every cycle that shows in the data.
+    """
+    links = ((dag | dag.T) != 0).astype(np.int64)
+    found = ((links @ links) * links).any(axis=0)
+    return np.asarray(found | links[found].any(axis=0) if found.any() else ~found)
 
 
 def order_rows(correlation: FloatArray, order: Indices) -> FloatArray:
