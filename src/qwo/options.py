@@ -192,7 +192,6 @@ LAGS = Rule(
     _is_lags,
     lambda v: v if v == "auto" else int(v),
 )
-SWITCH = Rule("True or False", lambda v: isinstance(v, bool))
 SEASON = Rule("a whole number of rows from 2 up", lambda v: is_whole(v) and v >= 2, operator.index)
 
 
@@ -554,7 +553,7 @@ class SearchOptions:
         "bool",
         "Let common causes be hidden: edges may be ↔ and have circles. The graph is a partial "
         "ancestral graph then: what holds whatever else may cause the variables measured.",
-        SWITCH,
+        FLAG,
         "--hidden-causes",
         type=bool,
     )
@@ -587,7 +586,7 @@ class SearchOptions:
         False,
         "bool",
         "With unit: a mean of its own for each unit, so that only changes within units count.",
-        SWITCH,
+        FLAG,
         "--within",
         type=bool,
     )

@@ -12,8 +12,8 @@ import pytest
 
 import qwo
 from qwo.errors import ArgumentError, DataWarning, InputError
-from qwo.moments.clusters import design_effect, intraclass_correlations
-from qwo.moments.name_checks import looks_like_cluster
+from qwo.moments.audit import looks_like_cluster
+from qwo.moments.estimators import design_effect, intraclass_correlations
 from qwo.options import OPTIONS, READING
 from qwo.resample.draws import Scheme
 

@@ -13,7 +13,7 @@ import pytest
 import qwo
 from qwo.curved.sizes import curved_moments
 from qwo.errors import ArgumentError
-from qwo.moments.row_sample import RowSource
+from qwo.moments.curves import RowSource
 from qwo.options import ReadOptions
 from tests.helpers.curved_data import additive_data
 

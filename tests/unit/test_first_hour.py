@@ -16,7 +16,7 @@ import qwo
 from qwo.discovery.assumptions import assumptions_of, gist
 from qwo.errors import ArgumentError
 from qwo.graph.cpdag import to_cpdag
-from qwo.moments.name_checks import looks_like_root
+from qwo.moments.audit import looks_like_root
 from qwo.options import OPTIONS, offered
 from qwo.report.contents import Contents
 from qwo.report.verdict import arrow_sources, verdict

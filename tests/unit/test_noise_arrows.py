@@ -94,9 +94,9 @@ def test_knowledge_is_kept_and_categories_are_not_turned() -> None:
 def test_a_long_table_is_looked_at_in_a_sample_and_that_is_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from qwo.moments import row_sample
+    from qwo.moments.curves import RowSource
 
-    monkeypatch.setattr(row_sample.RowSource.sample, "__defaults__", (300, 0))
+    monkeypatch.setattr(RowSource.sample, "__defaults__", (300, 0))
     rows, _ = additive_data("linear", 5, 1000, 3, noise="exponential")
     found = qwo.discover(rows, arrows="noise", random_state=0)
     assert (found.noise.rows, found.noise.n_rows) == (300, 1000)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwo.moments.row_sample import RowSample
+from qwo.moments.curves import RowSample
 from qwo.text import count, records_frame
 from qwo.types import Adjacency, FloatArray, Mask
 

@@ -20,7 +20,7 @@ from qwo.errors import ArgumentError
 from qwo.graph.dag import ancestors, descendants, topological_order
 from qwo.graph.pdag import enumerate_dags
 from qwo.moments.columns import Coding
-from qwo.moments.row_sample import RowSample
+from qwo.moments.curves import RowSample
 from qwo.names import Variable, as_column, between
 from qwo.text import aligned, count, fixed, number, p_value, records_frame
 from qwo.types import Adjacency, FloatArray

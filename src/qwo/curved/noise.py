@@ -26,8 +26,7 @@ from qwo.graph.dag import topological_order
 from qwo.graph.pdag import meek_closure
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments.columns import Coding
-from qwo.moments.curves import with_curves
-from qwo.moments.row_sample import RowSample
+from qwo.moments.curves import RowSample, with_curves
 from qwo.search.control import Control, Progress
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 

@@ -16,8 +16,7 @@ import numpy as np
 from scipy.special import gammaincc, ndtri
 
 from qwo.moments.columns import Coding
-from qwo.moments.curves import SmoothBasis, curve_of, is_curvable
-from qwo.moments.row_sample import RowSample
+from qwo.moments.curves import RowSample, SmoothBasis, curve_of, is_curvable
 from qwo.text import records_frame
 from qwo.types import Adjacency, FloatArray
 

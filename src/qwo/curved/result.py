@@ -12,8 +12,8 @@ from qwo.curved.partial import PartialEffect, partial_effect
 from qwo.errors import ArgumentError
 from qwo.graph.causal_graph import CausalGraph
 from qwo.moments.columns import Coding
+from qwo.moments.curves import RowSample
 from qwo.moments.moments import Moments
-from qwo.moments.row_sample import RowSample
 from qwo.names import Variable, as_column
 from qwo.order.blocks import columns_of
 from qwo.text import count, records_frame

@@ -10,14 +10,16 @@ from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments.columns import Coding
 from qwo.moments.curves import (
     MOST_COLUMNS,
+    RowSample,
+    RowSource,
     curve_of,
     is_curvable,
     leading_columns,
+    moments_of,
     orthonormal,
     with_curves,
 )
 from qwo.moments.moments import Moments
-from qwo.moments.row_sample import RowSample, RowSource, moments_of
 from qwo.order.bic import BicEngine
 from qwo.order.blocks import columns_of
 from qwo.order.score import BIC

@@ -8,8 +8,8 @@ from scipy.special import gammaincc
 from qwo.curved.noise import parents_of
 from qwo.curved.result import edge_shares
 from qwo.moments.columns import Coding
+from qwo.moments.curves import RowSample
 from qwo.moments.moments import Moments
-from qwo.moments.row_sample import RowSample
 from qwo.order.blocks import BlockScore
 from qwo.types import Adjacency, FloatArray, Mask
 

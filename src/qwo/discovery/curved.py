@@ -32,9 +32,8 @@ from qwo.errors import ArgumentError
 from qwo.graph.cpdag import to_cpdag, to_mpdag
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import as_moments
-from qwo.moments.curves import MOST_COLUMNS, leading_columns
+from qwo.moments.curves import MOST_COLUMNS, RowSample, RowSource, leading_columns, refuse_rowless
 from qwo.moments.moments import Moments
-from qwo.moments.row_sample import RowSample, RowSource, refuse_rowless
 from qwo.names import drawn_seed
 from qwo.options import DEFAULT_LEVEL, ReadOptions, SearchOptions, is_whole
 from qwo.order.bic import BicEngine

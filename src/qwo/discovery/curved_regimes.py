@@ -34,14 +34,16 @@ from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments.columns import Coding
 from qwo.moments.curves import (
     MOST_COLUMNS,
+    MOST_ROWS,
+    RowSample,
     curve_of,
     is_curvable,
     leading_columns,
+    moments_of,
     orthonormal,
     with_curves,
 )
 from qwo.moments.moments import Moments
-from qwo.moments.row_sample import MOST_ROWS, RowSample, moments_of
 from qwo.options import SearchOptions
 from qwo.regimes.classes import n_members
 from qwo.regimes.reading import RegimeData, regime_rows

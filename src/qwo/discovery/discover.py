@@ -239,13 +239,7 @@ def _described(plan: Resolved, moments: Moments) -> dict[str, Any]:
         "n_samples": moments.n_samples,
         "covariance_estimator": moments.estimator,
     }
-    if moments.has_blocks:
-        params["columns"] = moments.blocks[0].tolist()
-    if moments.coding.has_curves:
-        params["leading"] = moments.leading().tolist()
-    if not moments.coding.is_plain:
-        params["variables"] = moments.coding.described(moments.names)
-    return params
+    return params if moments.coding.is_plain else params | moments.described()
 
 
 def _allowed_dag(

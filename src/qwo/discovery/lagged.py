@@ -25,7 +25,7 @@ from qwo.errors import Cure, DataWarning
 from qwo.graph.knowledge import Knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
-from qwo.moments.row_sample import MOST_ROWS, RowSample, refuse_rowless
+from qwo.moments.curves import MOST_ROWS, RowSample, refuse_rowless
 from qwo.options import DEFAULTS, ReadOptions, SearchOptions
 from qwo.search.control import Control
 from qwo.series.design import centred_columns, lag_moments, lagged_knowledge

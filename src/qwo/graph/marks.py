@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 ARROW = "-->"
 LINE = "---"
-BACK_ARROW = "<--"
 SPOUSES = "<->"
 
 CIRCLE, HEAD, TAIL = 1, 2, 3

@@ -5,6 +5,8 @@ at quantiles: cubic between the knots, linear beyond them. Of all such splines f
 least roughness ∫f″² with mean 0 and variance 1 that is uncorrelated with x, f₃ the next that is
 uncorrelated with both, and so on (the basis of Demmler and Reinsch, 1975). So the first k columns
 are the best k to begin with, and a basis of k columns is the beginning of one with more.
+
+Whoever bends lines looks at rows, too: `RowSource` reads them again, and draws a sample of them.
 """
 
 from __future__ import annotations
@@ -12,12 +14,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from qwo.errors import ArgumentError, Cure
 from qwo.moments.columns import Coding, Variable
+from qwo.moments.levels import Rows
 from qwo.moments.moments import Moments
-from qwo.types import FloatArray, Indices
+from qwo.moments.readers import open_source
+from qwo.moments.reading import TableReading, is_dask, is_matrix_file
+from qwo.moments.sums import check_weights, sums_in_memory
+from qwo.moments.tables import Table
+from qwo.options import ReadOptions
+from qwo.types import FloatArray, Indices, Mask
 
 MOST_COLUMNS = 6
 """Columns of a variable, at most, where their number is chosen."""
@@ -212,3 +222,158 @@ def leading_columns(moments: Moments, size: int) -> tuple[Moments, Indices]:
         coding=Coding(tuple(variables)),
         found=None,
     ), own
+
+
+MOST_ROWS = 20_000
+"""Rows that are kept: beyond, a density of residuals gains little and costs in proportion."""
+
+FEWEST_ROWS = 50
+"""With fewer rows a density tells nothing."""
+
+AT_ONCE = 1 << 14
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowSample:
+    """Complete rows as the columns of their coding, what each counts for, and how many there are.
+
+    weights: None where each row counts once. n_rows: complete rows of the data, chosen or not.
+    """
+
+    columns: FloatArray
+    weights: FloatArray | None
+    n_rows: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether these are all rows."""
+        return len(self.columns) == self.n_rows
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether there are enough rows for a density."""
+        return len(self.columns) >= FEWEST_ROWS
+
+
+class RowSource:
+    """The rows behind some moments, to be read again: a sample of them, and sums of other columns.
+
+    `what` needs them, in words, for whoever has to be told that there are none.
+    """
+
+    def __init__(self, data: Any, options: ReadOptions, moments: Moments, what: str) -> None:
+        refuse_rowless(data, options, what)
+        self.moments = moments
+        self.options = replace(options, columns=list(moments.names), drop=None)
+        if isinstance(data, Table) and not data.coding.is_plain:
+            self._table: Table | None = data
+            self.reading: TableReading | None = None
+            return
+        reading = self.reading = TableReading(open_source(data, self.options), self.options)
+        reading.types.variables.update(
+            (name, variable)
+            for name, variable in zip(moments.names, moments.coding.variables, strict=True)
+            if variable.levels
+        )
+        self._table = None if self.options.streams else reading.table()
+
+    def sample(self, most: int = MOST_ROWS, seed: int = 0) -> RowSample:
+        """At most so many rows, each as likely as any other, whatever the pieces they come in."""
+        rng = np.random.default_rng(seed)
+        kept: list[tuple[FloatArray, FloatArray, FloatArray | None]] = []
+        n_rows, bound = 0, np.inf
+        for values, weights in self._rows():
+            whole = _complete(values, weights)
+            own = whole.sum()
+            n_rows += int(own)
+            keys = rng.random(len(values))
+            chosen = np.flatnonzero(whole & (keys <= bound))
+            kept.append(
+                (keys[chosen], values[chosen], None if weights is None else weights[chosen])
+            )
+            if sum(len(part[0]) for part in kept) > 2 * most + AT_ONCE:
+                kept = [_smallest(kept, most)]
+                bound = float(kept[0][0].max())
+        _, columns, weighed = _smallest(kept, most)
+        return RowSample(columns, weighed, n_rows)
+
+    def sums(self, coding: Coding) -> Moments:
+        """The moments of other columns of all rows."""
+        if self.reading is not None and self._table is None:
+            sums, _ = self.reading.sums(self.moments.names, coding)
+            return sums.moments(self.moments.names, coding)
+        assert self._table is not None
+        values = self._table.values
+        columns = coding.columns(values[np.isfinite(values).all(axis=1)])
+        return moments_of(self.moments.names, coding, columns, None)
+
+    def _rows(self) -> Any:
+        """The columns of all rows and their weights, piece by piece."""
+        coding, names = self.moments.coding, self.moments.names
+        if self._table is not None:
+            yield coding.recoded(self._table.values, self._table.coding), None
+            return
+        reading, given = self.reading, self.options.weights
+        assert reading is not None
+        vector = None
+        if given is not None and reading.weight is None:
+            vector = check_weights(np.asarray(given, dtype=np.float64))
+        places = [*reading.chosen, *([] if reading.weight is None else [reading.weight])]
+        first = 0
+        for batch in reading.reader.batches(places, AT_ONCE):
+            rows: Rows = reading._columns(names, coding, batch)
+            weights = rows.weights
+            if vector is not None:
+                weights = vector[first : first + len(rows.values)]
+            first += len(rows.values)
+            yield rows.values, weights
+
+
+def moments_of(
+    names: tuple[str, ...], coding: Coding, columns: FloatArray, weights: FloatArray | None
+) -> Moments:
+    """The moments of rows in memory, which are complete."""
+    return sums_in_memory(coding, columns, weights).moments(names, coding, overwrite=True)
+
+
+def refuse_rowless(data: Any, options: ReadOptions, what: str) -> None:
+    """Refuse data without rows, and ways to treat rows after which a residual means nothing."""
+    if isinstance(data, Moments) or is_matrix_file(data) or str(data)[-4:] == ".npz":
+        raise ArgumentError(
+            f"{what} looks at rows, but the data are moments or a covariance matrix; give the "
+            "table itself"
+        )
+    if type(data).__module__.startswith("dask") and is_dask(data):
+        raise ArgumentError(
+            f"{what} looks at rows, which a Dask collection does not hand out one by one; give the "
+            "files it is made of, or data.compute()"
+        )
+    if options.missing == "em":
+        raise ArgumentError(
+            f"missing is 'em', but {what} looks at complete rows",
+            option="missing",
+            cures=[Cure("missing", "drop", "leaves the others out")],
+        )
+    if options.estimator != "plain":
+        raise ArgumentError(
+            f"covariance_estimator is {options.estimator!r}, but {what} looks at rows as they are",
+            option="covariance_estimator",
+            cures=[Cure("covariance_estimator", "plain", "takes them so")],
+        )
+
+
+def _complete(values: FloatArray, weights: FloatArray | None) -> Mask:
+    whole = np.isfinite(values).all(axis=1)
+    return np.asarray(whole if weights is None else whole & (weights > 0), dtype=np.bool_)
+
+
+def _smallest(parts: list[Any], most: int) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+    """The rows with the smallest keys, in their order."""
+    keys = np.concatenate([part[0] for part in parts])
+    rows = np.concatenate([part[1] for part in parts])
+    weights = None if parts[0][2] is None else np.concatenate([part[2] for part in parts])
+    if len(keys) > most:
+        chosen = np.sort(np.argpartition(keys, most - 1)[:most])
+        keys, rows = keys[chosen], rows[chosen]
+        weights = None if weights is None else weights[chosen]
+    return keys, rows, weights

@@ -18,10 +18,17 @@ import numpy as np
 from scipy.linalg import eigvalsh, lapack, solve_triangular
 
 from qwo.errors import Cure, list_names
-from qwo.moments.audit import Finding, Severity, count_of, drop_cure, shown
+from qwo.moments.audit import (
+    Finding,
+    Severity,
+    belonging,
+    count_of,
+    drop_cure,
+    looks_like_cluster,
+    shown,
+)
 from qwo.moments.columns import block_squares
 from qwo.moments.moments import Moments
-from qwo.moments.name_checks import belonging, looks_like_cluster
 from qwo.options import offered
 from qwo.types import FloatArray, Indices
 

@@ -127,7 +127,7 @@ class RefusedColumn:
         shown = short(words.levels[int(words.codes[first])])
         if n_odd == n_given:
             return cls(name, f"text, for example {shown}", words=words)
-        from qwo.moments.name_checks import looks_like_cluster
+        from qwo.moments.audit import looks_like_cluster
 
         # Names of families or patients, some of which look like numbers.
         named = looks_like_cluster(name) and len(words.levels) <= 0.8 * n_given
@@ -231,7 +231,7 @@ class LevelCounts:
         """The cure of saying that the column is a category, where it may be one."""
         possible = self.repeats and len(self.seen) <= MOST_DECLARED
         cures = [Cure("types", {name: "nominal"}, "takes it for a category")] if possible else []
-        from qwo.moments.name_checks import looks_like_cluster
+        from qwo.moments.audit import looks_like_cluster
 
         if looks_like_cluster(name) and 2 < len(self.seen) <= 0.8 * sum(self.counts.values()):
             cures.append(Cure("cluster", name, "says which rows belong together"))

@@ -127,8 +127,6 @@ class Moments:
         One of a number.
         """
         sizes = self.whitened()[1]
-        if not self.coding.has_curves:
-            return sizes, sizes
         return sizes, np.where([v.curve is not None for v in self.coding.variables], 1, sizes)
 
     def leading(self) -> Indices:
@@ -137,6 +135,18 @@ class Moments:
         All of a category; of a variable with a curve the first, which is itself.
         """
         return self.blocks[1]
+
+    def described(self) -> dict[str, Any]:
+        """What a result tells of its variables: types and levels, and columns where there are more.
+
+        Of curves also in how many columns each variable is explained.
+        """
+        told, (sizes, leading) = dict[str, Any](), self.blocks
+        if self.has_blocks:
+            told["columns"] = sizes.tolist()
+        if self.coding.has_curves:
+            told["leading"] = leading.tolist()
+        return told | {"variables": self.coding.described(self.names)}
 
     def as_columns(self) -> Moments:
         """The moments of the columns as variables by themselves."""
@@ -182,13 +192,9 @@ class Moments:
         EngineError
             With the variables and what would help.
         """
-        if not self.has_blocks:
+        blocks = [self.names[k] for k in np.flatnonzero(self.coding.sizes > 1)]
+        if not blocks:
             return
-        blocks = [
-            name
-            for name, variable in zip(self.names, self.coding.variables, strict=True)
-            if variable.size > 1
-        ]
         cure = Cure("drop", blocks, "leaves them out")
         raise EngineError(
             f"{what} takes one column for each variable, but {list_names(blocks)} "
@@ -527,7 +533,7 @@ class Moments:
         correlation matrix shows.
         """
         if self.found is not None:
-            from qwo.moments.name_checks import inspect_names
+            from qwo.moments.audit import inspect_names
 
             levels = {
                 name: len(own.levels)

@@ -10,47 +10,62 @@ ranks) has them gathered in memory. What comes out is `Moments`, or the `Audit` 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from qwo.arguments import ReadArguments
-from qwo.compute import count_workers
-from qwo.errors import HOW_MANY, ArgumentError, FileFormatError, InputError, ShapeError, list_names
+from qwo.compute import count_workers, one_blas_thread
+from qwo.errors import (
+    HOW_MANY,
+    ArgumentError,
+    FileFormatError,
+    InputError,
+    ShapeError,
+    list_names,
+    optional_module,
+)
 from qwo.moments.audit import (
     MIN_SAMPLES,
     Audit,
     Finding,
     MissingCounts,
+    inspect_names,
     inspect_size,
     inspect_types,
 )
 from qwo.moments.checks import View, inspect_matrix, inspect_rows, inspect_spread
-from qwo.moments.clusters import cluster_numbers, with_effective_size
 from qwo.moments.columns import (
     Coding,
     Variable,
     column_names,
+    default_names,
     is_number,
     select_columns,
     transformed,
     with_transforms,
 )
 from qwo.moments.em import estimate_incomplete
-from qwo.moments.estimators import SETTLED_BY_LATENT, latent_correlations, regularized
+from qwo.moments.estimators import (
+    SETTLED_BY_LATENT,
+    cluster_numbers,
+    latent_correlations,
+    regularized,
+    with_effective_size,
+)
 from qwo.moments.findings import SMALL_SAMPLE, inspect_levels, small_sample
 from qwo.moments.levels import ColumnTypes, RefusedColumn, Rows, Words
 from qwo.moments.matrices import from_covariance, read_matrix, stored_moments
 from qwo.moments.moments import LATENT, Moments
-from qwo.moments.name_checks import inspect_names
 from qwo.moments.readers import CsvFiles, Reader, existing_file, is_path, open_source
 from qwo.moments.sums import (
+    SMALL_WORK,
     Batch,
     PartialSums,
     Plan,
@@ -60,8 +75,9 @@ from qwo.moments.sums import (
     check_weights,
     check_width,
     kept_rows,
+    sums_in_memory,
 )
-from qwo.moments.tables import Table, is_frame, table_of
+from qwo.moments.tables import Table, is_frame, open_memory, table_of
 from qwo.options import Kind, Missing, ReadOptions, estimator_name
 from qwo.types import FloatArray
 
@@ -70,9 +86,6 @@ RowPolicy = Literal["raise", "drop"]
 Recipe = Callable[[tuple[str, ...], Coding], tuple[tuple[str, ...], Coding]]
 
 NUMBERS = Variable()
-
-SMALL_WORK = 1 << 27
-"""Products of a table in memory that are computed sooner than threads are there."""
 
 WHOLE_ROWS = 1 << 16
 """Rows that are read at a time where all of them are kept."""
@@ -276,8 +289,6 @@ def estimate_rows(source: Any, options: ReadOptions, kind: Any = None) -> Moment
         # Its types are known, and its codes are no numbers.
         return estimate_table(source, options.covariance_estimator, options.missing)
     if type(source).__module__.startswith("dask") and is_dask(source):
-        from qwo.moments.dask import DaskReading
-
         return DaskReading(source, options).moments()
     if kind == "frame" and not is_frame(source):
         raise InputError(
@@ -579,11 +590,7 @@ def estimate_table(
     if len(names) < 2:
         return Audit((*table.notes, *inspect_types(names, table.refused)))
     columns = table.columns()
-    n_rows, width = columns.shape
-    small = n_rows * width * max(width, 128) < SMALL_WORK
-    threads = 1 if small else count_workers(-1)
-    plan = Plan(len(columns), threads, threads)
-    sums = Summation(coding, plan).run(iter([Batch(lambda: Rows(columns))]))
+    sums = sums_in_memory(coding, columns)
     seen = sums.seen
     if missing == "em" and seen.n_incomplete:
         return with_effective_size(_estimate_incomplete(table, sums, look), table)
@@ -668,3 +675,135 @@ def new_rows(names: tuple[str, ...], data: Any, missing: RowPolicy, coding: Codi
             raise ShapeError(f"the new rows have {width} columns; wanted {len(names)}, as before")
         options = ReadOptions(names=names, missing=missing)
     return TableReading(open_source(data, options), options).columns(coding)
+
+
+FAN_IN = 8
+"""How many sums are merged at a time."""
+
+
+class _Total(NamedTuple):
+    """Sums over rows, and the columns that are not numbers."""
+
+    sums: PartialSums
+    refused: tuple[RefusedColumn, ...]
+
+
+@dataclass
+class _Partitions:
+    """Partitions as delayed objects, none of them computed, and the names of all columns."""
+
+    names: Sequence[str]
+    parts: list[Any]
+    notes: tuple[Finding, ...] = ()
+    n_rows: float = math.inf
+
+    def batches(self, columns: Sequence[int], n_rows: int) -> Iterator[Batch]:
+        raise NotImplementedError("partitions stay where they are")
+
+
+class DaskReading(TableReading):
+    """A reading of a Dask collection, whose rows stay where its partitions are.
+
+    Nothing but the sums, n × n numbers for each partition, leaves the worker that holds the rows.
+    The tree in which they are merged depends on the number of partitions alone, so that the result
+    is the same on any cluster.
+    """
+
+    def __init__(self, source: Any, options: ReadOptions) -> None:
+        _check_options(options)
+        if hasattr(source, "columns"):
+            own = [str(name) for name in source.columns]
+            parts = list(source.to_delayed())
+        elif getattr(source, "ndim", None) == 2:
+            own = list(default_names(source.shape[1]))
+            parts = list(source.rechunk({1: -1}).to_delayed().ravel())
+        else:
+            raise ShapeError(
+                f"the data are a Dask {type(source).__name__} of {getattr(source, 'ndim', '?')} "
+                "dimensions; wanted a data frame, or an array of two: samples and variables"
+            )
+        labels = own if options.names is None else [str(name) for name in options.names]
+        if len(labels) != len(own):
+            raise ShapeError(f"got {len(labels)} names for {len(own)} columns")
+        self._dask = optional_module("dask", "Dask collections need", "dask[distributed]")
+        self._parts = parts
+        super().__init__(_Partitions(labels, parts), options)
+
+    def parts(self, names: Sequence[str]) -> Iterable[Rows]:
+        """The columns of each partition whose levels are to be found."""
+        places = [self.chosen[self.names.index(name)] for name in names]
+        load = self._dask.delayed(_rows, pure=True)
+        labels = self.reader.names
+        return list(self._dask.compute(*(load(part, labels, places) for part in self._parts)))
+
+    def sums(
+        self, names: tuple[str, ...], coding: Coding
+    ) -> tuple[PartialSums, tuple[RefusedColumn, ...]]:
+        """The sums over all partitions, each computed where it is."""
+        labels, delayed = self.reader.names, self._dask.delayed
+        wanted = [self.chosen[self.names.index(name)] for name in names]
+        how = (names, coding, self.types.variables, self.weight)
+        sums = [
+            delayed(_sums, pure=True)(part, labels, wanted, how, first=k == 0)
+            for k, part in enumerate(self._parts)
+        ]
+        while len(sums) > 1:
+            groups = [sums[start : start + FAN_IN] for start in range(0, len(sums), FAN_IN)]
+            sums = [delayed(_merged, pure=True)(group) for group in groups]
+        [total] = self._dask.compute(*sums)
+        return total.sums, total.refused
+
+
+def _check_options(options: ReadOptions) -> None:
+    """Refuse what takes all rows at once, or cannot be told to the workers."""
+    name = estimator_name(options.covariance_estimator)
+    if name != "plain":
+        raise ArgumentError(
+            f"covariance_estimator is {name!r}, but the data are a Dask collection; only 'plain' "
+            "moments can be summed up from parts",
+            option="covariance_estimator",
+        )
+    if options.missing == "em":
+        raise ArgumentError(
+            "missing is 'em', but Dask collections take 'raise' or 'drop'; EM goes over the data "
+            "many times: pass data.compute()",
+            option="missing",
+        )
+    if options.transform is not None or options.null_values:
+        raise ArgumentError(
+            "Dask collections are not transformed or searched for marks of missing values here; "
+            "do so with Dask"
+        )
+    if not isinstance(options.weights, str | int | None):
+        raise ArgumentError("weights of a Dask collection must be the name of one of its columns")
+
+
+def _rows(part: Any, names: Sequence[str], places: Sequence[int]) -> Rows:
+    return open_memory(part, names).rows(places)
+
+
+def _sums(
+    part: Any,
+    names: Sequence[str],
+    wanted: list[int],
+    how: tuple[tuple[str, ...], Coding, dict[str, Variable], int | None],
+    first: bool,
+) -> _Total:
+    """The sums over one partition; those of the first keep rows."""
+    labels, coding, variables, weight = how
+    rows = _rows(part, names, wanted if weight is None else [*wanted, weight])
+    if weight is not None:
+        rows = with_weights(rows, names[weight])
+    rows = rows.encoded(labels, variables)
+    with one_blas_thread():
+        sums = PartialSums(coding.n_columns, keep=first)
+        sums.add(coding.columns(rows.values), rows.weights).close()
+    return _Total(sums, rows.refused)
+
+
+def _merged(parts: list[_Total]) -> _Total:
+    """The sums over several partitions, which are left as they are."""
+    total = PartialSums(parts[0].sums.n_columns)
+    for part in parts:
+        total.merge(part.sums)
+    return _Total(total, next((part.refused for part in parts if part.refused), ()))

@@ -28,7 +28,7 @@ import numpy.typing as npt
 from scipy.linalg import lapack
 from scipy.linalg.blas import dsyrk
 
-from qwo.compute import one_blas_thread, present_module, to_host
+from qwo.compute import count_workers, one_blas_thread, present_module, to_host
 from qwo.errors import ArgumentError, ShapeError
 from qwo.moments.columns import PLAIN, Coding, default_names
 from qwo.moments.levels import RefusedColumn, Rows
@@ -81,6 +81,9 @@ MATRICES = 3
 
 WIDE_ROW = 4096
 """Entries from which on the length of a row costs nothing."""
+
+SMALL_WORK = 1 << 27
+"""Products of a table in memory that are computed sooner than threads are there."""
 
 SAFE = 1e100
 """Sums of squares of values between 1/SAFE and SAFE neither overflow nor vanish."""
@@ -779,6 +782,16 @@ def _filled(piece: Piece, parts: list[tuple[FloatArray, FloatArray | None]]) -> 
     for values, weights in parts:
         piece.add(values, weights)
     return piece.close()
+
+
+def sums_in_memory(
+    coding: Coding, columns: FloatArray, weights: FloatArray | None = None
+) -> PartialSums:
+    """The sums over rows in memory, by threads where they take more time than to start these."""
+    small = columns.size * max(columns.shape[1], 128) < SMALL_WORK
+    threads = 1 if small else count_workers(-1)
+    summation = Summation(coding, Plan(len(columns), threads, threads))
+    return summation.run(iter([Batch(lambda: Rows(columns, (), weights))]))
 
 
 def sums_over(rows: FloatArray, weights: FloatArray | None = None) -> PartialSums:

@@ -11,7 +11,7 @@ from qwo.arguments import ReadArguments
 from qwo.discovery import Discovery
 from qwo.discovery.curved import asked_columns
 from qwo.discovery.discover import discover_as
-from qwo.moments.row_sample import refuse_rowless
+from qwo.moments.curves import refuse_rowless
 from qwo.moments.tables import Table
 from qwo.options import ReadOptions, SearchOptions
 from qwo.resample.bootstrap import ResamplePlan

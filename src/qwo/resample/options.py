@@ -25,8 +25,7 @@ from qwo.errors import (
 )
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments, read_table
-from qwo.moments.clusters import effective_share
-from qwo.moments.estimators import standardized
+from qwo.moments.estimators import effective_share, standardized
 from qwo.moments.tables import Table
 from qwo.options import ABOVE_0, OF_SERIES, Missing, SearchOptions, estimator_name, whole_number
 from qwo.resample.draws import (
