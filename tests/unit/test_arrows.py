@@ -145,6 +145,37 @@ def test_arrows_of_strong_colliders_are_shown() -> None:
     assert (found.graph.values["arrow_probability"][found.cpdag == 1] > 0.8).all()
 
 
+def test_a_missed_edge_of_a_band_directs_nothing() -> None:
+    rng = np.random.default_rng(5)
+    data = rng.standard_normal((500, 40))
+    for v in range(1, 40):
+        parents = range(max(0, v - 3), v)
+        data[:, v] += data[:, parents] @ rng.uniform(0.2, 0.5, len(parents))
+        data[:, v] /= data[:, v].std()
+    found = qwo.discover(data, random_state=0)
+    assert (found.cpdag == 1).sum() > 40
+    assert (found.graph.matrix == 1).sum() < 10
+    assert found.arrow_evidence is not None
+    assert found.arrow_evidence.closed_share > 0.2
+
+
+@pytest.mark.parametrize("closed", [0.0, 0.1, 0.5, 1.0])
+def test_an_arrow_that_is_worth_more_is_never_less_likely(closed: float) -> None:
+    worths, ends = np.append(np.linspace(0, 90, 30), np.inf), np.arange(31)
+    triples, hanging = np.full(20, 12.0), np.zeros((31, 31), np.bool_)
+    arrows = ArrowEvidence(
+        ends, ends + 1, worths, worths, triples, triples, hanging, 0.1, closed_share=closed
+    )
+    chances = arrows.probabilities
+    assert (np.diff(chances[:, 0]) >= -1e-12).all()
+    assert (arrows.leans >= 1).all()
+    # Only what knowledge decides is beyond doubt.
+    assert (chances[:-1, 0] < 1).all()
+    assert chances[-1].tolist() == [1, 0, 0]
+    again = ArrowEvidence.from_dict(arrows.to_dict())
+    assert (again.probabilities == chances).all()
+
+
 def test_what_hangs_on_an_arrow() -> None:
     rng = np.random.default_rng(1)
     data = rng.standard_normal((1000, 6))

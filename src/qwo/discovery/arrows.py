@@ -8,14 +8,21 @@ expectation and maximisation: a triple that the data settle counts as what it is
 leave in doubt in proportion. And let κ be the share of them that are colliders in the graph found.
 Trees and chains have both near 0, random graphs a quarter to a third. An arrow then has the odds
 
-    forward : undirected : backward = 1 : exp((open - T Δ') / 2) : exp(-B Δ' / 2),
+    forward : undirected : backward = 1 : exp(open - T) : exp(-B),
 
-where open grows with λ = 2 log((1 - π) / π), more where κ is small and π smaller, and falls with
-the share of edges that the class leaves open anyway: nothing directs whole stretches there. Δ' is
-Δ, but for edges of which the graph with the arrow turned has more: these cost the penalty in Δ, and
-in Δ' what a closed triangle costs in a graph that has as many, though they never make it better.
-The constants were fitted to graphs of many kinds (`benchmarks.arrows` shows them on others). T and
-B are below 1, as the best of many graphs owes a part of its score to chance.
+where open grows with λ = 2 log((1 - π) / π) and falls with the share of edges that the class leaves
+open anyway: nothing directs whole stretches there. T and B grow with Δ', more slowly than Δ' / 2,
+as the best of many graphs owes a part of its score to chance. Δ' is Δ, but for edges of which the
+graph with the arrow turned has more: these cost the penalty in Δ, and in Δ' what a closed triangle
+costs in a graph that has as many, though they never make it better.
+
+Graphs with and without triangles differ. Without, only the collider itself is in doubt, and open
+grows by more where κ is small and π smaller. With triangles, a collider may be there because the
+edge that closes it was missed: bands, cliques and other chordal graphs have no arrow at all, and
+every missed edge of theirs directs a stretch. So Δ' counts for the less, the larger the share c of
+closed triples is; and many triples that are settled count for the arrows. Between the two rules,
+what is said goes by c. The constants were fitted by likelihood to graphs of 20 families, random and
+published ones (`benchmarks.arrows` shows them on other data).
 """
 
 from __future__ import annotations
@@ -39,12 +46,26 @@ MOST_TURNS = 2000
 """Arrows that are turned, causes first: all of them up to some 500 variables; the others keep the
 bounds that these give."""
 
-TRUST, TRUST_BACKWARD = 0.3, 0.5
-OPEN_AT, OPEN, OPEN_FAR, FAR, OPEN_ALREADY = -4.5, 1.5, 1.0, 5.0, -8.0
-"""T and B; open = OPEN_AT + OPEN λ + OPEN_FAR (λ - FAR)₊ + OPEN_ALREADY · share + what follows."""
+OPEN_AT, OPEN, OPEN_FAR, FAR, OPEN_ALREADY, TRUST = -2.25, 0.75, 0.5, 5.0, -4.0, 0.15
+"""Without triangles open = OPEN_AT + OPEN λ + OPEN_FAR (λ - FAR)₊ + OPEN_ALREADY · share + what
+follows, and T = TRUST Δ'."""
 
-TREE_LIKE, FEW_COLLIDERS, DOUBTED = 8.0, 2.5, 0.5
-"""More where c = 2 log((1 - κ) / κ) is above FEW_COLLIDERS and λ above c by DOUBTED."""
+TREE_LIKE, FEW_COLLIDERS, DOUBTED = 4.0, 2.5, 0.5
+"""More where d = 2 log((1 - κ) / κ) is above FEW_COLLIDERS and λ above d by DOUBTED."""
+
+TRIANGLES, WIDEST = 0.2, 8.0
+"""Share of closed triples from which on triangles decide; there λ counts up to WIDEST."""
+
+CLOSED_AT, CLOSED_OPEN, CLOSED_ALREADY, SETTLED = 1.3, 0.715, -3.64, -0.48
+CLOSED_TRUST, LESS_TRUST, CLOSED_MUCH, MUCH = 0.197, 0.134, 0.129, 15.0
+"""With triangles open = CLOSED_AT + CLOSED_OPEN λ + CLOSED_ALREADY · share + SETTLED log(1 + k) for
+k triples, and T = (CLOSED_TRUST - LESS_TRUST c) Δ' - CLOSED_MUCH (Δ' - MUCH)₊, never falling."""
+
+BACKWARD_AT, BACKWARD_CLOSED, BACKWARD_TRUST, BACKWARD_MUCH = -0.555, 0.963, 0.225, 0.191
+"""-B = BACKWARD_AT + BACKWARD_CLOSED c - BACKWARD_TRUST Δ' + BACKWARD_MUCH (Δ' - MUCH)₊, or 0."""
+
+MOST_DOUBTED = 60.0
+"""Δ' counts up to here."""
 
 ROUNDS = 60
 
@@ -66,8 +87,8 @@ class ArrowEvidence:
         What the unshielded triples that are colliders, and those that are none, are worth as that.
     hanging : ndarray of bool, arrows × arrows
         Entry (a, b): arrow b is not there in the graph with arrow a turned, so that it hangs on a.
-    open_share : float
-        The share of edges that the class leaves open.
+    open_share, closed_share : float
+        The share of edges that the class leaves open, and of triples that are triangles.
     """
 
     causes: Indices
@@ -78,6 +99,7 @@ class ArrowEvidence:
     others: FloatArray
     hanging: Mask
     open_share: float
+    closed_share: float = 0.0
 
     @cached_property
     def collider_shares(self) -> tuple[float, float]:
@@ -106,10 +128,18 @@ class ArrowEvidence:
         opened += OPEN_ALREADY * self.open_share
         few, doubted = drawn - FEW_COLLIDERS, scale - drawn - DOUBTED
         opened += TREE_LIKE * min(max(few, 0), 1) * min(max(doubted, 0), 1)
-        lost = self.discounted
+        count, closed = len(self.colliders) + len(self.others), self.closed_share
+        beside = CLOSED_AT + CLOSED_OPEN * min(scale, WIDEST) + CLOSED_ALREADY * self.open_share
+        beside += SETTLED * math.log1p(count)
+        decided, lost = np.isinf(self.discounted), np.minimum(self.discounted, MOST_DOUBTED)
+        much, weight = np.maximum(lost - MUCH, 0), min(closed / TRIANGLES, 1)
+        slope = CLOSED_TRUST - LESS_TRUST * closed
+        trust = slope * lost - min(CLOSED_MUCH, slope) * much
         odds = np.zeros((len(lost), 3))
-        odds[:, 1] = (opened - TRUST * lost) / 2
-        odds[:, 2] = -TRUST_BACKWARD * np.maximum(lost, 0) / 2
+        odds[:, 1] = (1 - weight) * (opened - TRUST * lost) + weight * (beside - trust)
+        back = BACKWARD_AT + BACKWARD_CLOSED * closed - BACKWARD_TRUST * lost + BACKWARD_MUCH * much
+        odds[:, 2] = np.minimum(back, 0)
+        odds[decided, 1:] = -np.inf
         odds = np.exp(odds - odds.max(axis=1, keepdims=True, initial=0))
         chances: FloatArray = odds / odds.sum(axis=1, keepdims=True)
         return chances
@@ -125,7 +155,7 @@ class ArrowEvidence:
     def leans(self) -> FloatArray:
         """The odds of each arrow against its reverse, where the class tells the direction at all.
 
-        They are exp(B Δ' / 2).
+        They are exp(B).
         """
         forward, _, backward = self.probabilities.T
         return np.where(backward > 0, forward / np.where(backward > 0, backward, 1), np.inf)
@@ -137,11 +167,10 @@ class ArrowEvidence:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, from which `from_dict` makes it again."""
-        arrays = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "open_share"}
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
         # Few arrows hang on each.
-        arrays["hanging"] = np.argwhere(self.hanging)
-        plain = {name: array.tolist() for name, array in arrays.items()}
-        return {**plain, "open_share": self.open_share}
+        plain["hanging"] = np.argwhere(self.hanging)
+        return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in plain.items()}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> ArrowEvidence:
@@ -156,8 +185,8 @@ class ArrowEvidence:
             pairs, hanging = hanging, np.zeros((len(causes),) * 2, np.bool_)
             hanging[tuple(pairs.reshape(-1, 2).astype(np.intp).T)] = True
         hanging = hanging.reshape((len(causes),) * 2)
-        share = float(plain["open_share"])
-        return cls(causes, effects, worths, discounted, colliders, others, hanging, share)
+        shares = float(plain["open_share"]), float(plain.get("closed_share", 0))
+        return cls(causes, effects, worths, discounted, colliders, others, hanging, *shares)
 
 
 def arrow_evidence(moments: Moments, engine: Any, cpdag: Adjacency) -> ArrowEvidence:
@@ -171,7 +200,8 @@ def arrow_evidence(moments: Moments, engine: Any, cpdag: Adjacency) -> ArrowEvid
     compelled = set(np.flatnonzero(turned.compelled).tolist())
     own = np.array([rows.get(edge, -1) for edge in zip(causes, effects, strict=True)], np.intp)
     own[[k not in compelled for k in own]] = -1
-    bonus = _edge_bonus(moments, engine, cpdag)
+    closed, pairs = _closed_triples(cpdag)
+    bonus = _edge_bonus(moments, engine, closed, pairs)
     mild = turned.lost - bonus * np.maximum(turned.more, 0)
     mild = np.maximum(mild, np.minimum(turned.lost, 0))
     turns, gone = turned.gone
@@ -186,6 +216,9 @@ def arrow_evidence(moments: Moments, engine: Any, cpdag: Adjacency) -> ArrowEvid
     hanging[ends[0][both], ends[1][both]] = True
     colliders, others = _triples(engine, moments, turned, discounted)
     known = own >= 0
+    # What no turn has changed is worth much, but only knowledge is beyond doubt.
+    far = np.isfinite(turned.lost) & np.isinf(discounted[turned.edges])
+    discounted[turned.edges[far]] = FARTHEST
     return ArrowEvidence(
         causes,
         effects,
@@ -195,20 +228,25 @@ def arrow_evidence(moments: Moments, engine: Any, cpdag: Adjacency) -> ArrowEvid
         others,
         hanging,
         1 - float(turned.compelled.sum()) / max(len(turned.compelled), 1),
+        closed / max(pairs, 1),
     )
 
 
-def _edge_bonus(moments: Moments, engine: BicEngine, cpdag: Adjacency) -> float:
+def _closed_triples(cpdag: Adjacency) -> tuple[float, float]:
+    """How many pairs of neighbours of a variable are joined, and how many there are."""
+    joined = (cpdag != 0) | (cpdag.T != 0)
+    degrees = joined.sum(axis=0).astype(np.float64)
+    ends, others = np.nonzero(np.triu(joined))
+    closed = float((joined[ends] & joined[others]).sum())
+    return closed, float((degrees * (degrees - 1)).sum()) / 2
+
+
+def _edge_bonus(moments: Moments, engine: BicEngine, closed: float, pairs: float) -> float:
     """What of the price of a further edge is not held against a graph: none in trees.
 
     The BIC's own penalty is log N. What goes beyond stands for how rare edges are; where an edge
     closes a triangle, the share of closed triangles tells that.
     """
-    joined = (cpdag != 0) | (cpdag.T != 0)
-    degrees = joined.sum(axis=0).astype(np.float64)
-    pairs = float((degrees * (degrees - 1)).sum()) / 2
-    ends, others = np.nonzero(np.triu(joined))
-    closed = float((joined[ends] & joined[others]).sum())
     odds = (closed + 0.5) / (pairs - closed + 0.5)
     beyond = engine.edge_price[0] - math.log(moments.n_samples)
     return max(0.0, beyond + 2 * math.log(odds))
