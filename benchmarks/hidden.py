@@ -45,8 +45,9 @@ PEERS = {
 WEAK = 0.06
 """Correlations of the light tunnel below this are counted as hardly there."""
 
-LIMIT, MOST_LATE = 10.0, 2
-"""Seconds for one data set; how many sets of a cell a peer may fail to end before it is left."""
+LIMIT, LIMIT_LARGE, MOST_LATE = 10.0, 30.0, 2
+"""Seconds for one data set of up to 50 variables, and of more; how many sets of a cell a peer may
+fail to end before it is left."""
 
 COUNTS = [
     f"{what}_{n}" for what in ("edge", "head", "tail", "hidden") for n in ("hit", "found", "true")
@@ -188,7 +189,7 @@ def peers(n: int, rows: int, sets: int, methods: list[str]) -> None:
                     late += 1
                     case = Case(n, rows, seeds.pop(0))
                     told = dict(zip(FIELDS, (*case_fields(case), method), strict=False))
-                    write(PEER_SAMPLES, [{**told, "cpu": LIMIT}])
+                    write(PEER_SAMPLES, [{**told, "cpu": limit_of(n)}])
 
 
 def _run_peer(folder: Path, cell: Case, method: str, seeds: list[int]) -> int:
@@ -198,18 +199,23 @@ def _run_peer(folder: Path, cell: Case, method: str, seeds: list[int]) -> int:
         if not file.exists():
             np.save(file, sample(cell._replace(seed=seed))[1])
     ended = 0
-    for k, found, cpu in _answers(method, files):
+    for k, found, cpu in _answers(method, files, limit_of(cell.n)):
         case = cell._replace(seed=seeds[k])
         write(PEER_SAMPLES, [row(case, method, sample(case)[0], found, cpu)])
         ended += 1
     return ended
 
 
-def _answers(method: str, files: list[Path]) -> Iterator[tuple[int, Any, float]]:
+def limit_of(n: int) -> float:
+    """Seconds of processor time that a peer has for a data set."""
+    return LIMIT if n <= 50 else LIMIT_LARGE
+
+
+def _answers(method: str, files: list[Path], limit: float) -> Iterator[tuple[int, Any, float]]:
     """What a peer finds in files of rows: number of the file, marks, seconds of its processor."""
     environment = next(e for e, known in PEERS.items() if method in known)
     python = ENVIRONMENTS[environment].python
-    command = [str(python), str(WORKER), method, str(LIMIT), *map(str, files)]
+    command = [str(python), str(WORKER), method, str(limit), *map(str, files)]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
@@ -292,7 +298,7 @@ def tunnel(folder: str) -> None:
         file = Path(place) / "0.npy"
         np.save(file, data)
         for method in (m for known in PEERS.values() for m in known):
-            for _, found, cpu in _answers(method, [file]):
+            for _, found, cpu in _answers(method, [file], LIMIT_LARGE):
                 told.append(row(case, method, true, found, cpu))
     found = qwo.discover(rows[names[:n]], hidden_causes=True, random_state=0)
     assert found.hidden_causes is not None

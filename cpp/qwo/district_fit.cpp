@@ -34,9 +34,11 @@ void DistrictFit::gather(const Mag& mag, const std::vector<int>& district) {
     variables_ = district;
     for (int i = 0; i < m_; ++i)
         place_[district[i]] = i;
-    members_.assign(m_, {});
+    members_.resize(std::max(members_.size(), district.size()));
     const std::size_t words = mag.parents().words();
     for (int i = 0; i < m_; ++i) {
+        members_[i].parents.clear();
+        members_[i].spouses.clear();
         for_each_bit(mag.parents().row(district[i]), words, [&](int p) {
             if (place_[p] < 0) {
                 place_[p] = count_of(variables_);
@@ -244,7 +246,8 @@ double DistrictFit::value() const {
     return log_det_ + trace - m_;
 }
 
-double DistrictFit::fit(const Mag& mag, const std::vector<int>& district, MagParameters& start) {
+double DistrictFit::fit(const Mag& mag, const std::vector<int>& district, MagParameters& start,
+                        double tolerance) {
     constexpr double failed = std::numeric_limits<double>::quiet_NaN();
     gather(mag, district);
     if (m_ == 1)
@@ -264,7 +267,7 @@ double DistrictFit::fit(const Mag& mag, const std::vector<int>& district, MagPar
         if (sweep % sweeps_between_inverses == 0 && !invert())
             return failed;
         const double now = value();
-        if (!(old - now >= tolerance_) || sweep == most_sweeps_)
+        if (!(old - now >= tolerance) || sweep == most_sweeps_)
             return now;
         old = now;
     }

@@ -33,13 +33,14 @@ struct MagParameters {
 
 class DistrictFit {
   public:
-    // A sweep that gains less than the tolerance is the last one.
-    DistrictFit(const double* correlation, int n, double tolerance, int most_sweeps)
-        : s_(correlation), n_(n), tolerance_(tolerance), most_sweeps_(most_sweeps), place_(n, -1) {}
+    DistrictFit(const double* correlation, int n, int most_sweeps)
+        : s_(correlation), n_(n), most_sweeps_(most_sweeps), place_(n, -1) {}
 
-    // f of a district; the fit starts from the parameters of a graph much like this one. NaN where
-    // variables determine each other.
-    double fit(const Mag& mag, const std::vector<int>& district, MagParameters& start);
+    // f of a district; the fit starts from the parameters of a graph much like this one, and a
+    // sweep that gains less than the tolerance is the last one. NaN where variables determine each
+    // other.
+    double fit(const Mag& mag, const std::vector<int>& district, MagParameters& start,
+               double tolerance);
     // Writes the parameters of the last fit.
     void store(MagParameters& into) const;
 
@@ -61,7 +62,6 @@ class DistrictFit {
 
     const double* s_;
     int n_;
-    double tolerance_;
     int most_sweeps_;
     std::vector<int> place_;
     int m_ = 0, k_ = 0;

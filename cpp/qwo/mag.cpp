@@ -1,6 +1,7 @@
 #include "qwo/mag.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace qwo {
 
@@ -44,6 +45,9 @@ MarkedGraph Mag::marked() const {
 
 std::vector<int> Mag::district(int v) const {
     std::vector<int> found{v};
+    const std::uint64_t* own = spouses_.row(v);
+    if (std::all_of(own, own + spouses_.words(), [](std::uint64_t w) { return w == 0; }))
+        return found;
     std::vector<std::uint64_t> seen(spouses_.words(), 0);
     seen[v >> 6] |= std::uint64_t{1} << (v & 63);
     for (std::size_t k = 0; k < found.size(); ++k) {
@@ -98,30 +102,51 @@ bool AncestralCheck::climb(const Mag& mag, int j) {
 }
 
 bool AncestralCheck::is_legal(const Mag& mag) {
-    std::fill(state_.begin(), state_.end(), 0);
-    for (int j = 0; j < n_; ++j) {
+    rows_.resize(n_);
+    std::iota(rows_.begin(), rows_.end(), 0);
+    return judge(mag, rows_);
+}
+
+bool AncestralCheck::is_legal_near(const Mag& mag, const std::vector<int>& touched) {
+    rows_.clear();
+    kept_.clear();
+    // Ancestors change below the vertices touched alone.
+    for (int v = 0; v < n_; ++v) {
+        const std::uint64_t* above = above_.row(v);
+        if (std::any_of(touched.begin(), touched.end(),
+                        [&](int t) { return (above[t >> 6] >> (t & 63)) & 1u; })) {
+            rows_.push_back(v);
+            kept_.insert(kept_.end(), above, above + words_);
+        }
+    }
+    const bool legal = judge(mag, rows_);
+    for (std::size_t r = 0; r < rows_.size(); ++r)
+        std::copy_n(kept_.data() + r * words_, words_, above_.row(rows_[r]));
+    return legal;
+}
+
+// Whether a graph is legal if it can only fail to be so at these vertices, or around districts.
+bool AncestralCheck::judge(const Mag& mag, const std::vector<int>& rows) {
+    std::fill(state_.begin(), state_.end(), 2);
+    for (const int j : rows)
+        state_[j] = 0;
+    for (const int j : rows) {
         if (!climb(mag, j))
             return false;
-    }
-    std::vector<int> with_spouses;
-    for (int j = 0; j < n_; ++j) {
         const std::uint64_t *above = above_.row(j), *spouses = mag.spouses().row(j);
-        std::uint64_t any = 0;
         for (std::size_t w = 0; w < words_; ++w) {
-            any |= spouses[w];
             if (above[w] & (spouses[w] | never_.row(j)[w]))
                 return false;
         }
-        if (any != 0)
-            with_spouses.push_back(j);
     }
-    std::vector<char> done(with_spouses.empty() ? 0 : n_, 0);
-    for (const int j : with_spouses) {
-        if (done[j])
+    std::fill(state_.begin(), state_.end(), 0);
+    for (int j = 0; j < n_; ++j) {
+        const std::uint64_t* spouses = mag.spouses().row(j);
+        if (state_[j] || std::all_of(spouses, spouses + words_, [](auto w) { return w == 0; }))
             continue;
         const std::vector<int> district = mag.district(j);
         for (const int v : district)
-            done[v] = 1;
+            state_[v] = 1;
         if (!district_is_maximal(mag, district))
             return false;
     }

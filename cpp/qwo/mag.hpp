@@ -47,10 +47,14 @@ class AncestralCheck {
     explicit AncestralCheck(int n, const std::vector<char>& never = {});
 
     bool is_legal(const Mag& mag);
+    // The same of a graph whose edges differ from those of the last one asked about, which was
+    // legal, among some vertices alone; that one is still the last one then.
+    bool is_legal_near(const Mag& mag, const std::vector<int>& touched);
     // Row j: the ancestors of j in the graph asked about last, j among them.
     const BitMatrix& ancestors() const { return above_; }
 
   private:
+    bool judge(const Mag& mag, const std::vector<int>& rows);
     bool climb(const Mag& mag, int j);
     bool district_is_maximal(const Mag& mag, const std::vector<int>& district);
     bool induced(const Mag& mag, int x, int y);
@@ -62,7 +66,8 @@ class AncestralCheck {
     BitMatrix never_;
     bool limited_;
     std::vector<char> state_;
-    std::vector<std::uint64_t> allowed_, seen_, front_, next_;
+    std::vector<std::uint64_t> allowed_, seen_, front_, next_, kept_;
+    std::vector<int> rows_;
 };
 
 } // namespace qwo

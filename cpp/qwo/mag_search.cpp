@@ -13,8 +13,9 @@ namespace {
 
 // All subsets of so many common neighbours are tried as colliders; of more, the best ones alone.
 constexpr int most_common = 4;
-// By how much a fit may miss its minimum, in units of the cost.
-constexpr double tolerance = 1e-4;
+// A sweep of a fit that gains less, in units of the cost, is the last one: of a graph on trial, and
+// of the present one.
+constexpr double trial_tolerance = 1e-2, tolerance = 1e-4;
 // Passes that repair what a forced change has done around it.
 constexpr int most_repairs = 3;
 
@@ -24,25 +25,34 @@ std::uint64_t mixed(std::uint64_t x) {
     return x ^ (x >> 31);
 }
 
+std::vector<int> touched_by(int i, int j, const std::vector<int>& colliders) {
+    std::vector<int> touched{i, j};
+    touched.insert(touched.end(), colliders.begin(), colliders.end());
+    return touched;
+}
+
+constexpr double never = std::numeric_limits<double>::infinity();
+
 } // namespace
 
 MagSearch::MagSearch(const double* correlation, const Mag& start, MagPrices prices,
                      const std::vector<char>& candidates, MarkLimits limits,
                      const std::vector<char>& never, int most_sweeps)
     : n_(start.size()), mag_(start), prices_(prices), candidates_(candidates),
-      limits_(std::move(limits)), check_(n_, never),
-      fit_(correlation, n_, tolerance / prices.samples, most_sweeps), parameters_(n_) {
+      limits_(std::move(limits)), check_(n_, never), fit_(correlation, n_, most_sweeps),
+      parameters_(n_), first_(n_), fits_(n_) {
     std::vector<int> all(n_);
     for (int v = 0; v < n_; ++v) {
         all[v] = v;
         parameters_.covariance(v, v) = 1.0;
     }
+    settle(all);
     int edges = 0;
     for (int i = 0; i < n_; ++i) {
         for (int j = 0; j < i; ++j)
             edges += mag_.linked(i, j);
     }
-    cost_ = prices_.samples * fit_around(all, true) + prices_.edge * edges;
+    cost_ = prices_.samples * present_fit(all) + prices_.edge * edges;
 }
 
 bool MagSearch::allowed(int i, int j, Link link) const {
@@ -96,12 +106,12 @@ double MagSearch::fit_of(const std::vector<int>& district) {
     const auto known = memo_.find(key);
     if (known != memo_.end())
         return known->second;
-    const double value = fit_.fit(mag_, district, parameters_);
+    const double value = fit_.fit(mag_, district, parameters_, trial_tolerance / prices_.samples);
     memo_.emplace(key, value);
     return value;
 }
 
-double MagSearch::fit_around(const std::vector<int>& vertices, bool store) {
+double MagSearch::fit_around(const std::vector<int>& vertices) {
     double total = 0.0;
     std::vector<int> done;
     for (const int v : vertices) {
@@ -109,45 +119,76 @@ double MagSearch::fit_around(const std::vector<int>& vertices, bool store) {
             continue;
         const std::vector<int> district = mag_.district(v);
         done.insert(done.end(), district.begin(), district.end());
-        if (store) {
-            total += fit_.fit(mag_, district, parameters_);
-            fit_.store(parameters_);
-        } else {
-            total += fit_of(district);
-        }
+        total += fit_of(district);
     }
     return total;
 }
 
-double MagSearch::rise_of(int i, int j, Link link, const std::vector<int>& colliders) {
-    constexpr double never = std::numeric_limits<double>::infinity();
-    if (!allowed(i, j, link))
-        return never;
+double MagSearch::present_fit(const std::vector<int>& vertices) const {
+    double total = 0.0;
+    for (auto v = vertices.begin(); v != vertices.end(); ++v) {
+        const bool anew = std::none_of(vertices.begin(), v,
+                                       [&](int earlier) { return first_[earlier] == first_[*v]; });
+        total += anew ? fits_[first_[*v]] : 0.0;
+    }
+    return total;
+}
+
+void MagSearch::settle(const std::vector<int>& vertices) {
+    std::vector<char> done(n_, 0);
+    for (const int v : vertices) {
+        if (done[v])
+            continue;
+        const std::vector<int> district = mag_.district(v);
+        fits_[district[0]] = fit_.fit(mag_, district, parameters_, tolerance / prices_.samples);
+        fit_.store(parameters_);
+        for (const int u : district) {
+            first_[u] = district[0];
+            done[u] = 1;
+        }
+    }
+    check_.is_legal(mag_);
+}
+
+bool MagSearch::leads_around(int from, int to) const {
+    bool leads = false;
+    for_each_bit(mag_.parents().row(to), mag_.parents().words(),
+                 [&](int p) { leads = leads || (p != from && check_.ancestors().test(p, from)); });
+    return leads;
+}
+
+double MagSearch::rise_of(int i, int j, Link link, const std::vector<int>& colliders,
+                          double bound) {
     const Link before = mag_.link(i, j);
+    const bool links = link != Link::none;
+    if (!allowed(i, j, link) || (links && link != Link::back && leads_around(j, i)) ||
+        (links && link != Link::forth && leads_around(i, j)))
+        return never;
     apply(i, j, link, colliders);
+    const std::vector<int> touched = touched_by(i, j, colliders);
     bool legal = true;
     for (std::size_t s = 1; s < undo_.size(); ++s)
         legal = legal && allowed(undo_[s].i, undo_[s].j, Link::spouses);
+    // A fit with spouses takes longer than to see that the graph is no MAG; one without, less.
+    const bool slow = link == Link::spouses || undo_.size() > 1;
     double rise = never;
-    if (legal && check_.is_legal(mag_)) {
-        std::vector<int> touched{i, j};
-        touched.insert(touched.end(), colliders.begin(), colliders.end());
-        const double after = fit_around(touched, false);
-        revert();
-        const int added = (link != Link::none) - (before != Link::none);
-        rise = prices_.samples * (after - fit_around(touched, false)) + prices_.edge * added;
-    } else {
-        revert();
+    if (legal && (!slow || check_.is_legal_near(mag_, touched))) {
+        const int added = links - (before != Link::none);
+        rise =
+            prices_.samples * (fit_around(touched) - present_fit(touched)) + prices_.edge * added;
+        if (!slow && rise < bound && !check_.is_legal_near(mag_, touched))
+            rise = never;
     }
+    revert();
     return std::isnan(rise) ? never : rise;
 }
 
 double MagSearch::change(int i, int j, Link link) {
-    return rise_of(i, j, link, {});
+    return rise_of(i, j, link, {}, never);
 }
 
 void MagSearch::consider(int i, int j, Link link, const std::vector<int>& colliders, Change& best) {
-    const double rise = rise_of(i, j, link, colliders);
+    const double rise = rise_of(i, j, link, colliders, best.rise);
     if (rise < best.rise)
         best = {link, colliders, rise};
 }
@@ -155,12 +196,14 @@ void MagSearch::consider(int i, int j, Link link, const std::vector<int>& collid
 void MagSearch::consider_deletions(int i, int j, Change& best) {
     std::vector<std::pair<double, int>> common;
     for (int z = 0; z < n_; ++z) {
-        if (z != i && z != j && mag_.linked(i, z) && mag_.linked(j, z))
+        const Link to_i = mag_.link(z, i), to_j = mag_.link(z, j);
+        if (to_i != Link::none && to_j != Link::none &&
+            (to_i == Link::forth || to_j == Link::forth))
             common.emplace_back(0.0, z);
     }
     if (count_of(common) > most_common) {
         for (auto& [rise, z] : common)
-            rise = rise_of(i, j, Link::none, {z});
+            rise = rise_of(i, j, Link::none, {z}, never);
         std::stable_sort(common.begin(), common.end());
         common.resize(most_common);
     }
@@ -179,21 +222,23 @@ bool MagSearch::improve(int i, int j) {
     const Link before = mag_.link(i, j);
     if (before == Link::none && !candidates_[static_cast<std::size_t>(i) * n_ + j])
         return false;
-    Change best;
+    Change best{.rise = -prices_.least_saving};
     for (const Link link : {Link::forth, Link::back, Link::spouses}) {
         if (link != before)
             consider(i, j, link, {}, best);
     }
     if (before != Link::none)
         consider_deletions(i, j, best);
-    if (!(best.rise < -prices_.least_saving))
+    if (best.rise == -prices_.least_saving)
         return false;
+    const std::vector<int> touched = touched_by(i, j, best.colliders);
+    const double old = present_fit(touched);
     apply(i, j, best.link, best.colliders);
-    std::vector<int> touched{i, j};
-    touched.insert(touched.end(), best.colliders.begin(), best.colliders.end());
-    fit_around(touched, true);
-    cost_ += best.rise;
-    steps_.push_back({i, j, before, best.link, best.colliders, -best.rise});
+    settle(touched);
+    const int added = (best.link != Link::none) - (before != Link::none);
+    const double rise = prices_.samples * (present_fit(touched) - old) + prices_.edge * added;
+    cost_ += rise;
+    steps_.push_back({i, j, before, best.link, best.colliders, -rise});
     return true;
 }
 
@@ -217,9 +262,10 @@ void MagSearch::repair(int i, int j) {
 }
 
 std::vector<double> MagSearch::mark_worths(double most) {
-    constexpr double never = std::numeric_limits<double>::infinity();
     const Mag best = mag_;
     const double cost = cost_;
+    const std::vector<int> first = first_;
+    const std::vector<double> fits = fits_;
     const std::size_t n_steps = steps_.size();
     const MarkedGraph pag = pag_of_mag(best.marked(), limits_);
     const auto near = pag.neighbours();
@@ -235,15 +281,20 @@ std::vector<double> MagSearch::mark_worths(double most) {
         }
     };
     const auto force = [&](int i, int j, const Change& change) {
-        if (change.rise < most) {
-            apply(i, j, change.link, change.colliders);
-            cost_ += change.rise;
-            if (best.linked(i, j))
-                repair(i, j);
-            meet();
-            mag_ = best;
-            cost_ = cost;
+        if (!(change.rise < most))
+            return;
+        apply(i, j, change.link, change.colliders);
+        cost_ += change.rise;
+        if (best.linked(i, j)) {
+            settle(touched_by(i, j, change.colliders));
+            repair(i, j);
         }
+        meet();
+        mag_ = best;
+        cost_ = cost;
+        first_ = first;
+        fits_ = fits;
+        check_.is_legal(mag_);
     };
     for (int i = 0; i < n_; ++i) {
         std::vector<char> met(n_, 0); // pairs with a common neighbour, whose edge hides a collider
@@ -255,10 +306,10 @@ std::vector<double> MagSearch::mark_worths(double most) {
         for (int j = i + 1; j < n_; ++j) {
             for (const Link link : {Link::forth, Link::back, Link::spouses}) {
                 if (met[j] && link != best.link(i, j))
-                    force(i, j, {link, {}, rise_of(i, j, link, {})});
+                    force(i, j, {link, {}, rise_of(i, j, link, {}, most)});
             }
             if (best.linked(i, j)) {
-                Change gone;
+                Change gone{.rise = most};
                 consider_deletions(i, j, gone);
                 force(i, j, gone);
             }
@@ -267,7 +318,7 @@ std::vector<double> MagSearch::mark_worths(double most) {
     steps_.resize(n_steps);
     std::vector<int> all(n_);
     std::iota(all.begin(), all.end(), 0);
-    fit_around(all, true);
+    settle(all);
     return worths;
 }
 

@@ -67,13 +67,20 @@ class MagSearch {
     bool allowed(int i, int j, Link link) const;
     void apply(int i, int j, Link link, const std::vector<int>& colliders);
     void revert();
-    double rise_of(int i, int j, Link link, const std::vector<int>& colliders);
+    // Whether other parents of `to` have `from` among their ancestors.
+    bool leads_around(int from, int to) const;
+    // By how much the cost rises; a number of the bound or more may be that of a graph that is no
+    // MAG.
+    double rise_of(int i, int j, Link link, const std::vector<int>& colliders, double bound);
     void consider(int i, int j, Link link, const std::vector<int>& colliders, Change& best);
     void consider_deletions(int i, int j, Change& best);
     bool improve(int i, int j);
     void repair(int i, int j);
-    // The fit of all districts around some vertices.
-    double fit_around(const std::vector<int>& vertices, bool store);
+    // The fit of all districts around some vertices: in a graph on trial, and in the present one.
+    double fit_around(const std::vector<int>& vertices);
+    double present_fit(const std::vector<int>& vertices) const;
+    // Makes the graph on trial, changed around some vertices, the present one.
+    void settle(const std::vector<int>& vertices);
     double fit_of(const std::vector<int>& district);
     std::uint64_t key_of(const std::vector<int>& district) const;
 
@@ -86,6 +93,9 @@ class MagSearch {
     DistrictFit fit_;
     MagParameters parameters_;
     std::unordered_map<std::uint64_t, double> memo_;
+    // For each vertex the first one of its district, and there the district's fit.
+    std::vector<int> first_;
+    std::vector<double> fits_;
     std::vector<Undo> undo_;
     std::vector<MagStep> steps_;
     double cost_ = 0.0;

@@ -136,6 +136,28 @@ def test_the_cost_of_a_mag_is_its_definition(seed):
     assert 200 * fit + 10 * edges == pytest.approx(search.cost, abs=0.05)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_an_edge_can_be_changed_where_a_mag_remains(seed):
+    # Legality is judged around the change alone, before and after the graph has moved on.
+    _, _, covariance = random_model(seed, 9, 4, degree=3)
+    moments = qwo.Moments.from_covariance(covariance, 20_000)
+    found = qwo.discover(moments, hidden_causes=True, random_state=0)
+    problem = found.hidden_causes.problem
+    descent = problem.search(pag.dag_marks(found.dag), found.dag)
+    for _ in range(2):
+        marks, ends = descent.marks(), ((0, 0), (HEAD, TAIL), (TAIL, HEAD), (HEAD, HEAD))
+        for i, j in itertools.combinations(range(9), 2):
+            for link, (at_j, at_i) in enumerate(ends):
+                changed = marks.copy()
+                changed[i, j], changed[j, i] = at_j, at_i
+                rise = descent.change(i, j, link)
+                assert np.isfinite(rise) == is_mag(changed)
+                if np.isfinite(rise):
+                    direct = problem.search(changed, found.dag).cost - descent.cost
+                    assert rise == pytest.approx(direct, abs=0.1)
+        assert descent.run(10.0)
+
+
 def test_tiers_give_arrowheads_and_no_tails():
     # As in causal-learn's issue 266: that the later cannot cause the earlier does not say that the
     # earlier causes the later, since something hidden may cause both.

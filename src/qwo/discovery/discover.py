@@ -97,11 +97,12 @@ def discover_as(
     progress: bool = False,
     control: Control | None = None,
     limits: ResolvedKnowledge | None = None,
+    arrows: bool = True,
 ) -> Discovery:
     """`discover` with its options as records: data, plan, start, penalty, search, result.
 
     A control that is under way, and knowledge that has been resolved, take the place of the
-    options' own.
+    options' own. What arrows are worth is left out where nobody will ask.
     """
     with progress_bar(callback) if progress else nullcontext(callback) as watch:
         control = control or Control(time_limit=options.time_limit, callback=watch)
@@ -144,7 +145,9 @@ def discover_as(
                     judged = without_weak_edges(plan, moments, engine, control)
     known, kept = cast("Knowledge | None", options.knowledge), moments.n_variables <= MOST_KEPT
     origin = Origin(data, reading or {}, known, (), moments if kept else None, moments.found)
-    return _result(plan, moments, judged, outcome, origin, control=control, weaker=weaker)
+    return _result(
+        plan, moments, judged, outcome, origin, control=control, weaker=weaker, asked=arrows
+    )
 
 
 def _read_otherwise(
@@ -174,6 +177,7 @@ def _result(
     *,
     control: Control,
     weaker: FloatArray,
+    asked: bool,
 ) -> Discovery:
     """The graph that belongs to the order found, its class, its score and its evidence."""
     engine, strengths, evidence, weak = judged
@@ -200,7 +204,7 @@ def _result(
     timely = outcome.status == "converged" and control.remaining > control.seconds
     # Where members of the class differ in cost, turning arrows is another question.
     settled = evidence is not None and not plan.listed and not moments.coding.has_curves
-    if timely and settled:
+    if asked and timely and settled:
         arrows = arrow_evidence(moments, engine, cpdag)
     return Discovery(
         cpdag=cpdag,

@@ -57,7 +57,7 @@ def discover_hidden_causes(
         control.report(progress)
         return control.interrupted
 
-    first = discover_as(moments, plain, callback=watch)
+    first = discover_as(moments, plain, callback=watch, arrows=False)
     size = EXACT_SAMPLES if moments.is_oracle else float(moments.n_samples)
     penalty, gamma = first.params["penalty_discount"], first.params["gamma"]
     price = BIC(penalty, gamma).price(moments.n_variables, size)
@@ -101,7 +101,7 @@ def _class_of(
     values = {} if np.isnan(spouses).all() else {"worth": spouses}
     return HiddenCauses(
         pag=CausalGraph.from_marks(pag, moments.names, "pag", values),
-        mag=CausalGraph.from_marks(outcome.marks, moments.names, "mag"),
+        member=outcome.marks,
         score=-outcome.cost,
         saving=outcome.dag_cost - outcome.cost,
         steps=outcome.steps,

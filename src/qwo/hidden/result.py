@@ -39,8 +39,8 @@ class HiddenCauses:
         What all graphs with the same independences share: ``-->`` a cause, ``<->`` a hidden common
         cause, ``o->`` one of the two or both, ``o-o`` a link and nothing more. Its values have what
         each ↔ is worth: how much the score falls if it is another edge, or none.
-    mag : CausalGraph
-        The graph of the class that the search ended in: edges ``-->`` and ``<->``.
+    member : ndarray
+        The marks of the graph of the class that the search ended in, `mag`.
     score : float
         Its score, 2·loglik - penalty, less that of the empty graph.
     saving : float
@@ -60,7 +60,7 @@ class HiddenCauses:
     """
 
     pag: CausalGraph
-    mag: CausalGraph
+    member: Adjacency
     score: float
     saving: float
     steps: tuple[MagStep, ...]
@@ -74,6 +74,11 @@ class HiddenCauses:
     def graph(self) -> CausalGraph:
         """The graph to show: the class."""
         return self.pag
+
+    @cached_property
+    def mag(self) -> CausalGraph:
+        """The graph of the class that the search ended in: edges ``-->`` and ``<->``."""
+        return CausalGraph.from_marks(self.member, self.names, "mag")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -101,7 +106,7 @@ class HiddenCauses:
         NaN for circles and where there is no edge. Worked out when asked for.
         """
         problem, marks = self.problem, self.pag.marks
-        worths = problem.search(self.mag.marks, self.dag).mark_worths(FARTHEST)
+        worths = problem.search(self.member, self.dag).mark_worths(FARTHEST)
         plain = pag_of_mag(dag_marks(self.dag), problem.knowledge, problem.clear)
         differs = (plain != 0) & (plain != marks)
         worths[differs] = np.minimum(worths[differs], self.saving)
@@ -139,7 +144,7 @@ class HiddenCauses:
         return None if chosen is None else [self.names[v] for v in chosen]
 
     def _adjusted(self, x: int, y: int) -> tuple[list[int] | None, str]:
-        return adjustment_in_pag(self.pag.marks, self.mag.marks, x, y, self.problem.clear)
+        return adjustment_in_pag(self.pag.marks, self.member, x, y, self.problem.clear)
 
     def to_networkx(self) -> nx.DiGraph[str]:
         """A DAG with its hidden causes, as DoWhy and others take it.
@@ -167,7 +172,7 @@ class HiddenCauses:
     def separation(self, first: Variable, second: Variable) -> tuple[list[str], float]:
         """A set that separates two variables without an edge, and their partial correlation."""
         x, y = as_pair(self.names, first, second)
-        chosen, size = separation_of(self.mag.marks, self.moments, x, y)
+        chosen, size = separation_of(self.member, self.moments, x, y)
         return [self.names[v] for v in chosen], size
 
     def records(self) -> list[tuple[str, str, str, str, str, float]]:
