@@ -1,6 +1,7 @@
 """discover(hidden_causes=True): the score, the search, knowledge, effects, and what is refused."""
 
 import itertools
+import json
 import signal
 from functools import cache
 
@@ -8,9 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import minimize
+from typer.testing import CliRunner
 
 import qwo
 from qwo import _core
+from qwo.cli.application import app
 from qwo.graph import pag
 from qwo.graph.dag import ancestor_matrix
 from qwo.graph.marks import HEAD, TAIL
@@ -260,6 +263,10 @@ def test_what_does_not_go_with_hidden_causes_is_refused_with_a_reason():
     found = qwo.discover(confounded_pair(200), hidden_causes=True)
     with pytest.raises(qwo.InputError, match=r"found\.dag"):
         qwo.fit_sem(confounded_pair(200), found)
+    with pytest.raises(qwo.InputError, match="learnt with hidden_causes"):
+        found.next_experiment()
+    with pytest.raises(qwo.InputError, match="no circles; take a member"):
+        qwo.write_graph(found.pag, "class.lav")
     with pytest.raises(qwo.InputError, match="learnt without"):
         _ = qwo.discover(confounded_pair(200)).confounded
 
@@ -280,6 +287,34 @@ def test_a_simulation_with_hidden_causes_has_a_true_class():
 
 def pag_of_dag(dag):
     return pag_of_mag((2 * dag + 3 * dag.T)[:6, :6])
+
+
+def test_the_command_line_simulates_learns_and_tells_effects(tmp_path):
+    def run(*words):
+        done = CliRunner().invoke(app, [*map(str, words)])
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    run("simulate", "-o", tmp_path / "sim", "-n", 6, "-N", 20000, "--hidden", 2, "--seed", 7)
+    data = pd.read_csv(tmp_path / "sim" / "data.csv")
+    dag = qwo.read_graph(tmp_path / "sim" / "dag.json")
+    assert data.shape == (20000, 6)
+    assert dag.n_variables == 8
+    truth = qwo.read_graph(tmp_path / "sim" / "pag.json")
+    assert truth.names == tuple(data.columns)
+    assert np.array_equal(truth.marks, true_pag(dag.matrix, 6))
+    confounded_pair().to_csv(tmp_path / "t.csv", index=False)
+    run("learn", tmp_path / "t.csv", "-o", tmp_path / "found", "--hidden-causes")
+    asked = "effect", tmp_path / "t.csv", tmp_path / "found"
+    assert "not identifiable, because a hidden cause of a and x" in run(*asked, "a", "x")
+    told = json.loads(run(*asked, "y", "x", "--json"))
+    assert told["estimate"] == 0
+    assert "in no graph of the class" in told["note"]
+    told = json.loads((tmp_path / "found" / "result.json").read_text(encoding="utf-8"))
+    (first, second, given, left), *_ = told["hidden_causes"]["separations"]
+    assert (first, second) == tuple(told["hidden_causes"]["removed"][0][:2])
+    rest = qwo.discover(confounded_pair(), hidden_causes=True, random_state=0).hidden_causes
+    assert rest.separation(first, second) == (given, pytest.approx(left))
 
 
 def test_a_result_is_drawn_reported_and_asked_for_effects(tmp_path):

@@ -49,6 +49,9 @@ class ModelOptions:
         int,
         option("--cycles", "Edges that close a cycle, of variables that cause each other.", min=0),
     ] = 0
+    hidden: Annotated[
+        int, option("--hidden", "Causes of two variables or more that are not in the data.", min=0)
+    ] = 0
     standardise: Annotated[
         bool,
         option(
@@ -78,6 +81,7 @@ class ModelOptions:
             "degree": self.degree,
             "noise": self.noise,
             "cycles": self.cycles,
+            "hidden": self.hidden,
             "standardize": self.standardise and self.conditions is None,
             "interventions": None if self.conditions is None else touched_in(self.conditions),
         }
@@ -119,7 +123,8 @@ def simulate(
     [b]qwo simulate -o sim --conditions "control=;drug=X2;cold=X5:variance"[/b]
 
     The folder holds data.csv (or .parquet), dag.csv and dag.json (1 where row causes column),
-    coefficients.csv, and result.json with all parameters.
+    coefficients.csv, and result.json with all parameters. With [b]--hidden[/b] the last variables
+    of the graph are not in the data, and pag.csv and pag.json are what can be found of it.
     """
     if output is not None:
         check_folder(output, force=force)
@@ -140,6 +145,7 @@ def simulate(
     size = f"{model.samples} rows, {count(summary['n_variables'], 'variable')}"
     console.say(f"wrote {output}: {size}, {count(summary['n_edges'], 'edge')}, seed {sample.seed}")
     regime = "" if model.conditions is None else " --regime condition"
+    regime += " --hidden-causes" if model.hidden else ""
     console.say(f"next: qwo learn {output / ('data.' + model.form)} -o found{regime}")
     if console.json:
         console.result("", summary)
@@ -177,7 +183,8 @@ class Drawn:
         import numpy as np
         import pyarrow as pa
 
-        names, data = list(self.graph.names), self.drawn.data
+        hidden, data = self.parameters["hidden"], self.drawn.data
+        names = list(self.graph.names[: self.graph.n_variables - hidden])
         if not isinstance(data, Mapping):
             return pa.table(list(data.T), names=names)
         labels = np.repeat(list(data), [len(rows) for rows in data.values()])
@@ -210,14 +217,20 @@ class Drawn:
         """Write data, graph and coefficients into an empty folder."""
         from pyarrow import csv, parquet
 
-        from qwo.graph import write_graph
+        from qwo.graph import CausalGraph, write_graph
+        from qwo.graph.pag import true_pag
 
         if form == "parquet":
             parquet.write_table(self.table(), folder / "data.parquet")
         else:
             csv.write_csv(self.table(), folder / "data.csv")
-        for suffix in ("csv", "json"):
-            write_graph(self.graph, folder / f"dag.{suffix}")
+        graphs, hidden = {"dag": self.graph}, self.parameters["hidden"]
+        if hidden:
+            names = self.graph.names[:-hidden]
+            graphs["pag"] = CausalGraph.from_marks(true_pag(self.drawn.dag, hidden).marks, names)
+        for name, graph in graphs.items():
+            for suffix in ("csv", "json"):
+                write_graph(graph, folder / f"{name}.{suffix}")
         names, size = self.graph.names, self.drawn.coefficients
         ends = zip(*self.graph.ends(), strict=True)
         rows = [(names[i], names[j], float(size[i, j])) for i, j in ends]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -263,10 +263,12 @@ def effect(
     [b]qwo effect patients.csv result smoking=current stage[/b]
 
     Of a DAG there is one effect. Where the graph leaves directions open, there is one for each set
-    of parents that the cause may have (IDA), each with its interval. Columns that are not in the
-    graph are left out.
+    of parents that the cause may have (IDA), each with its interval. Where causes may be hidden, it
+    is the one that holds in every graph of the class, or the reason why there is none. Columns that
+    are not in the graph are left out.
     """
     import qwo
+    from qwo.hidden.effects import effect_in_pag
 
     if not 0 < level < 1:
         raise ArgumentError(f"--level is {level:g}; wanted a number between 0 and 1")
@@ -275,6 +277,10 @@ def effect(
         # A contrast such as race=black is one of the variable race.
         given.index(name if name in given.names else name.partition("=")[0])
     moments = read_for(graph, given.names, file, reading, console).moments
+    if given.kind == "pag":
+        told = effect_in_pag(given, moments, cause, outcome)
+        console.result(str(told), {**asdict(told), "interval": list(told.interval(level))})
+        return
     found = _left_open(graph, given, moments, cause, outcome)
     if not found:
         possible = qwo.ida(moments, given, cause, outcome)

@@ -127,7 +127,7 @@ def discover_as(
             how |= {"random_state": rng, "precision": dense.precision, "sizes": sizes}
             order = start_order(plan.start, correlation, moments.n_samples, **how)
             engine = make_engine(plan, moments, order, dense)
-            weaker, outcome = np.empty(0), None
+            weaker, outcome, judged = np.empty(0), None, Judged(engine)
             if plan.highest is not None:
                 outcome, penalty, weaker = best_penalty(plan, engine, moments, control)
                 if outcome.status == "converged":
@@ -138,16 +138,13 @@ def discover_as(
                 tree = start_order("spanning-tree", correlation, moments.n_samples, **how)
                 plan = start_at_better(plan, engine, tree)
             del dense, how
-            judged = Judged(engine)
             if outcome is None:
                 outcome = run_search(plan, engine, control, rng)
                 if plan.highest is not None and outcome.status == "converged" and not plan.listed:
                     judged = without_weak_edges(plan, moments, engine, control)
     known, kept = cast("Knowledge | None", options.knowledge), moments.n_variables <= MOST_KEPT
-    origin = Origin(data, reading or {}, known, (), moments if kept else None, moments.found)
-    return _result(
-        plan, moments, judged, outcome, origin, control=control, weaker=weaker, asked=arrows
-    )
+    made = Origin(data, reading or {}, known, (), moments if kept else None, moments.found)
+    return _result(plan, moments, judged, outcome, made, control=control, weaker=weaker, ask=arrows)
 
 
 def _read_otherwise(
@@ -177,7 +174,7 @@ def _result(
     *,
     control: Control,
     weaker: FloatArray,
-    asked: bool,
+    ask: bool,
 ) -> Discovery:
     """The graph that belongs to the order found, its class, its score and its evidence."""
     engine, strengths, evidence, weak = judged
@@ -198,14 +195,13 @@ def _result(
     else:
         # An engine may know the class of its DAG from inside.
         cpdag = getattr(engine, "cpdag", partial(to_cpdag, dag))()
-    arrows = None
     # Turning arrows takes a part of the time of the search, never more of it than is left, and none
     # where somebody has ended the search.
     timely = outcome.status == "converged" and control.remaining > control.seconds
     # Where members of the class differ in cost, turning arrows is another question.
     settled = evidence is not None and not plan.listed and not moments.coding.has_curves
-    if asked and timely and settled:
-        arrows = arrow_evidence(moments, engine, cpdag)
+    turned = ask and timely and settled
+    arrows = arrow_evidence(moments, engine, cpdag) if turned else None
     return Discovery(
         cpdag=cpdag,
         dag=dag,

@@ -377,8 +377,7 @@ class Discovery(FollowUp):
         if self.series is None:
             raise ArgumentError(
                 "there are no lagged effects: the rows were taken for independent ones; ask for "
-                'them: lags="auto"',
-                option="lags",
+                'them: lags="auto"'
             )
         return self.series.table
 
@@ -388,6 +387,11 @@ class Discovery(FollowUp):
         The number is the mean over the graphs that the data leave open, the first 2000 if there are
         more; empty where every edge is directed.
         """
+        if self.hidden_causes is not None:
+            raise ArgumentError(
+                "the graph was learnt with hidden_causes, where setting a variable tells more than "
+                "the direction of its edges; ask for it without"
+            )
         return {self.names[v]: edges for v, edges in next_experiments(self.cpdag).items()}
 
     def explore(self, *, height: int = 720, **beside: Any) -> InlineReport:

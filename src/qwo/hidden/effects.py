@@ -12,10 +12,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.dag import ancestor_matrix
 from qwo.graph.marks import HEAD, TAIL
+from qwo.graph.pag import mag_of_pag
 from qwo.hidden.tests_start import partial_correlation
 from qwo.moments.moments import Moments
+from qwo.names import Variable, as_pair
 from qwo.sem.effects import Effect
 from qwo.sem.regression import partial_slopes
 from qwo.types import Adjacency, Mask
@@ -142,6 +145,13 @@ def effect_of(adjusted: tuple[list[int] | None, str], moments: Moments, x: int, 
     note = f"given {given}" if given else "as it stands"
     slope, error = float(found.slopes[0]), float(found.errors[0])
     return Effect(names[x], names[y], slope, error, found.df, note)
+
+
+def effect_in_pag(pag: CausalGraph, moments: Moments, cause: Variable, effect: Variable) -> Effect:
+    """The total effect that holds in every graph of a class."""
+    own = pag.reordered(moments.names)
+    x, y = as_pair(own.names, cause, effect)
+    return effect_of(adjustment_in_pag(own.marks, mag_of_pag(own.marks), x, y), moments, x, y)
 
 
 def separation_of(mag: Adjacency, moments: Moments, x: int, y: int) -> tuple[list[int], float]:

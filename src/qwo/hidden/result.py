@@ -231,6 +231,7 @@ class HiddenCauses:
             "pag": [list(edge) for edge in self.pag.edges],
             "mag": [list(edge) for edge in self.mag.edges],
             "removed": [list(edge) for edge in self.removed],
+            "separations": [[a, b, *self.separation(a, b)] for a, b, _ in self.removed],
             "changes": [dict(zip(CHANGES, row, strict=True)) for row in self.records()],
         }
 

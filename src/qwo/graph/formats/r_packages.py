@@ -227,7 +227,7 @@ def _is_zero(modifier: str) -> bool:
 
 def render_lavaan(graph: CausalGraph) -> str:
     """The model of a DAG, or of a MAG."""
-    if graph.kind == "mag":
+    if graph.is_mixed:
         require_no_circles(graph, "lavaan's syntax")
     else:
         require_dag(graph, "lavaan's syntax")
