@@ -127,7 +127,13 @@ def asked_columns(reading: ReadArguments) -> tuple[int | None, ReadArguments]:
 
 
 def chosen_size(
-    full: Moments, found: Discovery, options: SearchOptions, asked: int | None, control: Control
+    full: Moments,
+    found: Discovery,
+    options: SearchOptions,
+    asked: int | None,
+    control: Control,
+    *,
+    known: ResolvedKnowledge | None = None,
 ) -> SizeChoice:
     """How many columns to search with: those asked for, 1 where no pair wants more, or by cost."""
     given = options.penalty_discount
@@ -141,7 +147,7 @@ def chosen_size(
         full,
         found.order,
         penalty,
-        resolved_knowledge(options, full.names),
+        known or resolved_knowledge(options, full.names),
         first=wanted,
         seed=found.params["random_state"],
         control=control,
@@ -289,16 +295,20 @@ def _edges_in(own: _Searched, order: Indices, knowledge: ResolvedKnowledge | Non
 
 
 def turned_by_noise(
-    found: Discovery,
-    moments: Moments,
+    linear: tuple[Discovery, Moments],
+    last: tuple[Discovery, Moments],
     sample: RowSample,
     options: SearchOptions,
     control: Control,
     *,
     known: ResolvedKnowledge,
     also: Mask,
-) -> tuple[Discovery, NoiseArrows]:
-    """The same for a result of lines with knowledge that has been resolved, as for lagged rows."""
-    own = _Searched(found, moments)
-    last, noise = _by_noise(own, own, sample, options, control, known=known, also=also)
-    return last.found, noise
+) -> tuple[tuple[Discovery, Moments], NoiseArrows]:
+    """The same for results with knowledge that has been resolved, as for lagged rows.
+
+    The first is that of lines, the last that of curves, or the same.
+    """
+    own = _Searched(*linear)
+    bent = own if last is linear else _Searched(*last)
+    turned, noise = _by_noise(own, bent, sample, options, control, known=known, also=also)
+    return (turned.found, turned.moments), noise

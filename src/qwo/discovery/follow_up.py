@@ -169,6 +169,12 @@ class FollowUp:
         from qwo.sem.outcome import effect_between
 
         curves = self._curves()
+        if curves is not None and cast("Discovery", self).series is not None:
+            raise ArgumentError(
+                "relations are curved and rows follow each other, so that what a cause does in the "
+                "end depends on where all of them are; found.curve('x[t-1]', 'y') draws one step, "
+                "found.series.effect(cause, effect) adds up lines"
+            )
         if curves is not None:
             from qwo.curved.model import effect_over_class
 

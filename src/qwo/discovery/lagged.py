@@ -9,12 +9,17 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from qwo.arguments import ReadArguments
+from qwo.compute import one_blas_thread
 from qwo.curved.arrows import NoiseArrows
+from qwo.curved.result import CurvedRelations
+from qwo.discovery.curved import asked_columns, turned_by_noise
+from qwo.discovery.lagged_curves import CurvedLags, check_curved_lags, with_curved_lags
 from qwo.discovery.lagged_regimes import (
     lagged_regime_options,
     regime_data,
@@ -26,29 +31,30 @@ from qwo.graph.knowledge import Knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.moments.curves import MOST_ROWS, RowSample, refuse_rowless
+from qwo.moments.findings import MOST_PAIRED, independent_share
 from qwo.options import DEFAULTS, ReadOptions, SearchOptions
 from qwo.search.control import Control
-from qwo.series.design import centred_columns, lag_moments, lagged_knowledge
+from qwo.series.design import lag_moments, lagged_knowledge, rows_with_lags
 from qwo.series.equations import equations_of
 from qwo.series.lags import (
     LagChoice,
     choose_lags,
-    effective_share,
     is_too_fine,
     mean_autocorrelation,
     residual_rows,
 )
 from qwo.series.prepared import prepared_series
-from qwo.series.reading import SeriesData, read_series
+from qwo.series.reading import MOST_LAGS, SeriesData, read_series
 from qwo.series.responses import LagDesign, by_lag
 from qwo.series.result import LaggedEffects
 from qwo.series.stationarity import stationarity_findings, warn_of
-from qwo.series.sums import row_numbers, stacked_rows
+from qwo.series.sums import row_numbers
+from qwo.text import count
 from qwo.types import Adjacency, FloatArray, Indices
 
 SERIES_OPTIONS = ("lags", "time", "unit", "within", "difference", "detrend", "season")
 
-OTHER_OPTIONS = ("arrows", "level", "regime", "targets", "reference", "effect")
+OTHER_OPTIONS = ("relations", "arrows", "level", "regime", "targets", "reference", "effect")
 """Options that are answered here as well."""
 
 DEPENDENT = 0.8
@@ -72,34 +78,44 @@ class _Task(NamedTuple):
 
     def rows_with_lags(self) -> tuple[FloatArray, Indices]:
         """Rows with their lagged copies, and how many each series has."""
-        series, lags, step = self.series, self.choice.lags, self.choice.step
-        above = lags * step
-        long = series.bounds[series.lengths > above]
-        columns = centred_columns(series, within=self.within)
-        lagged = series.coding.columns_of(series.moving)
-        rows = stacked_rows(columns, long, lags, step=step, lagged=lagged)
-        return rows, long[:, 1] - long[:, 0] - above
+        choice = self.choice
+        return rows_with_lags(self.series, choice.lags, choice.step, within=self.within)
 
 
 def discover_lagged(
     data: Any, options: SearchOptions, reading: ReadArguments, control: Control
 ) -> Discovery:
     """`discover` with ``lags=``: read series, choose lags, search, read off lagged effects."""
-    if options.arrows == "noise":
-        refuse_rowless(data, ReadOptions(**reading), 'arrows="noise"')
+    curved = options.relations == "curved"
+    asked, reading = asked_columns(reading) if curved else (1, reading)
+    if curved or options.arrows == "noise":
+        what = 'relations="curved"' if curved else 'arrows="noise"'
+        refuse_rowless(data, ReadOptions(**reading), what)
     options = lagged_regime_options(data, options, reading)
     series = prepared_series(read_series(data, options, reading), options)
-    if not is_too_fine(series):
-        told = warn_of(series, stationarity_findings(series))
-        series = replace(series, notes=(*series.notes, *told))
     if options.random_state is None:
         drawn = int(np.random.SeedSequence().generate_state(1)[0])
         options = replace(options, random_state=drawn)
-    found = _learnt(series, options, control)
+    if curved:
+        check_curved_lags(series)
+        options = replace(options, arrows=options.arrows or "noise")
+    lags = options.lags if isinstance(options.lags, int) else MOST_LAGS
+    with one_blas_thread(float(series.values.size) * len(series.names) * (lags + 1)):
+        return _by_lags(series, options, control, asked)
+
+
+def _by_lags(
+    series: SeriesData, options: SearchOptions, control: Control, asked: int | None
+) -> Discovery:
+    """The result of series as they are, beside that of single rows if these are too close."""
+    if not is_too_fine(series):
+        told = warn_of(series, stationarity_findings(series))
+        series = replace(series, notes=(*series.notes, *told))
+    found = _learnt(series, options, control, asked)
     effects = found.series
     assert effects is not None
     if effects.step > 1:
-        finely = _learnt(series, options, control, row_by_row=True).series
+        finely = _learnt(series, options, control, asked, row_by_row=True).series
         found = replace(found, series=replace(effects, row_by_row=finely))
         assert finely is not None
         warning = DataWarning(
@@ -110,19 +126,23 @@ def discover_lagged(
             "(series.row_by_row)",
             cures=[Cure("lags", 3, "looks back row by row")],
         )
-        warnings.warn(warning, stacklevel=5)
+        warnings.warn(warning, stacklevel=6)
     return found
 
 
 def _learnt(
-    series: SeriesData, options: SearchOptions, control: Control, *, row_by_row: bool = False
+    series: SeriesData,
+    options: SearchOptions,
+    control: Control,
+    columns: int | None,
+    *,
+    row_by_row: bool = False,
 ) -> Discovery:
     """The result with lags as they are asked for, or found."""
     within, seed = options.within, cast("int", options.random_state)
     asked = cast("int | str", options.lags)
-    choice = choose_lags(
-        series, asked, within=within, control=control, seed=seed, row_by_row=row_by_row
-    )
+    how = {"row_by_row": row_by_row, "curved": options.relations == "curved"}
+    choice = choose_lags(series, asked, within=within, control=control, seed=seed, **how)
     moments = lag_moments(series, choice.lags, choice.step, within=within)
     given = cast("Knowledge | None", options.knowledge)
     known = lagged_knowledge(given, series, choice.lags, choice.step)
@@ -132,13 +152,16 @@ def _learnt(
         task = task._replace(moments=moments)
     if series.regimes is not None:
         return _by_regimes(task, options, control)
-    found = _searched(task, options, control)
-    noise = None
-    if options.arrows == "noise":
-        found, noise = _by_noise(found, task, options, control)
+    last = CurvedLags(_searched(task, options, control), moments, {})
+    noise, curves = None, None
+    if options.relations == "curved" or options.arrows == "noise":
+        last, noise, curves = _by_rows(last, task, options, control, columns)
     if choice.step == 1 and choice.lags > 0 and not row_by_row and control.remaining > 0:
-        _check_whiteness(task, found.dag)
-    return replace(_as_result(found, task, options), noise=noise)
+        _check_whiteness(task, last)
+    found = _as_result(last, task, options)
+    if curves is not None:
+        found = replace(found, params={**found.params, "basis": curves.size})
+    return replace(found, noise=noise, curves=curves)
 
 
 def _by_regimes(task: _Task, options: SearchOptions, control: Control) -> Discovery:
@@ -151,45 +174,71 @@ def _by_regimes(task: _Task, options: SearchOptions, control: Control) -> Discov
     task = task._replace(moments=given.within)
     first = _searched(task, replace(options, restarts=0, time_limit=None), control)
     found = searched_regimes(first, given, options, control, task.known)
-    return _as_result(found, task, options)
+    return _as_result(CurvedLags(found, task.moments, {}), task, options)
 
 
-def _by_noise(
-    found: Discovery, task: _Task, options: SearchOptions, control: Control
-) -> tuple[Discovery, NoiseArrows | None]:
-    """The result with arrows of the present turned by the density of residuals given the past."""
-    from qwo.discovery.curved import turned_by_noise
-
+def _by_rows(
+    linear: CurvedLags,
+    task: _Task,
+    options: SearchOptions,
+    control: Control,
+    columns: int | None,
+) -> tuple[CurvedLags, NoiseArrows | None, CurvedRelations | None]:
+    """The result by curves, if asked for, with arrows of the present turned by the noise."""
     rows, _ = task.rows_with_lags()
-    chosen = np.arange(len(rows))
+    last = linear
+    if options.relations == "curved":
+        search = partial(_searched, task, options, control)
+        last = with_curved_lags(
+            linear, rows, options, columns, known=task.known, control=control, search=search
+        )
+    sample = RowSample(rows, None, len(rows))
     if len(rows) > MOST_ROWS:
         rng = np.random.default_rng(options.random_state)
         chosen = np.sort(rng.choice(len(rows), MOST_ROWS, replace=False))
-    sample = RowSample(rows[chosen], None, len(rows))
-    if not sample.is_enough or found.status != "converged":
-        return found, None
-    n = len(task.series.names)
+        sample = RowSample(rows[chosen], None, len(rows))
+    noise = None
+    if options.arrows == "noise" and sample.is_enough and last.found.status == "converged":
+        last, noise = _by_noise((linear, last), task, sample, options, control)
+    curves = None
+    if options.relations == "curved":
+        curves = last.relations(sample, task.moments.coding)
+    return last, noise, curves
+
+
+def _by_noise(
+    by: tuple[CurvedLags, CurvedLags],
+    task: _Task,
+    sample: RowSample,
+    options: SearchOptions,
+    control: Control,
+) -> tuple[CurvedLags, NoiseArrows]:
+    """The result with arrows of the present turned by the density of residuals given the past."""
+    (linear, last), n = by, len(task.series.names)
     before = task.known.before.copy()
     before[n:, :n] = True
     known = replace(task.known, before=before)
     children = np.flatnonzero(task.moments.coding.sizes[:n] == 1)
-    left = residual_rows(task.moments, found.dag, sample.columns, children)
-    also = np.zeros(found.dag.shape, bool)
+    left = residual_rows(task.moments, linear.found.dag, sample.columns, children)
+    also = np.zeros(linear.found.dag.shape, bool)
     # What noise of any shape explains may be too weak for the Gaussian cost.
     near = np.abs(np.atleast_2d(np.corrcoef(left.T))) > SEEN / np.sqrt(len(left))
     also[np.ix_(children, children)] = near & ~np.eye(len(children), dtype=bool)
-    given = task.moments, sample, options, control
-    found, noise = turned_by_noise(found, *given, known=known, also=also)
-    return found, noise.among(n)
+    first = linear.found, linear.moments
+    bent = first if last is linear else (last.found, last.moments)
+    turned, noise = turned_by_noise(first, bent, sample, options, control, known=known, also=also)
+    return CurvedLags(*turned, last.costs), noise.among(n)
 
 
-def _searched(task: _Task, options: SearchOptions, control: Control) -> Discovery:
+def _searched(
+    task: _Task, options: SearchOptions, control: Control, moments: Moments | None = None
+) -> Discovery:
     """The search over the present and its copies, with nothing but the present moved."""
     from qwo.discovery.discover import discover_as
 
     plain = {name: DEFAULTS[name] for name in (*SERIES_OPTIONS, *OTHER_OPTIONS)}
     own = replace(options, **plain, knowledge=None)
-    return discover_as(task.moments, own, control=control, limits=task.known)
+    return discover_as(moments or task.moments, own, control=control, limits=task.known)
 
 
 def _share(task: _Task, options: SearchOptions, control: Control) -> float:
@@ -200,26 +249,31 @@ def _share(task: _Task, options: SearchOptions, control: Control) -> float:
 
 def _residual_share(task: _Task, dag: Adjacency) -> float:
     series, choice = task.series, task.choice
-    children = np.array([v for v in series.moving if series.coding.sizes[v] == 1], np.intp)
+    single = [v for v in series.moving if series.coding.sizes[v] == 1]
+    children = np.array(single[:MOST_PAIRED], np.intp)
     if not len(children) or not np.isfinite(series.values).all():
         return 1 / choice.step
     stacked, lengths = task.rows_with_lags()
-    return effective_share(residual_rows(task.moments, dag, stacked, children), lengths)
+    left = residual_rows(task.moments, dag, stacked, children)
+    return independent_share(left.T, lengths)
 
 
-def _check_whiteness(task: _Task, dag: Adjacency) -> None:
-    share, lags = _residual_share(task, dag), task.choice.lags
+def _check_whiteness(task: _Task, last: CurvedLags) -> None:
+    if last.moments.coding.has_curves:
+        return
+    share, lags = _residual_share(task, last.found.dag), task.choice.lags
     if share < DEPENDENT:
         warning = DataWarning(
-            f"with {lags} lags the residuals still depend on earlier ones: {share:.0%} of the rows "
-            "is what they are worth, so that too many edges are drawn",
+            f"with {count(lags, 'lag')} the residuals still depend on earlier ones: {share:.0%} of "
+            "the rows is what they are worth, so that too many edges are drawn",
             cures=[Cure("lags", lags + 2, "looks further back")],
         )
-        warnings.warn(warning, stacklevel=5)
+        warnings.warn(warning, stacklevel=8)
 
 
-def _as_result(found: Discovery, task: _Task, options: SearchOptions) -> Discovery:
+def _as_result(last: CurvedLags, task: _Task, options: SearchOptions) -> Discovery:
     """The result over the present variables, with lagged effects beside the graph."""
+    found = last.found
     series, choice = task.series, task.choice
     n = len(series.names)
     present = found.order[found.order < n]
@@ -254,16 +308,17 @@ def _as_result(found: Discovery, task: _Task, options: SearchOptions) -> Discove
         versions=dict(found.versions),
         arrow_evidence=arrows,
         evidence=evidence,
-        series=_effects(found, task),
+        series=_effects(last, task),
     )
 
 
-def _effects(found: Discovery, task: _Task) -> LaggedEffects:
+def _effects(last: CurvedLags, task: _Task) -> LaggedEffects:
     """The edges of the graph found by their lags, with what is known of each."""
-    series, choice, moments = task.series, task.choice, task.moments
+    found, series, choice, moments = last.found, task.series, task.choice, task.moments
     penalty, within = found.params["penalty_discount"], task.within
     graph = (found.dag, found.order, penalty, moments.n_samples, task.known, task.asked)
-    design = LagDesign(series, choice.lags, choice.step, within, *graph)
+    curves = last.moments.coding if last.moments.coding.has_curves else None
+    design = LagDesign(series, choice.lags, choice.step, within, *graph, curves)
     fitted = equations_of(moments, found.dag, np.arange(len(series.names)))
     pairs = np.full((2, *found.dag.shape), np.nan)
     if found.evidence is not None:

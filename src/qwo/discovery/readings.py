@@ -56,8 +56,6 @@ DROPPED = (
 """The first that is asked for answers, and takes account of the others."""
 
 APART: dict[frozenset[str], str] = {
-    frozenset(("lags", "relations")): "effects of earlier rows are lines so far; leave one of them "
-    "out",
     frozenset(("relations", "feedback")): "cycles are found for lines only; learn the curved graph "
     "without feedback, or leave relations out",
     frozenset(("regime", "feedback")): "equations that change between conditions are found for "

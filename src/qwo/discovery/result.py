@@ -217,7 +217,10 @@ class Discovery(FollowUp):
             forward[arrows.causes, arrows.effects] = arrows.probabilities[:, 0]
             values = {"arrow_probability": forward}
         if self.curves is not None:
-            values |= {"linear_share": self.curves.linear, "curved_share": self.curves.curved}
+            # Behind the variables there may be their lagged copies.
+            own = slice(len(self.names))
+            values["linear_share"] = self.curves.linear[own, own]
+            values["curved_share"] = self.curves.curved[own, own]
         if self.noise is not None:
             values |= {"noise_z": self.noise.z}
         return CausalGraph(self.names, self.shown, "cpdag", metadata, values)

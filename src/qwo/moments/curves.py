@@ -159,8 +159,9 @@ def with_curves(coding: Coding, curves: Sequence[SmoothBasis | None]) -> Coding:
 
 
 def is_curvable(variable: Variable) -> bool:
-    """Whether functions of a variable mean something: it is numbers, and searched."""
-    return not variable.levels and variable.level is None and variable.role == "searched"
+    """Whether functions of a variable mean something: numbers that are searched, or were before."""
+    own = variable.role == "searched" or variable.lag > 0
+    return not variable.levels and variable.level is None and own
 
 
 def orthonormal(moments: Moments) -> Moments:

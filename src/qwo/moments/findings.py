@@ -168,24 +168,33 @@ def repeated_rows(view: View, found: tuple[int, int]) -> Finding:
     )
 
 
-def _worth(view: View, found: list[int]) -> float:
-    """Share of rows that count for the correlation of two columns (Bartlett).
+def independent_share(values: FloatArray, lengths: Indices | None = None) -> float:
+    """Share of rows that count for the correlation of two series, rows of `values` (Bartlett).
 
     The median over pairs of 1 / (1 + 2 Σ_k r_i(k) r_j(k)); autocorrelations below 2 / √N are noise.
+    With lengths, values are pieces of these, and nothing reaches from one to the next.
     """
+    n, count = values.shape
+    pieces = np.array([count]) if lengths is None else lengths
+    reach = min(FARTHEST, int(pieces.max(initial=0)) // 4)
+    # Zeros between pieces keep them apart, and the end of the last from its beginning.
+    places = np.arange(count) + np.repeat(np.arange(len(pieces)) * reach, pieces)
+    apart = np.zeros((n, 1 << int(count + len(pieces) * reach).bit_length()))
+    apart[:, places] = values - values.mean(axis=1)[:, None]
+    products = np.fft.irfft(np.abs(np.fft.rfft(apart)) ** 2)[:, : reach + 1]
+    r = products[:, 1:] / np.maximum(products[:, :1], 1e-300)
+    few = np.array([np.maximum(pieces - lag, 0).sum() < 10 for lag in range(1, reach + 1)], bool)
+    r[:, few] = 0.0
+    r[np.abs(r) < 2 / np.sqrt(count)] = 0.0
+    total = r @ r.T
+    pairs = 1 + 2 * (total[np.triu_indices(n, 1)] if n > 1 else total[0])
+    return float(1 / max(1.0, float(np.median(pairs))))
+
+
+def _worth(view: View, found: list[int]) -> float:
+    """Share of rows that count for correlations of the first of these columns."""
     scores = view.scores if view.first is view.rows else view.scores.of(view.first)
-    values = scores.values[found[:MOST_PAIRED]]
-    count = values.shape[1]
-    squares = np.maximum(np.einsum("ij,ij->i", values, values), 1e-300)
-    total = np.zeros((len(values),) * 2)
-    for lag in range(1, min(FARTHEST, count // 4) + 1):
-        r = np.einsum("ij,ij->i", values[:, lag:], values[:, :-lag]) / squares
-        r[np.abs(r) < 2 / np.sqrt(count)] = 0.0
-        if not r.any():
-            break
-        total += np.outer(r, r)
-    pairs = 1 + 2 * total[np.triu_indices(len(values), 1)]
-    return float(1 / max(1.0, np.median(pairs)))
+    return independent_share(scores.values[found[:MOST_PAIRED]])
 
 
 def serial(view: View, found: list[int]) -> Finding:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -322,9 +323,13 @@ class BicEngine(EngineBase):
         plain, sizes = self._is_plain, self.block_sizes
         if plain and not self.given.size:
             return None
-        matrix = without_given(self.moments.correlation, sizes, self.given)
+        matrix = self._left_by_given
         own = matrix, sizes, self.leading
         return matrix if plain else association(*own, self.n_samples, self.score)
+
+    @cached_property
+    def _left_by_given(self) -> FloatArray:
+        return without_given(self.moments.correlation, self.block_sizes, self.given)
 
     @property
     def n_variables(self) -> int:

@@ -11,12 +11,13 @@ from qwo.errors import ArgumentError, Cure, KnowledgeError
 from qwo.graph.knowledge import Knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments.columns import Coding, column_names
+from qwo.moments.curves import curve_of, is_curvable, orthonormal, with_curves
 from qwo.moments.em import estimate_incomplete
 from qwo.moments.moments import Moments
-from qwo.moments.sums import split_covariance
+from qwo.moments.sums import PartialSums, split_covariance
 from qwo.series.panels import corrected_covariance
 from qwo.series.reading import SeriesData, check_length
-from qwo.series.sums import LagSums, lag_sums, stacked_rows, usable_rows
+from qwo.series.sums import CHUNK, LagSums, lag_sums, stacked_rows, usable_rows
 from qwo.types import FloatArray, Indices
 
 PRESENT = "[t]"
@@ -31,7 +32,8 @@ def lag_names(series: SeriesData, n_lags: int, step: int = 1) -> tuple[str, ...]
 
 def lag_coding(series: SeriesData, n_lags: int, step: int = 1) -> Coding:
     """The recipes of these variables: what never changes is given, and so are earlier rows."""
-    own = [replace(v, source=k) for k, v in enumerate(series.coding.variables)]
+    all_variables = enumerate(series.coding.variables)
+    own = [v if v.source == k else replace(v, source=k) for k, v in all_variables]
     static = set(series.static.tolist())
     present = [replace(v, role="given") if k in static else v for k, v in enumerate(own)]
     earlier = [
@@ -60,6 +62,16 @@ def centred_columns(series: SeriesData, *, within: bool) -> FloatArray:
     return result
 
 
+def rows_with_lags(
+    series: SeriesData, n_lags: int, step: int = 1, *, within: bool = False
+) -> tuple[FloatArray, Indices]:
+    """Rows with their lagged copies, and how many each series has."""
+    columns, above = centred_columns(series, within=within), n_lags * step
+    lagged = moving_columns(series)
+    rows = stacked_rows(columns, series.bounds, n_lags, step=step, lagged=lagged)
+    return rows, np.maximum(series.lengths - above, 0)
+
+
 def lag_moments(series: SeriesData, n_lags: int, step: int = 1, *, within: bool = False) -> Moments:
     """The moments of all rows that have so many lags.
 
@@ -80,8 +92,7 @@ def lag_moments(series: SeriesData, n_lags: int, step: int = 1, *, within: bool 
     columns = series.columns()
     if not np.isfinite(columns).all():
         names, coding = lag_names(series, n_lags, step), lag_coding(series, n_lags, step)
-        columns = centred_columns(series, within=within)
-        rows = stacked_rows(columns, series.bounds, n_lags, step=step, lagged=lagged)
+        rows, _ = rows_with_lags(series, n_lags, step, within=within)
         findings, moments = estimate_incomplete(names, coding, rows)
         if moments is None:
             raise KnowledgeError("; ".join(f.message for f in findings if f.severity == "error"))
@@ -108,6 +119,28 @@ def moments_of_sums(
     scales, correlation = split_covariance(covariance)
     names, coding = lag_names(series, n_lags, step), lag_coding(series, n_lags, step)
     return Moments(names, max(size, 3.0), sums.means, scales, correlation, coding=coding)
+
+
+def with_lag_curves(coding: Coding, rows: FloatArray, size: int) -> Coding:
+    """The recipes of rows with their copies, with functions of each column, so many at most."""
+    pairs = zip(coding.variables, coding.starts.tolist(), strict=True)
+    curves = [curve_of(rows[:, k], size) if is_curvable(v) else None for v, k in pairs]
+    return with_curves(coding, curves)
+
+
+def curved_lag_moments(moments: Moments, rows: FloatArray, curved: Coding) -> Moments:
+    """The moments of rows with their lagged copies, and of functions of their columns."""
+    sums = PartialSums(curved.n_columns)
+    pairs = list(zip(curved.variables, moments.coding.starts.tolist(), strict=True))
+    for first in range(0, len(rows), CHUNK):
+        own = rows[first : first + CHUNK]
+        parts = [
+            own[:, start : start + v.size] if v.curve is None else v.curve.columns(own[:, start])
+            for v, start in pairs
+        ]
+        sums.add(np.hstack(parts))
+    found = orthonormal(sums.moments(moments.names, curved, overwrite=True))
+    return replace(found, n_samples=moments.n_samples)
 
 
 def lagged_knowledge(
@@ -142,8 +175,7 @@ def lagged_knowledge(
                 f"{cause} → {effect} is required, but it is forbidden too; drop one of the two",
                 [cause, effect],
             )
-    given = np.array([v.role == "given" for v in lag_coding(series, n_lags, step).variables])
-    forbidden[:, given] = True
+    forbidden[:, [*series.static.tolist(), *range(n, width)]] = True
     np.fill_diagonal(forbidden, val=False)
     wrong = np.argwhere(required & forbidden)
     if len(wrong):

@@ -15,7 +15,12 @@ from qwo.moments.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.order.score import BIC
 from qwo.search.control import Control, bic_insertion
-from qwo.series.design import lag_moments
+from qwo.series.design import (
+    curved_lag_moments,
+    lag_moments,
+    rows_with_lags,
+    with_lag_curves,
+)
 from qwo.series.equations import inverse_of
 from qwo.series.reading import SeriesData, lags_tried
 from qwo.series.sums import row_numbers, usable_rows
@@ -34,6 +39,8 @@ BELOW = 0.5
 
 LONGEST_STEP = 50
 PENALTY = 2.0
+FUNCTIONS = 3
+"""Columns of each variable where lags of curves are chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +50,6 @@ class LagChoice:
     lags: int
     step: int = 1
     costs: tuple[float, ...] = ()
-    autocorrelation: float = math.nan
 
 
 def choose_lags(
@@ -54,20 +60,24 @@ def choose_lags(
     control: Control,
     seed: int,
     row_by_row: bool = False,
+    curved: bool = False,
 ) -> LagChoice:
     """The fewest lags whose sparse cost is within the price of one edge of the lowest.
 
-    All are compared on the same rows. Rows that are far too close in time get a step first, unless
-    all goes `row_by_row`.
+    All are compared on the same rows, with some functions of each column if these are `curved`.
+    Rows that are far too close in time get a step first, unless all goes `row_by_row`.
     """
-    near = mean_autocorrelation(series, 1)
     if isinstance(asked, int):
-        return LagChoice(asked, 1, (), near)
+        return LagChoice(asked)
     step = smooth_step(series) if not row_by_row and is_too_fine(series) else 1
     most = lags_tried(series.all_lengths, len(series.moving), step)
     if most < 1:
-        return LagChoice(1, step, (), near)
+        return LagChoice(1, step)
     moments = lag_moments(series, most, step, within=within)
+    if curved:
+        stacked, _ = rows_with_lags(series, most, step, within=within)
+        coding = with_lag_curves(moments.coding, stacked, FUNCTIONS)
+        moments = curved_lag_moments(moments, stacked, coding)
     rows = moments.n_samples / step
     sizes, n = moments.coding.sizes, len(series.names)
     costs: list[float] = []
@@ -79,7 +89,7 @@ def choose_lags(
             break
     cheapest = PENALTY * math.log(max(rows, 2)) * int(sizes.min())
     lags = next(k for k, cost in enumerate(costs) if cost <= min(costs) + cheapest)
-    return LagChoice(max(lags, 1), step, tuple(costs), near)
+    return LagChoice(max(lags, 1), step, tuple(costs))
 
 
 def _sparse_cost(moments: Moments, rows: float, seed: int) -> float:
@@ -89,24 +99,27 @@ def _sparse_cost(moments: Moments, rows: float, seed: int) -> float:
 
 
 def mean_autocorrelation(series: SeriesData, lag: int) -> float:
-    """The mean over variables of the correlation with their values so many rows before."""
-    found = autocorrelations(series, lag)
-    found = found[np.isfinite(found)]
+    """The mean correlation of variables with their values so many rows before, in their series."""
+    values, now = _measured(series), row_numbers(series.bounds, lag)
+    if len(now) < 3:
+        return 0.0
+    means = np.nanmean(values, axis=0)
+    found = _correlations(values[now] - means, values[now - lag] - means)
     return float(found.mean()) if len(found) else 0.0
 
 
-def autocorrelations(series: SeriesData, lag: int) -> FloatArray:
-    """Of each variable that changes and is a number, within its series."""
+def _measured(series: SeriesData) -> FloatArray:
+    """The columns of variables that change and are numbers."""
     single = [v for v in series.moving.tolist() if series.coding.variables[v].size == 1]
-    values = series.values[:, single]
-    now = np.concatenate([np.arange(a + lag, b) for a, b in series.bounds.tolist()])
-    if len(now) < 3:
-        return np.zeros(0)
-    first, second = values[now], values[now - lag]
-    first, second = first - np.nanmean(first, axis=0), second - np.nanmean(second, axis=0)
-    both = np.sqrt(np.nanmean(first**2, axis=0) * np.nanmean(second**2, axis=0))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.nanmean(first * second, axis=0) / both)
+    return series.values[:, single]
+
+
+def _correlations(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Of columns about 0, without those that have none."""
+    there = np.isfinite(first) & np.isfinite(second)
+    first, second = np.where(there, first, 0), np.where(there, second, 0)
+    size = (first**2).sum(axis=0) * (second**2).sum(axis=0)
+    return np.asarray((first * second).sum(axis=0)[size > 0] / np.sqrt(size[size > 0]))
 
 
 def is_too_fine(series: SeriesData) -> bool:
@@ -116,17 +129,11 @@ def is_too_fine(series: SeriesData) -> bool:
 
 def lowest_persistence(series: SeriesData, rows: int = 3) -> float:
     """The lowest correlation, of all columns, of changes over some rows with those just before."""
-    single = [v for v in series.moving.tolist() if series.coding.variables[v].size == 1]
-    now = row_numbers(series.bounds, 2 * rows)
-    if len(now) < 10 or not single:
+    now, values = row_numbers(series.bounds, 2 * rows), _measured(series)
+    if len(now) < 10:
         return 0.0
-    values = series.values[:, single]
     later, earlier = values[now] - values[now - rows], values[now - rows] - values[now - 2 * rows]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        product = np.nanmean(later * earlier, axis=0)
-        found = product / np.sqrt(np.nanmean(later**2, axis=0) * np.nanmean(earlier**2, axis=0))
-    found = found[np.isfinite(found)]
-    return float(found.min()) if len(found) else 0.0
+    return float(_correlations(later, earlier).min(initial=1.0)) if values.shape[1] else 0.0
 
 
 def smooth_step(series: SeriesData) -> int:
@@ -155,29 +162,3 @@ def residual_rows(
             slopes = inverse_of(covariance[np.ix_(parents, parents)]) @ covariance[parents, own]
             found[:, k] -= centred[:, parents] @ slopes
     return found
-
-
-def effective_share(residuals: FloatArray, lengths: Indices) -> float:
-    """Share of rows that count for the correlation of two residual series (Bartlett).
-
-    The median over pairs of 1 / (1 + 2 Σ_k r_i(k) r_j(k)); autocorrelations below 2 / √T are noise.
-    """
-    rows, n = residuals.shape
-    spread = residuals.std(axis=0)
-    scaled = (residuals - residuals.mean(axis=0)) / np.where(spread > 0, spread, 1)
-    ends = np.cumsum(lengths).tolist()
-    starts = [0, *ends[:-1]]
-    total = np.zeros((n, n))
-    for lag in range(1, min(LONGEST_STEP, int(lengths.max()) // 4) + 1):
-        if np.maximum(lengths - lag, 0).sum() < 10:
-            break
-        r = np.zeros(n)
-        for a, b in zip(starts, ends, strict=True):
-            if b - a > lag:
-                r += np.einsum("ti,ti->i", scaled[a + lag : b], scaled[a : b - lag])
-        r /= rows
-        r[np.abs(r) < 2 / math.sqrt(rows)] = 0.0
-        if r.any():
-            total += np.outer(r, r)
-    pairs = 1 + 2 * (total[np.triu_indices(n, 1)] if n > 1 else total[0])
-    return float(1 / max(1.0, float(np.median(pairs))))

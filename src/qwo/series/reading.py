@@ -60,7 +60,9 @@ class SeriesData:
     @property
     def moving(self) -> Indices:
         """The variables that change in time."""
-        return np.delete(np.arange(len(self.names)), self.static)
+        moves = np.ones(len(self.names), bool)
+        moves[self.static] = False
+        return np.flatnonzero(moves)
 
     @property
     def unit_of_rows(self) -> Indices:

@@ -19,11 +19,17 @@ from qwo.names import Variable, as_column
 from qwo.order.bic import BicEngine
 from qwo.order.score import BIC
 from qwo.search.control import bic_insertion
-from qwo.series.design import centred_columns, lag_coding, lag_moments, lag_names
+from qwo.series.design import (
+    curved_lag_moments,
+    lag_coding,
+    lag_moments,
+    lag_names,
+    rows_with_lags,
+)
 from qwo.series.equations import equations_of
 from qwo.series.prepared import prepared_series
 from qwo.series.reading import SeriesData, read_series
-from qwo.series.sums import row_numbers, stacked_rows
+from qwo.series.sums import row_numbers
 from qwo.simulation import StructuralAutoregression
 from qwo.text import aligned, number, records_frame
 from qwo.types import Adjacency, FloatArray, Indices
@@ -35,6 +41,7 @@ if TYPE_CHECKING:
 
     from qwo.arguments import ReadArguments
     from qwo.graph.resolved_knowledge import ResolvedKnowledge
+    from qwo.moments.columns import Coding
     from qwo.moments.moments import Moments
     from qwo.options import SearchOptions
 
@@ -56,6 +63,7 @@ class LagDesign:
     n_effective: float
     knowledge: ResolvedKnowledge | None = None
     asked: SearchOptions | None = None
+    curves: Coding | None = None
 
     def fitting(self, data: Any, reading: ReadArguments) -> LagDesign:
         """The same for other rows, read as these were."""
@@ -86,25 +94,25 @@ class LagDesign:
                 "the file was read piece by piece, so that its rows cannot be drawn anew; ask for "
                 "no resamples (n_resamples=0), or leave memory_limit out"
             )
-        above = self.lags * self.step
-        long = series.bounds[series.lengths > above]
-        lagged = series.coding.columns_of(series.moving)
-        columns = centred_columns(series, within=self.within)
-        rows = stacked_rows(columns, long, self.lags, step=self.step, lagged=lagged)
+        rows, lengths = rows_with_lags(series, self.lags, self.step, within=self.within)
         if not np.isfinite(rows).all():
             raise ArgumentError(
                 "values are missing, so that rows cannot be drawn anew; leave their rows out "
                 "(missing='drop')"
             )
         if series.regimes is not None:
-            regimes = series.regimes[row_numbers(series.bounds, above)]
+            regimes = series.regimes[row_numbers(series.bounds, self.lags * self.step)]
             for own in (regimes == r for r in range(len(series.regime_labels))):
                 rows[own] -= rows[own].mean(axis=0)
-        units = np.repeat(series.units[series.lengths > above], long[:, 1] - long[:, 0] - above)
-        return rows, units
+        return rows, np.repeat(series.units, lengths)
 
-    def resampled(self, n_resamples: int, seed: int) -> Iterator[Moments]:
-        """Moments of rows drawn anew: blocks of about N^⅓ rows, or whole units if there are ten."""
+    def resampled(
+        self, n_resamples: int, seed: int, *, by_curves: bool = False
+    ) -> Iterator[Moments]:
+        """Moments of rows drawn anew: blocks of about N^⅓ rows, or whole units if there are ten.
+
+        If asked for, of the columns that the graph was found with: functions of variables, too.
+        """
         if not n_resamples:
             return
         rows, units = self.rows()
@@ -112,7 +120,9 @@ class LagDesign:
         coding = lag_coding(self.series, self.lags, self.step)
         for source in np.random.SeedSequence(seed).spawn(n_resamples):
             drawn = _drawn(units, np.random.default_rng(source), self.step)
-            yield sums_over(rows[drawn]).moments(names, coding)
+            own = sums_over(rows[drawn]).moments(names, coding)
+            curved = self.curves if by_curves else None
+            yield own if curved is None else curved_lag_moments(own, rows[drawn], curved)
 
 
 def _drawn(units: Indices, rng: np.random.Generator, step: int) -> Indices:
@@ -284,7 +294,7 @@ def edge_supports(design: LagDesign, *, n_resamples: int, seed: int) -> FloatArr
     """
     counts = np.zeros((design.lags + 1, *[len(design.series.names)] * 2))
     done = 0
-    for moments in design.resampled(n_resamples, seed):
+    for moments in design.resampled(n_resamples, seed, by_curves=True):
         own = replace(moments, n_samples=design.n_effective)
         engine = BicEngine(
             own,

@@ -15,7 +15,7 @@ import numpy as np
 
 from qwo.errors import Cure, DataWarning, list_names
 from qwo.series.reading import SeriesData
-from qwo.types import FloatArray, Indices
+from qwo.types import FloatArray, Indices, Mask
 
 Trouble = Literal["unit root", "trend", "season", "break"]
 
@@ -30,6 +30,9 @@ AROUND_STEP = -4.8
 
 LEVEL = 0.001
 """Of the other tests, divided by the number of columns."""
+
+AT_ONCE = 1 << 17
+"""Values that are looked at together."""
 
 
 class StationarityFinding(NamedTuple):
@@ -47,51 +50,65 @@ def stationarity_findings(series: SeriesData) -> list[StationarityFinding]:
     if stop - start < FEWEST_ROWS:
         return []
     columns = [v for v in series.moving.tolist() if not series.coding.variables[v].levels]
+    values = series.values[start:stop, columns].T
+    whole: Mask = np.asarray(np.isfinite(values).all(axis=1))
+    size = max(1, AT_ONCE // (stop - start))
+    together = np.flatnonzero(whole)
+    groups = [together[k : k + size] for k in range(0, len(together), size)]
+    groups += [np.array([k]) for k in np.flatnonzero(~whole)]
     found: list[StationarityFinding] = []
-    for v in columns:
-        values = series.values[start:stop, v]
-        values = values[np.isfinite(values)]
-        if len(values) < FEWEST_ROWS or values.std() == 0:
-            continue
-        values = (values - values.mean()) / values.std()
-        rows = season_of(values, LEVEL / len(columns))
+    for group in groups:
+        part = values[group] if whole[group[0]] else values[group][:, np.isfinite(values[group[0]])]
+        if part.shape[1] >= FEWEST_ROWS:
+            for k, trouble, *told in _troubles(part, LEVEL / len(columns)):
+                at = told[1] + start if trouble == "break" else 0
+                found.append(StationarityFinding(columns[group[k]], trouble, told[0], at))
+    known = series.regimes is not None
+    return sorted((f for f in found if not (known and f.trouble == "break")), key=lambda f: f[0])
+
+
+def _troubles(values: FloatArray, level: float) -> list[tuple[int, Trouble, int, int]]:
+    """What is wrong with which of the series, the rows of a season, and where a break is."""
+    moving = np.flatnonzero(np.ptp(values, axis=1) > 0)
+    values = values[moving]
+    values = (values - values.mean(axis=1)[:, None]) / values.std(axis=1)[:, None]
+    found: list[tuple[int, Trouble, int, int]] = []
+    for k, rows in enumerate(seasons_of(values, level)):
         if rows:
-            found.append(StationarityFinding(v, "season", rows))
-            values = _without_phases(values, rows)
-        trouble = _trouble(values, LEVEL / len(columns))
-        if trouble is not None and not (trouble == "break" and series.regimes is not None):
-            at = start + break_place(values) if trouble == "break" else 0
-            found.append(StationarityFinding(v, trouble, at=at))
+            found.append((int(moving[k]), "season", rows, 0))
+            values[k] = _without_phases(values[k], rows)
+    line, step, left = _line_and_step(values)
+    plain, around, rising = dickey_fuller(values)
+    reaches, places = _reaches(values)
+    likely = 2 * np.exp(-2 * reaches**2) < level
+    for k, v in enumerate(moving.tolist()):
+        trouble: Trouble | None = None
+        shape: Trouble = "break" if step[k] > line[k] else "trend"
+        if plain[k] > UNIT_ROOT and around[k] >= UNIT_ROOT_TREND:
+            trouble = "break" if dickey_fuller(left[[k]])[0][0] < AROUND_STEP else "unit root"
+        elif plain[k] > UNIT_ROOT or abs(rising[k]) > _normal_point(level):
+            trouble = shape
+        elif likely[k]:
+            trouble = "break"
+        if trouble is not None:
+            found.append((v, trouble, 0, int(places[k])))
     return found
 
 
-def _trouble(values: FloatArray, level: float) -> Trouble | None:
-    line, step, left = _line_and_step(values)
-    shape: Trouble = "break" if step > line else "trend"
-    plain, around, rising = dickey_fuller(values)
-    if plain > UNIT_ROOT:
-        if around < UNIT_ROOT_TREND:
-            return shape
-        return "break" if dickey_fuller(left)[0] < AROUND_STEP else "unit root"
-    if abs(rising) > _normal_point(level):
-        return shape
-    return "break" if break_probability(values) < level else None
-
-
-def dickey_fuller(values: FloatArray) -> tuple[float, float, float]:
+def dickey_fuller(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The t of x_{t-1} in the regression of Δx_t on it, earlier changes and a constant.
 
     Then the same with a line as well, and the t of that line. As many changes as BIC wants. The
-    first two are very negative where there is no unit root.
+    first two are very negative where there is no unit root. Each series is a row.
     """
-    change, most = np.diff(values), int(12 * (len(values) / 100) ** 0.25)
-    most = min(most, len(values) // 5)
-    rows = len(change) - most
-    matrix = np.empty((most + 4, rows))
-    matrix[0], matrix[1], matrix[2] = 1, values[most:-1], np.linspace(-1, 1, rows)
+    change, length = np.diff(values), values.shape[1]
+    most = min(int(12 * (length / 100) ** 0.25), length // 5)
+    rows = length - 1 - most
+    matrix = np.empty((len(values), most + 4, rows))
+    matrix[:, 0], matrix[:, 1], matrix[:, 2] = 1, values[:, most:-1], np.linspace(-1, 1, rows)
     for i in range(most + 1):
-        matrix[i + 3] = change[most - i : len(change) - i]
-    products = matrix @ matrix.T
+        matrix[:, i + 3] = change[:, most - i : length - 1 - i]
+    products = matrix @ matrix.swapaxes(1, 2)
     base = np.array([0, 1, *range(4, most + 4)]), np.array([0, 1, 2, *range(4, most + 4)])
     (plain, _), (around, line) = (_by_changes(products, own, rows, most) for own in base)
     return plain, around, line
@@ -99,67 +116,77 @@ def dickey_fuller(values: FloatArray) -> tuple[float, float, float]:
 
 def _by_changes(
     products: FloatArray, columns: Indices, rows: int, most: int
-) -> tuple[float, float]:
+) -> tuple[FloatArray, FloatArray]:
     """The t of the second column and of the last before changes, as many of them as BIC wants."""
-    among, with_y = products[np.ix_(columns, columns)], products[columns, 3]
+    among, with_y = products[:, columns[:, None], columns], products[:, columns, 3]
     first = len(columns) - most
-    # The factor of all columns has those of the first so many: one of each is enough.
-    factor = np.linalg.cholesky(among + 1e-10 * np.trace(among) * np.eye(len(among)))
-    explained = np.cumsum(np.linalg.solve(factor, with_y) ** 2)[first - 1 :]
-    squares = np.maximum(products[3, 3] - explained, 1e-300)
+    # The factor of all columns has those of the first so many, and so has its inverse.
+    ridge = 1e-10 * np.trace(among, axis1=1, axis2=2)
+    factor = np.linalg.cholesky(among + ridge[:, None, None] * np.eye(len(columns)))
+    root = np.linalg.inv(factor)
+    solved = (root @ with_y[:, :, None])[:, :, 0]
+    explained = np.cumsum(solved**2, axis=1)[:, first - 1 :]
+    squares = np.maximum(products[:, 3, 3, None] - explained, 1e-300)
     widths = np.arange(first, first + most + 1)
-    k = int(np.argmin(rows * np.log(squares) + widths * math.log(rows)))
-    width = int(widths[k])
-    root = np.linalg.inv(factor[:width, :width])
-    inverse = root.T @ root
-    spread = squares[k] / max(rows - width, 1) * np.diagonal(inverse)
-    ratios = inverse @ with_y[:width] / np.sqrt(np.maximum(spread, 1e-300))
-    return float(ratios[1]), float(ratios[first - 1])
+    best = np.argmin(rows * np.log(squares) + widths * math.log(rows), axis=1)
+    every, last = np.arange(len(products)), widths[best] - 1
+    scatter = squares[every, best] / np.maximum(rows - widths[best], 1)
+
+    def ratio(column: int) -> FloatArray:
+        own = root[:, :, column]
+        spread = scatter * np.cumsum(own**2, axis=1)[every, last]
+        slopes = np.cumsum(own * solved, axis=1)[every, last]
+        return np.asarray(slopes / np.sqrt(np.maximum(spread, 1e-300)))
+
+    return ratio(1), ratio(first - 1)
 
 
-def _line_and_step(values: FloatArray) -> tuple[float, float, FloatArray]:
+def _line_and_step(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Variance that a line explains, and a step at the best time; what the step leaves."""
-    rows, centred = len(values), values - values.mean()
+    rows = values.shape[1]
+    centred = values - values.mean(axis=1)[:, None]
     time = np.linspace(-1, 1, rows)
-    line = float(time @ centred) ** 2 / float(time @ time)
+    line = (centred @ time) ** 2 / float(time @ time)
     ends = np.arange(rows // 7, rows - rows // 7)
-    sums = np.cumsum(centred)[ends - 1]
+    sums = np.cumsum(centred, axis=1)[:, ends - 1]
     gains = sums**2 * rows / (ends * (rows - ends))
-    best = int(ends[int(np.argmax(gains))])
-    left = values.copy()
-    left[:best] -= values[:best].mean()
-    left[best:] -= values[best:].mean()
-    return line, float(gains.max()), left
+    best = np.argmax(gains, axis=1)
+    every = np.arange(len(values))
+    before, size = sums[every, best][:, None], ends[best][:, None]
+    left = centred - np.where(np.arange(rows) < size, before / size, -before / (rows - size))
+    return line, gains[every, best], left
 
 
-def _long_run_variance(left: FloatArray) -> float:
+def _long_run_variances(left: FloatArray) -> FloatArray:
     """Newey and West's, over as many lags as Andrews' rule gives."""
-    rows = len(left)
-    near = float(left[1:] @ left[:-1]) / max(float(left @ left), 1e-300)
-    near = min(max(near, 0.0), 0.97)
-    most = int(1.1447 * (4 * near**2 / (1 - near**2) ** 2 * rows) ** (1 / 3)) + 1
-    most = min(most, rows // 3)
-    total = float(left @ left)
-    for lag in range(1, most + 1):
-        total += 2 * (1 - lag / (most + 1)) * float(left[lag:] @ left[:-lag])
-    return max(total / rows, 1e-300)
+    rows = left.shape[1]
+    total = (left**2).sum(axis=1)
+    near = (left[:, 1:] * left[:, :-1]).sum(axis=1) / np.maximum(total, 1e-300)
+    near = np.clip(near, 0.0, 0.97)
+    most = 1.1447 * (4 * near**2 / (1 - near**2) ** 2 * rows) ** (1 / 3)
+    most = np.minimum(most.astype(np.intp) + 1, rows // 3)
+    for lag in range(1, int(most.max(initial=0)) + 1):
+        weights = np.maximum(1 - lag / (most + 1), 0)
+        total = total + 2 * weights * (left[:, lag:] * left[:, :-lag]).sum(axis=1)
+    return np.asarray(np.maximum(total / rows, 1e-300))
 
 
-def season_of(values: FloatArray, level: float) -> int:
-    """The rows of a season, or 0: the largest peak of the whitened periodogram, by Fisher's g."""
-    time = np.linspace(-1, 1, len(values))
-    white = _whitened(values - float(time @ values) / float(time @ time) * time)
-    power = np.abs(np.fft.rfft(white)[1:]) ** 2
-    count = len(power)
-    peak = int(np.argmax(power))
-    share = float(power[peak] / power.sum())
-    chance = count * (1 - share) ** (count - 1)
-    rows = round(len(white) / (peak + 1))
-    if chance >= level or not 2 <= rows <= len(values) // 3:
-        return 0
-    # A season that is no wave may peak at a part of its length.
-    parts = [m * rows for m in (1, 2, 3, 4, 6, 12) if m * rows <= len(values) // 3]
-    return min(parts, key=lambda own: _phase_cost(white, own))
+def seasons_of(values: FloatArray, level: float) -> list[int]:
+    """The rows of each one's season, or 0: the peak of the whitened periodogram, by Fisher's g."""
+    time = np.linspace(-1, 1, values.shape[1])
+    white = _whitened(values - (values @ time / float(time @ time))[:, None] * time)
+    power = np.abs(np.fft.rfft(white)[:, 1:]) ** 2
+    count, peaks = power.shape[1], np.argmax(power, axis=1)
+    shares = power.max(axis=1) / power.sum(axis=1)
+    sure = count * (1 - shares) ** (count - 1) < level
+    found, longest = [0] * len(values), values.shape[1] // 3
+    for k in np.flatnonzero(sure).tolist():
+        rows = round(white.shape[1] / (int(peaks[k]) + 1))
+        if 2 <= rows <= longest:
+            # A season that is no wave may peak at a part of its length.
+            parts = [m * rows for m in (1, 2, 3, 4, 6, 12) if m * rows <= longest]
+            found[k] = min(parts, key=lambda own, k=k: _phase_cost(white[k], own))  # type: ignore[misc]
+    return found
 
 
 def _phase_cost(values: FloatArray, rows: int) -> float:
@@ -177,36 +204,29 @@ def _without_phases(values: FloatArray, rows: int) -> FloatArray:
 
 def _whitened(values: FloatArray) -> FloatArray:
     """What an autoregression of one or two rows leaves: enough to make peaks comparable."""
-    centred = values - values.mean()
-    matrix = np.column_stack([centred[1:-1], centred[:-2]])
-    among = matrix.T @ matrix
-    among += 1e-12 * np.trace(among) * np.eye(2)
-    slopes = np.linalg.solve(among, matrix.T @ centred[2:])
+    centred = values - values.mean(axis=1)[:, None]
+    now, one, two = centred[:, 2:], centred[:, 1:-1], centred[:, :-2]
+    a, b, c = ((x * y).sum(axis=1) for x, y in ((one, one), (one, two), (two, two)))
+    ridge = 1e-12 * (a + c)
+    a, c, d, e = a + ridge, c + ridge, (one * now).sum(axis=1), (two * now).sum(axis=1)
+    slopes = np.stack([c * d - b * e, a * e - b * d]) / (a * c - b * b)
     # Complex roots would take a season away with the rest.
-    if slopes[0] ** 2 + 4 * slopes[1] < 0:
-        slopes = np.array([float(centred[1:] @ centred[:-1] / (centred @ centred)), 0.0])
-    return np.asarray(centred[2:] - matrix @ slopes)
+    alone = (centred[:, 1:] * centred[:, :-1]).sum(axis=1) / (centred**2).sum(axis=1)
+    complex_roots = slopes[0] ** 2 + 4 * slopes[1] < 0
+    first, second = np.where(complex_roots, [alone, np.zeros_like(alone)], slopes)
+    return np.asarray(now - first[:, None] * one - second[:, None] * two)
 
 
-def break_probability(values: FloatArray) -> float:
-    """That sums of residuals, or of their squares, wander so far by chance."""
-    return min(2 * math.exp(-2 * reach**2) for reach, _ in _reaches(values))
-
-
-def break_place(values: FloatArray) -> int:
-    """The row from which on mean or spread is another one."""
-    return max(_reaches(values))[1]
-
-
-def _reaches(values: FloatArray) -> list[tuple[float, int]]:
-    """How far sums of residuals and of their squares go in standard errors, and at which row."""
-    left, found = _whitened(values), []
+def _reaches(values: FloatArray) -> tuple[FloatArray, Indices]:
+    """How far sums of residuals, or of their squares, go in standard errors, and at which row."""
+    left, found, places = _whitened(values), [], []
     for whole in (left, left**2):
-        part = whole - whole.mean()
-        sums = np.abs(np.cumsum(part))
-        spread = math.sqrt(_long_run_variance(part) * len(part))
-        found.append((float(sums.max()) / spread, int(np.argmax(sums)) + 3))
-    return found
+        part = whole - whole.mean(axis=1)[:, None]
+        sums = np.abs(np.cumsum(part, axis=1))
+        found.append(sums.max(axis=1) / np.sqrt(_long_run_variances(part) * part.shape[1]))
+        places.append(np.argmax(sums, axis=1) + 3)
+    second = found[1] > found[0]
+    return np.where(second, found[1], found[0]), np.where(second, places[1], places[0])
 
 
 def _normal_point(level: float) -> float:
@@ -225,7 +245,7 @@ def warn_of(series: SeriesData, found: Sequence[StationarityFinding]) -> tuple[s
         names = [series.names[f.variable] for f in own]
         text, cures = _worded(trouble, names, [f.at or f.rows for f in own])
         notes.append(text)
-        warnings.warn(DataWarning(text, cures), stacklevel=6)
+        warnings.warn(DataWarning(text, cures), stacklevel=7)
     return tuple(notes)
 
 
