@@ -46,18 +46,18 @@ KINDS = {
 OURS = ("qwo", "qwo, reference named", "qwo, targets given", "mean test")
 PEERS = ("UT-IGSP", "GIES, targets given", "GnIES")
 # Data sets a point: 20 where that takes minutes, fewer where it takes hours.
-MANY = {10: 20, 20: 5, 50: 4, 100: 1}
+MANY = {10: 20, 20: 20, 50: 20, 100: 5}
 SETS = {
     "qwo": MANY,
-    "qwo, reference named": {10: 20, 20: 5},
-    "qwo, targets given": {10: 20, 20: 5},
+    "qwo, reference named": {10: 20, 20: 20},
+    "qwo, targets given": {10: 20, 20: 20},
     "mean test": MANY,
-    "UT-IGSP": {10: 20, 20: 3},
-    "GIES, targets given": {10: 5, 20: 2},
+    "UT-IGSP": {10: 20, 20: 10},
+    "GIES, targets given": {10: 20, 20: 3},
     "GnIES": {10: 2},
 }
 PEER_SECONDS = 20.0
-FIRST_SEED = 70_000
+FIRST_SEED = 90_000  # settings were chosen on seeds 1000 to 2019 and 70000 to 70019
 
 
 class Problem(NamedTuple):
@@ -210,19 +210,19 @@ def measured(cell: tuple[int, int, int, str], method: str, sets: int) -> Row | N
 
 
 def run(methods: list[str], sizes: list[int]) -> None:
-    """Measure cells that are not stored yet, and store each at once."""
+    """Measure cells that are not stored yet with as many data sets, and store each at once."""
     warnings.simplefilter("ignore")
     for n, method in product(sizes, methods):
         sets = SETS[method].get(n, 0)
         for cell in cells({n: 0}) if sets else ():
             stored = read_rows(RESULTS) if RESULTS.exists() else []
-            if (method not in OURS and cell[1] != 10) or any(
-                tuple(r[c] for c in COLUMNS[:5]) == (*cell, method) for r in stored
-            ):
+            others = [r for r in stored if tuple(r[c] for c in COLUMNS[:5]) != (*cell, method)]
+            known = any(r["sets"] == sets for r in stored if r not in others)
+            if known or (method not in OURS and cell[1] != 10):
                 continue
             row = measured(cell, method, sets)
             if row is not None:
-                write_rows(RESULTS, sorted([*stored, row], key=_place), COLUMNS)
+                write_rows(RESULTS, sorted([*others, row], key=_place), COLUMNS)
         print(n, method, flush=True)
 
 
@@ -234,7 +234,7 @@ def _place(row: Row) -> tuple[int, ...]:
 
 def table(rows: list[Row], n: int, conditions: int, touched: int) -> str:
     """Distance to the class / F1 of targets, methods in rows and kinds of change in columns."""
-    lines = [f"| | {' | '.join(KINDS)} | seconds |", "|---" * (len(KINDS) + 2) + "|"]
+    lines = [f"| | {' | '.join(KINDS)} | seconds | sets |", "|---" * (len(KINDS) + 3) + "|"]
     for method in (*OURS, *PEERS):
         own = {
             r["kind"]: r
@@ -245,7 +245,8 @@ def table(rows: list[Row], n: int, conditions: int, touched: int) -> str:
         if own:
             entries = [_entry(own.get(kind)) for kind in KINDS]
             cpu = np.mean([float(r["cpu"]) for r in own.values()])
-            lines.append(f"| {method} | {' | '.join(entries)} | {cpu:.2g} |")
+            sets = min(int(r["sets"]) for r in own.values())
+            lines.append(f"| {method} | {' | '.join(entries)} | {cpu:.2g} | {sets} |")
     return "\n".join(lines)
 
 
@@ -264,9 +265,8 @@ def page_tables(rows: list[Row]) -> str:
     for n, conditions, touched in shown:
         text = table(rows, n, conditions, touched)
         if text.count("\n") > 1:
-            sets = MANY[n]
             head = f"{n} variables, {conditions} conditions and a reference, {touched} touched each"
-            found.append(f"**{head}** ({sets} data set{'s' * (sets > 1)})\n\n{text}")
+            found.append(f"**{head}**\n\n{text}")
     return "\n\n".join(found)
 
 

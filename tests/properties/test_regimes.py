@@ -273,6 +273,23 @@ def test_regimes_that_changed_alike_do_not_pass_for_the_usual() -> None:
     assert np.argwhere(found.targets).tolist() == [[r, 1] for r in (2, 3, 5, 8, 9)]
 
 
+def test_conditions_that_cut_causes_off_do_not_pass_for_the_usual() -> None:
+    """In six of ten regimes nothing moves the variable any more: the other four are the usual."""
+    rng = np.random.default_rng(0)
+    rows = [chain(rng, 0.0 if r >= 4 else 0.8) for r in range(10)]
+    found = changes_of(RegimeSums.of(rows).standardised(), CHAIN)
+    assert np.argwhere(found.targets).tolist() == [[r, 1] for r in range(4, 10)]
+
+
+def test_a_base_has_none_that_is_known_to_touch_it() -> None:
+    rng = np.random.default_rng(1)
+    rows = [chain(rng, 0.6 if r in (0, 1) else -0.6) for r in range(7)]
+    known = np.zeros((7, 3), dtype=bool)
+    known[2:, 1] = True
+    found = changes_of(RegimeSums.of(rows).standardised(), CHAIN, known=known)
+    assert (found.statistics > found.significant)[:, 1].tolist() == [False] * 2 + [True] * 5
+
+
 def test_a_reference_says_which_equation_is_the_usual_one() -> None:
     rng = np.random.default_rng(1)
     rows = [chain(rng, 0.6 if r in (0, 1) else -0.6) for r in range(7)]

@@ -156,7 +156,7 @@ class _Judgement(NamedTuple):
 
 
 def _judged(outcome: RegimeOutcome, sums: RegimeSums, known: RegimeKnowledge) -> _Judgement:
-    changes = changes_of(sums, outcome.dag, known.set, known.reference)
+    changes = changes_of(sums, outcome.dag, known.set, known.reference, known.touched)
     status = changes.status(outcome.changed, known.touched, known.set)
     if known.reference is not None:
         own = status[known.reference]

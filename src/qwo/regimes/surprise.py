@@ -54,6 +54,17 @@ class Surprise(NamedTuple):
     """Residual variance of the regime's own regression, over the base's."""
 
 
+class Bases(NamedTuple):
+    """S sets of regimes that may share the equation of each of V variables."""
+
+    members: Mask
+    """Which regimes are in it, V × S × R."""
+    misfits: FloatArray
+    """Of its members, V × S."""
+    strengths: FloatArray
+    """What the parents explain in it, over half of the most that they do in any; at most 1."""
+
+
 class Families:
     """The equations of V variables in R regimes: equally many columns own, and for the parents.
 
@@ -100,8 +111,8 @@ class Families:
             base = fits
         return base
 
-    def agreeing(self, usable: Mask, significant: float) -> tuple[Mask, FloatArray]:
-        """From each of S regimes in turn: those that agree with it, V × S × R, and their misfit.
+    def agreeing(self, usable: Mask, significant: float) -> Bases:
+        """From each of S regimes in turn: those that agree with it.
 
         What agrees with a regime is the next base, until that is settled; so some that changed
         alike are a base by themselves, and do not spoil that of the others.
@@ -118,7 +129,21 @@ class Families:
                 break
             bases = fits
         bases = bases & usable[:, None] & usable[:, starts, None]
-        return bases, np.where(bases, misfit, 0.0).sum(axis=-1)
+        explained = self._explained(bases)
+        most = np.maximum(explained.max(axis=1, keepdims=True), LEAST_VARIANCE)
+        return Bases(
+            bases,
+            np.where(bases, misfit, 0.0).sum(axis=-1),
+            np.minimum(1.0, 2.0 * explained / most),
+        )
+
+    def _explained(self, bases: Mask) -> FloatArray:
+        """The variance that the parents explain in each of S bases, V × S; 0 of an empty base."""
+        sums = np.einsum("vsr,vrij->vsij", bases, self.products)
+        sums[..., 0, 0] = np.maximum(sums[..., 0, 0], 1.0)
+        rows, _, scatter = self._centred(sums)
+        slopes = self._regression(sums)[0][..., 1:, :]
+        return _trace(np.swapaxes(slopes, -1, -2), scatter @ slopes) / rows
 
     def majority(self, usable: Mask, significant: float) -> Mask:
         """More than half of the regimes, those whose equations agree best, and who fits them.

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from qwo.regimes.sums import RegimeSums
-from qwo.regimes.surprise import Families, Surprise, families_of
+from qwo.regimes.surprise import Bases, Families, Surprise, families_of
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
 TargetStatus = Literal[
@@ -50,6 +50,10 @@ all but the largest changes are then drift."""
 
 LEAST_ODDS = 0.1
 """A regime that touches most equations still has a small vote."""
+
+STRONGER = 0.3
+"""Share of all votes that a base has for free in which causes explain most: what touches a variable
+cuts or weakens the influence of its causes more often than it strengthens it."""
 
 NEAR = 0.02
 """Regimes' votes that a unit of misfit outweighs: it decides between bases of equal votes."""
@@ -106,12 +110,17 @@ class Changes:
 
 
 def changes_of(
-    sums: RegimeSums, dag: Adjacency, dropped: Mask | None = None, reference: int | None = None
+    sums: RegimeSums,
+    dag: Adjacency,
+    dropped: Mask | None = None,
+    reference: int | None = None,
+    known: Mask | None = None,
 ) -> Changes:
     """The changes of every equation of a DAG in every regime; sums are standardised.
 
     The base of an equation is the reference and what agrees with it, or else the regimes with most
-    rows that agree; of two regimes only one can have changed, the second if nothing else is known.
+    rows that agree, none that is known to touch it if there are others; of two regimes only one can
+    have changed, the second if nothing else is known.
     Mean, slopes and variance may each drift: where what they add to the statistic of equations
     that are no targets is above chance, it is divided by as much (as genomic control does).
     """
@@ -120,9 +129,11 @@ def changes_of(
     asked = asked & (asked.sum(axis=0) >= 2)
     asks = asked.any(axis=0)
     able = np.where(asks, asked, usable)
+    free = able if known is None else able & ~known
+    free = np.where(free.any(axis=0), free, able)
     # Equations of which nothing is asked, such as those of given variables, have no say in others.
     wanted = np.flatnonzero(asks if asks.any() else ~asks)
-    seen, degrees, unsettled = _surprises(sums, dag, able, reference, wanted)
+    seen, degrees, unsettled = _surprises(sums, dag, free, reference, wanted)
     usual, pairs = degrees.sum(axis=-1), _others(asked, reference)
     quiet = asked
     for _ in range(1 if unsettled else ROUNDS):
@@ -179,14 +190,14 @@ def _bases(
     Then, without a reference, the base is the majority that agrees best.
     """
     base = np.zeros_like(usable)
-    sharing = []
+    sharing: list[tuple[Indices, Bases]] = []
     for variables, families in groups:
         significant = float(_quantile(np.array(float(sum(families.degrees))), KEPT_OUT))
         able = usable[:, variables].T
         if reference is not None:
             base[:, variables] = families.joined(able, reference, significant).T
         else:
-            sharing.append((variables, *families.agreeing(able, significant)))
+            sharing.append((variables, families.agreeing(able, significant)))
     if reference is None:
         base = _elected(sharing, rows, base)
     told = np.concatenate([variables for variables, _ in groups])
@@ -203,25 +214,27 @@ def _bases(
     return base, unsettled
 
 
-def _elected(sharing: list[tuple[Indices, Mask, FloatArray]], rows: FloatArray, base: Mask) -> Mask:
+def _elected(sharing: list[tuple[Indices, Bases]], rows: FloatArray, base: Mask) -> Mask:
     """Of the bases of each variable the one with most votes: rows times the log-odds of a base.
 
     A regime that leaves the other equations alone is more likely to leave this one alone: its
-    log-odds are from how many variables it is in the base of.
+    log-odds are from how many variables it is in the base of. Bases in which causes explain more
+    have a bonus.
     """
-    odds = np.ones(len(rows))
-    voters = np.concatenate([variables for variables, _, _ in sharing])
+    weights = votes = rows / rows.mean()
+    n_voters = sum(len(variables) for variables, _ in sharing)
     for _ in range(ROUNDS):
-        votes = odds * rows / rows.mean()
-        found = np.zeros_like(base)
-        for variables, bases, misfit in sharing:
-            best = np.argmax(bases @ votes - NEAR * misfit, axis=1)
-            found[:, variables] = bases[np.arange(len(variables)), best].T
+        found, touched = np.zeros_like(base), np.zeros(len(rows))
+        for variables, own in sharing:
+            bonus = STRONGER * votes.sum() * own.strengths - NEAR * own.misfits
+            best = np.argmax(own.members @ votes + bonus, axis=1)
+            members = own.members[np.arange(len(variables)), best]
+            found[:, variables] = members.T
+            touched += (~members).sum(axis=0)
         if np.array_equal(found, base):
             break
-        base = found
-        out = ((~base[:, voters]).sum(axis=1) + 0.5) / (len(voters) + 1)
-        odds = np.maximum(np.log((1 - out) / out), LEAST_ODDS)
+        base, out = found, (touched + 0.5) / (n_voters + 1)
+        votes = weights * np.maximum(np.log((1 - out) / out), LEAST_ODDS)
     return base
 
 
