@@ -28,7 +28,7 @@ import numpy as np
 import qwo
 from benchmarks.rows import extend_rows, read_rows, timed
 from qwo.graph.cyclic_class import equivalence_class
-from qwo.order.cyclic import cyclic_coefficients
+from qwo.order.linalg import cyclic_coefficients
 
 RESULTS = Path(__file__).parent / "results" / "feedback"
 WORKER = Path(__file__).parent / "peers" / "cyclic_worker.py"

@@ -14,7 +14,7 @@ from qwo.graph import CausalGraph
 from qwo.graph.cyclic_class import equivalence_class
 from qwo.graph.dag import is_acyclic
 from qwo.graph.formats import FORMATS, can_hold, parse_graph
-from qwo.order.cyclic import as_mask, cyclic_coefficients
+from qwo.order.linalg import as_mask, cyclic_coefficients
 
 TWO = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1], [0, 0, 1, 0]])
 """a → X ⇄ Y ← b."""

@@ -23,7 +23,7 @@ from qwo.agreement.families import (
     partial_correlations,
 )
 from qwo.graph.dag import closure
-from qwo.order.cyclic import CyclicGraphs, as_mask, cyclic_graphs
+from qwo.order.linalg import CyclicGraphs, as_mask, cyclic_graphs
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
 

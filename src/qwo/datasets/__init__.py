@@ -13,8 +13,8 @@ from qwo.datasets.network import (
     load_gaussian_network,
     load_network,
     load_sachs,
+    load_us_quarters,
 )
-from qwo.datasets.us_quarters import load_us_quarters
 
 __all__ = [
     "Dataset",

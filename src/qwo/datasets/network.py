@@ -20,7 +20,6 @@ from qwo.types import Adjacency, FloatArray
 if TYPE_CHECKING:
     import pandas as pd
 
-
 STRUCTURES = "networks"
 GAUSSIAN = "networks-gaussian"
 
@@ -337,3 +336,17 @@ def _description(observational: bool, log: bool) -> str:
     quantity = "log-intensities" if log else "intensities"
     cells = "observational condition" if observational else "all conditions"
     return f"{quantity} of 11 proteins and phospholipids, {cells}, Sachs et al. (2005)"
+
+
+def load_us_quarters() -> pd.DataFrame:
+    """203 quarters of gdp, consumption and investment (billions of 2005 dollars), and three rates.
+
+    These are unemployment, inflation and the rate of three-month Treasury bills, in percent;
+    ``date`` is the first day of the quarter. Public domain: Federal Reserve Bank of St. Louis
+    (FRED) and, for unemployment, the Bureau of Labor Statistics, as compiled by Skipper Seabold for
+    statsmodels (``macrodata``).
+    """
+    pandas = optional_module("pandas", "data frames need", "pandas")
+    with (files("qwo.datasets") / "us-quarters.csv").open() as file:
+        frame: pd.DataFrame = pandas.read_csv(file)
+    return frame

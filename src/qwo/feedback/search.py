@@ -17,7 +17,7 @@ from scipy.optimize import linear_sum_assignment
 
 from qwo import _core
 from qwo.graph.dag import is_acyclic
-from qwo.order.cyclic import as_mask
+from qwo.order.linalg import as_mask
 from qwo.search.control import Control, Progress, Status, Stopped
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 

@@ -15,7 +15,7 @@ from qwo.errors import ColumnNameError, Cure, GraphError, list_names
 from qwo.graph import display
 from qwo.graph.cpdag import as_cpdag
 from qwo.graph.dag import entries_of, topological_order
-from qwo.graph.marks import BY_CODE, MARKS
+from qwo.graph.marks import ALIKE, BY_CODE, FROM_HERE, MARKS
 from qwo.graph.pdag import check_mixed, check_pdag, to_dag
 from qwo.names import as_column, check_names, default_names, is_choice
 from qwo.text import count, listed, records_frame, short
@@ -343,8 +343,7 @@ def ends_of(matrix: Adjacency) -> tuple[Indices, Indices]:
     """The ends of every edge of a partially directed graph once, in row order."""
     i, j = entries_of(matrix)
     code = matrix[i, j]
-    once = (code == 1) | ((i < j) & ((code == 2) | (code == 3) | (code == 6)))
-    once |= (code == 4) | (code == 7)
+    once = FROM_HERE[code] | (ALIKE[code] & (i < j))
     return i[once], j[once]
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 ARROW = "-->"
 LINE = "---"
 SPOUSES = "<->"
@@ -116,6 +118,13 @@ for _text, _mark in MARKS.items():
 
 BY_CODE = {mark.codes[0]: text for text, mark in MARKS.items()}
 """The text of an edge by its entry (i, j), from the end that it is written from."""
+
+FROM_HERE = np.zeros(128, dtype=np.bool_)
+ALIKE = np.zeros(128, dtype=np.bool_)
+"""By its entry (i, j), whether an edge is written from i, and whether it is the same from either
+end."""
+for _forth, _back in (_mark.codes for _mark in MARKS.values()):
+    (ALIKE if _forth == _back else FROM_HERE)[_forth] = True
 
 CODES = {text: codes for codes, text in _TEXTS.items() if text}
 """The entries (i, j) and (j, i) of an edge by its text, from either end."""

@@ -120,10 +120,10 @@ class View:
 
         What is not known of kinds, their values tell.
         """
-        told = {} if coding.is_plain else dict(zip(names, coding.variables, strict=True))
+        told = dict(zip(names, coding.variables, strict=True))
         known: dict[str, Kind] = {n: v.kind for n, v in told.items() if v.levels or v.said}
         known |= {column.name: "nominal" for column in refused}
-        numbers = [k for k, name in enumerate(names) if not (told and told[name].levels)]
+        numbers = [k for k, name in enumerate(names) if not told[name].levels]
         columns, declared = coding.starts[numbers], [n for n, v in told.items() if v.said]
         rows, head = seen.spread, seen.first
         ends = np.array([seen.lowest, seen.highest])

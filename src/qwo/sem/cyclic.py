@@ -14,7 +14,7 @@ from qwo.errors import SampleSizeError
 from qwo.graph.causal_graph import CausalGraph
 from qwo.moments import Moments
 from qwo.names import Variable, as_column
-from qwo.order.cyclic import cyclic_coefficients
+from qwo.order.linalg import cyclic_coefficients
 from qwo.sem.structural import EdgeEstimate, StructuralModel
 from qwo.text import aligned, number, p_value
 from qwo.types import Adjacency, FloatArray, Mask

@@ -12,8 +12,7 @@ from qwo.errors import ArgumentError, GraphError
 from qwo.graph.dag import adjacency_lists, check_dag, reachability, topological_order
 from qwo.graph.formats.registry import format_of_text, is_file
 from qwo.names import Range, at_least, between, check_size, generator, positive_range
-from qwo.simulation.interventions import Interventions, refuse_beside, sample_conditions
-from qwo.simulation.linear_model import LinearModel
+from qwo.simulation.linear_model import Interventions, LinearModel, refuse_beside, sample_conditions
 from qwo.types import Adjacency, FloatArray, Indices
 
 STABLE = 0.95
