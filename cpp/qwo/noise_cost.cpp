@@ -1,7 +1,6 @@
 #include "qwo/noise_cost.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numbers>
 #include <numeric>
@@ -11,15 +10,15 @@ namespace qwo {
 
 namespace {
 
-constexpr int kPoints = 1024;
 constexpr double kReach = 10.0; // standard deviations that the grid covers on either side
-constexpr double kStep = 2.0 * kReach / (kPoints - 1);
+// Points of the grid: the width of kernels falls with the number of rows.
+constexpr int kPoints = 512, kMorePoints = 1024;
+constexpr std::size_t kManyRows = 4000;
 constexpr double kTail = 0.02; // share of the t distribution with three degrees of freedom
 constexpr double kRidge = 1e-9;
 constexpr double kLeast = 1e-6; // a smaller standard deviation counts as this
 constexpr double kLeastSquare = 1e-4;
 constexpr double kMostSpread = 4.0; // of log s², on either side
-constexpr std::array<double, 2> kWidths{1.0, 0.5};
 
 double tail(double z) {
     const double q = 1.0 + z * z / 3.0;
@@ -55,31 +54,25 @@ bool solve(int n, std::vector<double>& a, std::vector<double>& b) {
     return true;
 }
 
-// Where a value stands on the grid, from 0 to the last point but one.
-double place(double z) {
-    return std::clamp((z + kReach) / kStep, 0.0, kPoints - 1.001);
-}
-
-bool is_far(double z) {
-    return !(std::abs(z) < kReach - kStep);
-}
-
 } // namespace
 
 // Log density at the points of the grid; far beyond it is the tail alone.
 struct NoiseCost::Density {
     std::vector<double> logs;
     double sum = 0.0; // of the logarithms over all rows, with their weights
-
-    double log_at(double z) const {
-        if (is_far(z))
-            return std::log(tail(z));
-        const double at = place(z);
-        const int k = static_cast<int>(at);
-        const double w = at - k;
-        return (1.0 - w) * logs[k] + w * logs[k + 1];
-    }
 };
+
+bool NoiseCost::is_far(double z) const {
+    return !(std::abs(z) < kReach - step_);
+}
+
+double NoiseCost::log_at(const Density& density, std::size_t row, double z) const {
+    if (is_far(z))
+        return std::log(tail(z));
+    const int k = static_cast<int>(places_[row]);
+    const double w = places_[row] - k;
+    return (1.0 - w) * density.logs[k] + w * density.logs[k + 1];
+}
 
 NoiseCost::NoiseCost(NoiseData data) : data_(std::move(data)) {
     rows_ = data_.weights.size();
@@ -88,6 +81,18 @@ NoiseCost::NoiseCost(NoiseData data) : data_(std::move(data)) {
     for (const int size : data_.sizes)
         firsts_.push_back(firsts_.back() + size);
     known_.resize(data_.sizes.size());
+    even_ = std::all_of(data_.weights.begin(), data_.weights.end(),
+                        [](double weight) { return weight == 1.0; });
+    points_ = rows_ < kManyRows ? kPoints : kMorePoints;
+    step_ = 2.0 * kReach / (points_ - 1);
+    for (int k = 0; k < points_; ++k) {
+        const double z = -kReach + k * step_;
+        tails_.push_back(tail(z));
+        squares_.push_back(std::log(std::max(z * z, kLeastSquare)));
+        slopes_.push_back(0.0);
+        if (k > 0)
+            slopes_[k - 1] = squares_[k] - squares_[k - 1];
+    }
 }
 
 std::vector<int> NoiseCost::columns_of(std::span<const int> parents) const {
@@ -107,99 +112,108 @@ double NoiseCost::price_of(int variable, std::size_t columns) const {
 void NoiseCost::residuals(int child, const std::vector<int>& given,
                           std::vector<double>& out) const {
     const double* own = data_.columns.data() + std::size_t(child) * rows_;
-    out.assign(own, own + rows_);
+    out.resize(rows_);
     const int m = static_cast<int>(given.size());
-    if (m == 0)
-        return;
     const std::size_t width = firsts_.back();
     std::vector<double> a(std::size_t(m) * m), b(m);
+    std::vector<const double*> columns(m);
     std::size_t first = 0;
     for (std::size_t block = 0; block < data_.ends.size(); ++block) {
         const double* gram = data_.gram.data() + block * width * width;
         for (int i = 0; i < m; ++i) {
             b[i] = gram[given[i] * width + child];
-            for (int j = 0; j < m; ++j)
+            for (int j = 0; j <= i; ++j)
                 a[i * m + j] = gram[given[i] * width + given[j]] + (i == j ? kRidge : 0.0);
+            columns[i] = data_.columns.data() + std::size_t(given[i]) * rows_ + first;
         }
-        const std::size_t last = data_.ends[block];
-        if (solve(m, a, b)) {
-            for (int j = 0; j < m; ++j) {
-                const double* column = data_.columns.data() + std::size_t(given[j]) * rows_;
-                const double slope = b[j];
-                for (std::size_t i = first; i < last; ++i)
-                    out[i] -= slope * column[i];
-            }
-        }
-        first = last;
+        const int size = static_cast<int>(data_.ends[block] - first);
+        const int used = solve(m, a, b) ? m : 0;
+        kernels_.residual_row(size, own + first, used, columns.data(), b.data(),
+                              out.data() + first);
+        first = data_.ends[block];
     }
 }
 
-NoiseCost::Density NoiseCost::density(const std::vector<double>& z) const {
-    std::vector<double> mass(kPoints, 0.0);
-    double far = 0.0; // of rows beyond the grid, what their tails are more than the grid's ends
-    std::vector<std::pair<std::size_t, double>> beyond;
+double NoiseCost::weighted(const double* x, const double* y) const {
+    if (even_)
+        return kernels_.dot(static_cast<int>(rows_), x, y);
+    double sum = 0.0;
+    for (std::size_t i = 0; i < rows_; ++i)
+        sum += data_.weights[i] * x[i] * y[i];
+    return sum;
+}
+
+// Each row is shared between two points of the grid: what these have of all rows.
+void NoiseCost::put_on_grid(const std::vector<double>& z) {
+    mass_.assign(3 * points_, 0.0); // zeros on either side, so that all points are alike
+    places_.resize(rows_);
+    const double scale = 1.0 / step_, most = points_ - 1.001;
+    for (std::size_t i = 0; i < rows_; ++i)
+        places_[i] = std::max(0.0, std::min((z[i] + kReach) * scale, most));
+    double* mass = mass_.data() + points_;
     for (std::size_t i = 0; i < rows_; ++i) {
-        const double at = place(z[i]);
-        const int k = static_cast<int>(at);
-        const double w = at - k;
-        mass[k] += data_.weights[i] * (1.0 - w);
-        mass[k + 1] += data_.weights[i] * w;
-        if (is_far(z[i]))
-            beyond.emplace_back(i, at);
+        const int k = static_cast<int>(places_[i]);
+        const double own = even_ ? 1.0 : data_.weights[i], right = own * (places_[i] - k);
+        mass[k] += own - right;
+        mass[k + 1] += right;
     }
-    int first = kPoints, last = 0;
-    double sum = 0.0, low = 0.0, high = 0.0;
-    for (int k = 0; k < kPoints; ++k) {
-        if (mass[k] > 0.0) {
-            first = std::min(first, k);
-            last = k;
-        }
+}
+
+// Log densities of one kernel at some points of the grid, and their sum over rows.
+double NoiseCost::smooth(int first, int last, double h, double* logs) {
+    const double* mass = mass_.data() + points_;
+    const int reach = std::min(static_cast<int>(4.0 * h / step_), points_);
+    const double unit =
+        (1.0 - kTail) / (std::max(total_ - 1.0, 1.0) * h * std::sqrt(2.0 * std::numbers::pi));
+    kernel_.clear();
+    shifted_.clear();
+    for (int d = 1; d <= reach; ++d) {
+        kernel_.insert(kernel_.end(), 2, -std::exp(-0.5 * (d * step_ / h) * (d * step_ / h)));
+        shifted_.insert(shifted_.end(), {mass + first - d, mass + first + d});
+    }
+    for (int k = first; k <= last; ++k)
+        logs[k] = mass[k] - 1.0; // the kernel of the row itself is left out
+    kernels_.residual_row(last - first + 1, logs + first, 2 * reach, shifted_.data(),
+                          kernel_.data(), logs + first);
+    double sum = 0.0;
+    for (int k = first; k <= last; ++k) {
+        logs[k] = std::log(unit * std::max(logs[k], 0.0) + tails_[k]);
+        sum += mass[k] * logs[k];
+    }
+    return sum;
+}
+
+NoiseCost::Density NoiseCost::density(const std::vector<double>& z) {
+    put_on_grid(z);
+    const double* mass = mass_.data() + points_;
+    int first = 0, last = points_ - 1, low = 0, high = 0;
+    while (mass[first] == 0.0)
+        ++first;
+    while (mass[last] == 0.0)
+        --last;
+    double sum = 0.0;
+    for (int k = first; sum < 0.75 * total_; ++k) {
         low = sum < 0.25 * total_ ? k : low;
-        high = sum < 0.75 * total_ ? k : high;
+        high = k;
         sum += mass[k];
     }
-    const double middle = std::max(high - low, 1.0) * kStep / 1.349;
+    const double middle = std::max(high - low, 1) * step_ / 1.349;
     const double silverman = 0.9 * std::min(1.0, middle) * std::pow(total_, -0.2);
-    Density best;
-    double likeliest = 0.0;
-    std::vector<double> logs(kPoints, 0.0);
-    // Zeros on either side, so that all points of the grid are summed up alike.
-    const int pad = kPoints;
-    std::vector<double> padded(kPoints + 2 * pad, 0.0);
-    std::copy(mass.begin(), mass.end(), padded.begin() + pad);
-    for (const double width : kWidths) {
-        const double h = std::max(width * silverman, 2.0 * kStep);
-        const int reach = std::min(static_cast<int>(4.0 * h / kStep), pad);
-        const double unit =
-            (1.0 - kTail) / (std::max(total_ - 1.0, 1.0) * h * std::sqrt(2.0 * std::numbers::pi));
-        double* out = logs.data();
-        for (int k = first; k <= last; ++k)
-            out[k] = mass[k] - 1.0; // the kernel of the row itself is left out
-        for (int d = 1; d <= reach; ++d) {
-            const double kernel = std::exp(-0.5 * (d * kStep / h) * (d * kStep / h));
-            const double* left = padded.data() + pad - d;
-            const double* right = padded.data() + pad + d;
-            for (int k = first; k <= last; ++k)
-                out[k] += kernel * (left[k] + right[k]);
-        }
-        double value = 0.0;
-        for (int k = first; k <= last; ++k) {
-            out[k] = std::log(unit * std::max(out[k], 0.0) + tail(-kReach + k * kStep));
-            value += mass[k] * out[k];
-        }
-        if (best.logs.empty() || value > likeliest) {
-            likeliest = value;
-            best.logs = logs;
-        }
+    Density best{std::vector<double>(points_)};
+    best.sum = smooth(first, last, std::max(silverman, 2.0 * step_), best.logs.data());
+    logs_.resize(points_);
+    const double other = smooth(first, last, std::max(0.5 * silverman, 2.0 * step_), logs_.data());
+    if (other > best.sum) {
+        best.sum = other;
+        best.logs.swap(logs_);
     }
-    // The logarithm is straight between points, as mass is shared between them.
-    for (const auto& [i, at] : beyond) {
-        const int k = static_cast<int>(at);
-        const double w = at - k;
-        const double inside = (1.0 - w) * best.logs[k] + w * best.logs[k + 1];
-        far += data_.weights[i] * (std::log(tail(z[i])) - inside);
+    // The logarithm is straight between points, as mass is shared between them; far rows are not.
+    if (first > 1 && last < points_ - 2)
+        return best;
+    for (std::size_t i = 0; i < rows_; ++i) {
+        if (is_far(z[i]))
+            best.sum += data_.weights[i] * (std::log(tail(z[i])) - log_at(best, i, 0.0));
     }
-    best.sum = likeliest + far;
     return best;
 }
 
@@ -212,10 +226,8 @@ double NoiseCost::gaussian(int variable, const std::vector<int>& given,
     std::vector<double> factor(std::size_t(k) * k);
     for (int a = 0; a < k; ++a) {
         for (int b = 0; b < k; ++b) {
-            double sum = 0.0;
-            for (std::size_t i = 0; i < rows_; ++i)
-                sum += data_.weights[i] * left[a][i] * left[b][i];
-            factor[a * k + b] = sum / total_ + (a == b ? kLeast * kLeast : 0.0);
+            factor[a * k + b] = weighted(left[a].data(), left[b].data()) / total_ +
+                                (a == b ? kLeast * kLeast : 0.0);
         }
     }
     std::vector<double> none(k, 0.0);
@@ -248,13 +260,19 @@ NoiseCost::Noise NoiseCost::constant_noise(int variable, const std::vector<int>&
     std::size_t first = 0;
     for (const std::size_t last : data_.ends) {
         double sum = 0.0, rows = 0.0;
-        for (std::size_t i = first; i < last; ++i) {
-            sum += data_.weights[i] * noise.z[i] * noise.z[i];
-            rows += data_.weights[i];
+        if (even_ && data_.ends.size() == 1) {
+            sum = weighted(noise.z.data(), noise.z.data());
+            rows = total_;
+        } else {
+            for (std::size_t i = first; i < last; ++i) {
+                sum += data_.weights[i] * noise.z[i] * noise.z[i];
+                rows += data_.weights[i];
+            }
         }
         const double scale = std::max(std::sqrt(sum / std::max(rows, kLeast)), kLeast);
+        const double unit = 1.0 / scale;
         for (std::size_t i = first; i < last; ++i)
-            noise.z[i] /= scale;
+            noise.z[i] *= unit;
         const double twice = 2.0 * std::log(scale);
         if (data_.ends.size() == 1)
             noise.constant = twice;
@@ -265,18 +283,18 @@ NoiseCost::Noise NoiseCost::constant_noise(int variable, const std::vector<int>&
     return noise;
 }
 
-NoiseCost::Noise NoiseCost::spread_noise(const Noise& constant,
-                                         std::span<const int> parents) const {
+NoiseCost::Noise NoiseCost::spread_noise(const Noise& constant, std::span<const int> parents) {
     const int m = static_cast<int>(parents.size());
     const std::size_t width = firsts_.back();
-    std::vector<double> logs(rows_), a(std::size_t(m) * m), slopes(m, 0.0);
-    for (std::size_t i = 0; i < rows_; ++i)
-        logs[i] =
-            data_.weights[i] * std::log(std::max(constant.z[i] * constant.z[i], kLeastSquare));
+    std::vector<double> a(std::size_t(m) * m), slopes(m, 0.0);
+    logs_.resize(rows_);
+    for (std::size_t i = 0; i < rows_; ++i) {
+        const int k = static_cast<int>(places_[i]);
+        logs_[i] = squares_[k] + (places_[i] - k) * slopes_[k];
+    }
     for (int j = 0; j < m; ++j) {
         const double* column = data_.columns.data() + std::size_t(firsts_[parents[j]]) * rows_;
-        for (std::size_t i = 0; i < rows_; ++i)
-            slopes[j] += column[i] * logs[i] / total_;
+        slopes[j] = weighted(column, logs_.data()) / total_;
         for (int k = 0; k < m; ++k)
             a[j * m + k] = data_.gram[firsts_[parents[j]] * width + firsts_[parents[k]]];
     }
@@ -313,7 +331,7 @@ NoiseCost::Noise NoiseCost::spread_noise(const Noise& constant,
     return noise;
 }
 
-double NoiseCost::value_of(const Noise& noise, std::vector<double>* by_row) const {
+double NoiseCost::value_of(const Noise& noise, std::vector<double>* by_row) {
     const Density own = density(noise.z);
     double spread = 0.0;
     if (!noise.log_spread.empty())
@@ -322,14 +340,13 @@ double NoiseCost::value_of(const Noise& noise, std::vector<double>* by_row) cons
     if (by_row != nullptr) {
         for (std::size_t i = 0; i < rows_; ++i) {
             const double own_spread = noise.log_spread.empty() ? 0.0 : noise.log_spread[i];
-            (*by_row)[i] = noise.constant + own_spread - 2.0 * own.log_at(noise.z[i]);
+            (*by_row)[i] = noise.constant + own_spread - 2.0 * log_at(own, i, noise.z[i]);
         }
     }
     return noise.constant * total_ + spread - 2.0 * own.sum;
 }
 
-double NoiseCost::number(int variable, std::span<const int> parents,
-                         std::vector<double>* by_row) const {
+double NoiseCost::number(int variable, std::span<const int> parents, std::vector<double>* by_row) {
     const Noise constant = constant_noise(variable, columns_of(parents));
     const double value = value_of(constant, by_row);
     if (parents.empty())
@@ -362,7 +379,7 @@ double NoiseCost::cost(int variable, std::span<const int> parents) {
     return value;
 }
 
-std::vector<double> NoiseCost::rows(int variable, std::span<const int> parents) const {
+std::vector<double> NoiseCost::rows(int variable, std::span<const int> parents) {
     std::vector<double> found(rows_);
     if (data_.is_number[variable])
         number(variable, parents, &found);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "qwo/family_search.hpp"
+#include "qwo/kernels.hpp"
 
 namespace qwo {
 
@@ -30,7 +31,8 @@ struct NoiseData {
 // less noise from several sources is mixed in r: that tells cause from effect.
 //
 // Where it pays, s depends on the causes: log s² is a sum of multiples of the parents themselves,
-// fitted to log r² by least squares, each for the price of a coefficient. Without that, noise whose
+// fitted to log r² (straight between points of the grid) by least squares, each for the price of a
+// coefficient. Without that, noise whose
 // spread goes with a cause would look like an arrow the other way.
 //
 // Rows come in one block, or in several with equations and deviations s of their own: columns have
@@ -44,7 +46,7 @@ class NoiseCost final : public FamilyCost {
     double cost(int variable, std::span<const int> parents) override;
     // -2 log density of each row, with what a spread costs: their weighted sum is the cost less the
     // price of coefficients.
-    std::vector<double> rows(int variable, std::span<const int> parents) const;
+    std::vector<double> rows(int variable, std::span<const int> parents);
 
     int n() const { return static_cast<int>(data_.sizes.size()); }
     int n_rows() const { return static_cast<int>(data_.weights.size()); }
@@ -61,21 +63,37 @@ class NoiseCost final : public FamilyCost {
     std::vector<int> columns_of(std::span<const int> parents) const;
     // Of one column of a child given some others.
     void residuals(int child, const std::vector<int>& given, std::vector<double>& out) const;
-    Density density(const std::vector<double>& residuals) const;
+    // Σ w x y over all rows.
+    double weighted(const double* x, const double* y) const;
+    void put_on_grid(const std::vector<double>& z);
+    double smooth(int first, int last, double h, double* logs);
+    Density density(const std::vector<double>& z);
+    bool is_far(double z) const;
+    // At a row that stands on the grid.
+    double log_at(const Density& density, std::size_t row, double z) const;
     double gaussian(int variable, const std::vector<int>& given, std::vector<double>* by_row) const;
     double price_of(int variable, std::size_t columns) const;
     // The weighted sum of -2 log density over all rows, each of which is written down if wanted.
-    double value_of(const Noise& noise, std::vector<double>* by_row) const;
+    double value_of(const Noise& noise, std::vector<double>* by_row);
     Noise constant_noise(int variable, const std::vector<int>& given) const;
     // The same with a spread that depends on the parents; without parameters if that cannot pay.
-    Noise spread_noise(const Noise& constant, std::span<const int> parents) const;
-    double number(int variable, std::span<const int> parents, std::vector<double>* by_row) const;
+    // The constant one stands on the grid.
+    Noise spread_noise(const Noise& constant, std::span<const int> parents);
+    double number(int variable, std::span<const int> parents, std::vector<double>* by_row);
 
     NoiseData data_;
+    const Kernels& kernels_ = kernels();
     std::size_t rows_ = 0;
     double total_ = 0.0;
     std::vector<int> firsts_;
+    bool even_ = true; // all weights are 1
     std::vector<std::map<std::vector<int>, double>> known_;
+    int points_ = 0; // of the grid, from one to the next of which it is a step
+    double step_ = 0.0;
+    std::vector<double> tails_, squares_, slopes_; // there: tail(z), log z² and its differences
+    // What is made anew for each family: the grid, and where rows stand on it.
+    std::vector<double> mass_, places_, logs_, kernel_;
+    std::vector<const double*> shifted_;
 };
 
 } // namespace qwo

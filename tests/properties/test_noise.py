@@ -104,7 +104,9 @@ def test_turned_graphs_have_the_effect_before_the_cause_and_cost_more() -> None:
     rows, dag = additive_data("linear", 6, 800, 2, noise="exponential")
     model = model_of(rows)
     allowed = ~np.eye(6, dtype=bool)
-    turned = turn_by_noise([model], dag, [np.arange(6)], [allowed], None, seed=0, control=Control())
+    turned = turn_by_noise(
+        [model], [dag], [np.arange(6)], [allowed], None, seed=0, control=Control()
+    )
     assert (turned.dag == dag).all()
     now = turned.search.cost
     for i, j in zip(*np.nonzero(dag), strict=True):

@@ -43,6 +43,9 @@ MOST_TIED = 0.05
 MOST_ROUNDED, FEWEST_STEPS = 0.25, 15
 """The same for numbers that are rounded, and how many steps these have at least."""
 
+HOPELESS = 10.0
+"""The z by which the best member of a further model's class must cost more to be left at that."""
+
 LEAVES_AT = 3.0
 """The z from which the search may leave the class of the Gaussian cost."""
 
@@ -164,7 +167,9 @@ def unrounded(sample: RowSample, coding: Coding) -> RowSample:
 
 def _most_tied(values: FloatArray) -> float:
     """The share of rows with the most frequent value."""
-    return float(np.unique(values, return_counts=True)[1].max() / len(values))
+    ordered = np.sort(values)
+    ends = np.flatnonzero(np.diff(ordered, append=np.inf) > 0)
+    return float(np.diff(ends, prepend=-1).max() / len(values))
 
 
 def parents_of(dag: Adjacency) -> list[list[int]]:
@@ -210,7 +215,7 @@ class TurnedGraph:
 
 def turn_by_noise(
     models: Sequence[NoiseModel],
-    base: Adjacency,
+    bases: Sequence[Adjacency],
     orders: Sequence[Indices],
     allowed: Sequence[Mask],
     knowledge: ResolvedKnowledge | None,
@@ -220,17 +225,23 @@ def turn_by_noise(
 ) -> TurnedGraph:
     """The member of the class of a DAG with the likeliest noise, or a graph that is far likelier.
 
-    The first model is that of the class; each has an order, and pairs that may be joined. Searches
-    start from that order and from the best member's; the best of them goes on with restarts.
+    The first model is that of the class; each has a DAG, an order, and pairs that may be joined.
+    Searches start from that order and from that of the best member of the DAG's class. A further
+    model is left alone if that member costs far more than what was found. The best of all goes on
+    with restarts.
     """
-    first = models[0]
-    start = topological_order(base)
-    member = first.search(start, allowed[0] | (base != 0), knowledge, seed)
-    member.take(start.astype(np.int64), parents_of(base))
-    member.to_best_member()
+
+    def best_member(k: int) -> _core.NoiseSearch:
+        start = topological_order(bases[k])
+        search = models[k].search(start, allowed[k] | (bases[k] != 0), knowledge, seed)
+        search.take(start.astype(np.int64), parents_of(bases[k]))
+        search.to_best_member()
+        return search
+
+    first, base, member = models[0], bases[0], best_member(0)
     own, order = member.dag(), member.order().astype(np.intp)
 
-    def run(k: int, begin: Indices, restarts: int) -> _core.NoiseSearch:
+    def run(k: int, begin: Indices, restarts: int = 0) -> _core.NoiseSearch:
         search = models[k].search(begin, allowed[k], knowledge, seed, restarts)
         while not search.run(min(SLICE, control.remaining)):
             if control.is_due():
@@ -238,8 +249,16 @@ def turn_by_noise(
                 control.report(Progress("noise", 0, now, min(now, member.cost), control.seconds))
         return search
 
-    begun = [(k, run(k, begin, 0)) for k in range(len(models)) for begin in (order, orders[k])]
-    k, search = min(begun, key=lambda pair: pair[1].cost)
+    searches = [run(0, begin) for begin in _different(order, orders[0])]
+    k, search = 0, min(searches, key=lambda own: own.cost)
+    for further in range(1, len(models)):
+        there = best_member(further)
+        if compared(models[further], there.dag(), models[k], search.dag()) > HOPELESS:
+            continue
+        starts = _different(there.order().astype(np.intp), orders[further])
+        searches = [search, *(run(further, begin) for begin in starts)]
+        best = min(range(len(searches)), key=lambda place: searches[place].cost)
+        k, search = further if best else k, searches[best]
     model, search = models[k], run(k, search.order().astype(np.intp), RESTARTS)
     found = search.dag()
     # Its order may direct the edges of the class better than changes of the root have.
@@ -254,6 +273,11 @@ def turn_by_noise(
     if z < LEAVES_AT:
         return stayed
     return TurnedGraph(model, search, theirs, found, True, z, found, stayed)
+
+
+def _different(first: Indices, second: Indices) -> list[Indices]:
+    """Two orders, or one if they are the same."""
+    return [first] if np.array_equal(first, second) else [first, second]
 
 
 def _directed_along(dag: Adjacency, order: Indices) -> Adjacency:

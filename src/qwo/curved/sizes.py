@@ -49,13 +49,14 @@ def curved_moments(source: RowSource, sample: RowSample, size: int = MOST_COLUMN
 
 def curved_columns(sample: RowSample, coding: Coding, curved: Coding) -> FloatArray:
     """The columns of the rows of a sample under a coding with curves."""
-    parts = []
-    for variable, start, size in zip(
-        curved.variables, coding.starts.tolist(), coding.sizes.tolist(), strict=True
-    ):
+    found = np.empty((len(sample.columns), curved.n_columns), order="F")
+    places = zip(coding.starts.tolist(), curved.starts.tolist(), curved.sizes.tolist(), strict=True)
+    for variable, (start, first, size) in zip(curved.variables, places, strict=True):
         own = sample.columns[:, start : start + size]
-        parts.append(own if variable.curve is None else variable.curve.columns(own[:, 0]))
-    return np.concatenate(parts, axis=1)
+        if variable.curve is not None:
+            own = variable.curve.columns(own[:, 0])
+        found[:, first : first + size] = own
+    return found
 
 
 def wanted_columns(moments: Moments, penalty: float) -> Indices:
@@ -105,31 +106,20 @@ def best_size(
     threads: int = 1,
     control: Control | None = None,
 ) -> SizeChoice:
-    """The number of columns with which a short search comes to the least cost, from `first` on.
+    """The number of columns of least cost, in the order that a short search with `first` comes to.
 
-    Costs are those of explaining the variables themselves, so that they can be compared. Each
-    search starts from the best order so far; numbers are tried one after the other as long as they
-    cost less, then the other way.
+    Costs are those of explaining the variables themselves, so that they can be compared. A single
+    column is tried in the order of lines, too.
     """
-    costs: dict[int, float] = {}
-    best = order
 
-    def search(size: int) -> bool:
-        """Whether a number of columns costs less than all before."""
-        nonlocal best
+    def engine(size: int, within: Indices) -> BicEngine:
         own, _ = leading_columns(moments, size)
         score = BIC(penalty)
-        engine = BicEngine(own, score=score, knowledge=knowledge, order=best, threads=threads)
-        bic_insertion(engine, restarts=0, control=control, random_state=seed)
-        costs[size] = engine.cost
-        if costs[size] > min(costs.values()):
-            return False
-        best = engine.order
-        return control is None or control.remaining > 0
+        return BicEngine(own, score=score, knowledge=knowledge, order=within, threads=threads)
 
-    first = min(first, most)
-    if search(first):
-        upward = next((k for k in range(first + 1, most + 1) if not search(k)), most + 1)
-        if upward <= first + 1:
-            next((k for k in range(first - 1, 0, -1) if not search(k)), 0)
+    searched = engine(min(first, most), order)
+    bic_insertion(searched, restarts=0, control=control, random_state=seed)
+    best = searched.order
+    costs = {size: engine(size, best).cost for size in range(1, most + 1)}
+    costs[1] = min(costs[1], engine(1, order).cost)
     return SizeChoice(min(costs, key=lambda k: costs[k]), costs, best)

@@ -53,8 +53,7 @@ def unequal_spread(sample: RowSample, coding: Coding, dag: Adjacency, tested: Ma
     for v in judged:
         given = columns[coding.columns_of(np.flatnonzero(dag[:, v]))]
         own = columns[coding.starts[v]]
-        slopes = np.linalg.lstsq(given.T, own, rcond=None)[0]
-        left = own - slopes @ given
+        left = own - _fitted(given, own)
         left /= max(float(left.std()), 1e-12)
         size = np.log(SHOULDER + left * left)
         size -= np.mean(2 * left / (SHOULDER + left * left)) * left
@@ -62,11 +61,17 @@ def unequal_spread(sample: RowSample, coding: Coding, dag: Adjacency, tested: Ma
         shown = np.clip(given, -4, 4)
         design = np.concatenate([shown, shown**2])
         design = design - design.mean(axis=1, keepdims=True)
-        fitted = np.linalg.lstsq(design.T, size, rcond=None)[0] @ design
+        fitted = _fitted(design, size)
         share = float(fitted @ fitted / max(size @ size, 1e-300))
         found[v] = gammaincc(len(design) / 2, len(size) * share / 2)
     stands_out = found.min() * max(len(judged), 1) < ALARM
     return np.asarray((found < ALARM) & stands_out)
+
+
+def _fitted(design: FloatArray, values: FloatArray) -> FloatArray:
+    """What a regression on some columns, each a row of numbers, makes of values."""
+    inverse = np.linalg.pinv(design @ design.T, rcond=1e-12, hermitian=True)
+    return np.asarray((inverse @ (design @ values)) @ design)
 
 
 def families_joined(dag: Adjacency, chosen: Mask) -> Mask:

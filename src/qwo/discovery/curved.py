@@ -72,18 +72,19 @@ def discover_curved(
     sample = source.sample(seed=seed)
     full = curved_moments(source, sample, asked or MOST_COLUMNS) if curved else None
     # Where pairs show curves, the graph of lines is a beginning and no more.
-    bent = full is not None and (asked or wants_curves(full, options))
+    wanted = 1 if full is None else asked or wanted_of_pairs(full, options)
+    bent = full is not None and (asked is not None or wanted > 1)
     first = replace(plain, restarts=0) if bent else plain
     linear = _Searched(discover_as(moments, first, control=control), moments)
     last, chosen = linear, SizeChoice(1, {}, linear.found.order)
     if bent and full is not None:
-        chosen = chosen_size(full, linear.found, options, asked, control)
+        chosen = chosen_size(full, linear.found, options, asked, control, wanted=wanted)
         if chosen.size > 1:
             own, _ = leading_columns(full, chosen.size)
             begun = replace(plain, start=chosen.order) if options.start is None else plain
             last = _Searched(discover_as(own, begun, control=control), own)
-    wanted, noise = options.arrows or ("noise" if curved else "class"), None
-    if wanted == "noise" and last.found.status == "converged" and sample.is_enough:
+    arrows, noise = options.arrows or ("noise" if curved else "class"), None
+    if arrows == "noise" and last.found.status == "converged" and sample.is_enough:
         last, noise = _by_noise(linear, last, sample, options, control)
     if bent and not last.moments.coding.has_curves and control.remaining > 0:
         # Lines it is: their graph is searched as thoroughly as without curves.
@@ -91,7 +92,7 @@ def discover_curved(
         if noise is not None and last.found.status == "converged":
             last, noise = _by_noise(last, last, sample, options, control)
     found, coding = last.found, last.moments.coding
-    asked_for = {"relations": options.relations, "arrows": wanted, "level": options.level}
+    asked_for = {"relations": options.relations, "arrows": arrows, "level": options.level}
     basis = int(coding.sizes.max()) if coding.has_curves else 1
     curves = None
     if curved:
@@ -133,31 +134,25 @@ def chosen_size(
     asked: int | None,
     control: Control,
     *,
+    wanted: int,
     known: ResolvedKnowledge | None = None,
 ) -> SizeChoice:
     """How many columns to search with: those asked for, 1 where no pair wants more, or by cost."""
-    given = options.penalty_discount
-    penalty = LEAST if isinstance(given, str) else given
-    if asked is not None or found.status != "converged":
+    if asked is not None or wanted == 1 or found.status != "converged":
         return SizeChoice(asked or 1, {}, found.order)
-    wanted = int(wanted_columns(full, penalty).max())
-    if wanted == 1:
-        return SizeChoice(1, {}, found.order)
-    return best_size(
-        full,
-        found.order,
-        penalty,
-        known or resolved_knowledge(options, full.names),
-        first=wanted,
-        seed=found.params["random_state"],
-        control=control,
-    )
+    known = known or resolved_knowledge(options, full.names)
+    told: Any = {"first": wanted, "seed": found.params["random_state"], "control": control}
+    return best_size(full, found.order, _least_penalty(options), known, **told)
 
 
-def wants_curves(full: Moments, options: SearchOptions) -> bool:
-    """Whether some pair of variables shows a curve."""
+def wanted_of_pairs(full: Moments, options: SearchOptions) -> int:
+    """The most columns that some variable wants of another, in pairs; 1 without curves."""
+    return int(wanted_columns(full, _least_penalty(options)).max())
+
+
+def _least_penalty(options: SearchOptions) -> float:
     given = options.penalty_discount
-    return bool(wanted_columns(full, LEAST if isinstance(given, str) else given).max() > 1)
+    return LEAST if isinstance(given, str) else given
 
 
 def _by_noise(
@@ -186,7 +181,7 @@ def _by_noise(
     try:
         turned = turn_by_noise(
             models,
-            searches[0].found.dag,
+            [own.found.dag for own in searches],
             [own.found.order for own in searches],
             joined,
             knowledge,
@@ -195,12 +190,12 @@ def _by_noise(
         )
     except Stopped:
         return last, nothing
+    if turned.model is not models[0]:
+        return linear, nothing  # without curves, all is done once more
     lines = _Lines(last, linear, models[0], sample, knowledge, also is None)
     dag, own, straight, flagged = lines.judged(turned)
     if flagged.any() and turned.stands_on(np.diagonal(families_joined(dag, flagged))):
         # A spread that goes with causes is no reason to leave the class.
-        if own is not last and straight[dag != 0].all():
-            return linear, replace(nothing, alarm=True)
         assert turned.stayed is not None
         turned = turned.stayed
         dag, own, straight, flagged = lines.judged(turned)

@@ -64,8 +64,10 @@ class SmoothBasis:
         """The variable and its functions for some values; NaN where these are missing."""
         knots, means, matrix = self._arrays
         z = (values - self.centre) / self.unit
-        functions = (natural_splines(z, knots) - means) @ matrix
-        return np.concatenate([np.asarray(values)[:, None], functions], axis=1)
+        found = np.empty((len(z), self.size), order="F")
+        found[:, 0] = values
+        found[:, 1:] = (matrix.T @ natural_splines(z, knots).T - (means @ matrix)[:, None]).T
+        return found
 
     def leading(self, size: int) -> SmoothBasis | None:
         """The same with fewer columns; None if x alone is left."""
@@ -83,10 +85,10 @@ class SmoothBasis:
 def natural_splines(z: FloatArray, knots: FloatArray) -> FloatArray:
     """The line z and the natural cubic splines of some knots, of which there is one more."""
     last = len(knots) - 1
-    cubes = np.maximum(z[:, None] - knots, 0.0)
+    cubes = np.maximum(z - knots[:, None], 0.0)
     cubes = cubes * cubes * cubes  # a power takes several times as long
-    parts = (cubes[:, :last] - cubes[:, last:]) / (knots[last] - knots[:last])
-    return np.concatenate([z[:, None], parts[:, :-1] - parts[:, -1:]], axis=1)
+    parts = (cubes[:last] - cubes[last]) / (knots[last] - knots[:last])[:, None]
+    return np.concatenate([z[None], parts[:-1] - parts[-1]]).T
 
 
 def roughness(knots: FloatArray) -> FloatArray:
@@ -96,9 +98,9 @@ def roughness(knots: FloatArray) -> FloatArray:
     parts = (lines[:, :last] - lines[:, last:]) / (knots[last] - knots[:last])
     second = np.concatenate([np.zeros((len(knots), 1)), parts[:, :-1] - parts[:, -1:]], axis=1)
     gaps = np.diff(knots)
-    mass = np.zeros((len(knots),) * 2)
-    for k, gap in enumerate(gaps):
-        mass[k : k + 2, k : k + 2] += gap / 6.0 * np.array([[2.0, 1.0], [1.0, 2.0]])
+    beside = np.diag(gaps / 6.0, 1)
+    mass = beside + beside.T
+    mass += 2.0 * np.diag(mass.sum(axis=0))
     return np.asarray(second.T @ mass @ second)
 
 
@@ -112,27 +114,33 @@ def curve_of(
 
     With d different values there are at most d - 1 columns, so that a binary variable keeps one.
     """
-    different = np.unique(values)
+    ordered = np.sort(values)
+    different = ordered[np.concatenate([[True], np.diff(ordered) > 0])]
     size = min(size, len(different) - 1)
     if size < 2:
         return None
     centre, unit = float(np.mean(values)), float(np.std(values))
     z = (values - centre) / unit
     count = min(max(KNOTS, size + 3), len(different))
-    at = np.quantile(z, np.linspace(outer, 1 - outer, count))
+    at = (_quantiles(ordered, np.linspace(outer, 1 - outer, count)) - centre) / unit
     if len(different) <= count or (np.diff(at) < 1e-6).any():
         # Ties: knots at quantiles of the different values.
-        at = np.quantile((different - centre) / unit, np.linspace(0, 1, count))
-    basis = natural_splines(z, at)
-    means = np.average(basis, axis=0, weights=weights)
-    centred = basis - means
+        at = (_quantiles(different, np.linspace(0, 1, count)) - centre) / unit
+    basis = natural_splines(z, at).T
     share = np.full(len(z), 1 / len(z)) if weights is None else weights / weights.sum()
-    covariance = (centred * share[:, None]).T @ centred
+    means = basis @ share
+    centred = basis - means[:, None]
+    covariance = (centred * share) @ centred.T
     functions = _smooth_first(covariance, roughness(at))[:, : size - 1]
     if not functions.shape[1]:
         return None
     matrix = tuple(map(tuple, functions.tolist()))
     return SmoothBasis(centre, unit, tuple(at.tolist()), tuple(means.tolist()), matrix)
+
+
+def _quantiles(ordered: FloatArray, shares: FloatArray) -> FloatArray:
+    """Quantiles of sorted numbers, straight between them."""
+    return np.interp(shares * (len(ordered) - 1), np.arange(len(ordered)), ordered)
 
 
 def _smooth_first(covariance: FloatArray, rough: FloatArray) -> FloatArray:

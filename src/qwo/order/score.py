@@ -67,7 +67,7 @@ class BIC:
 def price_of(score: Score, n_variables: int, n_samples: float, parameters: int) -> float:
     """The price of an edge with so many parameters: that of one each, unless the score knows."""
     price: Callable[..., float] = score.price
-    if len(inspect.signature(price).parameters) > 2:
+    if isinstance(score, BIC) or len(inspect.signature(price).parameters) > 2:
         return price(n_variables, n_samples, parameters)
     return parameters * price(n_variables, n_samples)
 
