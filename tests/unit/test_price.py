@@ -501,3 +501,22 @@ def test_the_curve_shows_what_the_search_for_a_price_has_met() -> None:
     assert edges[0] > edges[1]
     assert edges[1] == found.n_edges
     assert false[1] < found.expected_false_edges
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_strong_edges_of_two_or_three_variables_stay(n: int) -> None:
+    rng = np.random.default_rng(0)
+    for rows in (40, 100):
+        x = rng.standard_normal((rows, n))
+        for k in range(1, n):
+            x[:, k] += 2 * x[:, :k].sum(axis=1)
+        found = qwo.discover(x, random_state=0)
+        assert found.n_edges >= n - 1
+        assert not found.weak_edges
+        assert max(found.edge_false_rates) < 0.2
+
+
+def test_chance_seldom_joins_two_variables() -> None:
+    rng = np.random.default_rng(1)
+    found = [qwo.discover(rng.standard_normal((60, 2)), random_state=0) for _ in range(40)]
+    assert sum(own.n_edges for own in found) <= 2

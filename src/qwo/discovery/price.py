@@ -81,6 +81,9 @@ of all pairs, with f degrees of freedom left: exp(-0.64 + 6.2 d - 0.8 log f - 0.
 noise, random graphs and stars with 5 to 100 variables, each of many densities; `benchmarks.arrows`
 compares it with others."""
 
+FEWEST_PAIRS = 10
+"""Pairs of the smallest graphs that this was fitted to; of fewer, so many are assumed."""
+
 SETTLED = 2.0
 """How far above the price an edge is beyond doubt, in z."""
 
@@ -154,8 +157,10 @@ class NullEdges:
     def quantile(self, prices: FloatArray) -> FloatArray:
         """The z of a price: chance exceeds both alike, on the average over all pairs."""
         costs = self.n_coefficients * (prices - self.extension) + self.extension
-        met = np.flatnonzero(self.pairs)
-        shares = self.pairs[met] / max(self.pairs.sum(), 1e-300)
+        # Where every pair is joined, the price is that of a pair without parents.
+        pairs = self.pairs if self.pairs.any() else np.ones(1)
+        met = np.flatnonzero(pairs)
+        shares = pairs[met] / pairs.sum()
         return as_quantile(self.tail(costs[:, None], met.astype(np.float64)) @ shares)
 
     def edges(self, z: FloatArray, share: FloatArray) -> FloatArray:
@@ -168,7 +173,8 @@ class NullEdges:
         rest = math.sqrt(max(1 - self.likeness**2, 1e-12))
         together = ndtr((self.likeness * (z + 1 / np.maximum(z, 1e-6)) - z) / rest)
         free = self.open_share * math.sqrt(self.likeness)
-        expected: FloatArray = self.pairs.sum() * (1 + free * (1 - together)) * 2 * share
+        pairs = max(float(self.pairs.sum()), 1.0)
+        expected: FloatArray = pairs * (1 + free * (1 - together)) * 2 * share
         return expected
 
     def expected(self, prices: FloatArray) -> FloatArray:
@@ -298,7 +304,7 @@ class Evidence:
         rates = np.empty(len(self.strengths))
         settled = sum(int(kind.is_settled.sum()) for kind in self.by_kind)
         absent = sum(null.pairs.sum() for null in self.nulls)
-        density = len(rates) / max(len(rates) + absent, 1)
+        density = len(rates) / max(len(rates) + absent, FEWEST_PAIRS)
         for k, kind in enumerate(self.by_kind):
             rates[self.kinds == k] = kind.false_rates(settled, density)
         return rates
