@@ -134,10 +134,12 @@ def chosen_size(
     asked: int | None,
     control: Control,
     *,
-    wanted: int,
+    wanted: int | None = None,
     known: ResolvedKnowledge | None = None,
 ) -> SizeChoice:
     """How many columns to search with: those asked for, 1 where no pair wants more, or by cost."""
+    if asked is None and wanted is None:
+        wanted = wanted_of_pairs(full, options)
     if asked is not None or wanted == 1 or found.status != "converged":
         return SizeChoice(asked or 1, {}, found.order)
     known = known or resolved_knowledge(options, full.names)

@@ -26,7 +26,7 @@ from qwo.curved.noise import (
 from qwo.curved.result import CurvedRelations, edge_shares
 from qwo.curved.sizes import curved_columns
 from qwo.curved.spread import families_joined, linear_edges, unequal_spread
-from qwo.discovery.curved import chosen_size, wanted_of_pairs
+from qwo.discovery.curved import chosen_size
 from qwo.discovery.result import Discovery
 from qwo.errors import ArgumentError
 from qwo.graph.dag import topological_order
@@ -113,8 +113,7 @@ def looked_at(
     noise = found.params["arrows"] == "noise" and found.status == "converged"
     if options.relations == "curved":
         full = _full_columns(rows, given.moments.names, asked or MOST_COLUMNS)
-        wanted = wanted_of_pairs(full, options)
-        choice = chosen_size(full, linear, options, asked, control, wanted=wanted)
+        choice = chosen_size(full, linear, options, asked, control)
         costs = choice.costs
         if choice.size > 1:
             own, _ = leading_columns(full, choice.size)
