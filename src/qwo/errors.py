@@ -87,8 +87,8 @@ class InputError(ValueError):
     def worded(self, wording: Wording = python_wording, named: Callable[[str], str] = str) -> str:
         """The message with its cures; both functions say how a front end spells an option."""
         message = str(self.args[0]) if self.args else ""
-        if self.option:
-            # It begins with the option's name, which a front end spells its own way.
+        if self.option and message.startswith(self.option):
+            # A front end spells the option's name its own way.
             message = named(self.option) + message.removeprefix(self.option)
         return "\n".join(filter(None, (message, worded_cures(self.cures, wording))))
 

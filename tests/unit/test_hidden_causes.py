@@ -168,8 +168,18 @@ def test_tiers_give_arrowheads_and_no_tails():
     hidden = rng.normal(size=2000)
     data = pd.DataFrame({k: hidden + rng.normal(size=2000) for k in ("early", "late")})
     tiers = {"tiers": [["early"], ["late"]]}
+    for known in (tiers, {"forbidden": [("late", "early")]}):
+        found = qwo.discover(data, hidden_causes=True, knowledge=known, random_state=0)
+        assert found.edges == (("early", "o->", "late"),)
+    # With a cause that is early too, there is a collider; the tail at "first" is still not told.
+    data["first"] = rng.normal(size=2000)
+    data["late"] += data["first"]
+    tiers = {"tiers": [["first", "early"], ["late"]]}
     found = qwo.discover(data, hidden_causes=True, knowledge=tiers, random_state=0)
-    assert found.edges == (("early", "o->", "late"),)
+    assert set(found.edges) == {("early", "o->", "late"), ("first", "o->", "late")}
+    required = {**tiers, "required": [("first", "late")]}
+    found = qwo.discover(data, hidden_causes=True, knowledge=required, random_state=0)
+    assert set(found.edges) == {("early", "o->", "late"), ("first", "-->", "late")}
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -250,8 +260,10 @@ def test_time_is_kept_and_the_best_so_far_is_a_class():
 def test_what_does_not_go_with_hidden_causes_is_refused_with_a_reason():
     rng = np.random.default_rng(0)
     data = pd.DataFrame({"kind": rng.choice(list("abc"), 200), "x": rng.normal(size=200)})
-    with pytest.raises(qwo.InputError, match="kind has more than two levels"):
+    with pytest.raises(qwo.InputError, match=r"^kind has more than two levels"):
         qwo.discover(data, hidden_causes=True)
+    with pytest.raises(qwo.InputError, match="does not go with a posterior"):
+        qwo.posterior(data, hidden_causes=True)
     with pytest.raises(qwo.InputError, match="do not go together"):
         qwo.discover(data, hidden_causes=True, lags=1)
     with pytest.raises(qwo.InputError, match="effect is 'perfect'"):
@@ -269,6 +281,14 @@ def test_what_does_not_go_with_hidden_causes_is_refused_with_a_reason():
         qwo.write_graph(found.pag, "class.lav")
     with pytest.raises(qwo.InputError, match="learnt without"):
         _ = qwo.discover(confounded_pair(200)).confounded
+
+
+def test_categories_of_two_levels_or_in_order_go_with_hidden_causes():
+    data = confounded_pair()
+    data["a"] = np.where(data["a"] > 0, "high", "low")
+    data["b"] = pd.Categorical(np.digitize(data["b"], [-0.5, 0.5]), ordered=True)
+    found = qwo.discover(data, hidden_causes=True, random_state=0)
+    assert set(found.edges) == {("a", "o->", "x"), ("x", "<->", "y"), ("b", "o->", "y")}
 
 
 def test_a_simulation_with_hidden_causes_has_a_true_class():

@@ -74,6 +74,11 @@ def _independent_rows(data: Any, reading: ReadArguments) -> Moments:
             ".responses() has bands",
             option="lags",
         )
+    if "hidden_causes" in reading:
+        told = (
+            "hidden_causes does not go with a posterior, whose graphs are DAGs; qwo.bootstrap(data,"
+        )
+        raise ArgumentError(f"{told} hidden_causes=True) says how sure marks are")
     if "regime" in reading or isinstance(data, dict):
         told = "conditions do not go with a posterior; qwo.bootstrap(data, regime=…) says how sure"
         raise ArgumentError(f"{told} edges are", option="regime")

@@ -66,9 +66,8 @@ def discover_hidden_causes(
     problem = MagProblem(moments.correlation, size, price, knowledge, clear)
     outcome = search_mags(problem, first.dag, control)
     told = () if conditions is None else conditions.names
-    found = _class_of(outcome, problem, moments, first.dag, told)
     score = _score(outcome, moments, price, penalty)
-    found = replace(found, score=score)
+    found = replace(_class_of(outcome, problem, moments, first.dag, told), score=score)
     status = first.status if outcome.status == "converged" else outcome.status
     return replace(
         first,
@@ -99,8 +98,9 @@ def _class_of(
     pag[np.ix_(among, among)] = 0
     spouses = np.where((pag == HEAD) & (pag.T == HEAD), outcome.worths, np.nan)
     values = {} if np.isnan(spouses).all() else {"worth": spouses}
+    names, gone = moments.names, np.argwhere((dag != 0) & (outcome.marks == 0)).tolist()
     return HiddenCauses(
-        pag=CausalGraph.from_marks(pag, moments.names, "pag", values),
+        pag=CausalGraph.from_marks(pag, names, "pag", values),
         member=outcome.marks,
         score=-outcome.cost,
         saving=outcome.dag_cost - outcome.cost,
@@ -108,17 +108,9 @@ def _class_of(
         moments=moments,
         problem=problem,
         dag=dag,
-        removed=_removed(outcome, dag, moments.names),
+        removed=tuple((names[i], names[j], float(outcome.worths[i, j])) for i, j in gone),
         conditions=conditions,
     )
-
-
-def _removed(
-    outcome: MagOutcome, dag: Adjacency, names: tuple[str, ...]
-) -> tuple[tuple[str, str, float], ...]:
-    """The edges of the best DAG that are gone, and by how much the score falls with each."""
-    gone = np.argwhere((dag != 0) & (outcome.marks == 0)).tolist()
-    return tuple((names[i], names[j], float(outcome.worths[i, j])) for i, j in gone)
 
 
 def _check_numbers(moments: Moments) -> None:

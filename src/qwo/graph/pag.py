@@ -111,14 +111,20 @@ def definite_causes(pag: Adjacency) -> Mask:
     return causes
 
 
+def possibly_directed(pag: Adjacency) -> Mask:
+    """Entry (i, j) says that the edge between them may point from i to j."""
+    steps: Mask = (pag != 0) & (pag != TAIL) & (pag.T != HEAD)
+    return steps
+
+
 def possible_causes(pag: Adjacency) -> Mask:
     """Entry (i, j) says that some graph of the class may have i among the causes of j.
 
     A possibly directed path leads from i to j: no end on it that comes first is an arrowhead, none
     that comes last a tail.
     """
-    steps = (pag != 0) & (pag != TAIL) & (pag.T != HEAD)
-    reach: Mask = steps.copy()
+    steps = possibly_directed(pag)
+    reach = steps.copy()
     while True:
         further = reach | (reach.astype(np.float32) @ steps.astype(np.float32) > 0)
         if np.array_equal(further, reach):
@@ -142,5 +148,6 @@ __all__ = [
     "orient_by_sets",
     "pag_of_mag",
     "possible_causes",
+    "possibly_directed",
     "true_pag",
 ]

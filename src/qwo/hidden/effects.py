@@ -15,7 +15,7 @@ import numpy as np
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.dag import ancestor_matrix
 from qwo.graph.marks import HEAD, TAIL
-from qwo.graph.pag import mag_of_pag
+from qwo.graph.pag import mag_of_pag, possibly_directed
 from qwo.hidden.tests_start import partial_correlation
 from qwo.moments.moments import Moments
 from qwo.names import Variable, as_pair
@@ -53,12 +53,6 @@ def _is_visible(marks: Adjacency, arrows: Mask, i: int, j: int) -> bool:
     return False
 
 
-def possibly_directed(marks: Adjacency) -> Mask:
-    """Entry (i, j) says that the edge between them may point from i to j."""
-    steps: Mask = (marks != 0) & (marks != TAIL) & (marks.T != HEAD)
-    return steps
-
-
 def _reached(steps: Mask, start: Iterable[int], without: Iterable[int] = ()) -> set[int]:
     """All that steps lead to from some vertices, these among them."""
     seen, out = set(start), set(without)
@@ -90,25 +84,36 @@ def adjustment_in_pag(
     if unsure:
         return None, f"{unsure[0]}"
     forbidden = _reached(steps, between, without=[x]) | {x, y}
-    possible = _reached(steps.T, [x, y]) - forbidden
-    chosen = sorted(possible)
+    chosen = sorted(_reached(steps.T, [x, y]) - forbidden)
     cut = mag.copy()
     cut[x, first] = cut[first, x] = 0
     if not m_separated(cut, x, y, chosen):
         return None, "open"
-    # Without what is not needed.
+    return _needed(cut, x, y, chosen), ""
+
+
+def _needed(marks: Adjacency, x: int, y: int, chosen: list[int]) -> list[int]:
+    """What is left of a separating set without what is not needed."""
+    above = ancestors_in(marks)
     for v in list(chosen):
         fewer = [u for u in chosen if u != v]
-        if m_separated(cut, x, y, fewer):
+        if m_separated(marks, x, y, fewer, above):
             chosen = fewer
-    return chosen, ""
+    return chosen
 
 
-def m_separated(marks: Adjacency, x: int, y: int, given: Iterable[int]) -> bool:
+def ancestors_in(marks: Adjacency) -> Mask:
+    """Entry (i, j) says that arrows lead from i to j in an ancestral graph."""
+    return ancestor_matrix(((marks == HEAD) & (marks.T == TAIL)).astype(np.int8))
+
+
+def m_separated(
+    marks: Adjacency, x: int, y: int, given: Iterable[int], above: Mask | None = None
+) -> bool:
     """Whether a set blocks every path between two vertices of an ancestral graph."""
     chosen = set(given)
-    arrows = ((marks == HEAD) & (marks.T == TAIL)).astype(np.int8)
-    opened = chosen | set(np.flatnonzero(ancestor_matrix(arrows)[:, list(chosen)].any(1)).tolist())
+    above = ancestors_in(marks) if above is None else above
+    opened = chosen | set(np.flatnonzero(above[:, list(chosen)].any(1)).tolist())
     seen: set[tuple[int, bool]] = set()
     stack = [(v, bool(marks[x, v] == HEAD)) for v in np.flatnonzero(marks[x]).tolist()]
     while stack:
@@ -133,11 +138,9 @@ def effect_of(adjusted: tuple[list[int] | None, str], moments: Moments, x: int, 
         note = f"{names[x]} causes {names[y]} in no graph of the class"
         return Effect(names[x], names[y], 0.0, 0.0, note=note)
     if chosen is None:
-        if why == "open":
-            reason = "no set of measured variables blocks all paths that are not causal"
-        else:
-            v = names[int(why)]
-            reason = f"a hidden cause of {names[x]} and {v} cannot be ruled out"
+        reason = "no set of measured variables blocks all paths that are not causal"
+        if why != "open":
+            reason = f"a hidden cause of {names[x]} and {names[int(why)]} cannot be ruled out"
         note = f"not identifiable, because {reason}"
         return Effect(names[x], names[y], math.nan, math.nan, note=note)
     found = partial_slopes(moments, x, chosen, np.array([y]))
@@ -156,11 +159,7 @@ def effect_in_pag(pag: CausalGraph, moments: Moments, cause: Variable, effect: V
 
 def separation_of(mag: Adjacency, moments: Moments, x: int, y: int) -> tuple[list[int], float]:
     """What separates two vertices without an edge in a MAG, and their partial correlation."""
-    arrows = ((mag == HEAD) & (mag.T == TAIL)).astype(np.int8)
-    above = ancestor_matrix(arrows)
+    above = ancestors_in(mag)
     chosen = sorted(set(np.flatnonzero(above[:, x] | above[:, y]).tolist()) - {x, y})
-    for v in list(chosen):
-        fewer = [u for u in chosen if u != v]
-        if m_separated(mag, x, y, fewer):
-            chosen = fewer
+    chosen = _needed(mag, x, y, chosen)
     return chosen, partial_correlation(moments.correlation, x, y, chosen)

@@ -115,12 +115,9 @@ class HiddenCauses:
 
     def mark_evidence(self) -> list[tuple[str, str, str, float, float]]:
         """The edges of the class with what the mark at each end is worth; NaN for circles."""
-        worths, index = self.mark_worths, self.pag.index
-        rows = []
-        for a, mark, b in self.pag.edges:
-            i, j = index(a), index(b)
-            rows.append((a, mark, b, float(worths[j, i]), float(worths[i, j])))
-        return rows
+        at, index = self.mark_worths, self.pag.index
+        ends = [(edge, index(edge.source), index(edge.target)) for edge in self.pag.edges]
+        return [(*edge, float(at[j, i]), float(at[i, j])) for edge, i, j in ends]
 
     def causes_of(self, outcome: Variable, *, possible: bool = False) -> list[str]:
         """Variables that cause an outcome in every graph of the class, or in some of them."""
@@ -177,18 +174,12 @@ class HiddenCauses:
 
     def records(self) -> list[tuple[str, str, str, str, str, float]]:
         """The changes from the best DAG by name: edge before and after, new colliders, saving."""
-        name = self.names
-        return [
-            (
-                name[s.first],
-                _LINKS[s.before],
-                name[s.second],
-                _LINKS[s.after],
-                ", ".join(name[z] for z in s.colliders),
-                s.saving,
-            )
-            for s in self.steps
-        ]
+        rows, name = [], self.names
+        for s in self.steps:
+            colliders = ", ".join(name[z] for z in s.colliders)
+            links = name[s.first], _LINKS[s.before], name[s.second], _LINKS[s.after]
+            rows.append((*links, colliders, s.saving))
+        return rows
 
     def to_frame(self) -> pd.DataFrame:
         """The changes from the best DAG, as a pandas data frame."""
@@ -196,8 +187,7 @@ class HiddenCauses:
 
     def summary(self) -> str:
         """What it tells, in some lines, with the meaning of every mark that occurs."""
-        lines = [self.headline(), *self._touched(), *aligned(self.legend(), left=None)]
-        return "\n".join(lines)
+        return "\n".join([self.headline(), *self._touched(), *aligned(self.legend(), left=None)])
 
     def headline(self) -> str:
         """What was saved against the best DAG, and which pairs share a hidden cause."""
@@ -205,7 +195,7 @@ class HiddenCauses:
             return "no sign of hidden causes: no graph with ↔ is better than the best DAG"
         text = f"{count(len(self.steps), 'change')} from the best DAG"
         text += f" {'saves' if len(self.steps) == 1 else 'save'} {self.saving:.1f} of the score"
-        pairs = first_few(self._pairs(), 8)
+        pairs = first_few([f"{a} ↔ {b}" for a, b in self.confounded], 8)
         return f"{text}; hidden common causes: {pairs}" if self.confounded else text
 
     def legend(self) -> list[tuple[str, str]]:
@@ -217,9 +207,6 @@ class HiddenCauses:
         """What each condition acts on, in a line each."""
         told = [(a, [y for x, _, y in self.pag.edges if x == a]) for a in self.conditions]
         return [f"{a} acts on {first_few(found, 8) if found else 'nothing'}" for a, found in told]
-
-    def _pairs(self) -> list[str]:
-        return [f"{a} ↔ {b}" for a, b in self.confounded]
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, for programs."""

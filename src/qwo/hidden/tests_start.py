@@ -21,10 +21,10 @@ def pag_from_tests(
     correlation: FloatArray, n_samples: float, price: float, dag: Adjacency
 ) -> Adjacency:
     """The marks that the tests imply; with few rows they need not be those of any class."""
-    tests = _Tests(correlation, n_samples, price)
+    least = -np.expm1(-price / n_samples)
     # A pair that is linked in the true graph depends given any set, so given all others.
     given_all = _partial_correlations(correlation)
-    linked = (dag != 0) | (dag.T != 0) | (given_all**2 > tests.least)
+    linked = (dag != 0) | (dag.T != 0) | (given_all**2 > least)
     sets = _sets_of_dag(dag, linked)
     for rounds in range(2):
         marks = _colliders(linked, sets)
@@ -33,7 +33,7 @@ def pag_from_tests(
                 pools = [set(np.flatnonzero(linked[v]).tolist()) - {x, y} for v in (x, y)]
             else:
                 pools = [possible_separators(marks, v) - {x, y} for v in (x, y)]
-            found = tests.separating(x, y, pools)
+            found = _separating(correlation, least, x, y, pools)
             if found is not None:
                 linked[x, y] = linked[y, x] = False
                 sets[x, y, list(found)] = sets[y, x, list(found)] = True
@@ -49,27 +49,19 @@ def _partial_correlations(correlation: FloatArray) -> FloatArray:
     return partial
 
 
-class _Tests:
-    """Partial correlations against the share that the penalty of an edge asks for."""
-
-    def __init__(self, correlation: FloatArray, n_samples: float, price: float) -> None:
-        self.correlation = correlation
-        self.least = -np.expm1(-price / n_samples)
-
-    def independent(self, x: int, y: int, given: Iterable[int]) -> bool:
-        return bool(partial_correlation(self.correlation, x, y, given) ** 2 < self.least)
-
-    def separating(self, x: int, y: int, pools: list[set[int]]) -> tuple[int, ...] | None:
-        """The smallest set within one of the pools that separates the two; None if none does."""
-        tried = set()
-        for size in range(max(map(len, pools)) + 1):
-            for pool in pools:
-                for chosen in combinations(sorted(pool), size):
-                    if chosen not in tried:
-                        tried.add(chosen)
-                        if self.independent(x, y, chosen):
-                            return chosen
-        return None
+def _separating(
+    correlation: FloatArray, least: float, x: int, y: int, pools: list[set[int]]
+) -> tuple[int, ...] | None:
+    """The smallest set within one of the pools that separates the two; None if none does."""
+    tried = set()
+    for size in range(max(map(len, pools)) + 1):
+        for pool in pools:
+            for chosen in combinations(sorted(pool), size):
+                if chosen not in tried:
+                    tried.add(chosen)
+                    if partial_correlation(correlation, x, y, chosen) ** 2 < least:
+                        return chosen
+    return None
 
 
 def partial_correlation(correlation: FloatArray, x: int, y: int, given: Iterable[int]) -> float:
