@@ -6,17 +6,20 @@ takes one as a parameter runs on either; the results differ in rounding alone.
 
 from __future__ import annotations
 
+import math
 import operator
+import os
+import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import scipy.linalg  # noqa: F401 (brings a BLAS of its own, which must be there to be found)
-from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
 from qwo.errors import ArgumentError, EngineError, optional_module
@@ -131,11 +134,30 @@ def _set_threads(wanted: Iterable[tuple[Any, int]]) -> None:
         release()
 
 
+def processors() -> int:
+    """How many processors this process may use, as joblib counts them, which takes longer."""
+    given = os.environ.get("LOKY_MAX_CPU_COUNT", "")
+    found = [int(given)] if given.isdecimal() else []
+    own = getattr(os, "sched_getaffinity", None)
+    found.append(len(own(0)) if own else os.cpu_count() or 1)
+    root = Path("/sys/fs/cgroup")
+    for files in (["cpu.max"], ["cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"]):
+        try:
+            quota, period = " ".join((root / name).read_text() for name in files).split()
+            found.append(math.ceil(int(quota) / int(period)))
+        except (OSError, ValueError):
+            continue
+    return max(min(number for number in found if number > 0), 1)
+
+
 def count_workers(n_jobs: int | None) -> int:
     """How many workers ``n_jobs`` means, threads or processes: None is 1, -1 all processors."""
     try:
         number = 1 if n_jobs is None else operator.index(n_jobs)
-        workers = int(effective_n_jobs(number))
+        if "joblib" in sys.modules:  # who may have set a limit
+            workers = int(sys.modules["joblib"].effective_n_jobs(number))
+        else:
+            workers = number if number >= 0 else max(processors() + 1 + number, 1)
     except (TypeError, ValueError):
         workers = 0
     if not 1 <= workers <= MOST_WORKERS:

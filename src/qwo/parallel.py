@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import os
 import time
@@ -14,8 +13,6 @@ from functools import cache
 from itertools import islice
 from threading import Thread
 from typing import Any, TypeVar
-
-from joblib import Parallel, delayed, parallel_config
 
 from qwo.compute import count_workers
 from qwo.errors import ArgumentError, ClusterError, optional_module
@@ -81,6 +78,8 @@ def run_many(
 def _in_processes(
     function: Callable[[Task], Result], tasks: Sequence[Task], workers: int
 ) -> Generator[tuple[int, Result]]:
+    from joblib import Parallel, delayed, parallel_config
+
     # The configuration must not reach the code between two results, which is the caller's.
     with parallel_config(backend="loky", inner_max_num_threads=1):
         pool = Parallel(n_jobs=workers, return_as="generator_unordered")
@@ -233,6 +232,8 @@ def _look_up(address: str, seconds: float) -> None:
 
     In a thread of its own, as notebooks have an event loop running in theirs.
     """
+    import asyncio
+
     distributed = _distributed()
 
     async def shake_hands() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import math
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -328,3 +331,46 @@ def test_an_inverse_can_be_given_up() -> None:
         assert_allclose(swept, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
     left = iter([True, False])
     assert swept_inverse(matrix, 400.0, lambda: next(left)) is None
+
+
+def test_the_command_line_imports_what_it_needs(tmp_path: Path, chain: Any) -> None:
+    """What takes tenths of a second and is not used is not loaded."""
+    rows, names = chain
+    np.savetxt(tmp_path / "x.csv", rows, delimiter=",", header=",".join(names), comments="")
+    script = (
+        "import sys; sys.argv = ['qwo', 'learn', 'x.csv', '-q']\n"
+        "from qwo.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert not end.code\n"
+        "print(sorted(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    loaded = set(ast.literal_eval(done.stdout.splitlines()[-1]))
+    heavy = {"joblib", "pydantic", "asyncio", "numpy.f2py.f2py2e", "unittest", "scipy.stats"}
+    heavy |= {"scipy.optimize", "scipy.sparse", "matplotlib", "jinja2", "pandas", "multiprocessing"}
+    assert "qwo.discovery.discover" in loaded
+    assert not heavy & loaded
+
+
+def test_deferred_parts_of_numpy_work_when_they_are_used() -> None:
+    script = (
+        "from qwo.cli.failures import _defer_rarely_used as defer\n"
+        "defer(); defer()\n"
+        "import numpy.fft, numpy.polynomial.polynomial, numpy as np\n"
+        "import scipy.linalg, scipy.special\n"
+        "assert np.fft.fft([1.0, 2.0])[0] == 3 and np.polynomial.Polynomial([1, 2])(1) == 3\n"
+        "np.testing.assert_allclose(1.0, 1.0)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 7, -1, -2, -400])
+def test_workers_are_counted_as_joblib_counts_them(n_jobs: int) -> None:
+    import joblib
+
+    alone = f"import sys; from qwo.compute import count_workers; print(count_workers({n_jobs}))"
+    alone += "; assert 'joblib' not in sys.modules"
+    done = subprocess.run([sys.executable, "-c", alone], capture_output=True, text=True, check=True)
+    assert int(done.stdout) == joblib.effective_n_jobs(n_jobs)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import statistics
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -75,6 +73,8 @@ def info(console: Console) -> None:
 
 
 def _version(package: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(package)
     except PackageNotFoundError:
@@ -151,6 +151,8 @@ def _sizes(text: str, degree: float) -> list[int]:
 
 def _measure(runs: list[tuple[float, Comparison]], n_variables: int) -> dict[str, float]:
     """How the search did on the graphs of one size."""
+    import statistics
+
     seconds, comparisons = zip(*runs, strict=True)
     return {
         "n_variables": n_variables,

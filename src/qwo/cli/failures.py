@@ -13,6 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import IntEnum
+from functools import partial
+from importlib.util import LazyLoader, find_spec, module_from_spec
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -176,6 +179,7 @@ def watched_search(console: Console) -> Iterator[Watch]:
     """A watch that hears Ctrl-C and requests to terminate while the block runs."""
     from tqdm import tqdm
 
+    tqdm.set_lock(threading.RLock())  # the usual one is for several processes: slow to import
     with tqdm(
         bar_format="{desc}: {elapsed}{postfix}",
         delay=PATIENCE,
@@ -187,12 +191,27 @@ def watched_search(console: Console) -> Iterator[Watch]:
             yield watch
 
 
-def _without_bool(parameters: list[Any]) -> list[Any]:
-    """Flags show no type in the help: ``<bool>`` tells nobody anything."""
+def _prepared(parameters: list[Any]) -> list[Any]:
+    """Flags show no type in the help, and what needs no conversion has none."""
     for parameter in parameters:
         if getattr(parameter, "is_flag", False) and parameter.metavar is None:
             parameter.metavar = ""
+        if not isinstance(parameter.process_value, partial):
+            parameter.process_value = partial(_processed, parameter, parameter.process_value)
     return parameters
+
+
+def _processed(parameter: Any, process: Callable[..., Any], ctx: Any, value: Any) -> Any:
+    """A value as the command takes it: typer imports pydantic for texts and defaults, too."""
+    kind = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
+    one = parameter.nargs == 1 and not parameter.multiple and value is not None
+    if value is None and not parameter.required:
+        value = () if parameter.multiple else None
+    elif one and isinstance(value, str) and kind in (str, Path):
+        value = kind(value)
+    elif not (one and type(value) is type(parameter.default) and value == parameter.default):
+        return process(ctx, value)
+    return value if parameter.callback is None else parameter.callback(ctx, parameter, value)
 
 
 class Command(TyperCommand):
@@ -200,7 +219,7 @@ class Command(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Arguments and options."""
-        return _without_bool(super().get_params(ctx))
+        return _prepared(super().get_params(ctx))
 
 
 class Commands(TyperGroup):
@@ -208,7 +227,7 @@ class Commands(TyperGroup):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Arguments and options."""
-        return _without_bool(super().get_params(ctx))
+        return _prepared(super().get_params(ctx))
 
     def make_context(self, info_name: Any, args: Any, *more: Any, **extra: Any) -> Any:
         """Parse a command line, which is kept for results to record."""
@@ -217,8 +236,26 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that the context names."""
+        _defer_rarely_used()
         with clear_failures(), shown_warnings():
             return super().invoke(ctx)
+
+
+def _defer_rarely_used() -> None:
+    """Parts of NumPy that SciPy names but hardly anybody uses are loaded when they are used.
+
+    Together they take longer to load than a graph of ten variables takes to be found.
+    """
+    import numpy as np
+
+    for part in ("f2py", "testing", "polynomial", "fft"):
+        name = f"numpy.{part}"
+        spec = None if name in sys.modules else find_spec(name)
+        if spec is not None and spec.loader is not None:
+            loader = spec.loader = LazyLoader(spec.loader)
+            sys.modules[name] = module = module_from_spec(spec)
+            loader.exec_module(module)
+            setattr(np, part, module)
 
 
 @contextmanager

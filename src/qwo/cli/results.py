@@ -356,7 +356,9 @@ def _save(axes: Axes, stem: Path) -> None:
     figure = axes.get_figure(root=True)
     assert figure is not None
     # The layout is solved and the border measured once, not anew for each file.
-    figure.draw_without_rendering()
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
     figure.set_layout_engine(None)
     border = figure.get_tightbbox().padded(0.1)
     for suffix in (".svg", ".png"):

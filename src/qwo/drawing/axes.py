@@ -74,8 +74,9 @@ def open_axes(ax: Axes | None, width: float, height: float) -> Axes:
 def size_in_points(ax: Axes) -> tuple[float, float]:
     """Width and height of the axes as they are now, once the figure's own layout has settled."""
     figure = ax.get_figure(root=True)
-    if figure is not None and figure.get_layout_engine() is not None:
-        figure.draw_without_rendering()
+    engine = None if figure is None else figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
     box = ax.get_window_extent()
     points = 72 / ax.figure.dpi
     return box.width * points, box.height * points

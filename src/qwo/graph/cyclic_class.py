@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
 
 from qwo.graph.dag import closure, is_acyclic
 from qwo.types import Adjacency, FloatArray, Mask
@@ -125,6 +124,8 @@ def _merge(groups: list[list[int]], states: dict[int, list[FloatArray]], n: int)
         own = np.array(group)
         reach[np.ix_(own, np.flatnonzero(its.any(axis=0)))] = True
         reach[np.ix_(own, own)] = True
+    from scipy.sparse.csgraph import connected_components
+
     reach = closure(reach)
     _, label = connected_components(meet | (reach & reach.T), directed=False)
     return [np.flatnonzero(label == own).tolist() for own in np.unique(label)]

@@ -21,7 +21,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 from scipy.linalg import cython_lapack
-from scipy.sparse.csgraph import minimum_spanning_tree
 
 from qwo import _core
 from qwo.compute import to_host
@@ -283,6 +282,8 @@ def score_bound(correlation: FloatArray, n_samples: float, price: float) -> floa
     tree): at least its m - 1 smallest. The best m leaves out those edges that are not worth their
     price. O(n³); infinite if the matrix is singular.
     """
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
     sign, log_det = np.linalg.slogdet(correlation)
     if sign <= 0:
         return float("inf")

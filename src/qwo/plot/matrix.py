@@ -171,10 +171,8 @@ def _frame(ax: Axes, n: int, palette: Palette) -> None:
     ax.spines[:].set(visible=True, color=palette.outline, linewidth=0.7)
     if n <= _MOST_LINES:
         between = np.arange(n - 1) + 0.5
-        ax.set_xticks(between, minor=True)
-        ax.set_yticks(between, minor=True)
-        ax.grid(which="minor", color=palette.faint, linewidth=0.5)
-        ax.set_axisbelow(True)
+        for draw in (ax.hlines, ax.vlines):
+            draw(between, -0.5, n - 0.5, color=palette.faint, linewidth=0.5, zorder=0.5)
     ax.tick_params(which="both", length=0)
 
 
@@ -183,7 +181,9 @@ def _label_axes(ax: Axes, names: Sequence[str], order: str, labels: bool | None)
     ax.xaxis.set_label_position("top")
     ax.xaxis.tick_top()
     ax.tick_params(which="both", length=0)
-    cell = 0.85 * min(size_in_points(ax)) / len(names)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    cell = 0.8 * min(size_in_points(ax)) / len(names)
     size = min(max(0.8 * cell, _FONT_SIZES[0]), _FONT_SIZES[1])
     if labels or (labels is None and 1.1 * size <= cell):
         texts = label_texts(names, _LONGEST_LABEL)
@@ -192,8 +192,6 @@ def _label_axes(ax: Axes, names: Sequence[str], order: str, labels: bool | None)
         ax.set_yticks(places, texts, fontsize=size, **PLAIN_TEXT)
         rest = ""
     else:
-        ax.set_xticks([])
-        ax.set_yticks([])
         sequence = "causal order" if order == "causal" else "the order of the data"
         rest = f" ({len(names)} variables in {sequence})"
     ax.set_xlabel(f"effect{rest}")

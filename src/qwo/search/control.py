@@ -18,7 +18,6 @@ from types import FrameType
 from typing import Any, Literal
 
 import numpy as np
-from tqdm import tqdm
 
 from qwo.errors import ArgumentError, KnowledgeError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
@@ -187,6 +186,8 @@ class Control:
 @contextmanager
 def progress_bar(callback: Callback | None) -> Iterator[Callback]:
     """The user's callback with a bar in front of it."""
+    from tqdm import tqdm
+
     with tqdm(unit=" rounds", leave=True) as bar:
 
         def watch(progress: Progress) -> bool | None:

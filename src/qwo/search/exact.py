@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse.csgraph import connected_components
 
 from qwo.errors import ArgumentError, Cure, DataWarning
 from qwo.graph.dag import is_acyclic, topological_order
@@ -143,6 +142,8 @@ def best_by_parts(engine: BicEngine, control: Control) -> BestByParts:
                 None, "the parent sets of a variable that matter are too many to be listed"
             )
         tables.append(found)
+    from scipy.sparse.csgraph import connected_components
+
     relation = np.array([[_bit(_union(sets), u) for sets, _ in tables] for u in range(n)])
     _, label = connected_components(relation, connection="strong")
     largest = int(np.bincount(label).max())
