@@ -287,6 +287,20 @@ def test_what_is_tapped_on_a_telephone_is_told_in_view(
     assert 0 < heading["y"] < 844 - heading["height"]
 
 
+def test_a_telephone_begins_with_a_neighbourhood(open_report: Any) -> None:
+    """The busiest of many variables and what is beside it, in view and large enough to read."""
+    report = open_report(
+        example(24), viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
+    )
+    busiest = report.graph("cy.nodes().max(v => v.connectedEdges().not('.absent').length).ele.id()")
+    near = f"cy.getElementById({busiest!r}).closedNeighborhood('node')"
+    inside = "(b => b.x1 >= 0 && b.y1 >= 0 && b.x2 <= cy.width() && b.y2 <= cy.height())"
+    assert report.graph(f"{near}.every(v => {inside}(v.renderedBoundingBox()))")
+    assert not report.graph(f"cy.nodes().every(v => {inside}(v.renderedBoundingBox()))")
+    assert report.graph(f"{near}.map(v => parseFloat(v.style('font-size')) * cy.zoom())[0]") >= 8.5
+    assert report.details().startswith(f"V{busiest[1:]}")
+
+
 def test_the_sliders_go_by_probabilities_or_by_resamples(
     open_report: Any, small: dict[str, Any]
 ) -> None:

@@ -172,6 +172,28 @@ def test_effect_over_a_class_lists_every_amount_with_its_interval(data: Path) ->
     assert f"parents of {edge.source}" in shown.stdout
 
 
+@pytest.mark.parametrize("transform", ["standardise", "log"])
+def test_effects_of_a_folder_are_those_of_the_result(transform: str) -> None:
+    """The same parents, estimates and interval, in Python and on the command line."""
+    rng = np.random.default_rng(3)
+    a, d = 0.5 * rng.normal(size=(2, 600))
+    b = 0.36 * a + 0.4 * rng.normal(size=600)
+    c, e = 0.7 * b, 0.5 * b + 0.5 * d
+    columns = [a, b, c + 0.4 * rng.normal(size=600), d, e + 0.4 * rng.normal(size=600)]
+    file = write_table(Path("skewed.csv"), [np.exp(column) for column in columns], "abcde")
+    run("learn", file, "-o", "found", "-t", transform, "--no-report", "--no-figures", "--seed", 1)
+    found = qwo.discover(file, transform=transform, random_state=1)
+    for cause, effect in (("a", "b"), ("b", "e"), ("a", "c"), ("d", "e")):
+        told, expected = (
+            run_json("effect", file, "found", cause, effect),
+            found.effect(cause, effect),
+        )
+        paths = told["effects"]
+        amounts = [one["estimate"] if one["directed_path"] else 0.0 for one in paths]
+        assert (min(amounts), max(amounts)) == pytest.approx((expected.low, expected.high))
+        assert told["interval"] == pytest.approx(expected.interval)
+
+
 def test_effect_in_a_dag_is_one_number_with_its_interval(data: Path) -> None:
     Path("model.dot").write_text("digraph { a -> b; c -> b }")
     moments = qwo.Moments.from_csv(data, columns=["a", "b", "c"])

@@ -374,3 +374,22 @@ def test_workers_are_counted_as_joblib_counts_them(n_jobs: int) -> None:
     alone += "; assert 'joblib' not in sys.modules"
     done = subprocess.run([sys.executable, "-c", alone], capture_output=True, text=True, check=True)
     assert int(done.stdout) == joblib.effective_n_jobs(n_jobs)
+
+
+def test_links_of_near_copies_are_not_called_solid(chain: Any) -> None:
+    import pandas as pd
+
+    rows, names = chain
+    rng = np.random.default_rng(5)
+    area = rows[:, :1] + 0.1 * rng.normal(size=(len(rows), 1))
+    found = qwo.discover(pd.DataFrame(np.hstack([rows, area]), columns=[*names, "area"]))
+    known = Contents(found)
+    assert known.near_copies == ["a", "area"]
+    pairs = zip(found.edges, known.doubts, strict=True)
+    assert all((doubt.link is None) == bool({a, b} & {"a", "area"}) for (a, _, b), doubt in pairs)
+    said = verdict(known)
+    judged = sum(doubt.link is not None for doubt in known.doubts)
+    assert 0 < judged < found.n_edges
+    assert f"{found.n_edges - judged} not judged without --bootstrap" in said.links
+    assert any("'a', 'area'" in reason for reason in said.against)
+    assert not Contents(qwo.discover(rows)).near_copies

@@ -330,10 +330,10 @@ def _effect_text(cause: str, outcome: str, found: list[Choice], level: float, ch
     percent = f"{100 * level:.6g} %"
     if len(found) == 1:
         return "\n".join([_sentence(cause, outcome, found[0], level, change), _caution(found)])
-    ends = [effect.interval(level) for _, effect, _ in found]
-    low, high = min(end[0] for end in ends), max(end[1] for end in ends)
+    low, high = _range(found, level)
     rows = [["parents of " + cause, "effect", percent, "p"]]
-    for (parents, effect, directed), end in zip(found, ends, strict=True):
+    for parents, effect, directed in found:
+        end = effect.interval(level)
         stated = f"{effect.p_value:.3g}" if effect.standard_error > 0 else ""
         name = (", ".join(parents) or "none") + ("" if directed else " *")
         rows.append([name, f"{effect.estimate:.4g}", f"[{end[0]:.4g}, {end[1]:.4g}]", stated])
@@ -343,6 +343,15 @@ def _effect_text(cause: str, outcome: str, found: list[Choice], level: float, ch
         f"{low:.4g} and {high:.4g} ({percent} intervals)."
     )
     return "\n\n".join([headline, "\n".join(aligned(rows)), _caution(found)])
+
+
+def _range(found: list[Choice], level: float) -> list[float]:
+    """What all intervals lie in; of several effects, one without a path is 0."""
+    ends = [
+        effect.interval(level) if directed or len(found) == 1 else (0.0, 0.0)
+        for _, effect, directed in found
+    ]
+    return [min(low for low, _ in ends), max(high for _, high in ends)]
 
 
 def _sentence(cause: str, outcome: str, choice: Choice, level: float, change: str) -> str:
@@ -385,11 +394,10 @@ def _effect_document(cause: str, outcome: str, found: list[Choice], level: float
         }
         for parents, effect, directed in found
     ]
-    ends = [effect.interval(level) for _, effect, _ in found]
     return {
         "cause": cause,
         "effect": outcome,
         "level": level,
-        "interval": [min(end[0] for end in ends), max(end[1] for end in ends)],
+        "interval": _range(found, level),
         "effects": effects,
     }

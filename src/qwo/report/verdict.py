@@ -75,7 +75,9 @@ def verdict(contents: Contents) -> Verdict:
 def _sizes(contents: Contents) -> tuple[int, int, int] | None:
     """How many links are solid, in between and weak; None where that is not known."""
     known = [doubt.link for doubt in contents.doubts if doubt.link is not None]
-    if len(known) < len(contents.doubts):
+    if len(known) < len(contents.doubts) and not contents.near_copies:
+        return None
+    if contents.discovery.doubted_rates and not known:
         return None
     solid, weak = sum(d <= SOLID for d in known), sum(d > WEAK for d in known)
     return solid, len(known) - solid - weak, weak
@@ -113,7 +115,11 @@ def _links(contents: Contents) -> str:
     if contents.doubt_source == "bootstrap":
         return text
     false = sum(doubt.link or 0.0 for doubt in contents.doubts)
-    return f"{text}; {about(false)} expected to be false (links alone, whatever their direction)"
+    open_ones = total - sum(sizes)
+    if open_ones:
+        text += f", {open_ones:,} not judged without --bootstrap, as they touch near-copies"
+    text += f"; {about(false)}{' of the others' if open_ones else ''}"
+    return f"{text} expected to be false (links alone, whatever their direction)"
 
 
 def _directions(contents: Contents) -> str:
@@ -194,6 +200,13 @@ def _doubts(contents: Contents) -> Iterator[str]:
         yield (
             f"{count(len(into), 'arrow')} into {list_names([n for n in names if n in roots])}, "
             "which hardly anything can cause"
+        )
+    near = contents.near_copies
+    if near:
+        yield (
+            f"{len(near)} of {len(names)} columns follow almost wholly from the others, 97 % of "
+            f"their variance or more ({list_names(near)}): their links hang on the little that is "
+            "left"
         )
     for assumption in contents.assumptions:
         reason = assumption.reason
