@@ -158,3 +158,13 @@ def test_a_thousand_variables_stay_responsive(open_report: Callable[..., Any]) -
     page.press("#find", "Enter")
     assert report.ids("node.selected") == {999}
     assert 0 < report.on_screen("n999")[0] < 1280
+
+
+@pytest.mark.parametrize("title", ["short", "a title of many lines " * 16])
+def test_the_graph_ends_within_the_window_whatever_is_above_it(
+    open_report: Callable[..., Any], small: Any, title: str
+) -> None:
+    report = open_report(small | {"title": title}, viewport={"width": 1400, "height": 1000})
+    report.page.evaluate("document.getElementById('filters').removeAttribute('open')")
+    stage = report.page.locator(".stage").bounding_box()
+    assert 940 <= stage["y"] + stage["height"] <= 1000

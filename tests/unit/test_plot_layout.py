@@ -12,7 +12,7 @@ from scipy.optimize import milp
 import qwo
 from qwo.drawing.layers import assign_layers, count_crossings
 from qwo.drawing.layout import Arrangement, Layout, arrange, packed
-from qwo.drawing.scene import arrow, edge_curves
+from qwo.drawing.scene import arrow, edge_curves, page_scene
 from qwo.drawing.style import label_texts, readable, wrapped
 from tests.oracles.hostile_names import HOSTILE
 from tests.oracles.random_models import random_dag
@@ -224,3 +224,22 @@ def test_variables_without_edges_stand_in_rows_below_the_rest() -> None:
     assert len(rows) < 6
     for row in rows:
         assert (np.diff(alone[alone[:, 1] == row, 0]) > 40).all(), "in the order of columns"
+
+
+def test_tall_graphs_of_a_page_are_drawn_as_wide_as_the_window() -> None:
+    """Thirty layers of a box each, as of a table in which everything is linked."""
+    n = 30
+    edges = np.array([(i, j) for i in range(n) for j in (i + 1, i + 2) if j < n])
+    scene = page_scene([f"v{k}" for k in range(n)], edges)
+    assert scene is not None
+    width, height = scene.layout.extent
+    inked = np.concatenate([scene.layout.centres, *scene.layout.bends])
+    assert width == pytest.approx(1.5 * height)
+    assert np.ptp(inked[:, 0]) > 3.2 * np.ptp(_unstretched(n, edges)[:, 0])
+
+
+def _unstretched(n: int, edges: Edges) -> Floats:
+    scene = page_scene([f"v{k}" for k in range(n)], edges)
+    assert scene is not None
+    placed = arrange(n, edges).place(scene.growth * scene.layout.sizes)
+    return np.concatenate([placed.centres, *placed.bends])

@@ -46,6 +46,9 @@ export class Workbench {
   ) {
     this.shown = graph.links.map(() => true);
     this.thinOut();
+    // What is above the graph takes the room that it takes; the graph gets the rest of the window.
+    const above = Math.ceil(this.container.getBoundingClientRect().top + window.scrollY) + 16;
+    document.documentElement.style.setProperty("--above", `${above}px`);
     this.cy = createCanvas(this.container, graph);
     // What fits depends on the sizes of things, and the widths of lines on what fits.
     this.restyle();

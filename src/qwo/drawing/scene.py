@@ -147,7 +147,7 @@ _EDGE_ROOM, _MOST_ROOM = 0.42, 11.0
 _HEAD_LENGTH, _HEAD_WIDTH = 0.6, 0.48
 _THINNEST, _THICKEST, _PLAIN = 0.065, 0.3, 0.11
 # How much distances may grow, beyond what nodes do, to fill the room there is.
-_STRETCH, _DOT_STRETCH = 1.7, 12.0
+_STRETCH, _DOT_STRETCH, _TALL_STRETCH = 1.7, 12.0, 3.5
 
 Measure = Callable[[str], tuple[float, float]]
 """Width and height of a text, relative to the font size."""
@@ -343,4 +343,5 @@ def _shaped(scene: Scene) -> Scene:
     """The scene with distances stretched in one direction, towards the shape of the window."""
     width, height = scene.layout.extent
     wanted = max(width, height * _ASPECT), max(height, width / _ASPECT)
-    return replace(scene, layout=scene.layout.fitted(*wanted, stretch=scene.stretch))
+    stretch = max(scene.stretch, _TALL_STRETCH if height * _ASPECT > width else 0.0)
+    return replace(scene, layout=scene.layout.fitted(*wanted, stretch=stretch))

@@ -117,7 +117,9 @@ def _links(contents: Contents) -> str:
     false = sum(doubt.link or 0.0 for doubt in contents.doubts)
     open_ones = total - sum(sizes)
     if open_ones:
-        text += f", {open_ones:,} not judged without --bootstrap, as they touch near-copies"
+        text += (
+            f", {open_ones:,} not judged without --bootstrap, as they link near-copies with others"
+        )
     text += f"; {about(false)}{' of the others' if open_ones else ''}"
     return f"{text} expected to be false (links alone, whatever their direction)"
 
@@ -204,9 +206,9 @@ def _doubts(contents: Contents) -> Iterator[str]:
     near = contents.near_copies
     if near:
         yield (
-            f"{len(near)} of {len(names)} columns follow almost wholly from the others, 97 % of "
-            f"their variance or more ({list_names(near)}): their links hang on the little that is "
-            "left"
+            f"{len(near)} of {len(names)} columns are nearly copies of others, with a correlation "
+            f"above .97 ({list_names(near)}): what else they are linked with hangs on the little "
+            "that differs"
         )
     for assumption in contents.assumptions:
         reason = assumption.reason
