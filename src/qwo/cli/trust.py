@@ -61,11 +61,7 @@ class PriorOptions:
     ] = "bge"
     t: Annotated[
         float | None,
-        option(
-            "--prior-scale",
-            "t of BGe's prior matrix tI; chosen from the data if not given.",
-            "NUMBER",
-        ),
+        option("--prior-scale", "t of BGe's prior matrix tI; by default from the data.", "NUMBER"),
     ] = None
     penalty: Annotated[
         float, option("--penalty", "For the BIC: a parent costs C/2 · log N.", "C")
@@ -74,7 +70,7 @@ class PriorOptions:
         float | None,
         option(
             "--edge-prior",
-            "Prior odds of an edge; 1/(2(n - 1)) if not given. 1: all DAGs alike.",
+            "Prior odds of an edge, 1/(2(n - 1)) by default. 1: all DAGs alike.",
             "ODDS",
         ),
     ] = None
