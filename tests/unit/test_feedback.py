@@ -422,3 +422,17 @@ class TestReport:
         other = qwo.fit_sem(sample(two_cycle(), 200), found.dag)
         with pytest.raises(qwo.InputError, match="another graph"):
             report_data(found, model=other)
+
+
+def test_rows_of_a_series_count_for_what_they_are_worth():
+    noise = np.random.default_rng(1).standard_normal((6000, 4))
+    for row in range(1, 6000):
+        noise[row] += 0.8 * noise[row - 1]
+    data = noise @ np.linalg.inv(np.eye(4) - two_cycle()).T
+    found = qwo.discover(data, feedback=True, lags=0, random_state=0)
+    assert found.series.n_effective < 2000
+    assert (found.feedback.member == TWO).all()
+    for model in (found.fit(), qwo.fit_sem(data, found)):
+        assert model.n_samples == pytest.approx(found.series.n_effective)
+    with pytest.raises(qwo.InputError, match="lags=0"):
+        qwo.discover(data, feedback=True, lags=1)

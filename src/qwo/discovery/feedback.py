@@ -43,7 +43,16 @@ def discover_feedback(
 
     moments = as_moments(data, **reading)
     _check(moments)
-    first = discover_as(moments, replace(options, feedback=False, time_limit=_half(options)))
+    half = None if options.time_limit is None else options.time_limit / 2
+    first = discover_as(moments, replace(options, feedback=False, time_limit=half))
+    return with_cycles(first, moments, options, control)
+
+
+def with_cycles(
+    first: Discovery, moments: Moments, options: SearchOptions, control: Control
+) -> Discovery:
+    """The result of the plain search with what moments tell of cycles."""
+    _check(moments)
     n = moments.n_variables
     known = resolved_knowledge(options, moments.names)
     unit = math.log(moments.n_samples)
@@ -82,10 +91,6 @@ def discover_feedback(
         proved=False,
         weak_edges=(),
     )
-
-
-def _half(options: SearchOptions) -> float | None:
-    return None if options.time_limit is None else options.time_limit / 2
 
 
 def _check(moments: Moments) -> None:

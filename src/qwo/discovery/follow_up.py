@@ -137,10 +137,12 @@ class FollowUp:
         curves = self._curves()
         if curves is not None:
             return curves.model()
-        series = cast("Discovery", self).series
-        if series is not None:
-            return series.fit()
-        return fit_sem(self._moments(), self)
+        found = cast("Discovery", self)
+        if found.series is None:
+            return fit_sem(self._moments(), self)
+        if found.graph.kind != "cyclic" or self.origin is None:
+            return found.series.fit()
+        return fit_sem(self.origin.data, self, **self.origin.reading)
 
     def effect(
         self,
@@ -190,9 +192,9 @@ class FollowUp:
         hidden = cast("Discovery", self).hidden_causes
         if hidden is not None:
             return hidden.effect(cause, effect)
-        series = cast("Discovery", self).series
-        if series is not None:
-            return series.effect(cause, effect, level=level)
+        found = cast("Discovery", self)
+        if found.series is not None and found.graph.kind != "cyclic":
+            return found.series.effect(cause, effect, level=level)
         return effect_between(self._setting(level), cause, effect)
 
     def causes_of(

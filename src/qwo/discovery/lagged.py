@@ -161,7 +161,12 @@ def _learnt(
     found = _as_result(last, task, options)
     if curves is not None:
         found = replace(found, params={**found.params, "basis": curves.size})
-    return replace(found, noise=noise, curves=curves)
+    found = replace(found, noise=noise, curves=curves)
+    if options.feedback:
+        from qwo.discovery.feedback import with_cycles
+
+        return with_cycles(found, task.moments, options, control)
+    return found
 
 
 def _by_regimes(task: _Task, options: SearchOptions, control: Control) -> Discovery:

@@ -60,8 +60,8 @@ APART: dict[frozenset[str], str] = {
     "without feedback, or leave relations out",
     frozenset(("regime", "feedback")): "equations that change between conditions are found for "
     "graphs without cycles only; look for feedback in the rows of one condition",
-    frozenset(("lags", "feedback")): "rows of a series depend on each other, which cycles are not "
-    "told apart from; give lags alone, by which effects across time come out as arrows",
+    frozenset(("lags", "feedback")): "effects across time come out as arrows by lags alone; cycles "
+    "within a row are looked for with lags=0, which counts rows for what they are worth",
     frozenset({"relations", "hidden_causes"}): "the score of graphs with hidden causes is that of "
     'lines; transform the columns (transform="rank-normal"), or leave one of the two out',
     frozenset(
@@ -95,7 +95,7 @@ def check_together(asked: list[str], options: SearchOptions) -> None:
     if options.likely:
         cast("Knowledge", options.knowledge).strictly(asked[0])
     for pair, reason in APART.items():
-        if pair <= set(asked):
+        if pair <= set(asked) and not (pair == {"lags", "feedback"} and options.lags == 0):
             first, second = sorted(pair)
             raise ArgumentError(f"{first} and {second} do not go together: {reason}", option=first)
     for name in ("method", "score", "alpha"):

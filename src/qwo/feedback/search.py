@@ -21,13 +21,14 @@ from qwo.order.linalg import as_mask
 from qwo.search.control import Control, Progress, Status, Stopped
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
-RUNS, MOST_RUNS = 12, 60
+RUNS, MOST_RUNS = 24, 80
 """Annealed rotations from the order found: so many that draw no new graph end the search."""
 
 STEPS = (100, 100, 300, 300)
-"""Rotations tried for each variable in a run, by turns; of exact moments `EXACT_STEPS`."""
+"""Rotations tried for each variable in a run, by turns."""
 
-EXACT_STEPS = 3000
+EXACT_RUNS, EXACT_STEPS = 10, 3000
+"""The same of exact moments."""
 
 TEMPERATURES = 0.3, 1.0
 """In units of the penalty of an edge, at the start of runs by turns."""
@@ -176,7 +177,7 @@ class _Best:
 def _runs(n_samples: float, price: float) -> Iterator[tuple[tuple[float, float], int, float]]:
     """Sample size and penalty of each run, its rotations of a row, and its temperature."""
     if math.isinf(n_samples):
-        for scale in RUNS * [EXACT] + [(size, 2 * math.log(size)) for size in SOFT + SOFT]:
+        for scale in EXACT_RUNS * [EXACT] + [(size, 2 * math.log(size)) for size in SOFT + SOFT]:
             yield scale, EXACT_STEPS, TEMPERATURES[0]
         return
     for run in range(MOST_RUNS):

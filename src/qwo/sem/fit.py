@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.arguments import ReadArguments
-from qwo.errors import HOW_MANY, SampleSizeError
+from qwo.errors import HOW_MANY, DataWarning, SampleSizeError
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.coercion import as_graph
 from qwo.graph.dag import adjacency_lists, check_dag
@@ -76,11 +77,17 @@ def fit_sem(data: Any, dag: Any, **reading: Unpack[ReadArguments]) -> LinearSem 
     <LinearSem of 4 variables, 4 edges, N = 500>
     """
     series: Any = getattr(dag, "series", None)
-    if series is not None:
+    if series is not None and dag.graph.kind != "cyclic":
         # A result with lags knows how its rows stand in time.
         fitted: Any = series.fit(data, reading)
         return fitted  # type: ignore[no-any-return]
-    moments = as_moments(data, **reading)
+    with warnings.catch_warnings():
+        if series is not None:  # That is allowed for.
+            warnings.filterwarnings("ignore", "rows depend on the row before", DataWarning)
+        moments = as_moments(data, **reading)
+    if series is not None:
+        moments = moments.select(list(dag.names))
+        moments = replace(moments, n_samples=moments.n_samples * series.n_effective / series.n_rows)
     check_units(moments)
     graph = as_graph(dag, moments.names, kind="dag")
     if graph.kind == "cyclic":
