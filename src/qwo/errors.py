@@ -64,7 +64,8 @@ class InputError(ValueError):
         Options that would help, each front end to word with its own names; `str` words them for
         Python.
     option : str
-        The option whose value is wrong, if it is one: the message begins with its name in Python.
+        The option whose value is wrong, if it is one; where the message begins with its name, each
+        front end spells that its own way.
     """
 
     columns: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ import pytest
 
 import qwo
 from qwo import _core
-from qwo.errors import ArgumentError, ColumnNameError, InputError
+from qwo.errors import ArgumentError, ColumnNameError, DataWarning, InputError
 from qwo.options import SearchOptions
 from qwo.regimes.compared import compared_equations
 from qwo.regimes.sums import RegimeSums
@@ -506,3 +506,91 @@ def test_a_posterior_is_refused_with_what_to_do_instead() -> None:
     for data, told in ((frame, {"regime": "batch"}), (parts, {})):
         with pytest.raises(ArgumentError, match="bootstrap"):
             qwo.posterior(data, **told)
+
+
+def chamber(
+    seed: int, n: int, red: float | None = None, angle: float | None = None, off: float = 0.0
+) -> pd.DataFrame:
+    """An actuator each for light and angle, of which either may be set; sensors round and bend."""
+    rng = np.random.default_rng(seed)
+    lamp = rng.uniform(0, 255, n).round() if red is None else np.full(n, red)
+    turned = rng.uniform(-90, 90, n).round(1) if angle is None else np.full(n, angle)
+    near = (1.2 * lamp + 9 * rng.normal(size=n) + off).round()
+    far = (0.5 * near + 2e-4 * near**2 + 4 * rng.normal(size=n)).round()
+    sensor = (4.5 * turned + 5 * rng.normal(size=n)).round()
+    columns = {"red": lamp, "angle": turned, "near": near, "far": far, "sensor": sensor}
+    return pd.DataFrame(columns)
+
+
+@pytest.fixture(scope="module")
+def parts() -> dict[str, pd.DataFrame]:
+    return {
+        "usual": chamber(0, 500),
+        "red": chamber(1, 150, red=200.0),
+        "angle": chamber(2, 150, angle=45.0),
+        "shade": chamber(3, 150, off=-60.0),
+        "short": chamber(4, 12, red=100.0),
+    }
+
+
+class TestChamber:
+    @pytest.mark.parametrize(
+        "told",
+        [
+            {},
+            {"reference": "usual"},
+            {"targets": {"red": ["red"], "angle": ["angle"], "short": ["red"]}},
+            {"targets": {"red": ["red"], "short": ["red"]}, "effect": "perfect"},
+        ],
+    )
+    def test_columns_that_are_constant_in_a_condition(self, parts, told) -> None:
+        found = qwo.discover(parts, random_state=0, **told)
+        edges = {(e.source, e.target) for e in found.graph.edges if e.mark == "-->"}
+        assert edges == {("red", "near"), ("near", "far"), ("angle", "sensor")}
+        listed = found.regimes.listed()
+        assert listed["red"] == listed["short"] == ["red"]
+        assert (listed["angle"], listed["shade"]) == (["angle"], ["near"])
+        [remark] = found.regimes.remarks
+        assert "'short' has fewer than" in remark
+        fewer = {label: own for label, own in parts.items() if label != "short"}
+        if not told:
+            again = qwo.discover(fewer, random_state=0).regimes
+            assert {k: own for k, own in listed.items() if k in fewer} == again.listed()
+        checked = found.check()
+        assert "constant: 'red'" in checked.left_out["red"]
+        assert "Try" not in checked.summary()
+
+    def test_actuators_at_one_level_in_each_condition_are_named(self) -> None:
+        parts = {f"{red}": chamber(red, 100, red=red) for red in (0, 100, 200)}
+        with (
+            pytest.warns(DataWarning),
+            pytest.raises(ArgumentError, match=r"(?s)'red' is constant.*drop=\['red'\]"),
+        ):
+            qwo.discover(parts)
+
+    def test_empty_targets_are_the_reference_however_they_are_written(self, parts) -> None:
+        for empty in ("", " ", None):
+            touched = {"usual": empty, "red": "red", "angle": "angle", "shade": "near"}
+            frame = pd.concat([parts[k].assign(what=v) for k, v in touched.items()])
+            found = qwo.discover(frame, targets="what", random_state=0)
+            assert found.regimes.reference == "nothing touched"
+
+    def test_changes_of_what_one_table_holds_constant(self, parts) -> None:
+        graph = qwo.discover(parts, random_state=0).dag
+        for before, after in (("usual", "red"), ("red", "usual")):
+            found = qwo.changes(parts[before], parts[after], graph)
+            assert found.changed == ("red",)
+            assert all(np.isfinite(own.moved) for own in found.equations)
+
+    def test_a_fix_that_conditions_refuse_is_not_proposed(self, parts) -> None:
+        frame = pd.concat([own.assign(what=k) for k, own in parts.items()], ignore_index=True)
+        frame.loc[3, "far"] = np.nan
+        with pytest.raises(InputError) as caught:
+            qwo.discover(frame, regime="what")
+        assert "missing='drop'" in str(caught.value)
+        assert "em" not in str(caught.value).split("Try")[1]
+
+
+def test_a_message_that_does_not_begin_with_its_option_stays_as_it_is() -> None:
+    with pytest.raises(ArgumentError, match=r"^conditions do not go with a posterior"):
+        qwo.posterior(table(), regime="batch")

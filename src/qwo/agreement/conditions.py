@@ -163,7 +163,7 @@ def check_conditions(
                     **options,
                 )
             except InputError as error:
-                left_out[label] = str(error)
+                left_out[label] = str(error.args[0])
     if not checks:
         raise SampleSizeError(
             f"the rows of no condition can be checked by themselves: {list_names(left_out)}; "

@@ -424,7 +424,9 @@ class TableReading:
         """The groups of rows, with a name for those in which the column is empty."""
         if words is None or self.unnamed is None:
             return words
-        codes = np.where(words.codes < 0, len(words.levels), words.codes)
+        blank = [k for k, level in enumerate(words.levels) if not level.strip()]
+        empty = (words.codes < 0) | np.isin(words.codes, blank)
+        codes = np.where(empty, len(words.levels), words.codes)
         return replace(words, codes=codes, levels=(*words.levels, self.unnamed))
 
     def labels(self) -> npt.NDArray[np.str_]:

@@ -235,18 +235,14 @@ class _Equation:
         self.among = sums.covariances[:, self.columns[:, None], self.columns]
         self.with_y = sums.covariances[:, self.columns, y]
         self.variance = sums.covariances[:, y, y]
-        self.free = np.array([self._slopes_of([r]) for r in (0, 1)])
+        systems = zip(self.among, self.with_y, strict=True)
+        self.free = np.array([np.linalg.lstsq(a, b, rcond=1e-10)[0] for a, b in systems])
+        # A cause that one table holds constant has no slope there: nothing speaks against the same.
+        spread = self.among.diagonal(axis1=1, axis2=2)
+        still = spread <= 1e-12 * spread.max(axis=0)
+        self.free = np.where(still, self.free[::-1], self.free)
+        self.unit = math.sqrt(self.variance[0] or self.variance[1])
         self.residual = np.array([self._mean_square(r, self.free[r]) for r in (0, 1)])
-
-    def _slopes_of(self, regimes: list[int], weights: FloatArray | None = None) -> FloatArray:
-        """Slopes within regimes, each with an intercept of its own."""
-        w = self.rows if weights is None else weights
-        among = sum(w[r] * self.among[r] for r in regimes)
-        with_y = sum(w[r] * self.with_y[r] for r in regimes)
-        if not len(self.columns):
-            return np.zeros(0)
-        ridge = 1e-10 * np.trace(among) * np.eye(len(self.columns))
-        return np.asarray(np.linalg.solve(among + ridge, with_y))
 
     def _mean_square(self, regime: int, slopes: FloatArray, offset: float = 0.0) -> float:
         square = self.variance[regime] - 2 * slopes @ self.with_y[regime]
@@ -328,13 +324,13 @@ class _Equation:
     @property
     def moved(self) -> float:
         """Mean after less mean before, in standard deviations before."""
-        return float((self.mean[1] - self.mean[0]) / math.sqrt(self.variance[0]))
+        return float((self.mean[1] - self.mean[0]) / self.unit)
 
     @property
     def own(self) -> float:
         """The part of it that the causes' move, by the equation before, leaves."""
         carried = (self.means[1] - self.means[0]) @ self.free[0]
-        return float((self.mean[1] - self.mean[0] - carried) / math.sqrt(self.variance[0]))
+        return float((self.mean[1] - self.mean[0] - carried) / self.unit)
 
     @property
     def variance_ratio(self) -> float:

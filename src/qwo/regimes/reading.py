@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.arguments import ReadArguments
-from qwo.errors import ArgumentError, ColumnNameError, InputError, ShapeError, list_names
+from qwo.errors import ArgumentError, ColumnNameError, Cure, InputError, ShapeError, list_names
 from qwo.moments.audit import Code
 from qwo.moments.moments import Moments
 from qwo.moments.readers import open_source
@@ -80,10 +80,14 @@ def read_regimes(data: Any, search: SearchOptions, reading: ReadArguments) -> Re
         # Columns have been chosen and transformed where the parts were read.
         options = ReadOptions(missing=options.missing, n_jobs=options.n_jobs)
         table = TableReading(open_source(Table(names, whole), options), options, group=COLUMN)
-    found = table.moments()
-    if isinstance(found, Moments) and found.found is not None:
-        found = replace(found, found=found.found.without(DEPENDENCE))
-    moments = Moments._of(found)
+    try:
+        found = table.moments()
+        if isinstance(found, Moments) and found.found is not None:
+            found = replace(found, found=found.found.without(DEPENDENCE))
+        moments = Moments._of(found)
+    except InputError as error:
+        error.cures = tuple(cure for cure in error.cures if cure.value != "em")
+        raise
     parts = [sums.covariance() for sums in table.groups.values()]
     labels = tuple(table.groups)
     if column is None:
@@ -189,8 +193,9 @@ def within_regimes(moments: Moments, sums: RegimeSums) -> Moments:
         names = sorted({moments.names[v] for v in moments.coding.owners[still]})
         raise ArgumentError(
             f"{list_names(names)} {'is' if len(names) == 1 else 'are'} constant within every "
-            "regime: nothing but the regime itself explains such a column; drop it",
+            "regime: nothing but the regime itself explains such a column",
             names,
+            [Cure("drop", names, "leaves out what only tells conditions apart")],
         )
     scales, correlation = split_covariance(covariance)
     return replace(moments, scales=scales, correlation=correlation)
@@ -207,7 +212,7 @@ def known_targets(
         given = {
             label: [name.strip() for name in label.split(",")]
             for label in labels
-            if label not in (UNTOUCHED, "")
+            if label != UNTOUCHED
         }
     mask = np.zeros((len(labels), len(names)), dtype=bool)
     for label, variables in (given or {}).items():

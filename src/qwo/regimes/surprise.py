@@ -131,11 +131,9 @@ class Families:
         bases = bases & usable[:, None] & usable[:, starts, None]
         explained = self._explained(bases)
         most = np.maximum(explained.max(axis=1, keepdims=True), LEAST_VARIANCE)
-        return Bases(
-            bases,
-            np.where(bases, misfit, 0.0).sum(axis=-1),
-            np.minimum(1.0, 2.0 * explained / most),
-        )
+        # A constant has no noise that could fit: that is no reason to take it for the usual.
+        misfits = np.where(bases, np.maximum(misfit, -significant), 0.0).sum(axis=-1)
+        return Bases(bases, misfits, np.minimum(1.0, 2.0 * explained / most))
 
     def _explained(self, bases: Mask) -> FloatArray:
         """The variance that the parents explain in each of S bases, V × S; 0 of an empty base."""
