@@ -12,6 +12,10 @@ from collections.abc import Callable
 import numpy as np
 
 KINDS = ("linear", "half linear", "random", "sine", "square", "network")
+OTHER_KINDS = ("saturating", "steps", "products", "bent", "multiplied", "counts")
+"""Kinds that nothing was chosen on. Additive are the first two, curves that level off or jump; then
+products of two causes beside lines, lines seen through a bent scale, lines whose noise multiplies,
+and lines of which half of the variables are rounded to few values."""
 NOISES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "gauss": lambda rng, n: rng.standard_normal(n),
     "exponential": lambda rng, n: rng.exponential(size=n),
@@ -23,14 +27,18 @@ NOISES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
 
 
 def _unit(x: np.ndarray) -> np.ndarray:
-    return (x - x.mean()) / x.std()
+    return (x - x.mean()) / max(float(x.std()), 1e-9)
 
 
 def _curve(x: np.ndarray, kind: str, rng: np.random.Generator) -> np.ndarray:
     if kind == "half linear":
         kind = "linear" if rng.random() < 0.5 else "random"
-    if kind == "linear":
+    if kind in ("linear", "products", "bent", "multiplied", "counts"):
         return x * rng.choice([-1, 1])
+    if kind in ("saturating", "steps"):
+        steps = (x[:, None] > rng.normal(size=2)) @ rng.choice([-1.0, 1.0, 2.0], 2)
+        rising = 1 / (1 + np.exp(-rng.uniform(1.5, 4) * (x - rng.uniform(-1, 1))))
+        return _unit(steps if kind == "steps" else rising) * rng.choice([-1, 1])
     if kind == "square":
         bend = rng.choice([-1, 1]) * rng.uniform(0.3, 1)
         return _unit(rng.choice([-1, 1]) * x + bend * (x**2 - 1))
@@ -40,6 +48,19 @@ def _curve(x: np.ndarray, kind: str, rng: np.random.Generator) -> np.ndarray:
         return _unit(np.sin(rng.uniform(1, 2.5) * x + rng.uniform(0, 2 * np.pi)))
     waves, shifts = rng.standard_normal(100), rng.uniform(0, 2 * np.pi, 100)
     return _unit(np.cos(np.outer(x, waves) + shifts) @ rng.standard_normal(100))
+
+
+def _seen(own: np.ndarray, causes: np.ndarray, kind: str, rng: np.random.Generator) -> np.ndarray:
+    """What is made of the sum of effects and noise."""
+    if kind == "products" and causes.shape[1] > 1:
+        return own + rng.uniform(0.5, 1.0) * causes[:, 0] * causes[:, 1]
+    if kind == "bent":
+        return np.sign(own) * np.abs(own) ** 1.5 if rng.random() < 0.5 else np.exp(0.5 * own)
+    if kind == "multiplied":
+        return own * np.exp(0.4 * rng.normal(size=len(own)))
+    if kind == "counts" and rng.random() < 0.5:
+        return np.round(own * rng.choice([0.7, 1.5]))
+    return own
 
 
 def data_set(kind: str, noise: str, n: int, rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -61,7 +82,7 @@ def data_set(kind: str, noise: str, n: int, rows: int, seed: int) -> tuple[np.nd
         else:
             for u in parents:
                 own = own + rng.uniform(0.5, 1.0) * _curve(x[:, u], kind, rng)
-        x[:, v] = _unit(own)
+        x[:, v] = _unit(_seen(own, x[:, parents], kind, rng))
     return x, dag
 
 

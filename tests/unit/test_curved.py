@@ -197,3 +197,43 @@ def test_time_limit_threads_and_seed() -> None:
     assert (a.dag == b.dag).all()
     assert a.score == b.score
     assert qwo.discover(rows, relations="curved", time_limit=0).status == "time limit"
+
+
+def test_lines_seen_through_bent_scales_are_found_by_normal_scores() -> None:
+    rows, _ = additive_data("linear", 6, 1000, 3)
+    bent = np.exp(0.8 * rows)
+    found = qwo.discover(bent, relations="curved", random_state=0)
+    assert found.noise is not None
+    assert found.noise.scores
+    assert not found.noise.supported.any()
+    plain = qwo.discover(bent, transform="rank-normal", random_state=0)
+    assert (found.cpdag == plain.cpdag).all()
+    assert "normal scores" in found.noise.summary()
+    assert found.noise.to_dict()["normal_scores"]
+    assert found.curves is not None
+    for kind, noise in (("linear", "gauss"), ("linear", "exponential"), ("smooth", "gauss")):
+        straight, _ = additive_data(kind, 6, 1000, 3, noise=noise)
+        told = qwo.discover(straight, relations="curved", random_state=0).noise
+        assert told is not None
+        assert not told.scores
+
+
+def test_the_likelihood_of_normal_scores_is_that_of_a_gaussian_copula() -> None:
+    from qwo.curved.noise import NoiseModel
+    from qwo.curved.scales import in_scores, scores_ahead
+    from qwo.moments.columns import Coding, rank_normal
+    from qwo.moments.curves import RowSample
+
+    rows = np.exp(additive_data("linear", 4, 400, 2)[0])
+    coding, sample = Coding.plain(4), RowSample(rows, None, 400)
+    scores = in_scores(sample, coding)
+    assert np.allclose(scores.columns, np.column_stack([rank_normal(x) for x in rows.T]))
+    whole, none = np.triu(np.ones((4, 4), np.int8), 1), np.zeros((4, 4), np.int8)
+    model = NoiseModel.of(sample, coding, coding, 2.0)
+    z = (scores.columns - scores.columns.mean(axis=0)) / scores.columns.std(axis=0)
+    inverse = np.linalg.inv(np.corrcoef(z.T))
+    by_row = np.linalg.slogdet(np.corrcoef(z.T))[1] + np.einsum("ij,jk,ik->i", z, inverse, z)
+    copula = by_row - (z**2).sum(axis=1)
+    gain = -copula.sum() - 6 * model.price
+    wanted = gain / np.sqrt(((copula - copula.mean()) ** 2).sum())
+    assert scores_ahead(model, none, scores, coding, whole) == pytest.approx(wanted)

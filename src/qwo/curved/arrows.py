@@ -41,6 +41,8 @@ class NoiseArrows:
         Whether the graph is of another class than the one of the Gaussian cost.
     alarm : bool
         Whether the spread of noise goes with causes somewhere, so that lines there were not judged.
+    scores : bool
+        Whether lines between normal scores explain the rows better, so that the graph is theirs.
     """
 
     names: tuple[str, ...]
@@ -53,16 +55,17 @@ class NoiseArrows:
     opened: int = 0
     left: bool = False
     alarm: bool = False
+    scores: bool = False
 
     @classmethod
     def none(
-        cls, names: tuple[str, ...], level: float, sample: RowSample, *, alarm: bool = False
+        cls, names: tuple[str, ...], level: float, sample: RowSample, **flags: bool
     ) -> NoiseArrows:
         """Nothing was told."""
         nothing = np.full((len(names),) * 2, math.nan)
         dag = np.zeros(nothing.shape, np.int8)
         rows = len(sample.columns), sample.n_rows
-        return cls(names, dag, nothing, nothing.copy(), level, *rows, alarm=alarm)
+        return cls(names, dag, nothing, nothing.copy(), level, *rows, **flags)
 
     def among(self, n_variables: int) -> NoiseArrows:
         """What is said of the first variables."""
@@ -98,6 +101,7 @@ class NoiseArrows:
             "n_rows": self.n_rows,
             "other_class": self.left,
             "unequal_spread": self.alarm,
+            "normal_scores": self.scores,
             "arrows": [
                 {"source": a, "target": b, "gain": _known(gain), "z": _known(z)}
                 for a, b, gain, z in self.records()
@@ -107,6 +111,11 @@ class NoiseArrows:
     def summary(self) -> str:
         """How many arrows the noise directs, and why it may direct none."""
         lines = []
+        if self.scores:
+            lines.append(
+                "Noise: lines between normal scores explain the rows better than curves with noise "
+                "added; the graph is that of normal scores, and noise directs nothing"
+            )
         if self.alarm:
             lines.append(
                 "Noise: its spread goes with causes (test of equal variance), so that lines there "

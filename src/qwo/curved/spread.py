@@ -53,7 +53,7 @@ def unequal_spread(sample: RowSample, coding: Coding, dag: Adjacency, tested: Ma
     for v in judged:
         given = columns[coding.columns_of(np.flatnonzero(dag[:, v]))]
         own = columns[coding.starts[v]]
-        left = own - _fitted(given, own)
+        left = own - fitted_by(given, own)
         left /= max(float(left.std()), 1e-12)
         size = np.log(SHOULDER + left * left)
         size -= np.mean(2 * left / (SHOULDER + left * left)) * left
@@ -61,17 +61,20 @@ def unequal_spread(sample: RowSample, coding: Coding, dag: Adjacency, tested: Ma
         shown = np.clip(given, -4, 4)
         design = np.concatenate([shown, shown**2])
         design = design - design.mean(axis=1, keepdims=True)
-        fitted = _fitted(design, size)
+        fitted = fitted_by(design, size)
         share = float(fitted @ fitted / max(size @ size, 1e-300))
         found[v] = gammaincc(len(design) / 2, len(size) * share / 2)
     stands_out = found.min() * max(len(judged), 1) < ALARM
     return np.asarray((found < ALARM) & stands_out)
 
 
-def _fitted(design: FloatArray, values: FloatArray) -> FloatArray:
+def fitted_by(
+    design: FloatArray, values: FloatArray, weights: FloatArray | float = 1.0
+) -> FloatArray:
     """What a regression on some columns, each a row of numbers, makes of values."""
-    inverse = np.linalg.pinv(design @ design.T, rcond=1e-12, hermitian=True)
-    return np.asarray((inverse @ (design @ values)) @ design)
+    weighed = design * weights
+    inverse = np.linalg.pinv(weighed @ design.T, rcond=1e-12, hermitian=True)
+    return np.asarray((inverse @ (weighed @ values)) @ design)
 
 
 def families_joined(dag: Adjacency, chosen: Mask) -> Mask:

@@ -14,6 +14,8 @@ import numpy as np
 from qwo.arguments import ReadArguments
 from qwo.curved.arrows import NoiseArrows
 from qwo.curved.noise import (
+    HOPELESS,
+    LEAVES_AT,
     NoiseModel,
     TurnedGraph,
     arrow_strengths,
@@ -23,6 +25,7 @@ from qwo.curved.noise import (
     unrounded,
 )
 from qwo.curved.result import CurvedRelations, edge_shares
+from qwo.curved.scales import in_scores, scores_ahead
 from qwo.curved.sizes import SizeChoice, best_size, curved_moments, wanted_columns
 from qwo.curved.spread import families_joined, linear_edges, unequal_spread
 from qwo.discovery.price import LEAST
@@ -32,7 +35,14 @@ from qwo.errors import ArgumentError
 from qwo.graph.cpdag import to_cpdag, to_mpdag
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import as_moments
-from qwo.moments.curves import MOST_COLUMNS, RowSample, RowSource, leading_columns, refuse_rowless
+from qwo.moments.curves import (
+    MOST_COLUMNS,
+    RowSample,
+    RowSource,
+    leading_columns,
+    moments_of,
+    refuse_rowless,
+)
 from qwo.moments.moments import Moments
 from qwo.names import drawn_seed
 from qwo.options import DEFAULT_LEVEL, ReadOptions, SearchOptions, is_whole
@@ -91,14 +101,14 @@ def discover_curved(
         last = _Searched(discover_as(moments, plain, control=control), moments)
         if noise is not None and last.found.status == "converged":
             last, noise = _by_noise(last, last, sample, options, control)
-    found, coding = last.found, last.moments.coding
+    if curved and asked is None and noise is not None and sample.is_whole and control.remaining > 0:
+        last, noise = _by_scores(linear, last, noise, sample, plain=plain, control=control)
     asked_for = {"relations": options.relations, "arrows": arrows, "level": options.level}
-    basis = int(coding.sizes.max()) if coding.has_curves else 1
-    curves = None
+    found, coding = last.found, last.moments.coding
+    basis, curves = int(coding.sizes.max()) if coding.has_curves else 1, None
     if curved:
-        shares = edge_shares(last.moments, found.dag)
-        rows = sample, moments.coding
-        curves = CurvedRelations(moments.names, found.dag, basis, chosen.costs, *shares, *rows)
+        told = (*edge_shares(last.moments, found.dag), sample, moments.coding)
+        curves = CurvedRelations(moments.names, found.dag, basis, chosen.costs, *told)
     return replace(
         found,
         params={**found.params, **asked_for, "basis": basis},
@@ -212,6 +222,32 @@ def _by_noise(
         "alarm": bool(flagged.any()),
     }
     return _with_arrows(own, turned, replace(nothing, **told), knowledge)
+
+
+def _by_scores(
+    linear: _Searched,
+    last: _Searched,
+    noise: NoiseArrows,
+    sample: RowSample,
+    *,
+    plain: SearchOptions,
+    control: Control,
+) -> tuple[_Searched, NoiseArrows]:
+    """The graph of normal scores, if lines between them explain the rows better by far."""
+    from qwo.discovery.discover import discover_as
+
+    coding, dag = linear.moments.coding, last.found.dag
+    penalty = last.found.params["penalty_discount"]
+    model = NoiseModel.of(unrounded(sample, coding), coding, last.moments.coding, penalty)
+    scores = in_scores(sample, coding)
+    if scores_ahead(model, dag, scores, coding, linear.found.dag) < -HOPELESS:
+        return last, noise
+    moments = moments_of(linear.moments.names, coding, scores.columns, scores.weights)
+    found = discover_as(moments, plain, control=control)
+    if scores_ahead(model, dag, scores, coding, found.dag) < LEAVES_AT:
+        return last, noise
+    nothing = NoiseArrows.none(found.names, noise.level, sample, scores=True)
+    return _Searched(found, last.moments), nothing
 
 
 def _with_arrows(
