@@ -42,8 +42,10 @@ ListsOut from_lists(const std::vector<std::vector<int>>& lists) {
 using Ints = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>;
 using Doubles = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 
-std::tuple<Ints, Ints, Ints, Ints, Doubles, Ints, ListsOut> turns_out(const ArrowTurns& found) {
-    std::vector<int> from, to, compelled, edges, more;
+using TurnsOut = std::tuple<Ints, Ints, Ints, Ints, Doubles, Ints, ListsOut, Ints, Ints, Ints, int>;
+
+TurnsOut turns_out(const ArrowTurns& found) {
+    std::vector<int> from, to, compelled, edges, more, centres, ones, others;
     std::vector<double> lost;
     std::vector<std::vector<int>> gone;
     for (const ClassEdge& edge : found.edges) {
@@ -57,13 +59,22 @@ std::tuple<Ints, Ints, Ints, Ints, Doubles, Ints, ListsOut> turns_out(const Arro
         more.push_back(turn.more);
         gone.push_back(turn.gone);
     }
+    for (const OpenTriple& triple : found.open) {
+        centres.push_back(triple.centre);
+        ones.push_back(triple.one);
+        others.push_back(triple.other);
+    }
     return {to_numpy<std::int64_t>(from),
             to_numpy<std::int64_t>(to),
             to_numpy<std::int64_t>(compelled),
             to_numpy<std::int64_t>(edges),
             to_numpy<double>(lost),
             to_numpy<std::int64_t>(more),
-            from_lists(gone)};
+            from_lists(gone),
+            to_numpy<std::int64_t>(centres),
+            to_numpy<std::int64_t>(ones),
+            to_numpy<std::int64_t>(others),
+            found.closed};
 }
 
 // An order that the constraints allow.
@@ -325,7 +336,9 @@ void bind_parent_sets(nb::module_& m) {
             nb::arg("limit"), nb::arg("most"),
             "The edges of the class (from, to, compelled); then, for each arrow that was turned, "
             "which edge it is, what is lost, how many edges there are more, and the arrows of "
-            "the class that are lines there or turned, unless more than the limit is lost.")
+            "the class that are lines there or turned, unless more than the limit is lost. Then "
+            "the "
+            "triples whose ends are not joined, as centre and two edges, and how many are closed.")
         .def(
             "cross",
             [](ParentSets& self, const ParentSets& other, double least_gain) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
+#include <utility>
 
 #include "qwo/class_step.hpp"
 #include "qwo/equivalence.hpp"
@@ -46,11 +47,35 @@ class Turner {
         }
         std::sort(found.turns.begin(), found.turns.end(),
                   [](const ArrowTurn& a, const ArrowTurn& b) { return a.edge < b.edge; });
+        list_triples(found);
         found.edges = std::move(edges_);
         return found;
     }
 
   private:
+    void list_triples(ArrowTurns& found) const {
+        std::vector<std::vector<int>> near(engine_.n()), edges(engine_.n());
+        for (int k = 0; k < count_of(edges_); ++k) {
+            for (const auto& [v, u] : {std::pair{edges_[k].from, edges_[k].to},
+                                       std::pair{edges_[k].to, edges_[k].from}}) {
+                near[v].push_back(u);
+                edges[v].push_back(k);
+            }
+        }
+        for (int v = 0; v < engine_.n(); ++v) {
+            for (int j = 0; j < count_of(near[v]); ++j) {
+                for (int i = 0; i < j; ++i) {
+                    const int a = near[v][i], b = near[v][j];
+                    if (near[a].size() < near[b].size() ? contains(near[a], b)
+                                                        : contains(near[b], a))
+                        ++found.closed;
+                    else if (!engine_.is_given(v) && !engine_.is_given(a) && !engine_.is_given(b))
+                        found.open.push_back({v, edges[v][i], edges[v][j]});
+                }
+            }
+        }
+    }
+
     // Turns the arrows from x, in the member that has it as a root.
     void turn_below(int x, double limit, int most, std::vector<ArrowTurn>& turns) {
         const std::size_t mark = engine_.mark();

@@ -29,9 +29,16 @@ struct ArrowTurn {
                            // ascending; none if too much is lost
 };
 
+// Two edges that meet, whose other ends are not joined; none of the three variables is given.
+struct OpenTriple {
+    int centre, one, other;
+};
+
 struct ArrowTurns {
     std::vector<ClassEdge> edges;
     std::vector<ArrowTurn> turns;
+    std::vector<OpenTriple> open;
+    int closed = 0; // pairs of edges that meet and whose other ends are joined
 };
 
 // Turns the first `most` compelled edges of the present class one by one, causes first, and looks

@@ -397,8 +397,8 @@ void SearchRun::next_round() {
 // Puts the surroundings of what is in doubt in their best DAG, and goes on from there.
 void SearchRun::polish() {
     const BicProblem& problem = engine_.problem();
-    if (children_ > policy::thorough_up_to || !is_sparse() || !problem.blocks.empty() ||
-        problem.sets.size() > 1 || engine_.has_lists())
+    if (children_ > policy::thorough_up_to || !(is_sparse() || n_ <= policy::crowded_up_to) ||
+        !problem.blocks.empty() || problem.sets.size() > 1 || engine_.has_lists())
         return;
     const double before = engine_.cost();
     // Bridges first: they take all of a tree at once.

@@ -200,8 +200,7 @@ def arrow_evidence(moments: Moments, engine: Any, cpdag: Adjacency) -> ArrowEvid
     compelled = set(np.flatnonzero(turned.compelled).tolist())
     own = np.array([rows.get(edge, -1) for edge in zip(causes, effects, strict=True)], np.intp)
     own[[k not in compelled for k in own]] = -1
-    closed, pairs = _closed_triples(cpdag)
-    bonus = _edge_bonus(moments, engine, closed, pairs)
+    bonus = _edge_bonus(moments, engine, turned)
     mild = turned.lost - bonus * np.maximum(turned.more, 0)
     mild = np.maximum(mild, np.minimum(turned.lost, 0))
     turns, gone = turned.gone
@@ -228,26 +227,17 @@ def arrow_evidence(moments: Moments, engine: Any, cpdag: Adjacency) -> ArrowEvid
         others,
         hanging,
         1 - float(turned.compelled.sum()) / max(len(turned.compelled), 1),
-        closed / max(pairs, 1),
+        turned.closed / max(turned.closed + len(turned.triples[0]), 1),
     )
 
 
-def _closed_triples(cpdag: Adjacency) -> tuple[float, float]:
-    """How many pairs of neighbours of a variable are joined, and how many there are."""
-    joined = (cpdag != 0) | (cpdag.T != 0)
-    degrees = joined.sum(axis=0).astype(np.float64)
-    ends, others = np.nonzero(np.triu(joined))
-    closed = float((joined[ends] & joined[others]).sum())
-    return closed, float((degrees * (degrees - 1)).sum()) / 2
-
-
-def _edge_bonus(moments: Moments, engine: BicEngine, closed: float, pairs: float) -> float:
+def _edge_bonus(moments: Moments, engine: BicEngine, turned: TurnedArrows) -> float:
     """What of the price of a further edge is not held against a graph: none in trees.
 
     The BIC's own penalty is log N. What goes beyond stands for how rare edges are; where an edge
     closes a triangle, the share of closed triangles tells that.
     """
-    odds = (closed + 0.5) / (pairs - closed + 0.5)
+    odds = (turned.closed + 0.5) / (len(turned.triples[0]) + 0.5)
     beyond = engine.edge_price[0] - math.log(moments.n_samples)
     return max(0.0, beyond + 2 * math.log(odds))
 
@@ -260,29 +250,12 @@ def _triples(
     A collider falls with either of its arrows. That a – b – c is none is worth the likelihood ratio
     of independence given b against independence without, in the three variables alone.
     """
-    n = moments.n_variables
-    joined = np.zeros((n, n), np.bool_)
-    worth = np.full((n, n), -np.inf)
-    joined[turned.causes, turned.effects] = joined[turned.effects, turned.causes] = True
-    worth[turned.causes, turned.effects] = np.where(turned.compelled, worths, -np.inf)
-    centres, sides = np.nonzero(joined)
-    degrees = joined.sum(axis=0)
-    first = np.repeat(np.arange(len(sides)), degrees[centres])
-    starts = np.cumsum(degrees) - degrees
-    counts = np.arange(len(first)) - np.repeat(
-        np.cumsum(degrees[centres]) - degrees[centres], degrees[centres]
-    )
-    second = starts[centres[first]] + counts
-    keep = (first < second) & ~joined[sides[first], sides[second]]
-    if len(engine.given):
-        # Arrows of given variables are known, and these depend on each other without an edge.
-        free = np.ones(n, np.bool_)
-        free[engine.given] = False
-        keep &= free[sides[first]] & free[sides[second]] & free[centres[first]]
-    a, b, c = sides[first[keep]], centres[first[keep]], sides[second[keep]]
-    both = np.minimum(worth[a, b], worth[c, b])
-    meet = both > -np.inf
-    a, b, c = (ends[~meet] for ends in (a, b, c))
+    b, one, other = turned.triples
+    into = turned.compelled[[one, other]] & (turned.effects[[one, other]] == b)
+    meet = into.all(axis=0)
+    both = np.minimum(worths[one], worths[other])[meet]
+    b, one, other = b[~meet], one[~meet], other[~meet]
+    a, c = (turned.causes[k] + turned.effects[k] - b for k in (one, other))
     own = engine.association()
     r = moments.correlation if own is None else own
     apart, left, right = r[a, c], r[a, b], r[b, c]
@@ -290,7 +263,7 @@ def _triples(
         np.maximum((1 - left * left) * (1 - right * right), 1e-12)
     )
     fit = np.log1p(-np.minimum(given * given, 0.9999)) - np.log1p(-np.minimum(apart**2, 0.9999))
-    return both[meet], np.maximum(moments.n_samples * fit, 0)
+    return both, np.maximum(moments.n_samples * fit, 0)
 
 
 def leaning(odds: float) -> str:

@@ -63,6 +63,8 @@ class TurnedArrows(NamedTuple):
     lost: what the graph with the arrow turned costs more; infinite where knowledge forbids it.
     more: how many edges it has more.
     gone: pairs of a turn and an arrow that the graph has undirected or reversed.
+    triples: centre and the two edges of each triple whose ends are not joined; none is given.
+    closed: how many triples are closed.
     """
 
     causes: Indices
@@ -72,6 +74,8 @@ class TurnedArrows(NamedTuple):
     lost: FloatArray
     more: Indices
     gone: tuple[Indices, Indices]
+    triples: tuple[Indices, Indices, Indices]
+    closed: int
 
 
 class BicEngine(EngineBase):
@@ -288,7 +292,9 @@ class BicEngine(EngineBase):
 
         What becomes of other arrows is told where no more than a limit is lost. Nothing changes.
         """
-        causes, effects, compelled, edges, lost, more, gone = self._sets.turn_arrows(limit, most)
+        causes, effects, compelled, edges, lost, more, gone, *triples, closed = (
+            self._sets.turn_arrows(limit, most)
+        )
         arrows, ends = gone
         return TurnedArrows(
             causes.astype(np.intp, copy=False),
@@ -298,6 +304,8 @@ class BicEngine(EngineBase):
             lost,
             more.astype(np.intp, copy=False),
             (np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0)), arrows.astype(np.intp)),
+            (triples[0], triples[1], triples[2]),
+            closed,
         )
 
     def rivals(self) -> FloatArray:
