@@ -1,5 +1,6 @@
 """The bound on the score of any graph holds, and is met where it must be."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -49,6 +50,18 @@ class TestResult:
         found = qwo.discover(data, penalty_discount=2, random_state=0)
         assert found.proved
         assert found.bound == found.score
+
+    @pytest.mark.parametrize(("n", "degree"), [(18, 3), (40, 0.8)])
+    def test_where_a_second_tells_it_is_the_best_score_of_all(self, n, degree):
+        data, _, _ = qwo.simulate("er", n_variables=n, n_samples=500, degree=degree, random_state=2)
+        found = qwo.discover(data, penalty_discount=2, random_state=0)
+        best = qwo.discover(data, penalty_discount=2, search="exact", random_state=0)
+        assert best.proved
+        assert not found.proved
+        assert found.bound == pytest.approx(best.score, abs=1e-6)
+        assert found.how_far() == "no graph scores better"
+        short = dataclasses.replace(found, score=found.score - 10)
+        assert short.how_far().startswith("at most 10 points")
 
     def test_others_are_not_far_from_it(self):
         data, _, _ = qwo.simulate("er", n_variables=25, n_samples=2000, random_state=1)

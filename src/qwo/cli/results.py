@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 MOST_BOUNDED = 100
-"""Variables up to which the bound on the score of any graph takes a few milliseconds."""
+"""Variables up to which the bound on the score of any graph takes a second at most."""
 
 
 @dataclass(frozen=True)

@@ -96,10 +96,11 @@ class FollowUp:
 
     @cached_property
     def bound(self) -> float:
-        """A score that no DAG exceeds on these data, at the same penalty: see `qwo.order.linalg`.
+        """A score that no DAG exceeds on these data, at the same penalty.
 
-        The score itself where that is proved to be the best; infinite where correlations are
-        singular; NaN where there is no score, for categories, and where the graph has cycles.
+        That of the best of all where a second tells (`qwo.search.exact.best_score`), otherwise from
+        the correlations (`qwo.order.linalg.score_bound`); infinite where these are singular; NaN
+        where there is no score, for categories, and where the graph has cycles.
         """
         found = cast("Discovery", self)
         if found.proved:
@@ -111,7 +112,10 @@ class FollowUp:
         if moments.is_oracle or moments.has_blocks:
             return math.nan
         from qwo.order.linalg import score_bound
+        from qwo.search.exact import best_score
 
+        if (best := best_score(moments, price)) is not None:
+            return max(best, found.score)
         size = moments.n_samples
         return score_bound(moments.correlation, size, price * math.log(size))
 
@@ -120,7 +124,7 @@ class FollowUp:
         score, bound = cast("Discovery", self).score, self.bound
         if not math.isfinite(bound):
             return ""
-        if cast("Discovery", self).proved:
+        if bound - score < 1e-6 * abs(score):
             return "no graph scores better"
         share = 100 * (bound - score) / bound
         return f"at most {bound - score:.0f} points ({share:.2g} %) from the best possible"

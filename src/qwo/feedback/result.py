@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import islice, pairwise
 from typing import Any
@@ -43,6 +43,13 @@ class Knot:
     radius: float
     condition: float
     identified: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, for programs."""
+        own = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+        own["cycles"] = [list(cycle) for cycle in self.cycles]
+        own["spectral_radius"], own["condition_number"] = own.pop("radius"), own.pop("condition")
+        return own
 
     def __str__(self) -> str:
         at_least = "" if self.complete else "at least "
@@ -144,20 +151,7 @@ class Feedback:
             "gain": None if np.isnan(self.gain) else self.gain,
             "needed": None if np.isinf(self.needed) else self.needed,
             "edges_saved": self.edges_saved,
-            "knots": [
-                {
-                    "variables": list(knot.variables),
-                    "cycles": [list(cycle) for cycle in knot.cycles],
-                    "reversible": list(knot.reversible),
-                    "members": knot.members,
-                    "stable": knot.stable,
-                    "complete": knot.complete,
-                    "spectral_radius": knot.radius,
-                    "condition_number": knot.condition,
-                    "identified": knot.identified,
-                }
-                for knot in self.knots
-            ],
+            "knots": [knot.to_dict() for knot in self.knots],
             "coefficients": [
                 {"source": names[i], "target": names[j], "coefficient": float(b[i, j])}
                 for i, j in np.argwhere(self.member).tolist()

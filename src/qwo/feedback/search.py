@@ -83,8 +83,7 @@ def search_cyclic(
     """Search from the DAG of an order; `allowed` and `required` edges are [cause, effect]."""
     oracle = math.isinf(n_samples)
     likelihood = EXACT_LIKELIHOOD if oracle else (n_samples, price)
-    precision = np.asarray(np.linalg.inv(correlation), dtype=np.float64)
-    near = _moral(dag) | _partial(precision, *likelihood)
+    near = _near(dag, np.asarray(np.linalg.inv(correlation)), *likelihood)
     may = allowed & (near | (len(dag) <= ALL_PAIRS)) | required
     graphs = _core.CyclicGraphs(
         np.ascontiguousarray(correlation),
@@ -219,13 +218,9 @@ def graph_of_rows(rows: FloatArray, n_samples: float, price: float) -> Mask | No
     return np.asarray(graph)
 
 
-def _moral(dag: Adjacency) -> Mask:
-    """Pairs that are joined or have a common child."""
+def _near(dag: Adjacency, precision: FloatArray, n_samples: float, price: float) -> Mask:
+    """Pairs that are joined or have a common child, or whose partial correlation may be an edge."""
     joined = dag != 0
-    return np.asarray(joined | joined.T | ((joined.astype(int) @ joined.T.astype(int)) > 0))
-
-
-def _partial(precision: FloatArray, n_samples: float, price: float) -> Mask:
-    """Pairs whose partial correlation given all others is worth half an edge or more."""
     unit = np.sqrt(np.diag(precision))
-    return np.asarray(n_samples * (precision / np.outer(unit, unit)) ** 2 > 0.5 * price)
+    partial = n_samples * (precision / np.outer(unit, unit)) ** 2 > 0.5 * price
+    return np.asarray(joined | joined.T | (joined.astype(int) @ joined.T.astype(int) > 0) | partial)

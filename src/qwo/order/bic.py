@@ -436,7 +436,11 @@ class BicEngine(EngineBase):
         return self._sets.take_best(most)
 
     def family_table(
-        self, variable: int, candidates: Indices, required: Indices
+        self,
+        variable: int,
+        candidates: Indices,
+        required: Indices,
+        most_nodes: int | None = None,
     ) -> tuple[npt.NDArray[np.uint64], FloatArray] | None:
         """Parent sets that can be in a best DAG, as bits, and their costs, by branch and bound.
 
@@ -451,7 +455,7 @@ class BicEngine(EngineBase):
             samples=self.n_samples,
             price=self.edge_price[0],
             most_parents=max(self.max_parents, len(required)),
-            most_nodes=MOST_NODES,
+            most_nodes=most_nodes or MOST_NODES,
         )
         return (sets, costs) if complete else None
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from qwo.errors import ArgumentError, Cure, DataWarning
 from qwo.graph.dag import is_acyclic, topological_order
+from qwo.moments import Moments
 from qwo.order.bic import BicEngine, BicState
 from qwo.search.control import Control, Progress, SearchOutcome, Stopped, bic_insertion
 from qwo.text import count
@@ -104,7 +105,7 @@ def _by_parts(engine: BicEngine, control: Control, shared: dict[str, Any]) -> Se
         warning = f"no graph is proved the best: {best.why}; it was searched for instead"
         warnings.warn(DataWarning(warning), stacklevel=6)
         return outcome
-    cost = sum(engine.family_cost(v, np.flatnonzero(own)) for v, own in enumerate(best.dag.T))
+    cost = _cost(engine, best.dag)
     if cost < engine.cost - 1e-6 * engine.penalty:
         engine.load(state_of(engine, best.dag, cost))
     trace = *outcome.trace, (control.seconds, engine.cost)
@@ -125,8 +126,30 @@ class BestByParts(NamedTuple):
     why: str = ""
 
 
-def best_by_parts(engine: BicEngine, control: Control) -> BestByParts:
+QUICK, QUICK_PART, QUICK_NODES = 20, 16, 20_000
+"""Variables, variables of a part, and nodes of a table up to which `best_score` takes a second."""
+
+
+def best_score(moments: Moments, penalty_discount: float) -> float | None:
+    """The score of the best of all DAGs, if a second tells: of 20 variables, or small parts."""
+    if moments.n_variables > MOST_BY_PARTS:
+        return None
+    engine = BicEngine(moments, penalty_discount=penalty_discount)
+    if moments.n_variables <= QUICK:
+        return -engine.cost if engine.take_best(QUICK) else None
+    dag = best_by_parts(engine, Control(), QUICK_PART, QUICK_NODES).dag
+    return None if dag is None else -_cost(engine, dag)
+
+
+def _cost(engine: BicEngine, dag: Adjacency) -> float:
+    return sum(engine.family_cost(v, np.flatnonzero(own)) for v, own in enumerate(dag.T))
+
+
+def best_by_parts(
+    engine: BicEngine, control: Control, most: int | None = None, most_nodes: int | None = None
+) -> BestByParts:
     """The best DAG that the knowledge of an engine allows, with its score and data."""
+    most = most or MOST_PART
     n, known = engine.n_variables, engine.knowledge
     allowed = ~np.eye(n, dtype=bool) if known is None else known.allowed_parents.copy()
     required = np.zeros((n, n), dtype=bool) if known is None else np.asarray(known.required)
@@ -136,7 +159,7 @@ def best_by_parts(engine: BicEngine, control: Control) -> BestByParts:
             control.report(Progress("exact", v, engine.cost, engine.cost, control.seconds))
         must = np.flatnonzero(required[:, v])
         may = np.setdiff1d(np.flatnonzero(allowed[:, v]), [*must, v])
-        found = engine.family_table(v, may, must)
+        found = engine.family_table(v, may, must, most_nodes)
         if found is None:
             return BestByParts(
                 None, "the parent sets of a variable that matter are too many to be listed"
@@ -147,9 +170,9 @@ def best_by_parts(engine: BicEngine, control: Control) -> BestByParts:
     relation = np.array([[_bit(_union(sets), u) for sets, _ in tables] for u in range(n)])
     _, label = connected_components(relation, connection="strong")
     largest = int(np.bincount(label).max())
-    if largest > MOST_PART:
+    if largest > most:
         return BestByParts(
-            None, f"{count(largest, 'variable')} hang together, and up to {MOST_PART} are settled"
+            None, f"{count(largest, 'variable')} hang together, and up to {most} are settled"
         )
     dag = np.zeros((n, n), dtype=np.int8)
     for group in np.unique(label):
