@@ -57,3 +57,43 @@ def test_options_of_series_are_those_of_the_library() -> None:
     from qwo.cli.options import SERIES
 
     assert set(SeriesArguments.__annotations__) == SERIES
+
+
+def test_a_panel_from_a_shuffled_file(tmp_path: Path) -> None:
+    truth = simulate_series(n_variables=3, n_samples=50, units=20, lags=1, random_state=2)
+    parts = []
+    for u, rows in enumerate(truth.data):
+        part = pd.DataFrame(rows, columns=["a", "b", "c"]).assign(patient=f"p{u}", old=u % 2)
+        part["day"] = pd.date_range("2021-01-01", periods=50).astype(str)
+        parts.append(part if u else part.drop(index=20))
+    path = tmp_path / "panel.csv"
+    pd.concat(parts).sample(frac=1, random_state=0).to_csv(path, index=False)
+    flags = ["--lags", "1", "--time", "day", "--unit", "patient", "--seed", "0"]
+    told = run("learn", path, *flags).stderr
+    assert "--within gives each unit a mean of its own" in told
+    assert "rows were not in the order of time" in told
+    assert "1 of 979 steps of time are not the usual one" in told
+    done = run("learn", path, *flags, "--within", "-o", tmp_path / "out", "--no-figures")
+    assert done.exit_code == 0, done.stderr
+    told = json.loads((tmp_path / "out" / "result.json").read_text())["series"]
+    assert (told["n_units"], told["n_series"], told["static"]) == (20, 21, ["old"])
+    found = {(e["cause"], e["effect"], e["lag"]) for e in told["effects"] if e["lag"]}
+    edges = zip(*truth.graph[1].nonzero(), strict=True)
+    assert found == {("abc"[i], "abc"[j], 1) for i, j in edges}
+
+
+def test_options_that_change_series_and_curves(file: Path) -> None:
+    flags = ["--lags", "auto", "--time", "day", "--seed", "0"]
+    for more in (
+        ["--season", "7"],
+        ["--detrend", "a,b"],
+        ["--difference", "a"],
+        ["--relations", "curved"],
+        ["--arrows", "noise"],
+        ["--time-limit", "20"],
+    ):
+        done = run("learn", file, *flags, *more)
+        assert done.exit_code == 0, done.stderr
+        assert "Effects of earlier rows" in done.stderr
+    audit = run("audit", file, "--drop", "day")
+    assert "--lags auto" in audit.stdout + audit.stderr

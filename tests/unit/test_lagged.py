@@ -196,7 +196,8 @@ def test_panels_with_means_of_their_own() -> None:
     found = qwo.discover(truth.data, lags=1, within=True, random_state=0)
     assert found.series.n_rows == 30 * 39 - 30
     assert np.array_equal(found.series.matrices[1], truth.graph[1])
-    plain = qwo.discover(truth.data, lags=1, random_state=0)
+    with pytest.warns(qwo.DataWarning, match="units: means"):
+        plain = qwo.discover(truth.data, lags=1, random_state=0)
     assert plain.series.n_rows == 30 * 39
     with pytest.raises(ArgumentError, match="one series only"):
         qwo.discover(truth.data[0], lags=1, within=True)
@@ -345,6 +346,9 @@ def test_a_series_sampled_too_finely_gets_a_step() -> None:
     assert "independent ones" in effects.summary()
     assert effects.row_by_row is not None
     assert effects.row_by_row.step == 1
+    with pytest.warns(qwo.DataWarning, match="fewer than 80 steps"):
+        short = qwo.discover(smooth[:400], lags="auto", random_state=0)
+    assert short.series.step == 1
 
 
 def test_formats(simulated: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import matplotlib as mpl
@@ -63,6 +64,27 @@ def test_false_alarms_are_rare() -> None:
     rng = np.random.default_rng(0)
     found = [troubles(autoregression(rng, 400, slope)) for slope in (0.0, 0.8) for _ in range(25)]
     assert sum(map(bool, found)) <= 3
+
+
+def test_waves_that_come_and_go_are_no_season() -> None:
+    rng, found = np.random.default_rng(0), []
+    for _ in range(20):
+        values = np.zeros(400)
+        for t in range(2, 400):
+            values[t] = 1.8 * values[t - 1] - 0.9 * values[t - 2] + rng.standard_normal()
+        found += [own for own, _ in troubles(values[100:])]
+    assert found.count("season") <= 2
+
+
+def test_means_that_differ_between_units_are_told() -> None:
+    panel = simulate_series(n_variables=3, n_samples=40, units=20, lags=1, random_state=1).data
+    with pytest.warns(qwo.DataWarning, match=r"units: means of 'X0', 'X2' differ.*within"):
+        qwo.discover(panel, lags=1, random_state=0)
+    alike = panel - panel.mean(axis=1, keepdims=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", qwo.DataWarning)
+        qwo.discover(panel, lags=1, within=True, random_state=0)
+        qwo.discover(alike, lags=1, random_state=0)
 
 
 def test_the_fix_that_is_named_is_an_option() -> None:

@@ -37,17 +37,19 @@ from qwo.search.control import Control
 from qwo.series.design import lag_moments, lagged_knowledge, rows_with_lags
 from qwo.series.equations import equations_of
 from qwo.series.lags import (
+    FEWEST_STEPS,
     LagChoice,
     choose_lags,
     is_too_fine,
     mean_autocorrelation,
     residual_rows,
+    smooth_step,
 )
 from qwo.series.prepared import prepared_series
 from qwo.series.reading import MOST_LAGS, SeriesData, read_series
 from qwo.series.responses import LagDesign, by_lag
 from qwo.series.result import LaggedEffects
-from qwo.series.stationarity import stationarity_findings, warn_of
+from qwo.series.stationarity import stationarity_findings, unlike_units, warn_of
 from qwo.series.sums import row_numbers
 from qwo.text import count
 from qwo.types import Adjacency, FloatArray, Indices
@@ -108,25 +110,46 @@ def _by_lags(
     series: SeriesData, options: SearchOptions, control: Control, asked: int | None
 ) -> Discovery:
     """The result of series as they are, beside that of single rows if these are too close."""
-    if not is_too_fine(series):
-        told = warn_of(series, stationarity_findings(series))
+    fine = is_too_fine(series)
+    if not fine:
+        unlike = [] if options.within else unlike_units(series)
+        told = warn_of(series, [*stationarity_findings(series), *unlike])
         series = replace(series, notes=(*series.notes, *told))
     found = _learnt(series, options, control, asked)
-    effects = found.series
-    assert effects is not None
-    if effects.step > 1:
+    if fine and options.lags == "auto":
+        found = _as_told_of_fine_rows(found, series, options, control, asked)
+    return found
+
+
+def _as_told_of_fine_rows(
+    found: Discovery,
+    series: SeriesData,
+    options: SearchOptions,
+    control: Control,
+    asked: int | None,
+) -> Discovery:
+    """The result where rows are too close in time, with that of single rows; and a warning."""
+    effects = cast("LaggedEffects", found.series)
+    near = mean_autocorrelation(series, 1)
+    told = (
+        f"rows are too close in time: the mean autocorrelation from one to the next is {near:.2f}"
+    )
+    if effects.step == 1:
+        told += (
+            f". Lags {smooth_step(series)} rows apart would leave fewer than {FEWEST_STEPS} steps, "
+            "so that they are of single rows; effects that take longer may be missed"
+        )
+        cure = Cure("lags", 0, "compares with a graph of what goes together, whatever came before")
+    else:
         finely = _learnt(series, options, control, asked, row_by_row=True).series
         found = replace(found, series=replace(effects, row_by_row=finely))
-        assert finely is not None
-        warning = DataWarning(
-            f"rows are too close in time: the mean autocorrelation from one to the next is "
-            f"{mean_autocorrelation(series, 1):.2f}. Lags are {effects.step} rows apart, and "
-            f"{effects.n_rows:.0f} rows count as {effects.n_effective:.0f}: "
-            f"{effects.in_short()}. Lags of single rows find {finely.in_short()} "
-            "(series.row_by_row)",
-            cures=[Cure("lags", 3, "looks back row by row")],
+        told += (
+            f". Lags are {effects.step} rows apart, and {effects.n_rows:.0f} rows count as "
+            f"{effects.n_effective:.0f}: {effects.in_short()}. Lags of single rows find "
+            f"{cast('LaggedEffects', finely).in_short()} (series.row_by_row)"
         )
-        warnings.warn(warning, stacklevel=6)
+        cure = Cure("lags", 3, "looks back row by row")
+    warnings.warn(DataWarning(told, cures=[cure]), stacklevel=7)
     return found
 
 
@@ -248,7 +271,9 @@ def _searched(
 
 def _share(task: _Task, options: SearchOptions, control: Control) -> float:
     """The share of rows that count where lags do not explain how rows depend on each other."""
-    first = _searched(task, replace(options, restarts=0, penalty_discount=2.0), control)
+    # A graph of too many edges would explain the dependence by chance.
+    few = replace(task.moments, n_samples=max(task.rows / task.choice.step, 3.0))
+    first = _searched(task, replace(options, restarts=0, penalty_discount=2.0), control, few)
     return _residual_share(task, first.dag)
 
 

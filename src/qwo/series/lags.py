@@ -37,7 +37,9 @@ smooth curve go on. A slow cause makes the changes of its effect go on, but not 
 BELOW = 0.5
 """Autocorrelation at the distance that becomes the step."""
 
-LONGEST_STEP = 50
+LONGEST_STEP, FEWEST_STEPS = 50, 80
+"""Rows of a step at most, and steps that must be there: with fewer, single rows tell more."""
+
 PENALTY = 2.0
 FUNCTIONS = 3
 """Columns of each variable where lags of curves are chosen."""
@@ -70,6 +72,7 @@ def choose_lags(
     if isinstance(asked, int):
         return LagChoice(asked)
     step = smooth_step(series) if not row_by_row and is_too_fine(series) else 1
+    step = step if series.lengths.sum() >= FEWEST_STEPS * step else 1
     most = lags_tried(series.all_lengths, len(series.moving), step)
     if most < 1:
         return LagChoice(1, step)

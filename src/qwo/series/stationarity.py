@@ -9,15 +9,16 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from qwo.errors import Cure, DataWarning, list_names
 from qwo.series.reading import SeriesData
+from qwo.series.sums import row_numbers
 from qwo.types import FloatArray, Indices, Mask
 
-Trouble = Literal["unit root", "trend", "season", "break"]
+Trouble = Literal["unit root", "trend", "season", "break", "units"]
 
 FEWEST_ROWS = 50
 """Shorter series say nothing about these things."""
@@ -30,6 +31,12 @@ AROUND_STEP = -4.8
 
 LEVEL = 0.001
 """Of the other tests, divided by the number of columns."""
+
+FEWEST_UNITS, UNLIKE = 5, 6.0
+"""Units from which on their means are compared, and standard errors by which these must differ."""
+
+BEFORE, BESIDE = 4, 9.0
+"""Earlier rows beside which a wave must explain a series to be a season, and the F that it has."""
 
 AT_ONCE = 1 << 17
 """Values that are looked at together."""
@@ -93,6 +100,36 @@ def _troubles(values: FloatArray, level: float) -> list[tuple[int, Trouble, int,
         if trouble is not None:
             found.append((v, trouble, 0, int(places[k])))
     return found
+
+
+def unlike_units(series: SeriesData) -> list[StationarityFinding]:
+    """Columns whose means differ between units by more than wandering within units explains.
+
+    A mean of m rows of an autoregression has the variance s² (1 + r) / (1 - r) / m; r and s² are
+    those within units, less the bias that means of few rows bring (Kendall 1954).
+    """
+    columns = [v for v in series.moving.tolist() if not series.coding.variables[v].levels]
+    codes, values = series.unit_of_rows, series.values[:, columns]
+    rows = np.bincount(codes, minlength=len(series.labels)).astype(np.float64)
+    if len(series.labels) < FEWEST_UNITS or rows.min() < 2 or not np.isfinite(values).all():
+        return []
+    sums = np.stack([np.bincount(codes, own, len(rows)) for own in values.T])
+    means, m = (sums / rows).T, float(rows.mean())
+    left = values - means[codes]
+    now = row_numbers(series.bounds, 1)
+    near = (left[now] * left[now - 1]).sum(axis=0) / np.maximum((left**2).sum(axis=0), 1e-300)
+    near = near * len(left) / max(len(now), 1)
+    near = np.clip(near + (1 + 3 * near) / m, 0.0, 0.99)
+    wander = (1 + near) / (1 - near) / m
+    expected = left.var(axis=0) * wander / np.maximum(1 - wander, 0.1)
+    # What never changes within a unit may be why.
+    first = np.searchsorted(codes, np.arange(len(rows)))
+    known = np.column_stack([np.ones(len(rows)), series.values[first][:, series.static]])
+    means = means - known @ np.linalg.lstsq(known, means, rcond=None)[0]
+    free = max(len(rows) - known.shape[1], 1)
+    ratio = (means**2).sum(axis=0) / free / np.maximum(expected, 1e-300)
+    unlike = ratio > 1 + UNLIKE * math.sqrt(2 / free)
+    return [StationarityFinding(columns[k], "units") for k in np.flatnonzero(unlike).tolist()]
 
 
 def dickey_fuller(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -176,17 +213,31 @@ def seasons_of(values: FloatArray, level: float) -> list[int]:
     time = np.linspace(-1, 1, values.shape[1])
     white = _whitened(values - (values @ time / float(time @ time))[:, None] * time)
     power = np.abs(np.fft.rfft(white)[:, 1:]) ** 2
-    count, peaks = power.shape[1], np.argmax(power, axis=1)
+    count = power.shape[1]
+    peaks = np.argmax(power, axis=1)
     shares = power.max(axis=1) / power.sum(axis=1)
     sure = count * (1 - shares) ** (count - 1) < level
     found, longest = [0] * len(values), values.shape[1] // 3
     for k in np.flatnonzero(sure).tolist():
         rows = round(white.shape[1] / (int(peaks[k]) + 1))
-        if 2 <= rows <= longest:
+        if 2 <= rows <= longest and _keeps_time(values[k], (int(peaks[k]) + 1) / white.shape[1]):
             # A season that is no wave may peak at a part of its length.
             parts = [m * rows for m in (1, 2, 3, 4, 6, 12) if m * rows <= longest]
             found[k] = min(parts, key=lambda own, k=k: _phase_cost(white[k], own))  # type: ignore[misc]
     return found
+
+
+def _keeps_time(values: FloatArray, frequency: float) -> bool:
+    """Whether a wave explains a series beside its last rows, as waves that come and go do not."""
+    time = np.arange(BEFORE, len(values))
+    past = [values[BEFORE - k : len(values) - k] for k in range(1, BEFORE + 1)]
+    turns = 2 * np.pi * frequency * time
+    design = np.stack([np.ones(len(time)), *past, np.cos(turns), np.sin(turns)], axis=1)
+    factor = np.linalg.qr(design)[0]
+    squares = (values[BEFORE:] @ factor) ** 2
+    left = float(values[BEFORE:] @ values[BEFORE:]) - squares.sum()
+    free = max(len(time) - design.shape[1], 1)
+    return bool(squares[-2:].sum() / 2 > BESIDE * max(float(left), 1e-300) / free)
 
 
 def _phase_cost(values: FloatArray, rows: int) -> float:
@@ -238,7 +289,7 @@ def _normal_point(level: float) -> float:
 def warn_of(series: SeriesData, found: Sequence[StationarityFinding]) -> tuple[str, ...]:
     """Say what was found, with the option that helps, and give it as notes; nothing is applied."""
     notes = []
-    for trouble in ("unit root", "trend", "season", "break"):
+    for trouble in get_args(Trouble):
         own = [f for f in found if f.trouble == trouble]
         if not own:
             continue
@@ -257,6 +308,9 @@ def _worded(trouble: str, names: list[str], rows: list[int]) -> tuple[str, list[
     if trouble == "trend":
         text = f"trend: {shown} rise or fall with time, which looks like an effect of the past"
         return text, [Cure("detrend", names, "takes a straight line off")]
+    if trouble == "units":
+        text = f"units: means of {shown} differ between units, which looks like effects of the past"
+        return text, [Cure("within", True, "gives each unit a mean of its own")]
     if trouble == "season":
         length = max(set(rows), key=rows.count)
         text = f"season: {shown} repeat every {length} rows"
