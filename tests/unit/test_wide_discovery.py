@@ -11,7 +11,7 @@ from qwo.discovery import discover, resolve
 from qwo.graph.cpdag import to_cpdag
 from qwo.graph.knowledge import Knowledge
 from qwo.moments import Moments
-from qwo.order import linalg
+from qwo.order import candidates
 from qwo.order.bic import BicEngine
 from qwo.simulation import simulate
 from qwo.simulation.random_models import random_model
@@ -22,8 +22,8 @@ from qwo.types import FloatArray, Indices
 def wide(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sixty variables are many here, and lists short."""
     monkeypatch.setattr(resolve, "ALL_CANDIDATES_UP_TO", 50)
-    monkeypatch.setitem(linalg.candidate_parents.__kwdefaults__, "partial", 6)
-    monkeypatch.setitem(linalg.candidate_parents.__kwdefaults__, "marginal", 8)
+    monkeypatch.setitem(candidates.candidate_parents.__kwdefaults__, "partial", 6)
+    monkeypatch.setitem(candidates.candidate_parents.__kwdefaults__, "marginal", 8)
 
 
 def sample(seed: int, degree: float = 3) -> Moments:
@@ -40,7 +40,7 @@ def test_lists_of_candidates_lose_nothing(
     def find(
         correlation: FloatArray, precision: FloatArray, n_samples: float, **device: Any
     ) -> list[Indices]:
-        lists = linalg.candidate_parents(correlation, precision, n_samples, **device)
+        lists = candidates.candidate_parents(correlation, precision, n_samples, **device)
         sizes.append(max(len(own) for own in lists))
         return lists
 
@@ -59,7 +59,7 @@ def test_lists_of_candidates_lose_nothing(
 def test_lists_come_in_late_in_crowds_that_memory_suffices_for(
     monkeypatch: pytest.MonkeyPatch, limit: int, late: bool
 ) -> None:
-    monkeypatch.setattr(linalg, "CROWDED", 20)
+    monkeypatch.setattr(candidates, "CROWDED", 20)
     monkeypatch.setattr(resolve, "ALL_AT_FIRST_UP_TO", limit)
     given: list[bool] = []
 
