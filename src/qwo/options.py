@@ -459,10 +459,10 @@ class SearchOptions:
         None,
         "int, optional",
         "How often the order found is perturbed and repaired: more find better graphs, and take "
-        "longer. For the insertion search 20 if not given; up to 200 variables more follow where "
-        "that helps, and up to 500 the search starts from further orders, too; 0 for the search "
-        "from the first order alone. The other searches are repeated from random orders; 0 if not "
-        "given.",
+        "longer. For the insertion search 20 if not given, 4 with hidden_causes; up to 200 "
+        "variables more follow where that helps, and up to 500 the search starts from further "
+        "orders, too; 0 for the search from the first order alone. The other searches are repeated "
+        "from random orders; 0 if not given.",
         WHOLE_FROM_0,
         "--restarts R",
     )

@@ -69,6 +69,12 @@ def test_from_exact_moments_the_class_is_the_true_one(block):
         assert np.array_equal(found.pag.marks, true_pag(dag, n)), seed
 
 
+def test_the_first_search_has_few_restarts_unless_told_otherwise():
+    asked = {"hidden_causes": True, "random_state": 0}
+    assert qwo.discover(confounded_pair(200), **asked).params["restarts"] == 4
+    assert qwo.discover(confounded_pair(200), **asked, restarts=7).params["restarts"] == 7
+
+
 def test_what_is_found_in_samples_is_a_class():
     for seed in range(6):
         _, _, covariance = random_model(seed, 12, 3, degree=3)

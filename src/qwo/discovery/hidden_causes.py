@@ -31,6 +31,10 @@ EXACT_SAMPLES = 1e12
 
 _ASKED = ("hidden_causes", "time_limit", "regime", "targets", "reference")
 
+RESTARTS = 4
+"""Of the search for the DAG. With 20, as without hidden causes, as many marks are wrong on random
+models of 10 to 50 variables, for up to a third more time."""
+
 SHARE = 0.6
 """Of the time that there is, how much the search for the DAG may take."""
 
@@ -49,7 +53,8 @@ def discover_hidden_causes(
     else:
         moments = as_moments(data, **reading)
     _check_numbers(moments)
-    plain = replace(options, hidden_causes=False)
+    restarts = RESTARTS if options.restarts is None else options.restarts
+    plain = replace(options, hidden_causes=False, restarts=restarts)
     if options.time_limit is not None:
         plain = replace(plain, time_limit=SHARE * control.remaining)
 
