@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 import qwo
-from benchmarks.curved_data import KINDS, NOISES, data_set, distances
+from benchmarks.curved_data import KINDS, NOISES, OTHER_KINDS, data_set, distances
 
 COLUMNS = ("kind", "noise", "n", "rows", "seed", "method", "shd", "shd_class", "missed", "extra")
 COLUMNS = (*COLUMNS, "reversed", "open", "wrong", "sure", "seconds")
@@ -70,7 +70,9 @@ def measure(kind: str, noise: str, n: int, rows: int, seed: int) -> Iterator[dic
 
 SIZES = ((10, 200, 20), (10, 500, 20), (10, 10_000, 10), (20, 2000, 20), (50, 2000, 6))
 LARGE = ((100, 2000, 2), (300, 1000, 1))
-"""Variables, rows and data sets of cells beside those of ten variables and 2000 rows."""
+OTHERS = 6
+"""Variables, rows and data sets of cells beside those of ten variables and 2000 rows; data sets of
+the kinds that nothing was chosen on."""
 
 
 def grid(sets: int) -> Iterator[tuple[str, str, int, int, int]]:
@@ -78,6 +80,8 @@ def grid(sets: int) -> Iterator[tuple[str, str, int, int, int]]:
     some = (("random", "gauss"), ("linear", "exponential"), ("linear", "gauss"))
     for seed in range(sets):
         yield from ((kind, noise, 10, 2000, seed) for kind in KINDS for noise in NOISES)
+        some_noises = ("gauss", "exponential") if seed < OTHERS else ()
+        yield from ((kind, noise, 10, 2000, seed) for kind in OTHER_KINDS for noise in some_noises)
         for n, rows, most in SIZES:
             yield from ((*cell, n, rows, seed) for cell in some if seed < most)
     yield from (

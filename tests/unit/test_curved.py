@@ -237,3 +237,23 @@ def test_the_likelihood_of_normal_scores_is_that_of_a_gaussian_copula() -> None:
     gain = -copula.sum() - 6 * model.price
     wanted = gain / np.sqrt(((copula - copula.mean()) ** 2).sum())
     assert scores_ahead(model, none, scores, coding, whole) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(
+    ("kind", "noise", "told"),
+    [("smooth", "gauss", True), ("linear", "gauss", False), ("linear", "t5", False)],
+)
+def test_the_audit_names_relations_that_bend(*, kind: str, noise: str, told: bool) -> None:
+    for seed in range(3):
+        rows, _ = additive_data(kind, 8, 800, seed, noise=noise)
+        found = [f for f in qwo.audit(rows).findings if f.code == "curved"]
+        assert bool(found) == told
+        for own in found:
+            assert [(cure.option, cure.value) for cure in own.cures] == [("relations", "curved")]
+            assert " over 'X" in own.message
+
+
+def test_the_audit_proposes_arrows_from_the_noise_where_columns_are_far_from_normal() -> None:
+    rows = np.random.default_rng(0).exponential(size=(500, 3)) ** 2
+    cures = {c.option: c.value for f in qwo.audit(rows).findings for c in f.cures}
+    assert cures["arrows"] == "noise"

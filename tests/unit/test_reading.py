@@ -124,8 +124,9 @@ class TestReadMoments:
         with pytest.raises(ConstantColumnError):
             read_moments(tmp_path / "t.csv")
         assert [f.code for f in audit_file(tmp_path / "t.csv").errors] == ["constant"]
-        [note] = audit_file(tmp_path / "t.csv", drop=["c"]).findings
+        [note, bent] = audit_file(tmp_path / "t.csv", drop=["c"]).findings
         assert (note.code, note.severity) == ("non-gaussian", "note")
+        assert (bent.code, bent.severity) == ("curved", "note")
         assert audit_file(tmp_path / "t.csv", drop=["c"], transform="log").findings == ()
 
     def test_selection_from_anything(self, frame):

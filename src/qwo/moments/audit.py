@@ -63,6 +63,7 @@ Code = Literal[
     "unpaired",
     "no-convergence",
     "non-gaussian",
+    "curved",
     "codes",
     "binary",
     "rare-levels",

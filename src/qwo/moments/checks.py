@@ -78,6 +78,9 @@ FEW_SAMPLES, FEW_PER_VARIABLE = 30, 5
 of those found are false (``python -m benchmarks.few_rows``). From 30 samples on that is better,
 however many variables there are."""
 
+BENT, MOST_SCREENED = 0.05, 300
+"""Share of variance from which a bend is told of, and columns up to which pairs are looked at."""
+
 NEAR_SINGULAR = 1e-10
 """Reciprocal condition below which a factorisation keeps fewer than six of sixteen digits."""
 
@@ -295,6 +298,32 @@ def _dependent(view: View) -> list[int]:
     return related if len(related) >= max(2, measured.sum() / 2) else []
 
 
+def _curved(view: View) -> list[tuple[int, int]]:
+    """Pairs of columns of which the square of one explains the other, beside a line.
+
+    By BIC with the price of `qwo.curved.sizes.wanted_columns`, and at least `BENT` of the variance;
+    values beyond three standard deviations count as three.
+    """
+    places = np.array(view.places["continuous"], np.intp)
+    if len(view.rows) < MANY_ROWS or not 2 <= len(places) <= MOST_SCREENED:
+        return []
+    z = view.scores.values[places]
+    z = np.clip(z / np.maximum(z.std(axis=1, keepdims=True), 1e-12), -3, 3)
+    z = (z - z.mean(axis=1, keepdims=True)) / np.maximum(z.std(axis=1, keepdims=True), 1e-12)
+    bend = z * z - 1
+    bend -= (bend * z).mean(axis=1, keepdims=True) * z
+    bend /= np.maximum(bend.std(axis=1, keepdims=True), 1e-12)
+    line, share = (z @ z.T / z.shape[1]) ** 2, (bend @ z.T / z.shape[1]) ** 2
+    np.fill_diagonal(share, 0.0)
+    worth = -z.shape[1] * np.log1p(-share / np.maximum(1 - line, share + 1e-12))
+    price = 2 * np.log(z.shape[1]) + 2 * np.log(len(places))
+    cause, effect = np.nonzero((worth > price) & (share > BENT))
+    order = np.argsort(-share[cause, effect])
+    return [
+        (int(places[i]), int(places[j])) for i, j in zip(cause[order], effect[order], strict=True)
+    ]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
     """Columns in a unit of their own, in which no power leaves the range of float64.
@@ -390,6 +419,7 @@ CHECKS: tuple[tuple[Callable[[View], Any], Callable[[View, Any], Finding]], ...]
         ],
         word.shapes_of,
     ),
+    (_curved, word.curves),
 )
 """What is looked for, and how what was found is worded."""
 

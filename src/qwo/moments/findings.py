@@ -235,6 +235,7 @@ def shapes_of(view: View, found: list[tuple[int, float, float]]) -> Finding:
     if np.nanmin(view.rows[:, far]) > 0 and all(skewness > 0 for _, skewness, _ in found):
         logs = "log" if every else dict.fromkeys(columns, "log")
         cures.insert(0, Cure("transform", logs, "takes logarithms"))
+    cures += offered("arrows", "noise", "directs edges by the shape of their noise")
     return Finding(
         "non-gaussian",
         "note",
@@ -243,6 +244,19 @@ def shapes_of(view: View, found: list[tuple[int, float, float]]) -> Finding:
         "where relations are linear; where the scale of measurement bends them, a transformation "
         "helps",
         tuple(cures),
+    )
+
+
+def curves(view: View, found: list[tuple[int, int]]) -> Finding:
+    """Relations that are no lines."""
+    said = [f"{view.names[j]!r} over {view.names[i]!r}" for i, j in found]
+    return Finding(
+        "curved",
+        "note",
+        view.named(sorted({k for pair in found for k in pair})),
+        f"relations bend: {shown(said)}. A linear search may miss their edges, or "
+        "draw others in their place",
+        tuple(offered("relations", "curved", "explains each column by a sum of curves")),
     )
 
 
