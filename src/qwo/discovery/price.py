@@ -45,7 +45,7 @@ from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.order.blocks import columns_of
-from qwo.order.linalg import Explained, edges_by_effect, explained, mixture_weights
+from qwo.order.linalg import Explained, explained, mixture_weights
 from qwo.search.control import Control, SearchOutcome, bic_insertion
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
@@ -589,7 +589,7 @@ def _block_explained(
     With Ω the inverse for the columns of a family, a parent u of v has
     Λ = det(I - Ω_vv⁻¹ Ω_vu Ω_uu⁻¹ Ω_uv).
     """
-    causes, effects = edges_by_effect(dag)
+    effects, causes = np.nonzero(dag.T)
     columns = columns_of(sizes)
     shares, variances = np.empty(len(causes)), np.ones(len(sizes))
     for child in np.unique(effects):
