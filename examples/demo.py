@@ -14,7 +14,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import qwo
 from qwo.datasets import load_sachs
+from qwo.regimes.classes import next_experiments
 
 OUTPUT = Path("demo-output")
 CELLS, ONE = OUTPUT / "cells.csv", OUTPUT / "one-condition.csv"
@@ -65,6 +67,18 @@ def told(text: str, truth: Sequence[tuple[str, str]]) -> str:
     )
 
 
+def next_step() -> str:
+    """Which experiments would direct what is left open."""
+    graph = qwo.read_graph(RESULT / "cpdag.json")
+    worth = next_experiments(graph.matrix)
+    best = [graph.names[v] for v, edges in worth.items() if edges == max(worth.values())]
+    left = sum(edge.mark == "---" for edge in graph.edges)
+    return (
+        f"What to do next: {left} links are open. An experiment that sets {', '.join(best[:-1])} or"
+        f" {best[-1]}\nis expected to direct {max(worth.values()):.2g} of them."
+    )
+
+
 def main() -> None:
     started = time.perf_counter()
     write_tables()
@@ -81,6 +95,7 @@ def main() -> None:
     print("\nAll cells, and what differs between conditions is found along with the graph:", end="")
     learn(CELLS, "--regime", "condition", "--output", RESULT, "--force", shown=True)
     print(told((RESULT / "result.json").read_text(encoding="utf-8"), truth))
+    print(f"\n{next_step()}")
     print(
         "\nThe consensus network is a summary of the literature, not a truth: it rests on other"
         "\nexperiments, and published versions of it differ. The page shows what each reagent"

@@ -19,9 +19,11 @@ def test_the_demo_leaves_a_report_and_tells_its_story(capfd: pytest.CaptureFixtu
     shown = capfd.readouterr()
     for line in (
         "6 links, 0 with a direction; 0 are not in",
-        "36 links, 33 with a direction; 20 are not in",
+        "36 links, ",
+        "20 are not in the consensus network",
         "10 links, 8 with a direction; 1 is not in",
         "PKC   -->  P38",
+        "What to do next: 2 links are open. An experiment that sets Raf, Mek, P38 or Jnk",
     ):
         assert line in shown.out
     assert Path("demo-output/result/report.html").is_file()

@@ -25,6 +25,12 @@ ROUNDS = 20
 """Weighted least squares with one variance a table come to rest in a few rounds."""
 
 
+COLUMNS = (
+    *("variable", "changed", "kinds", "p_value", "moved", "own", "variance_ratio"),
+    *("mean_p", "variance_p", "slopes_p"),
+)
+
+
 class Slope(NamedTuple):
     """The coefficient of a cause before and after, and the standard error of the difference."""
 
@@ -113,34 +119,13 @@ class EquationChanges:
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each variable; slopes stand in `equations`."""
-        columns = (
-            "variable",
-            "changed",
-            "kinds",
-            "p_value",
-            "moved",
-            "own",
-            "variance_ratio",
-            "mean_p",
-            "variance_p",
-            "slopes_p",
-        )
-        return records_frame(columns, [self._row(own) for own in self.equations])
-
-    @staticmethod
-    def _row(own: EquationChange) -> tuple[Any, ...]:
-        return (
-            own.variable,
-            own.changed,
-            ", ".join(own.kinds),
-            own.p_value,
-            own.moved,
-            own.own,
-            own.variance_ratio,
-            own.mean_p,
-            own.variance_p,
-            own.slopes_p,
-        )
+        rows = [
+            tuple(
+                ", ".join(own.kinds) if name == "kinds" else getattr(own, name) for name in COLUMNS
+            )
+            for own in self.equations
+        ]
+        return records_frame(COLUMNS, rows)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, for programs."""
@@ -149,7 +134,11 @@ class EquationChanges:
             "n_before": self.n_before,
             "n_after": self.n_after,
             "changed": list(self.changed),
-            "equations": [asdict(own) | _listed(own) for own in self.equations],
+            "equations": [
+                asdict(own)
+                | {"kinds": list(own.kinds), "slopes": [slope._asdict() for slope in own.slopes]}
+                for own in self.equations
+            ],
             "edges": [list(edge) for edge in self.graph.edges],
         }
 
@@ -158,23 +147,14 @@ class EquationChanges:
         rows = f"{self.n_before} rows before, {self.n_after} after"
         lines = [f"{len(self.changed)} of {len(self.equations)} equations changed ({rows})."]
         lines += [f"  {own.variable}: {_in_words(own)}" for own in self.equations if own.changed]
-        followed = [
-            own for own in self.equations if not own.changed and abs(own.moved) > 4 * _error(self)
-        ]
+        far = 4 * math.sqrt(1 / self.n_before + 1 / self.n_after)
+        followed = [own for own in self.equations if not own.changed and abs(own.moved) > far]
         if followed:
             names = ", ".join(f"{own.variable} ({own.moved:+.2f} sd)" for own in followed)
             lines.append(f"  moved with their causes, equations unchanged: {names}")
         return "\n".join(lines)
 
     __str__ = summary
-
-
-def _listed(own: EquationChange) -> dict[str, Any]:
-    return {"kinds": list(own.kinds), "slopes": [slope._asdict() for slope in own.slopes]}
-
-
-def _error(found: EquationChanges) -> float:
-    return math.sqrt(1 / found.n_before + 1 / found.n_after)
 
 
 def _in_words(own: EquationChange) -> str:

@@ -70,9 +70,7 @@ def read_regimes(data: Any, search: SearchOptions, reading: ReadArguments) -> Re
     _refuse(reading)
     options, column = ReadOptions(**reading), search.regime
     if column is not None:
-        table = TableReading(
-            open_source(data, options), options, group=column, unnamed=_unnamed(search)
-        )
+        table = _by_column(data, search, options)
     else:
         stacked, regime = _of_parts(data, options)
         names = (*stacked.names, COLUMN)
@@ -99,8 +97,9 @@ def read_regimes(data: Any, search: SearchOptions, reading: ReadArguments) -> Re
     return RegimeData(labels, moments, within_regimes(moments, sums), sums)
 
 
-def _unnamed(search: SearchOptions) -> str | None:
-    return UNTOUCHED if isinstance(search.targets, str) else None
+def _by_column(data: Any, search: SearchOptions, options: ReadOptions) -> TableReading:
+    unnamed = UNTOUCHED if isinstance(search.targets, str) else None
+    return TableReading(open_source(data, options), options, group=search.regime, unnamed=unnamed)
 
 
 def regime_rows(
@@ -112,9 +111,7 @@ def regime_rows(
         table, places = _of_parts(data, options)
         labels = np.array([str(label) for label in data])[places]
     else:
-        source = TableReading(
-            open_source(data, options), options, group=column, unnamed=_unnamed(search)
-        )
+        source = _by_column(data, search, options)
         table, labels = source.table(), source.labels()
     complete = np.isfinite(table.values).all(axis=1)
     return table.rows(complete), labels[complete]

@@ -19,14 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = (
-    "regime",
-    "variable",
-    "status",
-    "surprise",
-    "statistic",
-    "bar",
-    "shift",
-    "variance_ratio",
+    *("regime", "variable", "status"),
+    *("surprise", "statistic", "bar", "shift", "variance_ratio"),
 )
 
 REPORTED: tuple[TargetStatus, ...] = ("target", "known", "set")
@@ -105,17 +99,9 @@ class Regimes:
     def records(self) -> list[tuple[Any, ...]]:
         """One row for each regime and variable, as `to_frame` has them."""
         c = self.changes
+        numbers = np.stack([c.divergences, c.statistics, c.bars, c.shifts, c.ratios], axis=-1)
         return [
-            (
-                label,
-                name,
-                self.status[r][v],
-                float(c.divergences[r, v]),
-                float(c.statistics[r, v]),
-                float(c.bars[r, v]),
-                float(c.shifts[r, v]),
-                float(c.ratios[r, v]),
-            )
+            (label, name, self.status[r][v], *numbers[r, v].tolist())
             for r, label in enumerate(self.labels)
             for v, name in enumerate(self.names)
         ]
@@ -155,10 +141,8 @@ class Regimes:
             f"{self.class_after} fit them all"
         )
         head = "Conditions, and variables whose equations they changed:"
-        whose = (
-            "Coefficients and effects are of the usual equations: conditions that touch a variable"
-        )
-        whose += " do not count for its own"
+        whose = "Coefficients and effects are of the usual equations: "
+        whose += "conditions that touch a variable do not count for its own"
         notes = [f"Note: {remark}" for remark in self.remarks]
         return "\n".join([head, *lines, kept, whose, *notes])
 
