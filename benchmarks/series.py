@@ -243,10 +243,11 @@ lags are enough; "qwo noise" is `arrows="noise"`. PCMCI+ (tigramite) tests parti
 keeps coefficients and residual links at a false discovery rate of 5 %. Series of a panel have
 means of their own, which all methods take off. F1 of lagged edges between different series, of
 links and of arrows within one row, and of links of the summary graph, means over data sets (1
-where there is nothing to find and nothing was found); where a method did not end with all data
-sets in its time, the number of those it did. CPU seconds of the fit and how many times those of
-qwo they are, those of a cell from one run on one machine. Cells with fewer than 20 data sets of qwo
-are of an earlier version of it.
+where there is nothing to find and nothing was found); in brackets the number of data sets where it
+is not that of qwo: no further one was begun after 60 seconds of processor time, and "cut off" is a
+first one that took more than three times as long. Methods that a table lacks were not run there.
+Settings of qwo were chosen on other seeds. CPU seconds of the fit, and how many times those of qwo
+they are: on one machine whose two cores were busy, and not in one run.
 
     python -m benchmarks.peers.environments series tetrad
     python -m benchmarks.series

@@ -156,9 +156,8 @@ def lagged_knowledge(
     forbidden, required = np.zeros((width, width), bool), np.zeros((width, width), bool)
     before = np.zeros((width, width), bool)
     if knowledge is not None:
-        said = _split(knowledge, names, n)
-        always = said.always.resolve(series.names)
-        now = said.now.resolve(series.names)
+        at_all_lags, present, lagged = _split(knowledge, names, n)
+        always, now = at_all_lags.resolve(series.names), present.resolve(series.names)
         forbidden[:n, :n], required[:n, :n] = now.forbidden, now.required
         before[:n, :n] = now.before
         copied = always.forbidden.copy()
@@ -166,7 +165,7 @@ def lagged_knowledge(
         for k in range(1, n_lags + 1):
             first = n + (k - 1) * len(moving)
             forbidden[first : first + len(moving), :n] |= copied[moving]
-        for cause, effect, must in said.lagged:
+        for cause, effect, must in lagged:
             (required if must else forbidden)[cause, effect] = True
         both = np.argwhere(required & forbidden)
         if len(both):
@@ -184,16 +183,10 @@ def lagged_knowledge(
     return ResolvedKnowledge(names, forbidden, required, before)
 
 
-class _Split:
+def _split(
+    knowledge: Knowledge, names: tuple[str, ...], n: int
+) -> tuple[Knowledge, Knowledge, list[tuple[int, int, bool]]]:
     """Knowledge in parts: at all lags, at the present, and at one lag."""
-
-    def __init__(
-        self, always: Knowledge, now: Knowledge, lagged: list[tuple[int, int, bool]]
-    ) -> None:
-        self.always, self.now, self.lagged = always, now, lagged
-
-
-def _split(knowledge: Knowledge, names: tuple[str, ...], n: int) -> _Split:
     places = {name: k for k, name in enumerate(names)}
     lagged: list[tuple[int, int, bool]] = []
     plain: dict[str, list[tuple[Any, Any]]] = {"forbidden": [], "required": []}
@@ -224,7 +217,7 @@ def _split(knowledge: Knowledge, names: tuple[str, ...], n: int) -> _Split:
         required=plain["required"] + present["required"],
         **rest,
     )
-    return _Split(always, now, lagged)
+    return always, now, lagged
 
 
 def _bare(variable: object) -> object:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from qwo.arguments import ReadArguments
-from qwo.errors import ArgumentError, Cure, list_names
+from qwo.errors import ArgumentError, Cure
 from qwo.moments.columns import Coding, select_columns
 from qwo.moments.moments import Moments
 from qwo.moments.readers import Reader, open_source
@@ -294,8 +294,3 @@ def check_length(series: SeriesData, n_lags: int, step: int, rows: int) -> None:
             option="lags",
             cures=[Cure("lags", 1, "looks back one row")] if n_lags > 1 else [],
         )
-
-
-def names_of(series: SeriesData, variables: Indices) -> str:
-    """Some variables in a message."""
-    return list_names([series.names[v] for v in variables.tolist()])
