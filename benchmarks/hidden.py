@@ -133,10 +133,15 @@ def row(case: Case, method: str, true: Any, found: Any, cpu: float) -> dict[str,
 
 
 def ours(data: Any) -> Iterator[tuple[str, Any, float]]:
-    """With hidden causes, the same without restarts of the first search, and the DAG's class."""
-    for method, options in (("qwo", {}), ("qwo, restarts=0", {"restarts": 0})):
+    """With hidden causes, from a table read before, without restarts, and the DAG's class."""
+    read_before = qwo.Moments.from_data(data)
+    for method, given, options in (
+        ("qwo", data, {}),
+        ("qwo, table read before", read_before, {}),
+        ("qwo, restarts=0", data, {"restarts": 0}),
+    ):
         begin = time.process_time()
-        found = qwo.discover(data, hidden_causes=True, random_state=0, **options)
+        found = qwo.discover(given, hidden_causes=True, random_state=0, **options)
         assert found.pag is not None
         yield method, found.pag.marks, time.process_time() - begin
     begin = time.process_time()
@@ -311,29 +316,64 @@ def tunnel(folder: str) -> None:
         "truth_dearer": f"{costs[0] - costs[1]:.0f}",
         "missed": int(missed.sum()),
         "missed_weak": int(weak.sum()),
+        **_unseen(dag, names, n, problem.correlation),
     }
+    for key, given in (
+        ("ranks", {"transform": "rank-normal"}),
+        ("penalty_1", {"penalty_discount": 1.0}),
+        ("penalty_4", {"penalty_discount": 4.0}),
+        ("penalty_10", {"penalty_discount": 10.0}),
+    ):
+        tried = qwo.discover(rows[names[:n]], hidden_causes=True, random_state=0, **given)
+        assert tried.pag is not None
+        beside[key] = int((tried.pag.marks != true).sum())
     kept = ("n", "rows", "method", "wrong", *COUNTS, "legal", "cpu")
     write(REAL, [{name: r[name] for name in kept} | beside for r in told], anew=True)
+
+
+def _unseen(dag: Any, names: list[str], n: int, correlation: Any) -> dict[str, Any]:
+    """What the lights and polarisers of the tunnel leave behind once the colours are hidden.
+
+    The largest correlation of a light with its sensor, given the other sensors; and the wrong marks
+    of the true graph without the arrows from lights, and from polarisers too.
+    """
+    lights = [i for i, name in enumerate(names) if name.startswith("l_")]
+    sensors = [i for i, v in enumerate(names) if v.startswith(("ir", "vis", "current"))]
+    largest, true = 0.0, truth(dag, n)
+    for i, j in np.argwhere(dag[lights][:, :n]).tolist():
+        rest = [v for v in sensors if v != j]
+        largest = max(largest, abs(partial_correlation(correlation, lights[i], j, rest)))
+    fewer, wrong = dag.copy(), []
+    for starts in ("l_", "pol"):
+        fewer[[i for i, name in enumerate(names) if name.startswith(starts)]] = 0
+        wrong.append(int((truth(fewer, n) != true).sum()))
+    return {"light": f"{largest:.3f}", "without_lights": wrong[0], "without_both": wrong[1]}
 
 
 def thresholds(n: int, rows: int, sets: int) -> None:
     """Wrong marks by what changes that hang together must save, on sets of their own."""
     from qwo.hidden import search
 
-    told: dict[tuple[float, float], list[int]] = {}
-    for seed in range(1000, 1000 + sets):
+    told: dict[float, dict[float, list[int]]] = {}
+    for seed in range(3000, 3000 + sets):
         case = Case(n, rows, seed)
         true, data = sample(case)
+        moments = qwo.Moments.from_data(data)
         for least in (0.0, 6.0, 8.0, 10.0, 12.0, 15.0, np.inf):
             with patch.object(search, "LEAST_TOTAL", least):
-                found = qwo.discover(data, hidden_causes=True, random_state=0)
+                found = qwo.discover(moments, hidden_causes=True, random_state=0)
             assert found.pag is not None
-            told.setdefault((case.share, least), []).append(int((found.pag.marks != true).sum()))
-    lines = [
-        {"n": n, "rows": rows, "share": share, "least": least, "sets": len(w), "wrong": sum(w)}
-        for (share, least), w in sorted(told.items())
-    ]
-    write(THRESHOLDS, lines)
+            wrong = told.setdefault(case.share, {}).setdefault(least, [])
+            wrong.append(int((found.pag.marks != true).sum()))
+    others = [r for r in read(THRESHOLDS) if (int(r["n"]), int(r["rows"])) != (n, rows)]
+    lines = []
+    for share, by in sorted(told.items()):
+        for least, wrong in by.items():
+            gaps = np.subtract(wrong, by[np.inf])
+            beside = {"gap": gaps.mean(), "error": gaps.std(ddof=1) / len(gaps) ** 0.5}
+            own = {"n": n, "rows": rows, "share": share, "least": least, "sets": len(wrong)}
+            lines.append(own | {"wrong": sum(wrong)} | {k: f"{v:.3f}" for k, v in beside.items()})
+    write(THRESHOLDS, [*others, *lines], anew=True)
 
 
 def main(words: list[str]) -> None:
