@@ -3,11 +3,14 @@
 from itertools import permutations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import minimize
+from typer.testing import CliRunner
 
 import qwo
 from qwo import _core
+from qwo.cli.application import app
 from qwo.drawing.layers import EdgeSet, causal_order
 from qwo.feedback.search import around_triangles, order_rows
 from qwo.graph import CausalGraph
@@ -436,3 +439,19 @@ def test_rows_of_a_series_count_for_what_they_are_worth():
         assert model.n_samples == pytest.approx(found.series.n_effective)
     with pytest.raises(qwo.InputError, match="lags=0"):
         qwo.discover(data, feedback=True, lags=1)
+
+
+class TestCommandLine:
+    def test_a_cycle_is_learnt_and_told(self, tmp_path):
+        frame = pd.DataFrame(sample(two_cycle(), 2000, 1), columns=["a", "b", "X", "Y"])
+        frame.to_csv(tmp_path / "data.csv", index=False)
+        asked = ["learn", str(tmp_path / "data.csv"), "--feedback", "--seed", "0"]
+        done = CliRunner().invoke(app, asked)
+        assert done.exit_code == 0
+        assert " → ".join("XYX") in done.output
+
+    def test_what_the_exact_search_takes_is_said_before(self, tmp_path):
+        frame = pd.DataFrame(np.random.default_rng(0).normal(size=(99, 5)))
+        frame.to_csv(tmp_path / "data.csv", index=False)
+        done = CliRunner().invoke(app, ["learn", str(tmp_path / "data.csv"), "--search", "exact"])
+        assert 0 < done.output.find("exact search: about") < done.output.find("found 0 edges")

@@ -96,19 +96,18 @@ def with_cycles(
 def _check(moments: Moments) -> None:
     """Refuse what the search for cycles cannot take."""
     moments.require_columns("feedback")
-    n = moments.n_variables
+    n, cures = moments.n_variables, (Cure("feedback", False, "assumes that there is none"),)
     if n > MOST_VARIABLES:
         raise ArgumentError(
             f"feedback is looked for among up to {MOST_VARIABLES} variables, and there are {n}; "
             "choose some of them, such as those near a variable of interest: columns=",
-            cures=(Cure("feedback", False, "assumes that there is none"),),
+            cures=cures,
             option="feedback",
         )
     if moments.n_samples <= n + 2:
+        many = f"{moments.n_samples:g} for {n} variables"
         raise SampleSizeError(
-            f"feedback takes more samples than variables, and there are {moments.n_samples:g} for "
-            f"{n} variables",
-            cures=(Cure("feedback", False, "assumes that there is none"),),
+            f"feedback takes more samples than variables, and there are {many}", cures=cures
         )
 
 

@@ -72,30 +72,16 @@ class Knot:
 class Feedback:
     """Whether the data show feedback, and what they tell of it.
 
-    Attributes
-    ----------
-    names : tuple of str
-        The variables.
-    graph : CausalGraph or None
-        The graph shown: one of the class, stable if any is; an edge that not all stable graphs of
-        the class have is a line. None where there is no sign of feedback: then that is the class
-        of the DAG.
-    member : ndarray of int8, n×n
-        That graph with all edges directed: 1 for i → j.
-    coefficients : ndarray, n×n
-        Its coefficients in the units of the data: entry (i, j) belongs to i → j.
-    common : ndarray of int8, n×n
-        1 for the edges that all graphs of the class have, 2 for those that all stable ones have.
-    knots : tuple of Knot
-        Where the cycles are.
-    gain : float
-        Score of the best graph with cycles less that of the best without; NaN for exact moments,
-        of which `edges_saved` tells.
-    needed : float
-        The gain from which on cycles are claimed: three quarters of the penalty of an edge, more
-        in dense graphs; infinite where no graph with cycles that fits as well is stable.
-    edges_saved : int
-        Edges of the best graph without cycles less those of the best with them.
+    names: the variables. graph: one of the class, stable if any is; an edge that not all stable
+    graphs of the class have is a line; None where there is no sign of feedback: then that is the
+    class of the DAG. member: that graph with all edges directed, 1 for i → j. coefficients: those
+    of the member in the units of the data; entry (i, j) belongs to i → j. common: 1 for the edges
+    that all graphs of the class have, 2 for those that all stable ones have. knots: where the
+    cycles are. gain: score of the best graph with cycles less that of the best without; NaN for
+    exact moments, of which edges_saved tells. needed: the gain from which on cycles are claimed:
+    three quarters of the penalty of an edge, more in dense graphs; infinite where no graph with
+    cycles that fits as well is stable. edges_saved: edges of the best graph without cycles less
+    those of the best with them.
     """
 
     names: tuple[str, ...]

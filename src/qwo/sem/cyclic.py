@@ -24,17 +24,9 @@ from qwo.types import Adjacency, FloatArray, Mask
 class CyclicSem(StructuralModel):
     """Linear structural equations with cycles, at their equilibrium; made by `fit_sem`.
 
-    Attributes
-    ----------
-    moments : Moments
-        What it was fitted to.
-    dag : int8 ndarray of shape (n, n)
-        The graph: 1 for i → j.
-    coefficients : ndarray of shape (n, n)
-        Entry (i, j) belongs to i → j, in the units of the data.
-    standard_errors : ndarray of shape (n, n)
-        From the expected information; NaN where there is no edge, infinite where the data do not
-        determine the coefficients, 0 for exact moments.
+    moments: what it was fitted to. dag: the graph, 1 for i → j. coefficients: entry (i, j) belongs
+    to i → j, in the units of the data. standard_errors: from the expected information; NaN where
+    there is no edge, infinite where the data do not determine coefficients, 0 for exact moments.
     """
 
     moments: Moments
