@@ -81,8 +81,11 @@ class _Limits:
 
 
 @contextmanager
-def one_blas_thread(multiplications: float = 0.0) -> Iterator[None]:
+def one_blas_thread(multiplications: float = 0.0, limit: float | None = None) -> Iterator[None]:
     """Keep BLAS to one thread for as long as this lasts, unless the work is large.
+
+    Who has a time limit, so that the result depends on the clock anyway, keeps to one thread on
+    busy machines too, where threads wait long for each other.
 
     Sums then do not depend on the number of threads. And BLAS starts its threads for matrices of a
     hundred rows already, where after each product they spin for some milliseconds in wait of the
@@ -91,7 +94,7 @@ def one_blas_thread(multiplications: float = 0.0) -> Iterator[None]:
     Most libraries have one pool for the process: the first who needs the limit sets it, and the
     last lifts it. Those with OpenMP have one for each thread of Python.
     """
-    if multiplications >= WORTH_THREADS:
+    if multiplications >= WORTH_THREADS and (limit is None or not is_busy()):
         yield
         return
     own, shared = _libraries()
@@ -110,6 +113,11 @@ def one_blas_thread(multiplications: float = 0.0) -> Iterator[None]:
             _Limits.needed_by -= 1
             if not _Limits.needed_by:
                 _set_threads(_Limits.before)
+
+
+def is_busy() -> bool:
+    """Whether there is more work than processors."""
+    return hasattr(os, "getloadavg") and os.getloadavg()[0] > processors()
 
 
 @cache

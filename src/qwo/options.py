@@ -373,8 +373,8 @@ class SearchOptions:
         "auto",
         SearchName,
         'The search over orders: ``"auto"``, ``"insertion"``, ``"grasp"`` or ``"hill-climbing"``; '
-        '``"exact"`` proves the best graph: of up to 24 variables by all graphs, of up to 64 where '
-        "what may cause each other falls into parts of up to 24.",
+        '``"exact"`` proves the best graph: of up to 24 variables, or of 64 if those that may '
+        "cause each other fall into groups of up to 24.",
         flag="--search NAME",
     )
     engine: EngineName | OrderEngine = option(
@@ -390,7 +390,7 @@ class SearchOptions:
     score: ScoreName | BDeu = option(
         "bic",
         '{"bic", "bdeu"} or BDeu',
-        'What a graph is worth: ``"bic"``, or ``"bdeu"`` for tables of nothing but categories '
+        'Score of a graph: ``"bic"``, or ``"bdeu"`` for tables of categories only '
         "(slower). The former is that of a linear model, categories being blocks of indicators; "
         "the latter the probability of the table under any dependence between categories. It "
         "counts rows, in Python: seconds for 20 variables, a minute for 50.",
@@ -535,8 +535,8 @@ class SearchOptions:
     effect: InterventionName = option(
         "soft",
         InterventionName,
-        'What the known targets went through: ``"soft"`` changes of their equations, or '
-        '``"perfect"`` ones: they were set, whatever their causes.',
+        'How known targets were changed: ``"soft"``, in their equations, or ``"perfect"``: their '
+        "values were set, whatever their causes.",
         flag="--effect KIND",
     )
     relations: RelationName = option(
@@ -551,7 +551,7 @@ class SearchOptions:
     hidden_causes: bool = option(
         False,
         "bool",
-        "Let common causes be hidden: edges may be ↔ and have circles. The graph is a partial "
+        "Allow hidden common causes: edges may be ↔ and have circles. The graph is a partial "
         "ancestral graph then: what holds whatever else may cause the variables measured.",
         FLAG,
         "--hidden-causes",
@@ -593,7 +593,7 @@ class SearchOptions:
     difference: bool | Sequence[str] | str | None = option(
         None,
         "True or sequence of names, optional",
-        "Columns of which changes from row to row are taken, for lags; all of them if True. On the "
+        "Columns to replace by their changes from row to row, for lags; True for all. On the "
         "command line names, or all.",
         SOME_COLUMNS,
         "--difference A,B,…",
@@ -602,7 +602,7 @@ class SearchOptions:
     detrend: bool | Sequence[str] | str | None = option(
         None,
         "True or sequence of names, optional",
-        "Columns of which a straight line in time is taken off, for lags; all of them if True. On "
+        "Columns from which to subtract a straight line in time, for lags; True for all. On "
         "the command line names, or all.",
         SOME_COLUMNS,
         "--detrend A,B,…",
@@ -611,7 +611,7 @@ class SearchOptions:
     season: int | None = option(
         None,
         "int, optional",
-        "How many rows a season has, such as 12 for months: its means are taken off, for lags.",
+        "How many rows a season has, such as 12 for months: its means are subtracted, for lags.",
         SEASON,
         "--season ROWS",
     )
@@ -629,8 +629,8 @@ class SearchOptions:
         None,
         ArrowSource,
         'What directs edges: the equivalence ``"class"`` alone, or the shape of the ``"noise"`` '
-        "too: arrows are turned by the likelihood of the residuals' own density, which needs noise "
-        "that is not normal, or curves. The latter if not given and relations are curved. Each "
+        "too, which tells directions where noise is not normal or relations are curved (by the "
+        "likelihood of residuals). By default the latter if relations are curved. Each "
         "arrow has its evidence, and rows are looked at.",
         flag="--arrows BY",
     )
@@ -762,8 +762,8 @@ class ReadOptions:
     missing: Missing = option(
         "raise",
         Missing,
-        'Missing values: ``"raise"`` an error, ``"drop"`` their rows, or use all that is there by '
-        'maximum likelihood (``"em"``). The last is that of a Gaussian, with an effective sample '
+        'Missing values: ``"raise"`` an error, ``"drop"`` their rows, or use all values observed '
+        'by maximum likelihood (``"em"``), that of a Gaussian, with an effective sample '
         "size; infinite values count as missing.",
         flag="--missing HOW",
     )
@@ -771,7 +771,7 @@ class ReadOptions:
         "plain",
         '{"plain", "ledoit-wolf", "oas", "latent"} or object',
         '``"plain"``; ``"ledoit-wolf"`` and ``"oas"`` shrink, for about as many variables as '
-        'samples; ``"latent"`` takes ordinal columns for pieces of normal ones. Or a covariance '
+        'samples; ``"latent"`` treats ordinal columns as grouped normal variables. Or a covariance '
         'estimator of scikit-learn. With ``"latent"`` correlations are those of the normal '
         "variables behind ordinal and binary columns (polychoric and polyserial), with an "
         "effective sample size.",
@@ -782,7 +782,7 @@ class ReadOptions:
     separator: str | None = option(
         None,
         "str, optional",
-        "What separates the fields of a text file; told by its first line if not given.",
+        "Field separator of a text file; by default found from its first line.",
         None,
         "--separator CHARACTER",
         panel=TEXT,
@@ -802,8 +802,8 @@ class ReadOptions:
     encoding: str | None = option(
         None,
         "str, optional",
-        "Encoding of a text file, such as latin-1 or utf-16; UTF-8, or what its first bytes tell, "
-        "if not given.",
+        "Encoding of a text file, such as latin-1 or utf-16; by default UTF-8, "
+        "or what its first bytes show.",
         CODEC,
         "--encoding NAME",
         panel=TEXT,

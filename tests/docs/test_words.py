@@ -37,6 +37,16 @@ PHRASES = (
     "taken for granted",
     "takes for granted",
     "expected false:",
+    "takes them for missing",
+    "takes them for categories",
+    "could not be had",
+    "where they pay",
+    "mend the line",
+    "makes it no variable",
+    "stay unseen",
+    "can do with that",
+    "at the very least",
+    "chance look like structure",
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import math
+import os
 import pickle
 import subprocess
 import sys
@@ -394,3 +395,31 @@ def test_links_of_near_copies_are_not_called_solid(chain: Any) -> None:
     assert f"{found.n_edges - judged} not judged without --bootstrap" in said.links
     assert any("'a', 'area'" in reason for reason in said.against)
     assert not Contents(qwo.discover(rows)).near_copies
+
+
+def test_factorisations_keep_to_one_thread_where_others_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Threads that wait for each other on a busy machine made a limit of .5 s take 18."""
+    from qwo import compute
+    from qwo.moments import checks
+
+    module, asked = sys.modules["qwo.discovery.discover"], list[bool]()
+
+    def limited(multiplications: float = 0.0, limit: float | None = None) -> Any:
+        asked.append(limit is not None)
+        return compute.one_blas_thread(multiplications, limit)
+
+    for place in (checks, module):
+        monkeypatch.setattr(place, "one_blas_thread", limited)
+    rows = np.random.default_rng(0).normal(size=(60, 5))
+    qwo.discover(rows, time_limit=60)
+    qwo.discover(rows)
+    assert asked == [True, True, True, False], "without a limit, the same sums whoever else works"
+    for load, kept in ((99.0, True), (0.0, False)):
+        monkeypatch.setattr(os, "getloadavg", lambda load=load: (load, load, load), raising=False)
+        needed = compute._Limits.needed_by
+        with compute.one_blas_thread(1e12, 5.0):
+            assert (compute._Limits.needed_by > needed) == kept
+        with compute.one_blas_thread(1e12):
+            assert compute._Limits.needed_by == needed

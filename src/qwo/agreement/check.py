@@ -192,7 +192,7 @@ def check(
 def _refuse_series(graph: Any) -> None:
     if isinstance(graph, Discovery) and graph.series is not None:
         raise ArgumentError(
-            "the graph was learnt with lags, and a check takes rows for independent ones; what "
+            "the graph was learnt with lags, and a check treats rows as independent; what "
             "speaks against lagged graphs is tested as they are learnt (warnings, found.series."
             "notes), and found.series.supports() tells how often edges are found again"
         )

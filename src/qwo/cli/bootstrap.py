@@ -56,7 +56,7 @@ class ResamplingOptions:
         option(
             "--resampling",
             "What a resample is: one of the [b]halves[/b] of a random cut, a "
-            "fraction of the rows each time anew ([b]subsamples[/b]), or rows drawn "
+            "fraction of the rows, drawn each time ([b]subsamples[/b]), or rows drawn "
             "with [b]replacement[/b].",
             "HOW",
         ),

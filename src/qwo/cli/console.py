@@ -51,9 +51,7 @@ class Console:
 
     panel: ClassVar[str] = "Messages"
 
-    quiet: Annotated[
-        bool, option("--quiet -q", "Say nothing but results, warnings and errors.")
-    ] = False
+    quiet: Annotated[bool, option("--quiet -q", "Print only results, warnings and errors.")] = False
     json: Annotated[bool, option("--json", "Print the result as JSON, for programs.")] = False
     log_level: Annotated[
         LogLevel,

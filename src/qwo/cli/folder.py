@@ -252,7 +252,7 @@ def _free_name(folder: Path) -> Path:
 def open_checkpoint(folder: Path, *, force: bool, resume: bool) -> Path:
     """The file beside a folder that keeps the replicates while a run lasts.
 
-    One that is left from a run that did not end is refused, unless it is said what to do with it.
+    One that is left from an interrupted run is refused, unless it is said what to do with it.
     """
     if resume and force:
         raise ArgumentError("--resume goes on and --force begins anew; give one of them")
@@ -267,7 +267,7 @@ def open_checkpoint(folder: Path, *, force: bool, resume: bool) -> Path:
         checkpoint.unlink(missing_ok=True)
     elif checkpoint.exists():
         raise ArgumentError(
-            f"{str(checkpoint)!r} is left from a run that did not end; add --resume to go on "
+            f"{str(checkpoint)!r} is left from an interrupted run; add --resume to go on "
             "from it, or --force to begin anew"
         )
     return checkpoint

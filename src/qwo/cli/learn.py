@@ -75,7 +75,7 @@ class BesideOptions:
         option(
             "--resampling",
             "What a resample is: subsample pairs, both [b]halves[/b] of a random cut; half "
-            "of the rows each time anew ([b]subsamples[/b]); or rows drawn with "
+            "of the rows, drawn each time ([b]subsamples[/b]); or rows drawn with "
             "[b]replacement[/b].",
             "HOW",
         ),
@@ -96,7 +96,7 @@ def learn(
     beside: BesideOptions,
     resume: Annotated[
         bool,
-        option("--resume", "Go on with the bootstrap of a run that did not end.", panel="Output"),
+        option("--resume", "Resume the bootstrap of an interrupted run.", panel="Output"),
     ] = False,
 ) -> None:
     """Learn the causal graph of the variables in a file.
@@ -110,14 +110,14 @@ def learn(
     [b]qwo learn cells.csv --regime condition[/b]            experiments, batches, sites
     [b]qwo learn cells.csv --relations curved[/b]            curves in place of lines
     [b]qwo learn river.csv --lags auto --time date[/b]       rows in the order of time
-    [b]qwo learn cells.csv --feedback[/b]                    cycles, where they pay
+    [b]qwo learn cells.csv --feedback[/b]                    cycles, where data support them
     [b]qwo learn lead.csv --samples 250[/b]                  a covariance matrix
     [b]qwo learn births.csv --outcome bwt[/b]                what affects one variable?
     [b]qwo learn cells.csv --json | jq .edges[/b]
 
     A --> B is a direction that all graphs of the equivalence class share; A --- B could be either.
     Ctrl-C ends the search: the best graph so far is the result, and the exit code 130. Exit code 3
-    says that something asked for could not be had, or that the check raises an alarm.
+    says that something asked for could not be computed, or that the check raises an alarm.
     """
     from qwo.cli.results import Learnt
 
@@ -369,9 +369,10 @@ def _show(learnt: Learnt, options: OutputOptions, console: Console, *, written: 
     if options.output is None or console.json or not console.quiet:
         # Whoever watches wants the gist of a large graph; all of it is in the folder.
         watched = options.output is not None and is_terminal(sys.stdout)
-        console.result(learnt.edge_list(MOST_SHOWN if watched else None), learnt.document())
-    if learnt.contents.outcome is not None:
-        console.say(learnt.contents.outcome.summary())
+        shown = learnt.edge_list(MOST_SHOWN if watched else None)
+        if learnt.contents.outcome is not None:
+            shown += "\n" + learnt.contents.outcome.summary()
+        console.result(shown, learnt.document())
     for reading in learnt.found.readings.values():
         console.say(reading.summary())
     for note in learnt.notes:

@@ -306,7 +306,7 @@ class KnowledgeOptions:
     ] = None
     likely: Annotated[
         list[str] | None,
-        option("--likely", "Edge A → B has probability P beforehand. Repeatable.", "A,B,P"),
+        option("--likely", "Prior probability P of the edge A → B. Repeatable.", "A,B,P"),
     ] = None
     roots: Annotated[list[str] | None, option("--roots", "Nothing causes these.", "A,B,…")] = None
     leaves: Annotated[list[str] | None, option("--leaves", "These cause nothing.", "A,B,…")] = None

@@ -178,11 +178,14 @@ class Learnt:
 
 
 def _support_text(pair: PairSupport, form: str) -> str:
-    """Such as ``link 100 %, arrow 46 %``, with the reverse where the arrow does not hold."""
+    """Such as ``link 100 %, arrow 46 %``, with both directions where the mark does not hold."""
     mark = "arrow" if pair.reference == "-->" else "undirected"
     link = f"{form.format('link')} {100 * pair.link:3.0f} %"
     text = f"{link}, {form.format(mark)} {100 * getattr(pair, mark):.0f} %"
-    if pair.coin_toss:
+    if mark == "undirected" and pair.undirected < max(pair.arrow, pair.reverse):
+        text += f", {form.format('arrow')} {100 * pair.arrow:.0f} %"
+        text += f", {form.format('reverse')} {100 * pair.reverse:.0f} %"
+    elif pair.coin_toss:
         text += f", {form.format('reverse')} {100 * pair.reverse:.0f} % ?"
     return text
 

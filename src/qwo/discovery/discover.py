@@ -115,9 +115,9 @@ def discover_as(
             else:
                 table, moments = counted_rows(data, reading or {})
         plan = resolve(options, moments, table, limits)
-        rng = np.random.default_rng(plan.seed)
         # Threads of BLAS have only the factorisations to work on, a third to a half of n³ each.
-        with keyboard_heard(control), one_blas_thread(moments.n_variables**3 / 2):
+        rng, work = np.random.default_rng(plan.seed), moments.n_variables**3 / 2
+        with keyboard_heard(control), one_blas_thread(work, options.time_limit):
             dense = dense_algebra(plan, moments, control)
             if dense.hurried:
                 # Not even the start order is to be had in time, nor another one to compare with.

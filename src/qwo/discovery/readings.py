@@ -66,7 +66,7 @@ APART: dict[frozenset[str], str] = {
     'lines; transform the columns (transform="rank-normal"), or leave one of the two out',
     frozenset(
         {"lags", "hidden_causes"}
-    ): "the search with hidden causes takes rows for independent ones; leave one of the two out",
+    ): "the search with hidden causes treats rows as independent; leave one of the two out",
     frozenset({"feedback", "hidden_causes"}): "cycles and hidden causes cannot be told apart by "
     "one table; leave one of the two out",
     frozenset(("feedback", "arrows")): "the likelihood of residuals directs graphs without cycles; "

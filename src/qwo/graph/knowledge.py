@@ -100,7 +100,7 @@ class Knowledge:
         said.append(("roots (nothing causes them)", ", ".join(map(str, self.roots))))
         said.append(("leaves (they cause nothing)", ", ".join(map(str, self.leaves))))
         likely = [f"{a} --> {b} ({p:g})" for a, b, p in self.likely]
-        said.append(("likely (probability beforehand)", ", ".join(likely)))
+        said.append(("likely (prior probability)", ", ".join(likely)))
         return [(kind, text) for kind, text in said if text]
 
     @property

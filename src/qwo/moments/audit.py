@@ -265,7 +265,7 @@ def inspect_types(names: Sequence[str], refused: Sequence[RefusedColumn]) -> Ite
         others = [column.name for column in refused if not column.strays]
         marks = list(dict.fromkeys(word for column in refused for word in column.strays))
         cures = list(drop_cure(everything, others)) if others else []
-        cures += [Cure("null_values", marks, "takes it for missing")] if marks else []
+        cures += [Cure("null_values", marks, "treats it as missing")] if marks else []
         reasons = [f"{column.name!r} ({column.reason})" for column in refused]
         yield Finding(
             "non-numeric",
@@ -295,7 +295,7 @@ def inspect_size(n_rows: float, dropped: int = 0) -> Iterator[Finding]:
             "few-rows",
             "error",
             (),
-            f"the table has {n_rows:g} rows{reason}; wanted {MIN_SAMPLES} at the very least, and "
+            f"the table has {n_rows:g} rows{reason}; wanted {MIN_SAMPLES} at least, and "
             "many more than columns for a result to trust",
             cures if dropped > MIN_SAMPLES else (),
         )
@@ -414,7 +414,13 @@ def belonging(name: str, n_values: int) -> Finding:
         f"{name!r} is named like someone or something measured several times ({n_values} different "
         "values). Rows that belong together tell less than independent ones, so that edges "
         "appear by chance",
-        (Cure("cluster", name, "counts and draws them together, and makes it no variable"),),
+        (
+            Cure(
+                "cluster",
+                name,
+                "counts and resamples such rows together",
+            ),
+        ),
     )
 
 
@@ -446,9 +452,9 @@ def inspect_names(
             "roots",
             "note",
             tuple(roots),
-            f"{list_names(roots)} {'is' if one else 'are'} named like what other variables cannot "
-            f"cause. Only you can know; if so, telling the search rules out arrows into "
-            f"{'it' if one else 'them'}",
+            f"{list_names(roots)} {'is' if one else 'are'} named like something that other "
+            f"variables cannot cause. Only you can know; if so, telling the search rules out "
+            f"arrows into {'it' if one else 'them'}",
             (Cure("knowledge", {"roots": roots}, "says so"),),
         )
     for name in names:
@@ -461,7 +467,7 @@ def inspect_names(
     ]
     for name in told[:1]:
         cures = offered(
-            "regime", name, "takes its values for conditions, whose changes direct edges"
+            "regime", name, "treats its values as conditions, whose changes direct edges"
         )
         if cures:
             yield Finding(

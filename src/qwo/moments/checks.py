@@ -19,6 +19,7 @@ from typing import Any, get_args
 import numpy as np
 from scipy.linalg import lapack
 
+from qwo.compute import one_blas_thread
 from qwo.moments import findings as word
 from qwo.moments.audit import Finding, Severity, shown
 from qwo.moments.columns import PLAIN, Coding
@@ -516,9 +517,10 @@ def is_far_from_singular(correlation: FloatArray) -> bool:
     No pivot of a factorisation is below that fraction of ‖R‖₁, so that the one with pivots, which
     takes longer, has nothing more to show.
     """
-    # As its own transpose it is in the order of columns, as LAPACK wants it.
-    factor, failed = lapack.dpotrf(correlation.T, lower=1, clean=0)
-    if failed:
-        return False
-    norm = word.one_norm("1", correlation.T)
-    return bool(lapack.dpocon(factor, norm, uplo="L")[0] > FAR_FROM_SINGULAR)
+    with one_blas_thread(np.inf, 0.0):
+        # As its own transpose it is in the order of columns, as LAPACK wants it.
+        factor, failed = lapack.dpotrf(correlation.T, lower=1, clean=0)
+        if failed:
+            return False
+        norm = word.one_norm("1", correlation.T)
+        return bool(lapack.dpocon(factor, norm, uplo="L")[0] > FAR_FROM_SINGULAR)

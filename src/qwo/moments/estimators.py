@@ -197,11 +197,11 @@ def latent_correlations(
         "few-rows" if size < MIN_SAMPLES else "latent",
         "error" if size < MIN_SAMPLES else "warning" if few else "note",
         labels,
-        f"{len(ordered)} of {len(names)} variables are taken for pieces of normal ones"
+        f"{len(ordered)} of {len(names)} variables are treated as grouped normal variables"
         f"{f' ({list_names(labels)})' if ordered else ''}: effective sample size "
         f"{size:.{0 if size >= 10 else 1}f} of {len(values)} rows"
         f"{', which is next to nothing' * few}",
-        (Cure("covariance_estimator", "plain", "takes them for scores"),) if few else (),
+        (Cure("covariance_estimator", "plain", "treats them as scores"),) if few else (),
     )
 
 

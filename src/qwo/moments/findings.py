@@ -88,10 +88,10 @@ def codes(view: View, found: list[int]) -> Finding:
         "warning",
         columns,
         f"{count_of(len(found), len(view.kinds), 'holds', 'hold')} few different whole numbers: "
-        f"{view.values(found)}. They are taken for numbers; if they are codes of categories "
-        "without an order, sums and differences of them mean nothing",
+        f"{view.values(found)}. They are read as numbers; if they are codes of categories "
+        "without an order, adding or averaging them makes no sense",
         (
-            Cure("types", dict.fromkeys(columns, "nominal"), "takes them for categories"),
+            Cure("types", dict.fromkeys(columns, "nominal"), "treats them as categories"),
             Cure("types", dict.fromkeys(columns, "ordinal"), "says that their order counts"),
         ),
     )
@@ -137,8 +137,8 @@ def sentinels(view: View, found: dict[int, float]) -> Finding:
         "sentinel",
         "warning",
         view.named(list(found)),
-        f"values far from all others, such as stand for missing ones: {', '.join(said[:5])}{more}",
-        (Cure("null_values", marks, "takes them for missing"),),
+        f"values far from all others, as codes for missing values are: {', '.join(said[:5])}{more}",
+        (Cure("null_values", marks, "treats them as missing"),),
     )
 
 
@@ -150,8 +150,8 @@ def rounded_copies(view: View, pairs: list[tuple[int, int]]) -> Finding:
         "near-duplicate",
         "warning",
         tuple(dict.fromkeys(names[k] for pair in pairs for k in pair)),
-        f"columns are copies of others but for rounding: {said}. Next to its copy, no other "
-        "variable shows an effect on either",
+        f"columns are copies of others but for rounding: {said}. With both in the table, "
+        "no other variable shows an effect on either",
         drop_cure(names, list(dict.fromkeys(names[j] for _, j in pairs)), "keeps one of each"),
     )
 
@@ -163,8 +163,8 @@ def repeated_rows(view: View, found: tuple[int, int]) -> Finding:
         "warning",
         (),
         f"{found[0]} of the {len(view.first)} rows looked at repeat others exactly, up to "
-        f"{found[1]} times: as if there were more samples than there are, which makes chance look "
-        "like structure. Leave the copies out",
+        f"{found[1]} times: the sample is smaller than it looks, so that chance patterns appear as "
+        "edges. Remove the copies",
     )
 
 
@@ -211,7 +211,7 @@ def serial(view: View, found: list[int]) -> Finding:
         "columns, ignore this",
         (
             *offered("lags", "auto", "adds the rows before as causes"),
-            *offered("lags", 0, "counts the rows for what they are worth, without causes in time"),
+            *offered("lags", 0, "uses the effective number of rows, without effects over time"),
         ),
     )
 
@@ -306,7 +306,7 @@ def wide_table(n_variables: int, n_samples: float, rows: bool) -> Finding:
         "warning",
         (),
         f"there are {n_variables} variables but only {n_samples:g} samples, so that the covariance "
-        "matrix is singular; the default engine, 'bic', can do with that",
+        "matrix is singular; the default engine, 'bic', can handle that",
         SHRINK if rows else (),
     )
 
@@ -444,7 +444,7 @@ def small_sample(
     if n_samples < SMALL_SAMPLE:
         text += f"below {SMALL_SAMPLE} hardly any correlation differs from chance"
     else:
-        text += "with so few, many edges stay unseen, and some of those found are chance"
+        text += "with so few, many edges are missed, and some of those found are due to chance"
     if not groups:
         return Finding("few-rows", "warning", (), text)
     columns = tuple(names[k] for k in groups[0])

@@ -230,7 +230,7 @@ class LevelCounts:
     def as_category(self, name: str) -> tuple[Cure, ...]:
         """The cure of saying that the column is a category, where it may be one."""
         possible = self.repeats and len(self.seen) <= MOST_DECLARED
-        cures = [Cure("types", {name: "nominal"}, "takes it for a category")] if possible else []
+        cures = [Cure("types", {name: "nominal"}, "treats it as a category")] if possible else []
         from qwo.moments.audit import looks_like_cluster
 
         if looks_like_cluster(name) and 2 < len(self.seen) <= 0.8 * sum(self.counts.values()):
@@ -374,7 +374,7 @@ def _inferred(name: str, found: LevelCounts) -> Variable | Doubt:
     levels = found.seen
     if levels and all(re.match(DATE, level) for level in levels):
         # A category of days would be one without order, and each day a coefficient.
-        reason = f"dates or times, for example {levels[0]!r}; make a number of them, such as days"
+        reason = f"dates or times, for example {levels[0]!r}; convert them to numbers, such as days"
         return Doubt(reason, found.as_category(name))
     if len(levels) < 2 or (found.category and len(levels) <= MOST_DECLARED):
         kind: Kind = "ordinal" if found.ordered else "nominal"

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from qwo.moments.sums import Watch
 
 LATENT = "latent"
-"""The estimator that takes ordinal columns for pieces of normal ones: `qwo.moments.estimators`."""
+"""The estimator that treats ordinal columns as grouped normal ones: `qwo.moments.estimators`."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -181,7 +181,7 @@ class Moments:
                 f"covariance_estimator is {LATENT!r}, but {what} looks at rows, which show pieces "
                 "of the variables only",
                 option="covariance_estimator",
-                cures=[Cure("covariance_estimator", "plain", "takes ordinal columns for scores")],
+                cures=[Cure("covariance_estimator", "plain", "treats ordinal columns as scores")],
             )
 
     def require_columns(self, what: str) -> None:

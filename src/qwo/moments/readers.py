@@ -108,7 +108,7 @@ def open_source(source: Any, options: ReadOptions, kind: Format | None = None) -
     if None in kinds:
         unknown = next(file for file in files if known_format(file) is None)
         raise FileFormatError(
-            f"{str(unknown)!r} does not tell its format; wanted a name that ends in one of "
+            f"{str(unknown)!r} has no ending that tells its format; wanted one of "
             f"{', '.join((*TEXT_SUFFIXES, *PARQUET_SUFFIXES, *PANDAS_SUFFIXES))}, or use "
             "Moments.from_csv or Moments.from_parquet"
         )
@@ -559,7 +559,7 @@ class TextBlock:
             )
         return FileFormatError(
             f"{self.text.file}: {reason}; the separator is taken to be {self.text.separator!r}. "
-            "Mend the line, or say how the file is written, if commas are decimal marks for one",
+            "Correct the line, or say how the file is written: are commas decimal marks?",
             cures=[
                 Cure("separator", None, "says what stands between fields"),
                 Cure("decimal", None, "says what the decimal mark is"),

@@ -47,10 +47,6 @@ def plot_support(
         Where to draw a line; none if None.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure that fits.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
     """
     with local_style():
         records = bootstrap.to_records()[:most]
@@ -109,10 +105,6 @@ def plot_causes(causes: Any, *, most: int = 30, ax: Axes | None = None) -> Axes:
         How many causes are shown at most.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure that fits.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
     """
     with local_style():
         shown = list(causes)[:most]
@@ -156,10 +148,6 @@ def plot_trace(discovery: Any, *, ax: Axes | None = None) -> Axes:
         optionally, the ``seconds`` of the whole call and a ``status``.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
     """
     with local_style():
         trace = np.asarray(discovery.trace, dtype=np.float64).reshape(-1, 2)
@@ -230,10 +218,6 @@ def plot_penalty_path(
         Whether to write the names at the bars; by default, if there is room for them.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
     """
     with local_style():
         bars = _Bars.of(path)

@@ -23,10 +23,6 @@ def plot_curves(discovery: Any, *, most: int = 12) -> Figure:
         What `discover` returned with ``relations="curved"``.
     most : int
         How many edges to draw.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     curves = getattr(discovery, "curves", None)
     if curves is None or not curves.dag.any():

@@ -164,10 +164,6 @@ def plot_comparison(
         `compare` does: what no data can tell apart is no error.
     layout, labels, legend, ax
         As for `plot_graph`.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
     """
     with local_style():
         check_choice("layout", layout, ("layered", "layered-right"))

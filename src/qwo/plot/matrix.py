@@ -60,10 +60,6 @@ def plot_adjacency(
         Whether to explain the colours.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure that fits.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
     """
     with local_style():
         check_choice("order", order, ("causal", "input"))

@@ -160,10 +160,6 @@ def plot_responses(
         What ``found.series.responses()`` returned.
     causes, effects : sequence of variables, optional
         Those to show; all if not given, up to 30 panels.
-
-    Returns
-    -------
-    ndarray of matplotlib.axes.Axes
     """
     names = responses.names
     rows = [as_column(names, v, "causes") for v in (names if causes is None else causes)]

@@ -30,10 +30,6 @@ def plot_targets(discovery: Any, *, ax: Axes | None = None) -> Axes:
         What `discover` returned for rows of several conditions.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure that fits.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
     """
     from matplotlib.colors import LogNorm
 

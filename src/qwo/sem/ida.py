@@ -174,7 +174,7 @@ def ida_all(
 def _refuse_series(graph: Any) -> None:
     if getattr(graph, "series", None) is not None:
         raise GraphError(
-            "the graph was learnt with lags, and these effects take rows for independent ones; "
+            "the graph was learnt with lags, and these effects treat rows as independent; "
             "found.effect(cause, effect) is the long-run effect, with its range over the class"
         )
 
