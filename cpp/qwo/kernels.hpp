@@ -77,16 +77,16 @@ struct Kernels {
     // whole[i] less each of kLanes numbers own[i kLanes ...].
     void (*take_away)(int count, const double* whole, const double* own, double* out);
 
-    // Cholesky's elimination of the first `given` columns of kLanes symmetric m × m matrices side by
-    // side: entry (i, j <= i) of all of them stands at a + (i (i + 1) / 2 + j) kLanes. What is left
-    // of entries given the columns before them is put in their place, in that of a pivot its
+    // Cholesky's elimination of the first `given` columns of kLanes symmetric m × m matrices side
+    // by side: entry (i, j <= i) of all of them stands at a + (i (i + 1) / 2 + j) kLanes. What is
+    // left of entries given the columns before them is put in their place, in that of a pivot its
     // inverse, or 0 where a pivot over `rows` is up to `nothing`: such a column explains nothing.
     void (*eliminate)(int m, int given, const double* rows, double nothing, double* a);
 
     // The log-determinant of the last `own` of given + own columns that `eliminate` has seen, over
     // `rows`, given those before them and `more` columns whose rows are in `tail`, the entries with
-    // the columns of `a` first; no pivot counts for less than `least`. `tail` is overwritten, `work`
-    // has room for a triangle of more + own.
+    // the columns of `a` first; no pivot counts for less than `least`. `tail` is overwritten,
+    // `work` has room for a triangle of more + own.
     void (*extend)(int given, int own, int more, const double* rows, double nothing, double least,
                    const double* a, double* tail, double* work, double* logs);
 };

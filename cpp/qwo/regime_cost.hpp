@@ -61,7 +61,7 @@ class RegimeCost final : public FamilyCost {
         int own = 0;
         std::size_t triangle = 0;
         Lanes sums;
-        Lanes alone; // what is left given the parents in each regime by itself
+        Lanes alone;             // what is left given the parents in each regime by itself
         std::vector<Step> steps; // of which so many are known
         std::size_t known = 0;
     };
