@@ -244,7 +244,7 @@ keeps coefficients and residual links at a false discovery rate of 5 %. Series o
 means of their own, which all methods take off. F1 of lagged edges between different series, of
 links and of arrows within one row, and of links of the summary graph, means over data sets (1
 where there is nothing to find and nothing was found); in brackets the number of data sets where it
-is not that of qwo: no further one was begun after 60 seconds of processor time, and "cut off" is a
+is not that of qwo: no further one was begun after 8 to 60 seconds of processor time; "cut off" is a
 first one that took more than three times as long. Methods that a table lacks were not run there.
 Settings of qwo were chosen on other seeds. CPU seconds of the fit, and how many times those of qwo
 they are: on one machine whose two cores were busy, and not in one run.
