@@ -75,7 +75,7 @@ def size_in_points(ax: Axes) -> tuple[float, float]:
     """Width and height of the axes as they are now, once the figure's own layout has settled."""
     figure = ax.get_figure(root=True)
     engine = None if figure is None else figure.get_layout_engine()
-    if engine is not None:
+    if figure is not None and engine is not None:
         engine.execute(figure)
     box = ax.get_window_extent()
     points = 72 / ax.figure.dpi
