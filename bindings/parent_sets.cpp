@@ -42,7 +42,8 @@ ListsOut from_lists(const std::vector<std::vector<int>>& lists) {
 using Ints = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>;
 using Doubles = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 
-using TurnsOut = std::tuple<Ints, Ints, Ints, Ints, Doubles, Ints, ListsOut, Ints, Ints, Ints, int>;
+using TurnsOut =
+    std::tuple<Ints, Ints, Ints, Ints, Doubles, Ints, ListsOut, Ints, Ints, Ints, int, int>;
 
 TurnsOut turns_out(const ArrowTurns& found) {
     std::vector<int> from, to, compelled, edges, more, centres, ones, others;
@@ -74,6 +75,7 @@ TurnsOut turns_out(const ArrowTurns& found) {
             to_numpy<std::int64_t>(centres),
             to_numpy<std::int64_t>(ones),
             to_numpy<std::int64_t>(others),
+            found.met,
             found.closed};
 }
 
@@ -338,7 +340,8 @@ void bind_parent_sets(nb::module_& m) {
             "which edge it is, what is lost, how many edges there are more, and the arrows of "
             "the class that are lines there or turned, unless more than the limit is lost. Then "
             "the "
-            "triples whose ends are not joined, as centre and two edges, and how many are closed.")
+            "triples whose ends are not joined, as centre and two edges, and how many there are in "
+            "all, and closed.")
         .def(
             "cross",
             [](ParentSets& self, const ParentSets& other, double least_gain) {

@@ -66,6 +66,7 @@ class Turner {
             for (int j = 0; j < count_of(near[v]); ++j) {
                 for (int i = 0; i < j; ++i) {
                     const int a = near[v][i], b = near[v][j];
+                    ++found.met;
                     if (near[a].size() < near[b].size() ? contains(near[a], b)
                                                         : contains(near[b], a))
                         ++found.closed;

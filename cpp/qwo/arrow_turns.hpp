@@ -38,7 +38,7 @@ struct ArrowTurns {
     std::vector<ClassEdge> edges;
     std::vector<ArrowTurn> turns;
     std::vector<OpenTriple> open;
-    int closed = 0; // pairs of edges that meet and whose other ends are joined
+    int met = 0, closed = 0; // pairs of edges that meet, and whose other ends are joined
 };
 
 // Turns the first `most` compelled edges of the present class one by one, causes first, and looks

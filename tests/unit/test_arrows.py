@@ -102,6 +102,7 @@ def test_triples_are_those_of_the_definition() -> None:
         for a, c in itertools.combinations(np.flatnonzero(joined[b]).tolist(), 2)
     ]
     assert sorted(met) == [(b, a, c) for b, a, c in pairs if not joined[a, c]]
+    assert turned.met == len(pairs)
     assert turned.closed == len(pairs) - len(met)
     assert turned.closed
 

@@ -21,8 +21,8 @@ grows by more where κ is small and π smaller. With triangles, a collider may b
 edge that closes it was missed: bands, cliques and other chordal graphs have no arrow at all, and
 every missed edge of theirs directs a stretch. So Δ' counts for the less, the larger the share c of
 closed triples is; and many triples that are settled count for the arrows. Between the two rules,
-what is said goes by c. The constants were fitted by likelihood to graphs of 20 families, random and
-published ones (`benchmarks.arrows` shows them on other data).
+what is said goes by c, and by how many triples there are. The constants were fitted by likelihood
+to graphs of 20 families, random and published ones (`benchmarks.arrows` shows them on other data).
 """
 
 from __future__ import annotations
@@ -53,8 +53,9 @@ follows, and T = TRUST Δ'."""
 TREE_LIKE, FEW_COLLIDERS, DOUBTED = 4.0, 2.5, 0.5
 """More where d = 2 log((1 - κ) / κ) is above FEW_COLLIDERS and λ above d by DOUBTED."""
 
-TRIANGLES, WIDEST = 0.2, 8.0
-"""Share of closed triples from which on triangles decide; there λ counts up to WIDEST."""
+TRIANGLES, FEW_TRIPLES, MANY_TRIPLES, WIDEST = 0.2, 10, 30, 8.0
+"""Share of closed triples from which on triangles decide, where MANY_TRIPLES are open; with
+FEW_TRIPLES or less they do not, as small tables tell little. λ counts up to WIDEST there."""
 
 CLOSED_AT, CLOSED_OPEN, CLOSED_ALREADY, SETTLED = 1.3, 0.715, -3.64, -0.48
 CLOSED_TRUST, LESS_TRUST, CLOSED_MUCH, MUCH = 0.197, 0.134, 0.129, 15.0
@@ -132,7 +133,11 @@ class ArrowEvidence:
         beside = CLOSED_AT + CLOSED_OPEN * min(scale, WIDEST) + CLOSED_ALREADY * self.open_share
         beside += SETTLED * math.log1p(count)
         decided, lost = np.isinf(self.discounted), np.minimum(self.discounted, MOST_DOUBTED)
-        much, weight = np.maximum(lost - MUCH, 0), min(closed / TRIANGLES, 1)
+        much, told = (
+            np.maximum(lost - MUCH, 0),
+            (count - FEW_TRIPLES) / (MANY_TRIPLES - FEW_TRIPLES),
+        )
+        weight = min(closed / TRIANGLES, 1) * min(max(told, 0), 1)
         slope = CLOSED_TRUST - LESS_TRUST * closed
         trust = slope * lost - min(CLOSED_MUCH, slope) * much
         odds = np.zeros((len(lost), 3))
@@ -227,7 +232,7 @@ def arrow_evidence(moments: Moments, engine: Any, cpdag: Adjacency) -> ArrowEvid
         others,
         hanging,
         1 - float(turned.compelled.sum()) / max(len(turned.compelled), 1),
-        turned.closed / max(turned.closed + len(turned.triples[0]), 1),
+        turned.closed / max(turned.met, 1),
     )
 
 
@@ -237,7 +242,7 @@ def _edge_bonus(moments: Moments, engine: BicEngine, turned: TurnedArrows) -> fl
     The BIC's own penalty is log N. What goes beyond stands for how rare edges are; where an edge
     closes a triangle, the share of closed triangles tells that.
     """
-    odds = (turned.closed + 0.5) / (len(turned.triples[0]) + 0.5)
+    odds = (turned.closed + 0.5) / (turned.met - turned.closed + 0.5)
     beyond = engine.edge_price[0] - math.log(moments.n_samples)
     return max(0.0, beyond + 2 * math.log(odds))
 

@@ -64,7 +64,7 @@ class TurnedArrows(NamedTuple):
     more: how many edges it has more.
     gone: pairs of a turn and an arrow that the graph has undirected or reversed.
     triples: centre and the two edges of each triple whose ends are not joined; none is given.
-    closed: how many triples are closed.
+    met, closed: how many triples there are in all, and how many are closed.
     """
 
     causes: Indices
@@ -75,6 +75,7 @@ class TurnedArrows(NamedTuple):
     more: Indices
     gone: tuple[Indices, Indices]
     triples: tuple[Indices, Indices, Indices]
+    met: int
     closed: int
 
 
@@ -292,7 +293,7 @@ class BicEngine(EngineBase):
 
         What becomes of other arrows is told where no more than a limit is lost. Nothing changes.
         """
-        causes, effects, compelled, edges, lost, more, gone, *triples, closed = (
+        causes, effects, compelled, edges, lost, more, gone, *triples, met, closed = (
             self._sets.turn_arrows(limit, most)
         )
         arrows, ends = gone
@@ -305,6 +306,7 @@ class BicEngine(EngineBase):
             more.astype(np.intp, copy=False),
             (np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0)), arrows.astype(np.intp)),
             (triples[0], triples[1], triples[2]),
+            met,
             closed,
         )
 
