@@ -18,7 +18,7 @@ RUNS_PER_PROCESS = 10
 """Runs that share the time that a process of causal-learn takes to start."""
 
 LONG = 60.0
-"""A run that may take so many seconds has a process to itself, and is stored when it ends."""
+"""A run that may take longer than so many seconds has a process to itself, and is stored when it ends."""
 
 
 class Tally(NamedTuple):
@@ -77,7 +77,7 @@ class _Waiting(Sequence[Sequence[Run]]):
         self._closed: dict[str, int] = {}
         unique = {run_key(run): run for run in runs}
         self.runs = [r for key, r in unique.items() if not _settled(known.get(key), budget)]
-        self.chunks = _chunks(self.runs, 1 if budget >= LONG else RUNS_PER_PROCESS)
+        self.chunks = _chunks(self.runs, 1 if budget > LONG else RUNS_PER_PROCESS)
         for key in unique:
             row = known.get(key)
             if row is not None and _settled(row, budget):
