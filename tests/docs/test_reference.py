@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
+import qwo
 from qwo.cli import app
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -30,6 +31,8 @@ PUBLIC = [
     "qwo.sem",
     "qwo.simulation",
 ]
+
+FIELDS = qwo.Discovery.__annotations__
 
 
 def listed_names() -> list[tuple[str, str]]:
@@ -52,6 +55,13 @@ def test_public_names_are_documented(module: str) -> None:
     names = import_module(module).__all__
     missing = [name for name in names if id(value_of(module, name)) not in listed]
     assert not missing, f"add them to a page in docs/api: {missing}"
+
+
+def test_records_of_a_result_are_documented() -> None:
+    listed = {name for _, name in listed_names()}
+    plain = {"Adjacency", "Any", "Indices", "Mapping", "None", "Origin", "Status"}
+    told = {name for kind in FIELDS.values() for name in re.findall(r"[A-Z]\w+", str(kind))}
+    assert told - plain <= listed, f"add them to a page in docs/api: {told - plain - listed}"
 
 
 def test_names_are_documented_once() -> None:

@@ -146,9 +146,9 @@ def _evidence(title: str, lines: Sequence[_Verdict]) -> Numbers:
 
 
 def _times(found: Interval, _pair: object) -> str:
-    """A ratio with its interval."""
-    return " ".join(
-        [two_digits(math.exp(found.mean)), f"({_factor(found.low)} to {_factor(found.high)})"]
+    """A ratio with its interval; one graph has none."""
+    return f"{_factor(found.mean)} ({_factor(found.low)} to {_factor(found.high)})".replace(
+        "(? to ?)", "(one graph)"
     )
 
 
@@ -302,7 +302,7 @@ def _oracle(cells: Cells) -> list[_Verdict]:
 
 
 def _difference(found: Interval, _pair: object) -> str:
-    return f"{found.mean:+.3f} ± {found.half:.3f}"
+    return f"{found.mean:+.3f} ± {found.half:.3f}".replace("± inf", "(one graph)")
 
 
 def _from_to(_found: Interval, pair: tuple[Point, Point]) -> str:

@@ -18,7 +18,7 @@ RUNS_PER_PROCESS = 10
 """Runs that share the time that a process of causal-learn takes to start."""
 
 LONG = 60.0
-"""A run that may take longer than so many seconds has a process to itself, and is stored when it ends."""
+"""A run that may take longer has a process to itself, and is stored when it ends."""
 
 
 class Tally(NamedTuple):

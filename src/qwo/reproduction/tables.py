@@ -10,7 +10,7 @@ from qwo.reproduction.claims import Numbers
 from qwo.reproduction.figures import DEGREES, GAUSSIAN, HIGH_DIMENSIONAL
 from qwo.reproduction.paper import load_paper_figures, load_paper_table2
 from qwo.reproduction.raw_bdeu import raw_bdeu
-from qwo.text import two_digits
+from qwo.text import count, two_digits
 
 NETWORKS = ("CANCER", "SURVEY", "ASIA", "SACHS", "ER2")
 TABLE2_METRICS = {"SKF1": "skf1", "PSHD": "pshd", "time_s": "cpu"}
@@ -126,7 +126,9 @@ def growth_sizes(cells: Cells) -> str:
 
 
 def _extent(found: Exponent | None) -> str:
-    return f"{', '.join(map(str, found.sizes))}; {found.graphs} graphs" if found else ABSENT
+    return (
+        f"{', '.join(map(str, found.sizes))}; {count(found.graphs, 'graph')}" if found else ABSENT
+    )
 
 
 def evidence_tables(evidence: Iterable[Numbers]) -> list[tuple[str, str]]:
@@ -173,8 +175,8 @@ def _coverage(curve: Sequence[Point]) -> str:
     if not curve:
         return "never run"
     parts: list[str] = []
-    for count, same in groupby((p for p in curve if p.complete), key=lambda p: p.count):
-        parts.append(f"{count} to n = {[p.run['n_variables'] for p in same][-1]}")
+    for graphs, same in groupby((p for p in curve if p.complete), key=lambda p: p.count):
+        parts.append(f"{graphs} to n = {[p.run['n_variables'] for p in same][-1]}")
     parts += [f"{_cut(p)} at {p.run['n_variables']}" for p in curve if p.cut_at is not None]
     return ", ".join(parts)
 
@@ -271,8 +273,10 @@ def triple(cell: Point | None) -> str:
     """SKF1 / PSHD / seconds, with the number of graphs."""
     if cell is None or not cell.complete:
         return ABSENT if cell is None else _cut(cell)
-    seconds = f"{two_digits(cell.mean('cpu'))} s"
-    return f"{cell.mean('skf1'):.3f} / {cell.mean('pshd'):.2f} / {seconds}, {cell.count} graphs"
+    numbers = (
+        f"{cell.mean('skf1'):.3f} / {cell.mean('pshd'):.2f} / {two_digits(cell.mean('cpu'))} s"
+    )
+    return f"{numbers}, {count(cell.count, 'graph')}"
 
 
 def _in_brackets(values: Sequence[float | None]) -> str:
