@@ -94,7 +94,8 @@ def one_blas_thread(multiplications: float = 0.0, limit: float | None = None) ->
     Most libraries have one pool for the process: the first who needs the limit sets it, and the
     last lifts it. Those with OpenMP have one for each thread of Python.
     """
-    if multiplications >= WORTH_THREADS and (limit is None or not is_busy()):
+    waits = limit is not None and hasattr(os, "getloadavg") and os.getloadavg()[0] > processors()
+    if multiplications >= WORTH_THREADS and not waits:
         yield
         return
     own, shared = _libraries()
@@ -113,11 +114,6 @@ def one_blas_thread(multiplications: float = 0.0, limit: float | None = None) ->
             _Limits.needed_by -= 1
             if not _Limits.needed_by:
                 _set_threads(_Limits.before)
-
-
-def is_busy() -> bool:
-    """Whether there is more work than processors."""
-    return hasattr(os, "getloadavg") and os.getloadavg()[0] > processors()
 
 
 @cache

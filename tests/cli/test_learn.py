@@ -343,7 +343,7 @@ def test_an_outcome_is_in_folder_and_report(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     result = run("learn", str(tmp_path / "d.csv"), "--outcome", "w", "-o", str(folder))
     assert result.exit_code == 0, result.stderr
-    assert "of w, the clearest first" in result.stderr
+    assert "of w, the clearest first" in result.stdout
     assert (folder / "outcome.csv").read_text().startswith("cause,low,high")
     page = (folder / "report.html").read_text()
     assert "What affects" in page

@@ -80,6 +80,9 @@ INPUTS: dict[str, Any] = {
     "rounded copy": sound().assign(e=lambda f: f.a.round(1), f=lambda f: 24 - f.a.round(2)),
 }
 
+SEARCH_OPTIONS = ("relations", "arrows")
+"""What the audit proposes of the search, where it has nothing against the data."""
+
 
 def cures_of(source: Any, options: dict[str, Any]) -> tuple[Cure, ...]:
     """What an error, or else the audit, offers."""
@@ -102,10 +105,13 @@ def followed(options: dict[str, Any], cure: Cure) -> dict[str, Any]:
 
 def accepted(source: Any, options: dict[str, Any], depth: int = 4) -> bool:
     """Whether the data are accepted, perhaps after the cures that are offered next."""
+    read = {name: value for name, value in options.items() if name not in SEARCH_OPTIONS}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            Moments.from_data(source, **options)
+            Moments.from_data(source, **read)
+            if read != options:
+                qwo.discover(source, **options)
     except InputError:
         cures = [cure for cure in cures_of(source, options) if cure.value is not None]
         return depth > 0 and any(

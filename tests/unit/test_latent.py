@@ -151,7 +151,7 @@ def test_the_audit_says_the_effective_size_and_asks_no_more_about_codes(mixed):
 def test_next_to_no_information_is_warned_of_or_refused():
     rng = np.random.default_rng(0)
     noise = (rng.standard_normal((40, 30)) > 0).astype(float)
-    with pytest.raises(SampleSizeError, match=r"next to nothing\n.*'plain' takes them for"):
+    with pytest.raises(SampleSizeError, match=r"next to nothing\n.*'plain' treats them as scores"):
         qwo.discover(noise, covariance_estimator="latent")
     strong = normal_rows(200, 0.7 ** np.abs(np.subtract.outer(np.arange(5), np.arange(5)))) > 0
     [finding] = qwo.audit(strong, covariance_estimator="latent").warnings

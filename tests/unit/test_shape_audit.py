@@ -35,15 +35,17 @@ def test_normal_columns_are_not_mentioned(data):
 
 def test_skewed_columns_are_a_note_and_no_warning(data):
     data[:, 1:3] = np.exp(1.5 * data[:, 1:3])
-    [note] = audit_data(data).findings
+    note, bent = audit_data(data).findings
+    assert (bent.code, bent.severity) == ("curved", "note")
     assert (note.code, note.severity, note.columns) == ("non-gaussian", "note", ("X1", "X2"))
     assert f"'X1' (skewness {skew(data[:, 1]):.1f}), 'X2' (" in note.message
     assert note.message.startswith("2 of 4 columns are far from normal")
     assert [cure.value for cure in note.cures] == [
         {"X1": "log", "X2": "log"},
         {"X1": "rank-normal", "X2": "rank-normal"},
+        "noise",
     ]
-    assert audit_data(data).notes == (note,)
+    assert audit_data(data).notes == (note, bent)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Moments.from_data(data)
@@ -54,14 +56,14 @@ def test_heavy_tails_of_both_signs(data):
     data[:, 0] **= 3
     [note] = audit_data(data).notes
     assert note.message.startswith("1 of 4 columns is far from normal: 'X0' (excess kurtosis ")
-    assert [cure.value for cure in note.cures] == [{"X0": "rank-normal"}]
+    assert [cure.value for cure in note.cures] == [{"X0": "rank-normal"}, "noise"]
 
 
 def test_the_logarithm_is_for_long_tails_to_the_right(data):
     data[:, 0] = 1e3 - np.exp(1.5 * data[:, 0])
     [note] = audit_data(data).notes
     assert "(skewness -" in note.message
-    assert [cure.value for cure in note.cures] == [{"X0": "rank-normal"}]
+    assert [cure.value for cure in note.cures] == [{"X0": "rank-normal"}, "noise"]
 
 
 def test_two_values_are_no_matter_of_shape(data):

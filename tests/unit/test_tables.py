@@ -477,7 +477,7 @@ class TestPaths:
         assert isinstance(caught.value, InputError)
 
     def test_an_unknown_suffix_is_refused(self, write):
-        with pytest.raises(FileFormatError, match=r"ends in one of \.csv"):
+        with pytest.raises(FileFormatError, match=r"wanted one of \.csv"):
             as_table(write("a,b\n1,2\n", "t.xyz"))
 
     def test_a_folder_without_such_files(self, tmp_path):

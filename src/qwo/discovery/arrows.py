@@ -205,7 +205,11 @@ def arrow_evidence(moments: Moments, engine: Any, cpdag: Adjacency) -> ArrowEvid
     compelled = set(np.flatnonzero(turned.compelled).tolist())
     own = np.array([rows.get(edge, -1) for edge in zip(causes, effects, strict=True)], np.intp)
     own[[k not in compelled for k in own]] = -1
-    bonus = _edge_bonus(moments, engine, turned)
+    # The BIC's own penalty is log N. What goes beyond stands for how rare edges are; where an edge
+    # closes a triangle, the share of closed triangles tells that: none in trees.
+    odds = (turned.closed + 0.5) / (turned.met - turned.closed + 0.5)
+    beyond = engine.edge_price[0] - math.log(moments.n_samples)
+    bonus = max(0.0, beyond + 2 * math.log(odds))
     mild = turned.lost - bonus * np.maximum(turned.more, 0)
     mild = np.maximum(mild, np.minimum(turned.lost, 0))
     turns, gone = turned.gone
@@ -234,17 +238,6 @@ def arrow_evidence(moments: Moments, engine: Any, cpdag: Adjacency) -> ArrowEvid
         1 - float(turned.compelled.sum()) / max(len(turned.compelled), 1),
         turned.closed / max(turned.met, 1),
     )
-
-
-def _edge_bonus(moments: Moments, engine: BicEngine, turned: TurnedArrows) -> float:
-    """What of the price of a further edge is not held against a graph: none in trees.
-
-    The BIC's own penalty is log N. What goes beyond stands for how rare edges are; where an edge
-    closes a triangle, the share of closed triangles tells that.
-    """
-    odds = (turned.closed + 0.5) / (turned.met - turned.closed + 0.5)
-    beyond = engine.edge_price[0] - math.log(moments.n_samples)
-    return max(0.0, beyond + 2 * math.log(odds))
 
 
 def _triples(
