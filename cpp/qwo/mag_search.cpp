@@ -222,7 +222,8 @@ bool MagSearch::improve(int i, int j) {
     const Link before = mag_.link(i, j);
     if (before == Link::none && !candidates_[static_cast<std::size_t>(i) * n_ + j])
         return false;
-    Change best{.rise = -prices_.least_saving};
+    Change best;
+    best.rise = -prices_.least_saving;
     for (const Link link : {Link::forth, Link::back, Link::spouses}) {
         if (link != before)
             consider(i, j, link, {}, best);
@@ -305,11 +306,16 @@ std::vector<double> MagSearch::mark_worths(double most) {
         }
         for (int j = i + 1; j < n_; ++j) {
             for (const Link link : {Link::forth, Link::back, Link::spouses}) {
-                if (met[j] && link != best.link(i, j))
-                    force(i, j, {link, {}, rise_of(i, j, link, {}, most)});
+                if (met[j] && link != best.link(i, j)) {
+                    Change turned;
+                    turned.link = link;
+                    turned.rise = rise_of(i, j, link, {}, most);
+                    force(i, j, turned);
+                }
             }
             if (best.linked(i, j)) {
-                Change gone{.rise = most};
+                Change gone;
+                gone.rise = most;
                 consider_deletions(i, j, gone);
                 force(i, j, gone);
             }
