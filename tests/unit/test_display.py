@@ -81,7 +81,20 @@ def test_a_text_lists_the_edges_and_counts_what_it_leaves_out():
     assert lines[1] == "X0 --> X1"
     assert len(lines) == 102
     assert lines[-1].startswith("… and 90 more edges")
-    assert str(FOUND).splitlines()[1:] == [" ".join(edge) for edge in FOUND.edges]
+    edges = [line.partition("  (")[0] for line in str(FOUND).splitlines()[1:]]
+    assert edges == [" ".join(edge) for edge in FOUND.edges]
+
+
+def test_a_text_says_how_sure_a_direction_is_where_it_is_not_settled():
+    noise = np.random.default_rng(1).standard_normal((400, 3))
+    weak, strong = (
+        qwo.discover(noise @ [[1, 0, slope], [0, 1, slope], [0, 0, 1]], random_state=0)
+        for slope in (0.25, 0.6)
+    )
+    assert (weak.cpdag == strong.cpdag).all()
+    assert f"X0 --> X2  ({100 * weak.arrow_chances[0]:.0f} % sure)" in str(weak)
+    assert weak.arrow_chances[0] < 0.9 < strong.arrow_chances[0]
+    assert "sure" not in str(strong)
 
 
 def test_a_discovery_has_its_graph():

@@ -39,6 +39,9 @@ from qwo.moments import Moments
 from qwo.order.bic import BicEngine, TurnedArrows
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
+SURE = 0.9
+"""Probability from which on a direction is called sure."""
+
 FARTHEST = 80.0
 """Points of score beyond which a graph does not count: nobody doubts an arrow worth so much."""
 

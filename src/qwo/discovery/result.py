@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwo.discovery.arrows import ArrowEvidence, leaning
+from qwo.discovery.arrows import SURE, ArrowEvidence, leaning
 from qwo.discovery.assumptions import broken
 from qwo.discovery.follow_up import FollowUp, Origin
 from qwo.discovery.price import Evidence, WeakEdge
@@ -416,15 +416,17 @@ class Discovery(FollowUp):
         )
 
     def __str__(self) -> str:
-        lines = [
-            (*edge, f"  (leans {a} {ARROW} {b}, {leaning(self.leans[a, b])})")
-            if (a, b) in self.leans
-            else edge
-            for edge in self.edges
-            for a, _, b in [edge]
-        ]
+        sure = self.arrow_chances.tolist()
+        lines = [(*e, *self._doubt(e, p)) for e, p in zip(self.edges, sure, strict=True)]
         told = [reading.summary() for reading in self.readings.values()]
         return "\n".join([repr(self), *edge_lines(lines), *told])
+
+    def _doubt(self, edge: tuple[str, str, str], sure: float) -> list[str]:
+        """What speaks against taking the direction of an edge for settled."""
+        a, mark, b = edge
+        if (a, b) in self.leans:
+            return [f" (leans {a} {ARROW} {b}, {leaning(self.leans[a, b])})"]
+        return [f" ({100 * sure:.0f} % sure)"] if mark == ARROW and sure < SURE else []
 
     def _repr_html_(self) -> str:
         rows = ((source, MARKS[mark].symbol, target) for source, mark, target in self.edges)

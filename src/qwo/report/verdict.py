@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from qwo.discovery.arrows import SURE
 from qwo.errors import list_names
 from qwo.graph.cpdag import to_cpdag
 from qwo.graph.marks import ARROW
@@ -18,9 +19,6 @@ from qwo.text import about, count, csv_line
 
 SOLID = 0.1
 """Doubt up to which a link is called solid."""
-
-SURE_ARROW = 0.5
-"""Doubt from which on a direction is called unsure."""
 
 MOST_STEPS = 3
 
@@ -139,19 +137,12 @@ def _directions(contents: Contents) -> str:
         source = known[edges[k][0], edges[k][2]]
         sources[source] += 1
         doubt = contents.doubts[k].arrow
-        unsure += source == "data" and doubt is not None and doubt > SURE_ARROW
-    parts = []
-    if sources["you"]:
-        whom = "what you said" if found.series is None else "the rows before or what you said"
-        parts.append(f"{sources['you']} from {whom}")
-    if sources["conditions"]:
-        parts.append(f"{sources['conditions']} from the conditions")
-    if sources["noise"]:
-        parts.append(f"{sources['noise']} from the shape of the noise")
-    if sources["data"]:
-        parts.append(
-            f"{sources['data']} from the data" + (f" ({unsure} of them unsure)" if unsure else "")
-        )
+        unsure += source == "data" and doubt is not None and doubt > 1 - SURE
+    whom = f"{'' if found.series is None else 'the rows before or '}what you said"
+    less = f" ({unsure} of them less than {100 * SURE:.0f} % sure)" if unsure else ""
+    origins = (whom, "the conditions", "the shape of the noise", f"the data{less}")
+    told = zip(sources.values(), origins, strict=True)
+    parts = [f"{number} from {origin}" for number, origin in told if number]
     if total > len(arrows):
         parts.append(f"{total - len(arrows)} open")
     return ", ".join(parts)

@@ -19,6 +19,9 @@ from qwo.order.protocol import Changes, OrderEngine
 from qwo.search.control import Control, Run, SearchOutcome, bic_insertion, supervise
 from qwo.types import Indices
 
+LEAST_REACH = 5
+"""Places that few variables are thrown over: over one alone, a search of six ends where it was."""
+
 
 @runtime_checkable
 class ManyScans(Protocol):
@@ -53,7 +56,7 @@ def insertion(
     thrown : int
         How many variables a perturbation moves.
     reach : int, optional
-        Over how many places at most; a quarter of all if not given.
+        Over how many places at most; if not given a quarter of all, and at least `LEAST_REACH`.
     knowledge : ResolvedKnowledge, optional
         Places that it forbids are never taken.
     control : Control, optional
@@ -61,7 +64,7 @@ def insertion(
     random_state : None, int or Generator
         Seed or source of randomness.
     """
-    farthest = max(engine.n_variables // 4, 1) if reach is None else reach
+    farthest = max(engine.n_variables // 4, LEAST_REACH) if reach is None else reach
     for name, value, least in (
         ("perturbations", perturbations, 0),
         ("thrown", thrown, 1),
