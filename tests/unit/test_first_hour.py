@@ -397,6 +397,24 @@ def test_links_of_near_copies_are_not_called_solid(chain: Any) -> None:
     assert not Contents(qwo.discover(rows)).near_copies
 
 
+def test_an_arrow_is_doubted_with_its_link_and_few_rows_are_named() -> None:
+    """A table of 47 rows had 19 of 20 arrows "from the data", without a word."""
+    rows, *_ = qwo.simulate(n_variables=14, n_samples=47, degree=4, random_state=9001)
+    found = qwo.discover(rows, random_state=0)
+    known = Contents(found)
+    numbers = zip(found.edges, found.edge_false_rates, found.arrow_chances, strict=True)
+    doubts = [1 - (1 - rate) * sure for (_, mark, _), rate, sure in numbers if mark == "-->"]
+    assert [doubt.arrow for doubt in known.doubts if doubt.arrow is not None] == doubts
+    said = verdict(known)
+    expected = f"{len(doubts)} from the data (about {sum(doubts):.1f} of them expected to be wrong)"
+    assert said.directions.startswith(expected)
+    assert any("47 rows are few for 14 columns" in reason for reason in said.against)
+    assert said.steps[0].startswith("--bootstrap 100")
+    enough, *_ = qwo.simulate(n_variables=14, n_samples=200, degree=4, random_state=9001)
+    said = verdict(Contents(qwo.discover(enough, random_state=0)))
+    assert not any("rows are few" in reason for reason in said.against)
+
+
 def test_factorisations_keep_to_one_thread_where_others_work(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -182,16 +182,16 @@ class Contents:
         rates, arrows = found.edge_false_rates.tolist(), found.arrow_chances.tolist()
         withdrawn, near = bool(found.doubted_rates), set(self.near_copies)
 
-        def unclear(a: str, b: str) -> bool:
-            return bool({a, b} & near) and {a, b} not in self._copies
-
-        return [
-            EdgeDoubt(
-                None if withdrawn or math.isnan(rate) or unclear(a, b) else rate,
-                None if mark != ARROW or math.isnan(sure) else 1 - sure,
+        def doubt(a: str, mark: str, b: str, rate: float, sure: float) -> EdgeDoubt:
+            unclear = {a, b} & near and {a, b} not in self._copies
+            if withdrawn or unclear or math.isnan(rate):
+                return EdgeDoubt(None, None)
+            # An arrow is right if there is a link, and if it points that way.
+            return EdgeDoubt(
+                rate, None if mark != ARROW or math.isnan(sure) else 1 - (1 - rate) * sure
             )
-            for (a, mark, b), rate, sure in zip(found.edges, rates, arrows, strict=True)
-        ]
+
+        return [doubt(*known) for known in zip(*zip(*found.edges), rates, arrows, strict=True)]
 
     @property
     def near_copies(self) -> list[str]:
@@ -199,7 +199,9 @@ class Contents:
 
         What tells them apart is rounding, bends and causes alike, and so whatever else they have
         links with. In scikit-learn's breast cancer table false rates call 163 of 178 links solid,
-        of which 42 are in 90 % of the resamples; without the links of such columns it is 102.
+        of which 42 are in 90 % of the resamples; without the links of such columns it is 102. Of
+        rows drawn from the model on its graph, the links called solid are false in 6 %, so that
+        the word holds; but nearly three times as many are false as the rates expect.
         """
         near = set[str]().union(*self._copies)
         return [name for name in self.discovery.names if name in near]

@@ -20,6 +20,9 @@ from qwo.text import about, count, csv_line
 SOLID = 0.1
 """Doubt up to which a link is called solid."""
 
+ROWS_OF_A_COLUMN = 10
+"""With fewer rows for each column, it is said that they are few."""
+
 MOST_STEPS = 3
 
 MEASURES = {
@@ -118,7 +121,8 @@ def _links(contents: Contents) -> str:
         text += (
             f", {open_ones:,} not judged without --bootstrap, as they link near-copies with others"
         )
-    text += f"; {about(false)}{' of the others' if open_ones else ''}"
+    text += f"; {'at least ' if open_ones else ''}{about(false)}"
+    text += " of the others" if open_ones else ""
     return f"{text} expected to be false (links alone, whatever their direction)"
 
 
@@ -132,20 +136,31 @@ def _directions(contents: Contents) -> str:
     if not arrows:
         return f"none of {count(total, 'link')} has a direction that the data support"
     known = arrow_sources(contents)
-    sources, unsure = dict.fromkeys(("you", "conditions", "noise", "data"), 0), 0
+    sources, doubts = dict.fromkeys(("you", "conditions", "noise", "data"), 0), list[float]()
     for k in arrows:
         source = known[edges[k][0], edges[k][2]]
         sources[source] += 1
         doubt = contents.doubts[k].arrow
-        unsure += source == "data" and doubt is not None and doubt > 1 - SURE
+        if source == "data" and doubt is not None:
+            doubts.append(doubt)
     whom = f"{'' if found.series is None else 'the rows before or '}what you said"
-    less = f" ({unsure} of them less than {100 * SURE:.0f} % sure)" if unsure else ""
-    origins = (whom, "the conditions", "the shape of the noise", f"the data{less}")
+    data = f"the data{_doubted(contents, doubts, sources['data'])}"
+    origins = (whom, "the conditions", "the shape of the noise", data)
     told = zip(sources.values(), origins, strict=True)
     parts = [f"{number} from {origin}" for number, origin in told if number]
     if total > len(arrows):
         parts.append(f"{total - len(arrows)} open")
     return ", ".join(parts)
+
+
+def _doubted(contents: Contents, doubts: list[float], arrows: int) -> str:
+    """How far to believe the arrows whose doubts are known; shares of resamples do not add up."""
+    of = "them" if len(doubts) == arrows else f"the {len(doubts)} judged"
+    unsure = sum(doubt > 1 - SURE for doubt in doubts)
+    parts = [f"{unsure} of {of} less than {100 * SURE:.0f} % sure"] if unsure else []
+    if unsure and contents.doubt_source != "bootstrap":
+        parts.append(f"{about(sum(doubts))} expected to be wrong")
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def arrow_sources(contents: Contents) -> dict[tuple[str, str], str]:
@@ -194,6 +209,8 @@ def _doubts(contents: Contents) -> Iterator[str]:
             f"{count(len(into), 'arrow')} into {list_names([n for n in names if n in roots])}, "
             "which hardly anything can cause"
         )
+    if few := _few_rows(contents):
+        yield few
     near = contents.near_copies
     if near:
         yield (
@@ -233,6 +250,17 @@ def _steps(contents: Contents) -> Iterator[str]:
         yield "--tiers 'earlier > later', which directs edges"
 
 
+def _few_rows(contents: Contents) -> str:
+    """The warning of few rows, where they are few."""
+    rows, columns = contents.discovery.params.get("n_samples"), contents.discovery.n_variables
+    if not rows or rows >= ROWS_OF_A_COLUMN * columns:
+        return ""
+    return (
+        f"{rows:,.0f} rows are few for {columns} columns: other rows may well give other links and "
+        "arrows"
+    )
+
+
 def _more_to_ask(contents: Contents) -> Iterator[str]:
     """What else can be asked of the graph."""
     found = contents.discovery
@@ -245,11 +273,13 @@ def _more_to_ask(contents: Contents) -> Iterator[str]:
     of_rows = found.curves is not None or found.noise is not None
     # The check takes rows for samples of their own.
     together = any(a.status == "dropped" and a.reason == "cluster" for a in contents.assumptions)
+    steps = []
     if contents.check is None and found.curves is None and not together:
-        yield "--check (do data and graph agree?)"
+        steps.append("--check (do data and graph agree?)")
     if contents.posterior is None and contents.bootstrap is None and found.feedback is None:
         drawn = "" if of_rows or found.regimes is not None else " or --posterior"
-        yield f"--bootstrap 100{drawn} (how sure is each link?)"
+        steps.append(f"--bootstrap 100{drawn} (how sure is each link?)")
+    yield from reversed(steps) if _few_rows(contents) else steps
 
 
 def _flag(option: str, value: object) -> str:
