@@ -17,7 +17,7 @@ from qwo.report import report_data, write_report
 from qwo.report.contents import Contents
 from qwo.report.pictures import price_chart, trace_chart
 from qwo.report.remarks import percent, remarks, seconds, text_pairs
-from qwo.report.tables import edges_table, support_table, variables_table
+from qwo.report.tables import edges_table, further_table, variables_table
 from qwo.resample import bootstrap
 from qwo.text import about, count, number, p_value, plain
 from tests.helpers.reports import Supports, discovery_of, example
@@ -104,14 +104,14 @@ def test_variables_count_their_edges(small: dict[str, Any]) -> None:
 
 def test_tables_have_a_row_for_each_record(small: dict[str, Any]) -> None:
     data = report_data(**small)
-    edges, supports = edges_table(data), support_table(data)
+    edges, supports = edges_table(data), further_table(data, "supports")
     assert len(edges.rows) == len(data["edges"])
     assert len(variables_table(data).rows) == 8
     assert supports is not None
     assert len(supports.rows) == len(data["bootstrap"]["pairs"])
     assert edges.rows[0][3].sort == 1 - data["edges"][0]["link"]
     assert edges.rows[0][5].sort == data["edges"][0]["coefficient"]
-    assert support_table(report_data(small["discovery"])) is None
+    assert further_table(report_data(small["discovery"]), "supports") is None
 
 
 @pytest.mark.parametrize("n_variables", [3, 40, MOST_BOXES])

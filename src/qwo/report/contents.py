@@ -187,11 +187,11 @@ class Contents:
             if withdrawn or unclear or math.isnan(rate):
                 return EdgeDoubt(None, None)
             # An arrow is right if there is a link, and if it points that way.
-            return EdgeDoubt(
-                rate, None if mark != ARROW or math.isnan(sure) else 1 - (1 - rate) * sure
-            )
+            known = mark == ARROW and not math.isnan(sure)
+            return EdgeDoubt(rate, 1 - (1 - rate) * sure if known else None)
 
-        return [doubt(*known) for known in zip(*zip(*found.edges), rates, arrows, strict=True)]
+        known = zip(found.edges, rates, arrows, strict=True)
+        return [doubt(*edge, rate, sure) for edge, rate, sure in known]
 
     @property
     def near_copies(self) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from qwo.drawing.layers import causal_order
 from qwo.drawing.scene import Scene, page_scene
 from qwo.graph.compare import compare
 from qwo.graph.dag import adjacency_lists
-from qwo.moments.audit import Audit, Finding
+from qwo.moments.audit import Finding
 from qwo.report.contents import Contents
 from qwo.report.verdict import arrow_sources, verdict
 from qwo.resample.support import Supports, coin_tosses, pair_supports, ranked_pairs
@@ -25,8 +25,6 @@ from qwo.types import Adjacency, Indices, Mask
 
 if TYPE_CHECKING:
     from qwo.agreement import Check, ConditionChecks
-    from qwo.bayes import Posterior
-    from qwo.resample import Bootstrap
     from qwo.sem.cyclic import CyclicSem
 
 
@@ -62,16 +60,13 @@ def edge_records(contents: Contents) -> list[dict[str, Any]]:
     if contents.model is not None:
         for record, estimate in zip(records, _estimates(contents.model, tails, heads), strict=True):
             record.update(estimate)
-    if contents.bootstrap is not None:
-        supports = pair_supports(contents.bootstrap, contents.discovery.shown, tails, heads)
-        for record, pair in zip(records, supports, strict=True):
-            record.update(pair.shares, coin_toss=pair.coin_toss)
     _add_doubts(contents, records)
-    if contents.probabilities is not None:
-        likely = pair_supports(contents.probabilities, contents.discovery.shown, tails, heads)
-        for record, pair in zip(records, likely, strict=True):
-            record.update({f"p_{name}": share for name, share in pair.shares.items()})
-            record.setdefault("coin_toss", pair.coin_toss)
+    for judge, prefix in ((contents.bootstrap, ""), (contents.probabilities, "p_")):
+        if judge is not None:
+            pairs = pair_supports(judge, contents.discovery.shown, tails, heads)
+            for record, pair in zip(records, pairs, strict=True):
+                record |= {f"{prefix}{name}": share for name, share in pair.shares.items()}
+                record.setdefault("coin_toss", pair.coin_toss)
     return records
 
 
@@ -157,27 +152,13 @@ _APART = 9.0
 """How far the two arrows of a cycle of two bend from the middle between their ends, in points."""
 
 
-def report_data(
-    discovery: Discovery,
-    *,
-    audit: Audit | None = None,
-    model: LinearSem | CyclicSem | None = None,
-    bootstrap: Bootstrap | None = None,
-    posterior: Posterior | None = None,
-    truth: object | None = None,
-    command: str | None = None,
-    title: str | None = None,
-    data_summary: Mapping[str, Any] | None = None,
-    check: Check | ConditionChecks | None = None,
-) -> dict[str, Any]:
+def report_data(discovery: Discovery, **beside: Any) -> dict[str, Any]:
     """The dictionary that a report embeds and shows; ``json.dumps`` takes it as it is.
 
-    The parameters are those of `write_report`. Sections that were not given are None; numbers that
-    are not finite are None as well.
+    What is known ``beside`` the discovery is given by the names that `write_report` has for it.
+    Sections that were not given are None; numbers that are not finite are None as well.
     """
-    contents = Contents(
-        discovery, audit, model, bootstrap, posterior, truth, command, title, data_summary, check
-    )
+    contents = Contents(discovery, **beside)
     return contents_data(contents, draw_contents(contents))
 
 

@@ -111,6 +111,13 @@ _EFFECTS = [
     Column("5 %", "low", help="lower end of the 90 % interval"),
     Column("95 %", "high", help="upper end of the 90 % interval"),
 ]
+FURTHER = {
+    "supports": ("bootstrap", "pairs", "Pairs that resamples joined", [*_PAIR, *_SUPPORTS]),
+    "probabilities": ("posterior", "pairs", "How probable each edge is", [*_PAIR, *_PROBABILITIES]),
+    "effects": ("posterior", "effects", "Total effects, the graph being unsure", _EFFECTS),
+}
+"""Tables that need a bootstrap or a posterior: section and records, caption, columns."""
+
 _VARIABLES = [
     Column("Variable", "name", "name"),
     Column("Place", "place", write=str, help="in the causal order found"),
@@ -186,28 +193,12 @@ def variables_table(data: dict[str, Any]) -> PageTable:
     return _table("variables", "Variables", columns, data["variables"], "variable")
 
 
-def support_table(data: dict[str, Any]) -> PageTable | None:
-    """One row for each pair that a resample joined."""
-    if data["bootstrap"] is None:
+def further_table(data: dict[str, Any], key: str) -> PageTable | None:
+    """One row for each pair that a resample joined, that may be linked, or that has an effect."""
+    section, records, caption, columns = FURTHER[key]
+    if data[section] is None:
         return None
-    pairs = data["bootstrap"]["pairs"]
-    return _table("supports", "Pairs that resamples joined", [*_PAIR, *_SUPPORTS], pairs)
-
-
-def probability_table(data: dict[str, Any]) -> PageTable | None:
-    """One row for each pair that may be linked."""
-    if data["posterior"] is None:
-        return None
-    pairs = data["posterior"]["pairs"]
-    return _table("probabilities", "How probable each edge is", [*_PAIR, *_PROBABILITIES], pairs)
-
-
-def effect_table(data: dict[str, Any]) -> PageTable | None:
-    """One row for each effect that was asked for."""
-    if data["posterior"] is None:
-        return None
-    effects = data["posterior"]["effects"]
-    return _table("effects", "Total effects, the graph being unsure", _EFFECTS, effects)
+    return _table(key, caption, columns, data[section][records])
 
 
 def _table(
