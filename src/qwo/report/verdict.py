@@ -255,10 +255,8 @@ def _few_rows(contents: Contents) -> str:
     rows, columns = contents.discovery.params.get("n_samples"), contents.discovery.n_variables
     if not rows or rows >= ROWS_OF_A_COLUMN * columns:
         return ""
-    return (
-        f"{rows:,.0f} rows are few for {columns} columns: other rows may well give other links and "
-        "arrows"
-    )
+    few = f"{rows:,.0f} rows are few for {columns} columns"
+    return f"{few}: other rows may well give other links and arrows"
 
 
 def _more_to_ask(contents: Contents) -> Iterator[str]:
