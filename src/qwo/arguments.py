@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from functools import wraps
 from textwrap import fill, indent
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
 
@@ -32,6 +33,7 @@ from qwo.options import (
     SearchOptions,
     Transform,
     Types,
+    unknown_argument,
 )
 
 if TYPE_CHECKING:
@@ -222,6 +224,21 @@ def takes_options(
         return function
 
     return decorate
+
+
+def hinting(function: Function) -> Function:
+    """The function, whose error at a keyword that it has not says what may be meant."""
+    known = list(inspect.signature(function).parameters)
+    known += READING if "reading" in known else []
+
+    @wraps(function)
+    def call(*positional: Any, **given: Any) -> Any:
+        for name in given:
+            if name not in known:
+                raise unknown_argument(function, name, known)
+        return function(*positional, **given)
+
+    return cast("Function", call)
 
 
 def with_options(text: str, taken: Mapping[str, Any], says: Mapping[str, str]) -> str:

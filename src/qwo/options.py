@@ -14,7 +14,7 @@ import math
 import operator
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, get_args
@@ -469,7 +469,8 @@ class SearchOptions:
     time_limit: float | None = option(
         None,
         "float, optional",
-        "Seconds after which the best graph so far is returned.",
+        "Seconds after which the best graph so far is returned. Reading and checking the data "
+        "counts, and is always finished.",
         SECONDS,
         "--time-limit SECONDS",
     )
@@ -908,10 +909,21 @@ MEANT = {
     **dict.fromkeys(("penalty", "lambda_", "lam"), "the penalty of an edge is penalty_discount="),
     **dict.fromkeys(("threads", "n_threads", "workers", "cores"), "threads are n_jobs="),
     "lags": "rows of a series are drawn in blocks: qwo.discover(lags=).series.supports()",
+    "n_boot": "resamples are n_resamples=",
+    "max_lag": "earlier rows are lags=",
+    "delimiter": "separators are found by themselves, or by separator=",
     "timeout": "seconds are limited by time_limit=",
     "verbose": "progress=True shows a progress bar",
 }
 """What options of other packages, and flags of the command line, are called here."""
+
+
+def unknown_argument(function: Callable[..., Any], name: str, known: Iterable[str]) -> TypeError:
+    """The error of a keyword that a function has not, and what may have been meant."""
+    from qwo.names import suggestion  # which takes NumPy
+
+    meant = MEANT.get(name) or suggestion(name, list(known))
+    return TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}; {meant}")
 
 
 def options_given(
@@ -928,12 +940,7 @@ def options_given(
         given = {("dask" if name == "cluster" else name): own for name, own in given.items()}
     for name in given:
         if name not in known:
-            from qwo.names import suggestion  # which takes NumPy
-
-            meant = MEANT.get(name) or suggestion(name, list(known))
-            raise TypeError(
-                f"{function.__name__}() got an unexpected keyword argument {name!r}; {meant}"
-            )
+            raise unknown_argument(function, name, known)
         rule = READING[name].rule if name in READING and name not in OPTIONS else None
         # None stands for what is not said, which the record checks where it may not be so.
         if rule is not None and given[name] is not None:

@@ -38,7 +38,7 @@ from qwo.agreement.subsets import (
     quick_dag,
     some_edges,
 )
-from qwo.arguments import ReadArguments
+from qwo.arguments import ReadArguments, hinting
 from qwo.compute import one_blas_thread
 from qwo.discovery import Discovery
 from qwo.errors import ArgumentError, SampleSizeError
@@ -95,6 +95,7 @@ def check(
 ) -> ConditionChecks: ...
 
 
+@hinting
 def check(
     data: Any,
     graph: Any,

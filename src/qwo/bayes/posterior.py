@@ -14,7 +14,7 @@ import numpy as np
 from tqdm import tqdm
 
 from qwo.archives import MOST_DRAWS
-from qwo.arguments import ReadArguments
+from qwo.arguments import ReadArguments, hinting
 from qwo.bayes.blocks import BlockFamilies, block_bge, block_bic
 from qwo.bayes.candidates import (
     Constraints,
@@ -85,6 +85,7 @@ def _independent_rows(data: Any, reading: ReadArguments) -> Moments:
     return as_moments(data, **reading)
 
 
+@hinting
 def posterior(
     data: Any,
     *,
@@ -442,7 +443,7 @@ def _warn(result: Posterior, rhat: float) -> None:
             f"the chains disagree: R̂ is {rhat:.2f} for a hundredth of the unsure edges, wanted "
             f"{AGREED:g} or less; probabilities may be off. More draws, or more time, help",
             DataWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     missing = result.largest_outside
     if missing > WORTH_A_WARNING:
@@ -450,5 +451,5 @@ def _warn(result: Posterior, rhat: float) -> None:
             f"an edge outside the lists of candidate parents has probability {missing:.2f}, so "
             "that draws, paths and effects lack it; edge probabilities hold an estimate of it",
             DataWarning,
-            stacklevel=4,
+            stacklevel=5,
         )

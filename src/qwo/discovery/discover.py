@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
@@ -31,6 +32,7 @@ from qwo.discovery.resolve import (
     start_at_better,
 )
 from qwo.discovery.result import Discovery
+from qwo.errors import Cure, DataWarning
 from qwo.graph.cpdag import to_cpdag, to_mpdag
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
@@ -85,7 +87,15 @@ def discover(
     True
     """
     given, reading = options_given(discover, options)
-    return discover_as(data, given, reading, callback=callback, progress=progress)
+    found = discover_as(data, given, reading, callback=callback, progress=progress)
+    if given.time_limit and found.trace and found.trace[0][0] > given.time_limit:
+        text = f"the time limit was over before the search began, {found.trace[0][0]:.1f} s after "
+        text += "the call: what is read is always read, checked and summed to the end. This graph "
+        text += "is a first guess"
+        once = Cure("qwo.Moments.from_data()", None, "reads them once, for several searches")
+        cures = [] if isinstance(data, Moments) else [once]
+        warnings.warn(DataWarning(text, cures), stacklevel=2)
+    return found
 
 
 def discover_as(

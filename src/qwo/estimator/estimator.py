@@ -19,7 +19,7 @@ from qwo.graph.formats.objects import to_networkx
 from qwo.moments import Moments, read_table
 from qwo.moments.audit import MIN_SAMPLES
 from qwo.moments.tables import Table, is_frame
-from qwo.options import OPTIONS, READING, SearchOptions
+from qwo.options import OPTIONS, READING, SearchOptions, unknown_argument
 from qwo.resample.draws import table_moments
 from qwo.sem import fit_sem
 from qwo.types import Adjacency
@@ -97,7 +97,7 @@ class QWO(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
         known = inspect.signature(QWO).parameters
         for name in parameters:
             if name not in known:
-                raise TypeError(f"QWO() got an unexpected keyword argument {name!r}")
+                raise unknown_argument(QWO, name, known)
         for name, parameter in known.items():
             setattr(self, name, parameters.get(name, parameter.default))
 

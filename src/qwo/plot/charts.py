@@ -118,14 +118,8 @@ def plot_causes(causes: Any, *, most: int = 30, ax: Axes | None = None) -> Axes:
             colour = palette.positive if effect.standardized >= 0 else palette.negative
             alpha = 1.0 if effect.excludes_zero else 0.45
             ax.plot(ends[:2], [place, place], color=palette.ink, linewidth=1.2, alpha=alpha)
-            ax.plot(
-                ends[2:],
-                [place, place],
-                color=colour,
-                linewidth=5,
-                alpha=alpha,
-                solid_capstyle="round",
-            )
+            thick: dict[str, Any] = {"linewidth": 5.0, "solid_capstyle": "round"}
+            ax.plot(ends[2:], [place, place], color=colour, alpha=alpha, **thick)
         ax.axvline(0, color=palette.outline, linewidth=0.8, linestyle=(0, (4, 3)))
         names = label_texts([effect.cause for effect in shown], 24)
         ax.set_yticks(np.arange(len(shown)), names, fontsize=SMALL, **PLAIN_TEXT)

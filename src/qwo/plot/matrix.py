@@ -147,17 +147,10 @@ def _draw_rings(ax: Axes, matrix: Adjacency, palette: Palette) -> Artist:
         ),
         autolim=False,
     )
-    return Line2D(
-        [],
-        [],
-        linestyle="none",
-        marker="o",
-        markersize=6,
-        markerfacecolor=palette.faint,
-        markeredgecolor=palette.ink,
-        markeredgewidth=0.7,
-        label="direction not determined",
-    )
+    ring = Line2D([], [], linestyle="none", marker="o", markersize=6, markeredgewidth=0.7)
+    ring.set(markerfacecolor=palette.faint, markeredgecolor=palette.ink)
+    ring.set_label("direction not determined")
+    return ring
 
 
 def _frame(ax: Axes, n: int, palette: Palette) -> None:

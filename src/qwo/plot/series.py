@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from qwo.series.responses import ImpulseResponses
 
 MOST_PANELS = 30
+_MIDDLE: dict[str, Any] = {"ha": "center", "va": "center"}
 
 
 def _effects_of(found: Any) -> Any:
@@ -64,8 +65,7 @@ def plot_unrolled(found: Any, *, ax: Axes | None = None) -> Axes:
         ax.set_xlim(-lags - 0.4, 0.5)
         ax.set_ylim(-n + 0.4, 0.6)
         ax.tick_params(length=0)
-        for side in ax.spines.values():
-            side.set_visible(False)
+        ax.spines[:].set_visible(False)
         return ax
 
 
@@ -99,16 +99,7 @@ def plot_lags(found: Any, *, ax: Axes | None = None) -> Axes:
             _draw_effect(ax, places[i], places[j], mark, own)
         for place, name in zip(places, effects.names, strict=True):
             box = {"boxstyle": "round,pad=0.35", "fc": palette.fill, "ec": palette.outline}
-            ax.text(
-                place[0],
-                place[1],
-                name,
-                ha="center",
-                va="center",
-                bbox=box,
-                color=palette.ink,
-                zorder=3,
-            )
+            ax.text(place[0], place[1], name, bbox=box, color=palette.ink, zorder=3, **_MIDDLE)
         ax.set_xlim(-1.35, 1.35)
         ax.set_ylim(-1.25, 1.25)
         ax.set_aspect("equal")
@@ -141,9 +132,7 @@ def _draw_effect(
     middle = (start + end) / 2 + 0.075 * np.array([along[1], -along[0]])
     text = ", ".join(str(lag) for lag, _ in sorted(own))
     box = {"boxstyle": "round,pad=0.15", "fc": ax.get_facecolor(), "ec": "none"}
-    ax.text(
-        middle[0], middle[1], text, ha="center", va="center", fontsize=SMALL, bbox=box, zorder=2
-    )
+    ax.text(middle[0], middle[1], text, fontsize=SMALL, bbox=box, zorder=2, **_MIDDLE)
 
 
 def plot_responses(

@@ -15,7 +15,6 @@ from qwo.drawing.layers import causal_order
 from qwo.drawing.scene import Scene, page_scene
 from qwo.graph.compare import compare
 from qwo.graph.dag import adjacency_lists
-from qwo.moments.audit import Finding
 from qwo.report.contents import Contents
 from qwo.report.verdict import arrow_sources, verdict
 from qwo.resample.support import Supports, coin_tosses, pair_supports, ranked_pairs
@@ -191,7 +190,7 @@ def contents_data(contents: Contents, drawing: Scene | None) -> dict[str, Any]:
             "data": contents.data_summary,
             "audit": None
             if contents.audit is None
-            else list(map(_worded, contents.audit.findings)),
+            else [{**asdict(f), "message": f.worded()} for f in contents.audit.findings],
             "verdict": dict(verdict(contents).lines()),
             "doubt": contents.doubt_source,
             "outcome": None if contents.outcome is None else contents.outcome.to_dict(),
@@ -335,8 +334,3 @@ def _thinned(trace: tuple[tuple[float, float], ...]) -> list[tuple[float, float]
     """The trace with its first and last point, and no more points than a chart can show."""
     kept = np.linspace(0, len(trace) - 1, min(len(trace), _MOST_TRACE_POINTS)).astype(int)
     return [trace[k] for k in kept]
-
-
-def _worded(finding: Finding) -> dict[str, Any]:
-    """A finding whose message tells its cures."""
-    return {**asdict(finding), "message": finding.worded()}

@@ -138,18 +138,11 @@ MOST_LISTED = 2000
 
 def first_rows(data: dict[str, Any]) -> dict[str, Any]:
     """The same with the strongest edges and the variables with most of them alone."""
-
-    def strength(edge: dict[str, Any]) -> float:
-        return -(edge.get("strength") or 0.0)
-
-    def degree(variable: dict[str, Any]) -> int:
-        return -int(variable["parents"] + variable["children"] + variable["undirected"])
-
-    return {
-        **data,
-        "edges": sorted(data["edges"], key=strength)[:MOST_LISTED],
-        "variables": sorted(data["variables"], key=degree)[:MOST_LISTED],
-    }
+    edges = sorted(data["edges"], key=lambda edge: -(edge.get("strength") or 0.0))
+    variables = sorted(
+        data["variables"], key=lambda v: -(v["parents"] + v["children"] + v["undirected"])
+    )
+    return {**data, "edges": edges[:MOST_LISTED], "variables": variables[:MOST_LISTED]}
 
 
 def edges_table(data: dict[str, Any]) -> PageTable:
@@ -182,15 +175,14 @@ def _texts(record: dict[str, Any]) -> dict[str, Any]:
 
 def variables_table(data: dict[str, Any]) -> PageTable:
     """One row for each variable."""
+    kinds = []
     if any(record.get("kind") not in (None, "continuous") for record in data["variables"]):
-        kinds = [Column("Type", "kind", "text"), Column("Levels", "levels", "text")]
         known = any(record.get("levels") for record in data["variables"])
-        columns = [*_VARIABLES[:1], *kinds[: 1 + known], *_VARIABLES[1:]]
-        columns += _EQUATIONS if data["fit"] is not None else []
-        records = list(map(_texts, data["variables"]))
-        return _table("variables", "Variables", columns, records, "variable")
-    columns = _VARIABLES + (_EQUATIONS if data["fit"] is not None else [])
-    return _table("variables", "Variables", columns, data["variables"], "variable")
+        kinds = [Column("Type", "kind", "text"), Column("Levels", "levels", "text")][: 1 + known]
+    equations = _EQUATIONS if data["fit"] is not None else []
+    columns = [*_VARIABLES[:1], *kinds, *_VARIABLES[1:], *equations]
+    records = list(map(_texts, data["variables"]))
+    return _table("variables", "Variables", columns, records, "variable")
 
 
 def further_table(data: dict[str, Any], key: str) -> PageTable | None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from qwo.arguments import hinting
 from qwo.errors import ArgumentError, GraphError
 from qwo.graph.dag import adjacency_lists, check_dag, reachability, topological_order
 from qwo.graph.formats.registry import format_of_text, is_file
@@ -37,6 +38,7 @@ class Simulation(NamedTuple):
     coefficients: FloatArray
 
 
+@hinting
 def simulate(
     graph: Any = "er",
     *,
