@@ -9,8 +9,8 @@ from sphinx.application import Sphinx
 
 from qwo.reproduction.aggregate import Cells
 from qwo.reproduction.figures import draw_figures
-from qwo.reproduction.items import COLUMNS
 from qwo.reproduction.store import ResultStore
+from qwo.reproduction.tasks import COLUMNS
 
 
 def draw(app: Sphinx) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from qwo.graph import to_cpdag
 from qwo.moments import Moments
-from qwo.reproduction.causal_learn import (
+from qwo.reproduction.methods import (
     PENALTY_DISCOUNT,
     bdeu_of_raw_values,
     bic,

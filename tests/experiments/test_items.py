@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from qwo.errors import ArgumentError
-from qwo.reproduction.items import curve_of, item_names, load_item
 from qwo.reproduction.methods import check_method, needs
 from qwo.reproduction.store import run_key
+from qwo.reproduction.tasks import curve_of, item_names, load_item
 
 PAPER_SIZES = {5, 10, 20, 30, 40, 50, 75, 100, 150}
 CURVES = ["er2", "er3", "er4", "oracle", "exponential", "gumbel", "default-search"]

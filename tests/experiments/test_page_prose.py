@@ -10,11 +10,10 @@ import pytest
 
 from qwo.datasets import load_network
 from qwo.reproduction.aggregate import Cells
-from qwo.reproduction.items import COLUMNS
 from qwo.reproduction.page import render
-from qwo.reproduction.paper import load_paper_table2
-from qwo.reproduction.raw_bdeu import raw_bdeu, true_edges_found
+from qwo.reproduction.paper import load_paper_table2, raw_bdeu, true_edges_found
 from qwo.reproduction.store import ResultStore, Row
+from qwo.reproduction.tasks import COLUMNS
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reproduction"
 SETTINGS = {

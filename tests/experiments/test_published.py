@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from qwo.order.qwo import QwoEngine
-from qwo.reproduction.models import make_problem
+from qwo.reproduction.methods import make_problem
 from qwo.reproduction.published import Habits, _Geometry, _Trial, published_search
 
 RUN = {

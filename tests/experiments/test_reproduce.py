@@ -20,12 +20,11 @@ from qwo.errors import ArgumentError
 from qwo.reproduction.aggregate import Cells, cells_as_csv
 from qwo.reproduction.command import _mention_left_out
 from qwo.reproduction.command import reproduce as command
-from qwo.reproduction.items import COLUMNS
 from qwo.reproduction.page import render
 from qwo.reproduction.paper import load_paper_figures, load_paper_table2
-from qwo.reproduction.reproduce import Reproduction, reproduce
-from qwo.reproduction.runner import Tally
+from qwo.reproduction.runner import Reproduction, Tally, reproduce
 from qwo.reproduction.store import ResultStore
+from qwo.reproduction.tasks import COLUMNS
 
 OWN = ["*/qwo", "*/bic", "default"]
 SMALL = {"only_methods": OWN, "profile": "quick", "graphs": 2}
@@ -48,7 +47,7 @@ def run_app(*arguments):
 
 KILLED = """
 import os, signal
-from qwo.reproduction.reproduce import Reproduction, reproduce
+from qwo.reproduction.runner import Reproduction, reproduce
 from qwo.reproduction.runner import Tally
 from qwo.reproduction.store import ResultStore
 
@@ -201,7 +200,7 @@ def test_an_interruption_says_that_the_runs_are_kept(tmp_path, monkeypatch):
     def interrupted(*_arguments, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("qwo.reproduction.reproduce.reproduce", interrupted)
+    monkeypatch.setattr("qwo.reproduction.runner.reproduce", interrupted)
     result = run_app("table2", "-o", tmp_path)
     assert result.exit_code == 130
     assert "the same command goes on" in " ".join(result.stderr.split())

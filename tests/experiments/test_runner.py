@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from qwo.reproduction.items import COLUMNS, load_item
 from qwo.reproduction.runner import make_runs
 from qwo.reproduction.store import ResultStore, Row
-from qwo.reproduction.tasks import CUT_OFF, DONE, FAILED, Executor
+from qwo.reproduction.tasks import COLUMNS, CUT_OFF, DONE, FAILED, Executor, load_item
 
 
 class Pretender(Executor):

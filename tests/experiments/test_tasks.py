@@ -11,10 +11,9 @@ import pytest
 from qwo.graph import pshd
 from qwo.reproduction import tasks
 from qwo.reproduction.growth import measure_growth
-from qwo.reproduction.items import load_item
-from qwo.reproduction.models import make_problem
+from qwo.reproduction.methods import make_problem
 from qwo.reproduction.store import Row
-from qwo.reproduction.tasks import CUT_OFF, FAILED, Executor, run_here, run_in_process
+from qwo.reproduction.tasks import CUT_OFF, FAILED, Executor, load_item, run_here, run_in_process
 
 QUALITY = ("status", "skf1", "pshd", "edges", "true_edges")
 

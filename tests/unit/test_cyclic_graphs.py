@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import qwo
-from qwo.agreement.cyclic import separated_pairs
+from qwo.agreement.families import separated_pairs
 from qwo.graph import CausalGraph
-from qwo.graph.compare_cyclic import CyclicComparison
+from qwo.graph.compare_marks import CyclicComparison
 from qwo.graph.cyclic_class import equivalence_class
 
 NAMES = ("income", "rain", "price", "quantity")

@@ -9,8 +9,7 @@ import pytest
 
 import qwo
 from qwo.order.qwo import QwoEngine
-from qwo.reproduction.methods import run_method
-from qwo.reproduction.models import Problem
+from qwo.reproduction.methods import Problem, run_method
 from qwo.search import grasp, hill_climbing, start_order
 
 METHODS = {

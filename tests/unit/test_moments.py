@@ -135,11 +135,19 @@ def test_a_large_offset_costs_no_digits():
 
 
 def test_scales_from_tiny_to_huge_survive(data):
-    units = np.array([1e-300, 1e-150, 1.0, 1e9, 1e150, 1e300])
+    units = np.array([1e-140, 1e-100, 1.0, 1e9, 1e100, 1e140])
     moments = Moments.from_data(data * units)
     plain = Moments.from_data(data)
     np.testing.assert_allclose(moments.correlation, plain.correlation, atol=1e-14)
     np.testing.assert_allclose(moments.scales / units, plain.scales, rtol=1e-13)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-170, 1e160, 1e300])
+@pytest.mark.parametrize("rows", [50, 400])
+def test_squares_beyond_the_range_of_numbers_are_refused(data, unit, rows):
+    wrong = data[:rows] * ([1.0] * (data.shape[1] - 1) + [unit])
+    with pytest.raises(InputError, match=r"X5.* too large or too small; rescale them"):
+        Moments.from_data(wrong)
 
 
 @pytest.mark.filterwarnings("ignore:rows depend on the row before")

@@ -20,7 +20,7 @@ import qwo
 from qwo import InputError, Knowledge, Moments, _core
 from qwo.bayes import PairProbability, Posterior, candidates, chains
 from qwo.bayes.chains import convergence
-from qwo.bayes.effects import CoefficientDraws, EffectPosterior
+from qwo.bayes.draws import CoefficientDraws, EffectPosterior
 from qwo.bayes.scores import bge_score, bic_score
 from qwo.graph.cpdag import is_cpdag
 from qwo.graph.dag import topological_order

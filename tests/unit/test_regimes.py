@@ -16,7 +16,7 @@ from qwo.options import SearchOptions
 from qwo.regimes.compared import compared_equations
 from qwo.regimes.sums import RegimeSums
 from qwo.regimes.usual import usual_moments
-from qwo.resample.regimes import regime_plan
+from qwo.resample.dropped import regime_plan
 
 N = 200
 

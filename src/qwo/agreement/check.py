@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 import numpy as np
 
 from qwo.agreement.conditions import ConditionChecks, check_conditions
-from qwo.agreement.evidence import Evidenced, evidence_tests
 from qwo.agreement.families import (
     Change,
     Correlations,
@@ -30,7 +29,7 @@ from qwo.agreement.residuals import (
     least_linear,
     noise_dependence,
 )
-from qwo.agreement.result import Check
+from qwo.agreement.result import Check, Evidenced, evidence_tests
 from qwo.agreement.subsets import (
     contradictions,
     draw_subsets,
@@ -54,7 +53,7 @@ from qwo.resample.options import DataRows
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
 if TYPE_CHECKING:
-    from qwo.agreement.cyclic import CyclicFit
+    from qwo.agreement.families import CyclicFit
 
 INFLUENTIAL = 5
 
@@ -351,7 +350,7 @@ class _CyclicWork(_Work):
     """The same of a graph with cycles: other independences, another likelihood, no subsets."""
 
     def fit(self, data: Correlations, graph: Adjacency) -> CyclicFit:
-        from qwo.agreement.cyclic import CyclicFit
+        from qwo.agreement.families import CyclicFit
 
         return CyclicFit(data, graph, self.price)
 
@@ -361,7 +360,7 @@ class _CyclicWork(_Work):
         return self.fit(self.data, self.dag).wanted_changes(*limits)
 
     def independences(self, data: Correlations, graph: Adjacency) -> Independences:
-        from qwo.agreement.cyclic import cyclic_independences
+        from qwo.agreement.families import cyclic_independences
 
         return cyclic_independences(data, graph)
 

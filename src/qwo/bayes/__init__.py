@@ -1,7 +1,6 @@
 """How sure is the graph? The posterior over DAGs of a linear Gaussian model."""
 
-from qwo.bayes.draws import PairProbability
-from qwo.bayes.effects import EffectPosterior
+from qwo.bayes.draws import EffectPosterior, PairProbability
 from qwo.bayes.posterior import posterior
 from qwo.bayes.result import Posterior
 

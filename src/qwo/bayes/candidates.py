@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo import _core
-from qwo.bayes.blocks import BlockFamilies
-from qwo.bayes.scores import FamilyScore
+from qwo.bayes.scores import BlockFamilies, FamilyScore
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 

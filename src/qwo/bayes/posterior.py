@@ -15,7 +15,6 @@ from tqdm import tqdm
 
 from qwo.archives import MOST_DRAWS
 from qwo.arguments import ReadArguments, hinting
-from qwo.bayes.blocks import BlockFamilies, block_bge, block_bic
 from qwo.bayes.candidates import (
     Constraints,
     GrownLists,
@@ -29,7 +28,16 @@ from qwo.bayes.candidates import (
 )
 from qwo.bayes.chains import AGREED, ChainRecord, Chains, disagreement, edge_convergence, shares
 from qwo.bayes.result import Posterior, PosteriorStatus
-from qwo.bayes.scores import FamilyScore, ScoreName, bge_score, bic_score, choose_t
+from qwo.bayes.scores import (
+    BlockFamilies,
+    FamilyScore,
+    ScoreName,
+    bge_score,
+    bic_score,
+    block_bge,
+    block_bic,
+    choose_t,
+)
 from qwo.compute import count_workers
 from qwo.discovery.discover import discover_as
 from qwo.discovery.resolve import dense_algebra, make_engine, resolve

@@ -15,7 +15,9 @@ from qwo.archives import Arrays, Layout, StoredResult, typed
 from qwo.bayes.candidates import Lists, Masks
 from qwo.bayes.chains import SURE, disagreement
 from qwo.bayes.draws import (
+    CoefficientDraws,
     DrawnDags,
+    EffectPosterior,
     PairProbability,
     class_probabilities,
     expected_shd,
@@ -23,7 +25,6 @@ from qwo.bayes.draws import (
     greedy_dag,
     likely_dags,
 )
-from qwo.bayes.effects import CoefficientDraws, EffectPosterior
 from qwo.bayes.scores import FamilyScore, bge_score, bic_score
 from qwo.errors import ArgumentError, ColumnNameError, list_names
 from qwo.graph.causal_graph import CausalGraph, Kind

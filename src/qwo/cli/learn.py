@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import typer
 
-from qwo.cli.bench import check_outputs, write_outputs
 from qwo.cli.console import Console, flowed, is_terminal, logger, shown_warnings, warn
 from qwo.cli.failures import Attempts, ExitCode, watched_search
 from qwo.cli.folder import check_folder, only_writer, open_checkpoint
@@ -119,7 +118,7 @@ def learn(
     Ctrl-C ends the search: the best graph so far is the result, and the exit code 130. Exit code 3
     says that something asked for could not be computed, or that the check raises an alarm.
     """
-    from qwo.cli.results import Learnt
+    from qwo.cli.results import Learnt, write_outputs
 
     started = time.perf_counter()
     _check_request(beside, conditions, relations, series, output)
@@ -196,6 +195,8 @@ def _check_request(
             "ones; leave them out"
         )
     if output.benchpress is not None:
+        from qwo.cli.results import check_outputs
+
         check_outputs(output.benchpress)
     for name in graph_formats(output.formats):
         find_format(name)

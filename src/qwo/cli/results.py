@@ -23,6 +23,7 @@ from qwo.cli.graphs import write_graphs
 from qwo.cli.options import REPORT, OutputOptions, graph_formats
 from qwo.cli.reading import DataRead
 from qwo.cli.trust import write_probabilities
+from qwo.errors import ArgumentError
 from qwo.text import aligned, count, whole_file, write_whole
 
 if TYPE_CHECKING:
@@ -368,3 +369,25 @@ def _save(axes: Axes, stem: Path) -> None:
         with whole_file(stem.with_suffix(suffix)) as made:
             figure.savefig(made, format=suffix[1:], dpi=150, bbox_inches=border)
     plt.close(figure)
+
+
+Outputs = tuple[Path, Path, Path]
+
+
+def check_outputs(outputs: Outputs) -> None:
+    """Refuse paths that cannot be written, before any work is done."""
+    for path in outputs:
+        if not path.parent.is_dir() or path.is_dir():
+            raise ArgumentError(
+                f"cannot write {str(path)!r}; wanted a file in a folder that exists"
+            )
+
+
+def write_outputs(outputs: Outputs, found: Discovery, seconds: float) -> None:
+    """Write adjacency matrix, time and number of tests."""
+    from qwo.graph import encode_matrix
+
+    adjacency, time, tests = outputs
+    write_csv(adjacency, found.names, encode_matrix(found.cpdag, "zero-one").tolist())
+    write_whole(time, str(seconds))
+    write_whole(tests, "None")

@@ -1,7 +1,9 @@
-"""``qwo simulate``: data with a known graph, to try things out on."""
+"""``qwo simulate``: data with a known graph; ``qwo bench`` and ``info``: the search on them."""
 
 from __future__ import annotations
 
+import os
+import platform
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,10 +15,11 @@ from qwo.cli.folder import check_folder, only_writer, whole_folder, write_csv, w
 from qwo.cli.graphs import graph_from
 from qwo.cli.options import folder_option, force_option, option
 from qwo.errors import ArgumentError
-from qwo.text import count
+from qwo.text import aligned, count
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
 
 GRAPH = "Graph"
 
@@ -235,3 +238,142 @@ class Drawn:
         ends = zip(*self.graph.ends(), strict=True)
         rows = [(names[i], names[j], float(size[i, j])) for i, j in ends]
         write_csv(folder / "coefficients.csv", ("cause", "effect", "coefficient"), rows)
+
+
+OPTIONAL = {
+    "matplotlib": "figures",
+    "pandas": "tables as data frames",
+    "gadjid": "adjustment distances in qwo compare",
+    "dask": "runs on a cluster",
+    "cupy-cuda13x": "runs on a GPU",
+}
+
+
+def info(console: Console) -> None:
+    """Show version, build, processors and optional packages."""
+    from qwo.order.linalg import versions
+
+    found = versions()
+    core = found.pop("core")
+    optional = {name: _version(name) for name in OPTIONAL}
+    processors = os.cpu_count() or 1
+    rows = [[name, str(value)] for name, value in found.items()]
+    rows += [
+        ["system", platform.platform(terse=True)],
+        ["processors", str(processors)],
+        *([f"core: {name.replace('_', ' ')}", str(value)] for name, value in core.items()),
+        *(
+            [name, installed or f"not installed ({OPTIONAL[name]})"]
+            for name, installed in optional.items()
+        ),
+    ]
+    console.result(
+        "\n".join(aligned(rows, left=None)),
+        {**found, "core": core, "processors": processors, "optional": optional},
+    )
+
+
+def _version(package: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+BENCH_COLUMNS = {
+    "variables": ("n_variables", "d"),
+    "edges": ("n_edges", ".0f"),
+    "median s": ("seconds_median", ".3f"),
+    "slowest s": ("seconds_max", ".3f"),
+    "SHD": ("shd_mean", ".1f"),
+    "skeleton F1": ("skeleton_f1_mean", ".3f"),
+}
+"""Columns of the table, what they show, and how it is written."""
+
+
+def bench(
+    *,
+    console: Console,
+    sizes: Annotated[str, option("--sizes", "Numbers of variables.", "N,N,…")] = "10,30,100,300",
+    samples: Annotated[int, option("--samples -N", "Rows of each data set.", "N")] = 5000,
+    degree: Annotated[float, option("--degree", "Average number of neighbours.", "D")] = 4.0,
+    runs: Annotated[int, option("--runs", "Random graphs of each size.", "R")] = 3,
+    jobs: Annotated[int, option("--jobs -j", "Threads; -1 for all.", "J")] = 1,
+    seed: Annotated[int, option("--seed", "Seed of graphs and data.", "S")] = 1,
+) -> None:
+    """Time the search on simulated data, and compare with the truth.
+
+    [b]qwo bench[/b]                       a few seconds
+    [b]qwo bench --sizes 50,500 -j 2[/b]
+
+    Erdős–Rényi graphs, Gaussian noise, standardised and shuffled columns: the easy case, in which
+    all assumptions hold. Seconds are wall time of the search, without reading the data.
+    """
+    from qwo.order.linalg import versions
+
+    wanted = _sizes(sizes, degree)
+    if runs < 1:
+        raise ArgumentError(f"--runs is {runs}; wanted 1 at least")
+    build = versions()
+    core = build["core"]
+    console.say(
+        f"qwo {build['qwo']}, {core['compiler']} {core['build_type']}, {core['kernels']} kernels, "
+        f"{count(jobs, 'thread') if jobs > 0 else 'all threads'}; {samples} samples, "
+        f"average degree {degree:g}"
+    )
+    outcomes = []
+    for n in wanted:
+        if console.shows_progress:
+            console.say(f"  {count(n, 'variable')} …")
+        outcomes.append(_measured(n, samples, degree, range(seed, seed + runs), jobs))
+    rows = [
+        [f"{found[name]:{form}}" for name, form in BENCH_COLUMNS.values()]
+        + [f"{found['exact']} of {runs}"]
+        for found in outcomes
+    ]
+    table = "\n".join(aligned([[*BENCH_COLUMNS, "exact"], *rows], left=0))
+    console.result(table, {"versions": build, "outcomes": outcomes})
+
+
+def _sizes(text: str, degree: float) -> list[int]:
+    try:
+        sizes = [int(size) for size in text.split(",")]
+    except ValueError as error:
+        raise ArgumentError(f"--sizes is {text!r}; wanted numbers, as in 10,30,100") from error
+    if min(sizes) - 1 < degree:
+        raise ArgumentError(
+            f"--sizes has {min(sizes)}, too few for an average of {degree:g} neighbours; wanted "
+            "more variables, or a smaller --degree"
+        )
+    return sizes
+
+
+def _measured(
+    n_variables: int, n_samples: int, degree: float, seeds: range, jobs: int
+) -> dict[str, float]:
+    """How the search did on simulated data of one size: seconds, and differences from the truth."""
+    import statistics
+
+    import qwo
+
+    how: dict[str, Any] = {"n_variables": n_variables, "n_samples": n_samples, "degree": degree}
+    seconds, compared = [], []
+    for seed in seeds:
+        data, dag, _ = qwo.simulate("er", **how, standardize=True, random_state=seed)
+        found = qwo.discover(qwo.Moments.from_data(data), random_state=seed, n_jobs=jobs)
+        difference = qwo.compare(found, dag, aid=False)
+        assert isinstance(difference, qwo.graph.Comparison)
+        seconds.append(found.seconds)
+        compared.append(difference)
+    return {
+        "n_variables": n_variables,
+        "n_edges": statistics.mean(own.n_edges_true for own in compared),
+        "seconds_median": statistics.median(seconds),
+        "seconds_max": max(seconds),
+        "shd_mean": statistics.mean(own.shd_cpdag for own in compared),
+        "skeleton_f1_mean": statistics.mean(own.skeleton_f1 for own in compared),
+        "exact": sum(own.exact for own in compared),
+        "runs": len(compared),
+    }

@@ -6,7 +6,7 @@ are over pairs of variables or over arrowheads.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import compress
 from typing import Any
 
@@ -16,12 +16,16 @@ from qwo.errors import GraphError
 from qwo.graph.adjustment import AdjustmentDistance, adjustment_distance
 from qwo.graph.causal_graph import CausalGraph, Edge
 from qwo.graph.coercion import same_variables
-from qwo.graph.compare_cyclic import CyclicComparison, compare_cyclic
-from qwo.graph.compare_marks import MarkComparison, compare_marks
+from qwo.graph.compare_marks import (
+    CyclicComparison,
+    EdgeDifferences,
+    MarkComparison,
+    compare_cyclic,
+    compare_marks,
+)
 from qwo.graph.cpdag import as_cpdag
 from qwo.graph.dag import entries_of
 from qwo.graph.pdag import check_pdag
-from qwo.text import aligned
 from qwo.types import Adjacency, Indices, Mask
 
 
@@ -127,7 +131,7 @@ def matrix_pair(estimated: Any, truth: Any) -> tuple[Adjacency, Adjacency]:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(EdgeDifferences):
     """How an estimated graph differs from the truth.
 
     All but ``shd_dag`` and ``aid`` compare the CPDAGs of the two graphs.
@@ -157,9 +161,8 @@ class Comparison:
         For the graphs as given; None without the package gadjid.
     """
 
-    n_variables: int
-    n_edges_estimated: int
-    n_edges_true: int
+    LISTS = ("missing", "extra", "reversed", "retyped")
+
     skeleton_f1: float
     pshd: float
     shd_cpdag: int
@@ -174,34 +177,21 @@ class Comparison:
     retyped: tuple[Edge, ...]
     aid: AdjustmentDistance | None = None
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, as JSON and data frames take them."""
-        result = asdict(self)
+        result = super().to_dict()
         for claim in ("adjacency", "arrowhead"):
             agreement: Agreement = getattr(self, claim)
             del result[claim]
             for part in ("precision", "recall", "f1"):
                 result[f"{claim}_{part}"] = getattr(agreement, part)
-        for kind in ("missing", "extra", "reversed", "retyped"):
-            result[kind] = [list(edge) for edge in getattr(self, kind)]
         del result["aid"]
         for part in ("ancestor", "parent", "oset"):
             result[f"{part}_aid"] = None if self.aid is None else getattr(self.aid, part)
         return result
 
-    def __str__(self) -> str:
-        edges = f"{self.n_edges_estimated} estimated, {self.n_edges_true} true"
-        return "\n".join(
-            [
-                f"{self.n_variables} variables; edges: {edges}",
-                "",
-                *aligned(self._values()),
-                "",
-                *aligned(self._agreements()),
-                "",
-                *self._edge_lines(),
-            ]
-        )
+    def _tables(self) -> list[list[tuple[str, ...]]]:
+        return [self._values(), self._agreements()]
 
     def _values(self) -> list[tuple[str, ...]]:
         rows: list[tuple[str, ...]] = [
@@ -227,15 +217,6 @@ class Comparison:
             parts = (agreement.precision, agreement.recall, agreement.f1)
             rows.append((title, *(f"{part:.3f}" for part in parts)))
         return rows
-
-    def _edge_lines(self, limit: int = 8) -> list[str]:
-        lines = []
-        for title in ("missing", "extra", "reversed", "retyped"):
-            edges: tuple[Edge, ...] = getattr(self, title)
-            listed = ", ".join(map(str, edges[:limit]))
-            more = f" and {len(edges) - limit} more" if len(edges) > limit else ""
-            lines.append(f"{title:<9}{len(edges):>5}  {listed}{more}".rstrip())
-        return lines
 
 
 def compare(

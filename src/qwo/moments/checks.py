@@ -88,6 +88,9 @@ NEAR_SINGULAR = 1e-10
 FAR_FROM_SINGULAR = 10 * NEAR_SINGULAR
 """One above which there is nothing to say, whichever way it is estimated."""
 
+SMALLEST = 1e-150
+"""A standard deviation below this has squares that float64 holds with fewer digits, or not."""
+
 SEMIDEFINITE_TOLERANCE = 1e-8
 """What rounding may leave of a semidefinite matrix where its pivots vanish."""
 
@@ -449,8 +452,7 @@ def inspect_matrix(
     that reason alone: this is one warning, and dependences that it entails are not reported.
     """
     severity: Severity = "warning" if shrunk else "error"
-    sound = np.isfinite(moments.scales) & (moments.scales > 0)
-    sound &= np.isfinite(moments.correlation).all(axis=1)
+    sound = np.isfinite(moments.scales) & (moments.scales > (0 if given else SMALLEST))
     if moments.has_blocks or not sound.all():
         wrong = list(compress(moments.column_names, ~sound))
         yield from [word.out_of_range(wrong)] if wrong else word.inspect_blocks(moments, severity)

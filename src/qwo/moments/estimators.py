@@ -1,8 +1,7 @@
 """Covariance estimators beside the plain one: their names, and what they make of the rows.
 
-Everything is done on the correlation scale. A column is divided by a power of two near its largest
-value before anything is squared, so that columns of size 1e-150 and 1e150 can stand side by side,
-and is centred before products are formed, so that a large offset costs no digits.
+Everything is done on the correlation scale, and a column is centred before products are formed, so
+that a large offset costs no digits.
 
 Latent correlations are those of the normal variables of which ordinal columns are the pieces. Such
 a column y is taken for a standard normal variable z that is cut at thresholds.
@@ -45,7 +44,7 @@ from qwo.errors import ArgumentError, CovarianceError, Cure, list_names
 from qwo.moments.audit import MIN_SAMPLES, Audit, Code, Finding
 from qwo.moments.em import effective_size
 from qwo.moments.moments import LATENT, Moments
-from qwo.moments.sums import mirror_lower, power_of_two, split_covariance
+from qwo.moments.sums import mirror_lower, split_covariance
 from qwo.moments.tables import Table
 from qwo.options import Kind, estimator_name
 from qwo.types import FloatArray, Indices, Mask
@@ -56,11 +55,7 @@ if TYPE_CHECKING:
 
 def standardized(values: FloatArray, sample: Moments) -> FloatArray:
     """The sample's columns with mean 0 and standard deviation 1."""
-    unit = power_of_two(np.maximum(np.abs(sample.means), sample.scales))
-    scores = values / unit
-    scores -= sample.means / unit
-    scores /= sample.scales / unit
-    return scores
+    return np.asarray((values - sample.means) / sample.scales)
 
 
 def regularized(values: FloatArray, sample: Moments, estimator: str | Any) -> Moments:

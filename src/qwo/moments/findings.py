@@ -294,8 +294,8 @@ def out_of_range(columns: Sequence[str]) -> Finding:
         "range",
         "error",
         tuple(columns),
-        f"squares of {list_names(columns)} leave the range of float64: their values differ too "
-        "much in size from one part of the data to another; rescale or log-transform them",
+        f"squares of {list_names(columns)} leave the range of float64: their values are too large "
+        "or too small; rescale them, or take their logarithms",
     )
 
 

@@ -57,10 +57,6 @@ first, and between half as many and as many from all over the data."""
 SENTINELS = frozenset(sign * (10.0**k - 1) for k in (2, 3, 4, 5, 6) for sign in (-1, 1))
 """-99, 999, …: what some programs write for a missing value."""
 
-COARSE = 64
-"""Units are powers of 2⁶⁴, so that they hardly ever change from one block to the next."""
-
-
 DEFAULT_MEMORY = 1 << 29
 """Half a gigabyte; more for thousands of variables, whose products alone take that."""
 
@@ -85,8 +81,9 @@ WIDE_ROW = 4096
 SMALL_WORK = 1 << 27
 """Products of a table in memory that are computed sooner than threads are there."""
 
-SAFE = 1e100
-"""Sums of squares of values between 1/SAFE and SAFE neither overflow nor vanish."""
+
+BEYOND = np.errstate(over="ignore", invalid="ignore")
+"""What leaves the range of float64 shows in the moments, of which the audit says so."""
 
 
 def block_rows(n_columns: int) -> int:
@@ -237,52 +234,36 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
-    """Weight and means of rows, and the lower triangle of Σ w (x - mean)(x - mean)ᵀ / unit²."""
+    """Weight and means of rows, and the lower triangle of Σ w (x - mean)(x - mean)ᵀ."""
 
     weight: float
     means: FloatArray
-    unit: FloatArray
     scatter: FloatArray
 
+    @BEYOND
     def merged(self, other: Sums) -> Sums:
         """The sums over the rows of both; the memory of this one's products is used for them."""
         weight = self.weight + other.weight
-        unit = self._common_unit(other)
-        step = other.means / unit - self.means / unit
-        scatter = _rescaled(self.scatter, self.unit / unit)
-        scatter += _rescaled(other.scatter, other.unit / unit)
-        _add_outer(scatter, step, self.weight * (other.weight / weight))
-        means = self.means + step * (other.weight / weight) * unit
-        return Sums(weight, means, unit, scatter)
-
-    def _common_unit(self, other: Sums) -> FloatArray:
-        """The larger of the units in which either varies, and of that of the step between them."""
-        step = np.abs(other.means / 2 - self.means / 2)
-        unit = np.where(step > 0, _unit(step, step), 0.0)
-        for side in (self, other):
-            unit = np.maximum(unit, np.where(np.diagonal(side.scatter) > 0, side.unit, 0.0))
-        return np.where(unit > 0, unit, np.maximum(self.unit, other.unit))
+        step, share, scatter = other.means - self.means, other.weight / weight, self.scatter
+        scatter += other.scatter
+        _add_outer(scatter, step, self.weight * share)
+        return Sums(weight, self.means + step * share, scatter)
 
 
 @dataclass(eq=False)
 class _Run:
-    """Blocks with one origin and one unit."""
+    """Blocks with one origin."""
 
-    size: FloatArray
-    spread: FloatArray
     origin: FloatArray
     scatter: FloatArray
     total: FloatArray
     module: Any = np
     weight: float = 0.0
 
+    @BEYOND
     def add(self, block: FloatArray, weights: FloatArray | None, pool: Executor | None) -> None:
         """Add the products of a block, whose memory is used."""
-        if (self.size != 1).any():
-            block /= self.size
         block -= self.origin
-        if (self.spread != 1).any():
-            block /= self.spread
         if weights is None:
             self.weight += len(block)
             self.total += np.ones(len(block)) @ block
@@ -292,13 +273,13 @@ class _Run:
             block *= np.sqrt(weights)[:, None]
         self.scatter = _add_products(self.scatter, block, pool, self.module)
 
+    @BEYOND
     def sums(self) -> Sums:
         """The sums about the mean."""
         offset = self.total / self.weight
         scatter = to_host(self.scatter)
         _add_outer(scatter, offset, -self.weight)
-        means = (self.origin + offset * self.spread) * self.size
-        return Sums(self.weight, means, self.size * self.spread, scatter)
+        return Sums(self.weight, self.origin + offset, scatter)
 
 
 @dataclass(eq=False)
@@ -308,7 +289,7 @@ class Piece:
     n_columns: int
     kept: int = 0
     pool: Executor | None = None
-    sums: list[Sums] = field(default_factory=list)
+    sums: Sums | None = None
     seen: Seen = field(kw_only=True)
     _run: _Run | None = None
     _block: FloatArray | None = None
@@ -346,7 +327,8 @@ class Piece:
         """Sum up all that was added."""
         if self._filled:
             self._close_block()
-        self._close_run()
+        if self._run is not None:
+            self.sums, self._run = self._run.sums(), None
         if self._first:
             self.seen.first = np.concatenate(self._first)
         if self._spread:
@@ -371,12 +353,9 @@ class Piece:
         self.seen = self.seen.merged(seen)
         if len(block) == 0 or (weights is not None and not weights.any()):
             return
-        size, spread = _units(seen.low, seen.high)
-        run = self._run
-        if run is None or (run.size != size).any() or (run.spread != spread).any():
-            self._close_run()
-            run = self._run = _new_run(block, weights, size, spread)
-        run.add(block, weights, self.pool)
+        if self._run is None:
+            self._run = _new_run(block, weights)
+        self._run.add(block, weights, self.pool)
 
     def _keep(self, block: FloatArray) -> None:
         """Keep every so many-th row, by its number in the data; and fewer of them as they grow."""
@@ -386,11 +365,6 @@ class Piece:
             uneven = -(-self.start // self.stride) % 2
             self._spread = [np.concatenate(self._spread)[uneven::2].copy()]
             self.stride *= 2
-
-    def _close_run(self) -> None:
-        if self._run is not None:
-            self.sums.append(self._run.sums())
-            self._run = None
 
 
 def _look(block: FloatArray) -> Seen:
@@ -441,38 +415,14 @@ def finite_extremes(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     return low, np.fmax.reduce(finite, axis=0, initial=-np.inf)
 
 
-def _units(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Powers of two that keep the squares of values, and of deviations, within float64."""
-    largest = np.maximum(np.abs(low), np.abs(high))
-    if largest.max() < SAFE and (high - low).min() > 1 / SAFE:
-        return np.ones(len(low)), np.ones(len(low))
-    size = np.where(largest < SAFE, 1.0, _coarse(largest))
-    spread = high / size - low / size
-    return size, np.where((spread > 1 / SAFE) | (spread == 0), 1.0, _coarse(spread))
-
-
-def _unit(low: FloatArray, high: FloatArray) -> FloatArray:
-    """1 for sizes whose squares are harmless, else a power of two near them."""
-    return np.where((high < SAFE) & (low > 1 / SAFE), 1.0, _coarse(high))
-
-
-def _coarse(size: FloatArray) -> FloatArray:
-    """The power of 2⁶⁴ below each size, or the smallest normal one; 1 for size 0."""
-    exponent = (np.frexp(size)[1] - 1) // COARSE * COARSE
-    return np.where(size > 0, np.ldexp(1.0, np.maximum(exponent, -1022)), 1.0)
-
-
-def _new_run(
-    block: FloatArray, weights: FloatArray | None, size: FloatArray, spread: FloatArray
-) -> _Run:
+def _new_run(block: FloatArray, weights: FloatArray | None) -> _Run:
     n = block.shape[1]
     share = np.ones(len(block)) if weights is None else weights
-    scaled = block if (size == 1).all() else block / size
-    origin = (share @ scaled) / share.sum()
+    origin = (share @ block) / share.sum()
     # Elsewhere than on the host only the products are worth their way there.
     xp = present_module() if n > WIDE else np
     scatter = np.zeros((n, n), order="F") if n <= WIDE else xp.zeros((n, n))
-    return _Run(size, spread, origin, scatter, np.zeros(n), xp)
+    return _Run(origin, scatter, np.zeros(n), xp)
 
 
 def _add_products(
@@ -508,13 +458,6 @@ def _add_outer(scatter: FloatArray, vector: FloatArray, factor: float) -> None:
         scatter[rows] += scaled[rows, None] * vector
 
 
-def _rescaled(scatter: FloatArray, factor: FloatArray) -> FloatArray:
-    """Products in other units; the very same array if the units are the same."""
-    if (factor == 1).all():
-        return scatter
-    return scatter * factor * factor[:, None]
-
-
 class PartialSums:
     """Weight, means and centred products of complete rows, and what was `seen` of all.
 
@@ -537,8 +480,7 @@ class PartialSums:
         if sums is None:
             nothing = np.full(self.n_columns, np.nan)
             return 0.0, nothing, np.full((self.n_columns, self.n_columns), np.nan)
-        scatter = mirror_lower(sums.scatter / sums.weight)
-        return sums.weight, sums.means, scatter * sums.unit * sums.unit[:, None]
+        return sums.weight, sums.means, mirror_lower(sums.scatter / sums.weight)
 
     def add(self, rows: FloatArray, weights: FloatArray | None = None) -> PartialSums:
         """Add rows, in any memory order, with missing values as NaN; each counts for its weight."""
@@ -580,8 +522,8 @@ class PartialSums:
     def take(self, piece: Piece) -> None:
         """Add the sums over the piece that follows."""
         self.seen = self.seen.merged(piece.seen)
-        for sums in piece.sums:
-            self.total = sums if self.total is None else self.total.merged(sums)
+        if piece.sums is not None:
+            self.total = piece.sums if self.total is None else self.total.merged(piece.sums)
 
     def close(self) -> PartialSums:
         """These sums, with no piece under way."""
@@ -620,15 +562,14 @@ class PartialSums:
         self.close()
         sums = self.total
         assert sums is not None, "there are rows"
-        means, unit = sums.means, sums.unit
+        means = sums.means
         if columns is not None and len(columns) < len(means):
-            scatter = sums.scatter[np.ix_(columns, columns)]
-            means, unit = means[columns], unit[columns]
+            scatter, means = sums.scatter[np.ix_(columns, columns)], means[columns]
         else:
             scatter = sums.scatter if overwrite else sums.scatter.copy(order="K")
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
             spans, correlation = split_covariance(scatter)
-            scales = spans / math.sqrt(sums.weight) * unit
+            scales = spans / math.sqrt(sums.weight)
         labels = names or default_names(len(means))
         return Moments(labels, sums.weight, means, scales, correlation, coding=coding)
 
@@ -636,11 +577,10 @@ class PartialSums:
     def of(cls, moments: Moments) -> PartialSums:
         """The sums that a sample's moments stand for."""
         n = len(moments.means)
-        unit = power_of_two(moments.scales)
-        spread = moments.scales / unit
+        spread = moments.scales
         scatter = moments.n_samples * moments.correlation * np.outer(spread, spread)
         total = cls(n)
-        total.total = Sums(moments.n_samples, moments.means, unit, scatter)
+        total.total = Sums(moments.n_samples, moments.means, scatter)
         # The bounds are unknown, but no column is constant.
         total.seen.n_rows = round(moments.n_samples)
         total.seen.low = total.seen.lowest = np.full(n, -np.inf)
@@ -839,12 +779,6 @@ def mirror_lower(matrix: FloatArray) -> FloatArray:
         corner[...] = np.where(np.tri(stop - start, dtype=np.bool_), corner, corner.T)
         matrix[start:stop, stop:] = matrix[stop:, start:stop].T
     return matrix if matrix.flags.c_contiguous else matrix.T
-
-
-def power_of_two(size: FloatArray) -> FloatArray:
-    """The largest power of two not above each size (1 for size 0): division by it is exact."""
-    exponent = np.frexp(size)[1] - 1
-    return np.where(size > 0, np.ldexp(1.0, exponent), 1.0)
 
 
 def inverse(matrix: FloatArray) -> FloatArray | None:

@@ -9,11 +9,8 @@ from types import ModuleType
 from typing import Any
 
 from qwo.plot.charts import plot_causes, plot_penalty_path, plot_support, plot_trace
-from qwo.plot.curves import plot_curves
-from qwo.plot.graphs import plot_comparison, plot_graph
-from qwo.plot.matrix import plot_adjacency
-from qwo.plot.series import plot_lags, plot_responses, plot_unrolled
-from qwo.plot.targets import plot_targets
+from qwo.plot.graphs import plot_adjacency, plot_comparison, plot_graph
+from qwo.plot.readings import plot_curves, plot_lags, plot_responses, plot_targets, plot_unrolled
 
 __all__ = [
     "plot_adjacency",

@@ -1,13 +1,15 @@
-"""A causal graph, or two of the same variables, as a layered drawing."""
+"""A causal graph, or two of the same variables, as a layered drawing; or as a matrix."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from qwo.drawing.axes import (
+    PLAIN_TEXT,
+    SMALL,
     Direction,
     EdgeLook,
     Key,
@@ -16,14 +18,26 @@ from qwo.drawing.axes import (
     draw_picture,
     key,
     local_style,
+    open_axes,
+    palette_for,
+    size_in_points,
 )
 from qwo.drawing.layers import MISSING, EdgeSet, causal_order, differences
-from qwo.drawing.style import Palette
+from qwo.drawing.style import Palette, label_texts
 from qwo.graph.coercion import as_graph
-from qwo.plot.edges import ColorBy, EdgeValues, check_choice, node_fills, variable_mask
-from qwo.types import Mask
+from qwo.plot.edges import (
+    ColorBy,
+    EdgeValues,
+    check_choice,
+    coefficient_matrix,
+    node_fills,
+    unsigned_pairs,
+    variable_mask,
+)
+from qwo.types import Adjacency, FloatArray, Mask
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.typing import ColorType
 
@@ -193,3 +207,164 @@ def plot_comparison(
         return draw_picture(
             found.names, found.edges.downward, looks, direction=layout, labels=labels, ax=ax
         )
+
+
+_LONGEST_LABEL = 16
+_FONT_SIZES = (4.5, 9.0)
+_MOST_LINES = 60
+
+
+def plot_adjacency(
+    graph: object,
+    *,
+    order: Literal["causal", "input"] = "causal",
+    coefficients: Any = None,
+    labels: bool | None = None,
+    legend: bool = True,
+    ax: Axes | None = None,
+) -> Axes:
+    """The matrix of a causal graph: a row for each cause, a column for each effect.
+
+    In causal order all arrows lie above the diagonal. An undirected edge has two cells, one on
+    either side of it, both marked with a ring.
+
+    Parameters
+    ----------
+    graph : object
+        A result of `discover`, a fitted model, or anything else that `as_graph` takes.
+    order : "causal" or "input"
+        Variables in a causal order, that which was found if there is one, or as in the data.
+    coefficients : LinearSem or n×n matrix, optional
+        What the colours show; entry (i, j) belongs to i → j. Those of a fitted model are
+        standardized. A model given as ``graph`` brings its own.
+    labels : bool, optional
+        Whether to write the names; by default, if there is room for them.
+    legend : bool
+        Whether to explain the colours.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure that fits.
+    """
+    with local_style():
+        check_choice("order", order, ("causal", "input"))
+        shown = as_graph(graph)
+        n = shown.n_variables
+        places = causal_order(graph, shown) if order == "causal" else np.arange(n)
+        if coefficients is None and hasattr(graph, "standardized_coefficients"):
+            coefficients = graph
+        values, square = None, np.ix_(places, places)
+        if coefficients is not None:
+            values = coefficient_matrix(coefficients, shown.names)[square]
+        side = min(max(0.21 * n + 1.6, 3.4), 11.0)
+        ax = open_axes(ax, side + 0.8, side)
+        palette = palette_for(ax)
+        unsigned = unsigned_pairs(coefficients, shown.names)[square]
+        keys = _draw_cells(ax, shown.matrix[square], values, unsigned, palette)
+        if legend and values is not None:
+            standardized = hasattr(coefficients, "standardized_coefficients")
+            bar = ax.figure.colorbar(ax.images[0], ax=ax, fraction=0.04, shrink=0.7, pad=0.02)
+            bar.set_label("standardized coefficient" if standardized else "coefficient")
+        _frame(ax, n, palette)
+        _label_axes(ax, [shown.names[v] for v in places], order, labels)
+        if legend and keys:
+            ax.legend(
+                handles=keys,
+                loc="upper center",
+                bbox_to_anchor=(0.5, -0.01),
+                ncols=2,
+                fontsize=SMALL,
+            )
+        return ax
+
+
+def _draw_cells(
+    ax: Axes, matrix: Adjacency, values: FloatArray | None, unsigned: Mask, palette: Palette
+) -> list[Artist]:
+    """Draw a cell for each entry and a ring in those of undirected edges; keys for a legend.
+
+    What links several levels of a category has no sign, and a colour of its own.
+    """
+    from matplotlib.colors import ListedColormap
+    from matplotlib.patches import Patch
+
+    keys: list[Artist] = []
+    if values is None:
+        colours = ListedColormap(["none", palette.positive, palette.faint])
+        ax.imshow(matrix, cmap=colours, vmin=0, vmax=2, interpolation="nearest")
+        if (matrix == 1).any():
+            keys.append(Patch(color=palette.positive, label="cause → effect"))
+    else:
+        # Of an undirected edge, only the member that was fitted has a coefficient.
+        absent = (matrix == 0) | ((matrix == 2) & (values == 0))
+        cells = np.ma.masked_where(absent | unsigned, values)
+        largest = float(np.abs(values[matrix > 0]).max(initial=0.0)) or 1.0
+        shades = palette.sign_colours()
+        ax.imshow(cells, cmap=shades, vmin=-largest, vmax=largest, interpolation="nearest")
+        several = ~absent & unsigned
+        if several.any():
+            plain = np.ma.masked_where(~several, several)
+            ax.imshow(plain, cmap=ListedColormap([palette.edge]), interpolation="nearest")
+            keys.append(Patch(color=palette.edge, label="several coefficients"))
+    if (matrix == 2).any():
+        keys.append(_draw_rings(ax, matrix, palette))
+    return keys
+
+
+def _draw_rings(ax: Axes, matrix: Adjacency, palette: Palette) -> Artist:
+    from matplotlib.collections import EllipseCollection
+    from matplotlib.lines import Line2D
+
+    rows, columns = np.nonzero(matrix == 2)
+    size = np.full(len(rows), 0.45)
+    ax.add_collection(
+        EllipseCollection(
+            size,
+            size,
+            np.zeros(len(rows)),
+            units="xy",
+            offsets=np.c_[columns, rows],
+            offset_transform=ax.transData,
+            facecolors="none",
+            edgecolors=palette.ink,
+            linewidths=0.7,
+            gid="undirected",
+        ),
+        autolim=False,
+    )
+    ring = Line2D([], [], linestyle="none", marker="o", markersize=6, markeredgewidth=0.7)
+    ring.set(markerfacecolor=palette.faint, markeredgecolor=palette.ink)
+    ring.set_label("direction not determined")
+    return ring
+
+
+def _frame(ax: Axes, n: int, palette: Palette) -> None:
+    """Draw the diagonal and, where the cells are large enough, lines between them."""
+    ax.plot([-0.5, n - 0.5], [-0.5, n - 0.5], color=palette.outline, lw=0.7)
+    ax.set(xlim=(-0.5, n - 0.5), ylim=(n - 0.5, -0.5))
+    ax.spines[:].set(visible=True, color=palette.outline, linewidth=0.7)
+    if n <= _MOST_LINES:
+        between = np.arange(n - 1) + 0.5
+        for draw in (ax.hlines, ax.vlines):
+            draw(between, -0.5, n - 0.5, color=palette.faint, linewidth=0.5, zorder=0.5)
+    ax.tick_params(which="both", length=0)
+
+
+def _label_axes(ax: Axes, names: Sequence[str], order: str, labels: bool | None) -> None:
+    """Write the names at rows and columns, if the cells are large enough, and what they are."""
+    ax.xaxis.set_label_position("top")
+    ax.xaxis.tick_top()
+    ax.tick_params(which="both", length=0)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    cell = 0.8 * min(size_in_points(ax)) / len(names)
+    size = min(max(0.8 * cell, _FONT_SIZES[0]), _FONT_SIZES[1])
+    if labels or (labels is None and 1.1 * size <= cell):
+        texts = label_texts(names, _LONGEST_LABEL)
+        places = range(len(names))
+        ax.set_xticks(places, texts, rotation=90, fontsize=size, **PLAIN_TEXT)
+        ax.set_yticks(places, texts, fontsize=size, **PLAIN_TEXT)
+        rest = ""
+    else:
+        sequence = "causal order" if order == "causal" else "the order of the data"
+        rest = f" ({len(names)} variables in {sequence})"
+    ax.set_xlabel(f"effect{rest}")
+    ax.set_ylabel(f"cause{rest}")

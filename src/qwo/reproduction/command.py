@@ -14,8 +14,7 @@ from qwo.cli.failures import ExitCode
 from qwo.cli.options import option
 
 if TYPE_CHECKING:
-    from qwo.reproduction.reproduce import Reproduction
-    from qwo.reproduction.runner import Tally
+    from qwo.reproduction.runner import Reproduction, Tally
 
 Items = Annotated[
     list[str] | None,
@@ -77,7 +76,7 @@ def reproduce(
     causal-learn and FLOP need the extra "compare", the authors' own code a
     checkout; without them these rows are left out.
     """
-    from qwo.reproduction.reproduce import reproduce as run
+    from qwo.reproduction.runner import reproduce as run
 
     with _interruptible():
         made = run(

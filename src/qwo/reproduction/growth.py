@@ -14,9 +14,7 @@ import numpy as np
 
 from qwo.order.local_score import LocalScore, LocalScoreEngine
 from qwo.order.reference import qwo, qwo_by_matrix_products, whitening_matrix
-from qwo.reproduction.causal_learn import SCORES
-from qwo.reproduction.methods import make_engine, sample_of
-from qwo.reproduction.models import Problem
+from qwo.reproduction.methods import SCORES, Problem, make_engine, sample_of
 from qwo.search import start_order
 from qwo.types import FloatArray, Indices
 

@@ -15,8 +15,7 @@ from qwo.reproduction import differences, tables
 from qwo.reproduction.aggregate import AXES, FEWEST, Cells, cells_as_csv
 from qwo.reproduction.claims import COMPARABLE, MUCH, claims
 from qwo.reproduction.figures import DEGREES, HIGH_DIMENSIONAL, draw_figures
-from qwo.reproduction.paper import load_paper_table2
-from qwo.reproduction.raw_bdeu import true_edges_found
+from qwo.reproduction.paper import load_paper_table2, true_edges_found
 from qwo.reproduction.store import Row
 from qwo.text import write_whole
 

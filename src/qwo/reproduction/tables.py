@@ -8,8 +8,7 @@ from itertools import groupby
 from qwo.reproduction.aggregate import Cells, Exponent, Point, growth_exponent, growth_points
 from qwo.reproduction.claims import Numbers
 from qwo.reproduction.figures import DEGREES, GAUSSIAN, HIGH_DIMENSIONAL
-from qwo.reproduction.paper import load_paper_figures, load_paper_table2
-from qwo.reproduction.raw_bdeu import raw_bdeu
+from qwo.reproduction.paper import load_paper_figures, load_paper_table2, raw_bdeu
 from qwo.text import count, two_digits
 
 NETWORKS = ("CANCER", "SURVEY", "ASIA", "SACHS", "ER2")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from dataclasses import replace as replaced
+from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
@@ -31,10 +32,9 @@ from qwo.resample.options import (
     prepare,
 )
 from qwo.resample.result import Bootstrap
-from qwo.resample.runner import BootstrapCallback, Replication, Runner, watched
+from qwo.resample.runner import BootstrapCallback, Replication, Runner, Search, watched
 from qwo.resample.store import Checkpoint
 from qwo.resample.support import EdgeCounts
-from qwo.types import Indices
 
 
 @takes_options(
@@ -141,9 +141,8 @@ def bootstrap(
         "shard": shard,
     }
     begun = file.resumed(plan.begun(_nothing_yet(plan, reference, choices)))
-    used, order = as_used(plan.options, reference)
     runner = Runner(
-        problem=plan.problem(used, seed, order, reference),
+        problem=plan.replication(seed, reference),
         tally=begun.tally(),
         save=lambda tally: file.save(begun.counted(tally, "incomplete")),
         n_jobs=given.n_jobs,
@@ -180,26 +179,24 @@ def _refuse_unstored(data: Any, given: SearchOptions, shard: Any, checkpoint: An
 
 @dataclass(frozen=True, eq=False)
 class ResamplePlan:
-    """What is drawn and searched: the rows, the options, how they were read."""
+    """What is drawn and searched: the rows, the options, how they were read.
+
+    ``learn`` gives the graph of all data; ``search`` what every replicate is searched by, given
+    that graph, if that is not the usual search; ``begun`` the result without replicates.
+    """
 
     prepared: Prepared
     options: SearchOptions
     reading: dict[str, Any]
+    learn: Callable[[], Discovery]
+    search: Callable[[Discovery], Search] | None = None
+    begun: Callable[[Bootstrap], Bootstrap] = lambda nothing: nothing
 
-    def learn(self) -> Discovery:
-        """The graph of all data."""
-        return discover_as(self.prepared.searched, self.options)
-
-    def problem(
-        self, used: SearchOptions, seed: int, order: Indices | None, reference: Discovery
-    ) -> Replication:
+    def replication(self, seed: int, reference: Discovery) -> Replication:
         """What every replicate needs."""
-        del reference
-        return Replication(self.prepared.source, used, seed, order)
-
-    def begun(self, nothing: Bootstrap) -> Bootstrap:
-        """The result without replicates."""
-        return nothing
+        used, order = as_used(self.options, reference)
+        search = None if self.search is None else self.search(reference)
+        return Replication(self.prepared.source, used, seed, order, search)
 
 
 def _planned(
@@ -211,22 +208,26 @@ def _planned(
 ) -> ResamplePlan:
     """Rows are drawn from all, or from those of each condition."""
     if search.dropped and set(search.dropped) <= {"relations", "arrows"}:
-        from qwo.resample.curved import curved_plan
+        from qwo.resample.dropped import curved_plan
 
         return curved_plan(data, search, reading, resampling, sample_fraction)
     if search.dropped == ("hidden_causes",) and not isinstance(data, Mapping):
-        from qwo.resample.marks import MarkPlan
+        from qwo.resample.dropped import search_marks, with_marks
 
         rows = DataRows.of(data, reading)
-        return MarkPlan(prepare(rows, resampling, sample_fraction), search, _reading(rows))
+        drawn = prepare(rows, resampling, sample_fraction)
+        learn = partial(discover_as, drawn.searched, search)
+        told = _reading(rows)
+        return ResamplePlan(drawn, search, told, learn, lambda _: search_marks, with_marks)
     if search.dropped or isinstance(data, Mapping):
-        from qwo.resample.regimes import regime_plan
+        from qwo.resample.dropped import regime_plan
 
         return regime_plan(data, search, reading, resampling, sample_fraction)
     rows = DataRows.of(data, reading)
     counts = search.score != "bic"
     prepared = prepare(rows, resampling, sample_fraction, counts=counts)
-    return ResamplePlan(prepared, search, _reading(rows))
+    learn = partial(discover_as, prepared.searched, search)
+    return ResamplePlan(prepared, search, _reading(rows), learn)
 
 
 def _numbers(shard: Shard | None, n_resamples: int) -> range:

@@ -93,18 +93,24 @@ def watched(callback: BootstrapCallback | None, *, shown: bool) -> Iterator[Boot
         yield watch
 
 
+Search = Callable[[Any, SearchOptions], tuple[Adjacency, Status]]
+"""A search of what was drawn: the class that it found, and how it ended."""
+
+
 @dataclass(frozen=True, eq=False)
 class Replication:
     """All that a replicate needs besides its number; sent to each worker once.
 
-    Besides the source of resamples, the search and the seed: ``order`` is the one found on all
-    data, where searches start from it and stay near.
+    Besides the source of resamples, the options and the seed: ``order`` is the one found on all
+    data, where searches start from it and stay near; ``search`` makes a graph of what is drawn,
+    where that is another than the usual one.
     """
 
     source: Source
     options: SearchOptions
     seed: int
     order: Indices | None = None
+    search: Search | None = None
 
     def replicate(self, number: int) -> tuple[Outcome, Adjacency | str] | None:
         """The outcome of a replicate with its CPDAG, or with the reason why there is none.
@@ -114,7 +120,7 @@ class Replication:
         try:
             drawn = self.source.draw(self.seed, number)
             options = replace(self.options, random_state=search_seed(self.seed, number))
-            cpdag, status = self._search(drawn, options)
+            cpdag, status = (self.search or self._usual)(drawn, options)
         except InputError as error:
             # The options have passed on all data: it is the resample that does not suit them.
             return Outcome.DEGENERATE, str(error)
@@ -122,7 +128,7 @@ class Replication:
             return None
         return Outcome.TIME_LIMIT if status == "time limit" else Outcome.CONVERGED, cpdag
 
-    def _search(self, drawn: Moments | Table, options: SearchOptions) -> tuple[Adjacency, Status]:
+    def _usual(self, drawn: Moments | Table, options: SearchOptions) -> tuple[Adjacency, Status]:
         if self.order is not None and isinstance(drawn, Moments):
             return learn_nearby(drawn, options, self.order)
         with warnings.catch_warnings():

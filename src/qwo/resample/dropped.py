@@ -1,23 +1,35 @@
-"""Resamples where causes may be hidden: how often the class of each has which mark at which end."""
+"""Resamples for searches that drop an assumption: hidden causes, curves and noise, conditions.
+
+Where causes may be hidden, each mark at each end of an edge is counted. Searches that look at rows
+get rows; of conditions, a resample has the same share of the rows of each.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, cast
 
 import numpy as np
 
+from qwo.arguments import ReadArguments
 from qwo.discovery import Discovery
+from qwo.discovery.curved import asked_columns
 from qwo.discovery.discover import discover_as
+from qwo.discovery.regimes import RegimeKnowledge, learn_regimes
 from qwo.errors import ArgumentError
 from qwo.graph.marks import CIRCLE, HEAD, TAIL
 from qwo.moments import Moments
+from qwo.moments.curves import refuse_rowless
 from qwo.moments.tables import Table
-from qwo.options import UP_TO_1, SearchOptions
+from qwo.options import UP_TO_1, ReadOptions, SearchOptions
+from qwo.regimes.reading import read_regimes, regime_options, regime_rows
+from qwo.regimes.sums import RegimeSums
 from qwo.resample.bootstrap import ResamplePlan
+from qwo.resample.draws import CountedRows, Resampling, Scheme, kept_rows
+from qwo.resample.options import DataRows, Prepared, check_size, digest_of, prepare
 from qwo.resample.result import SHOWN_PAIRS, SHOWN_THRESHOLDS, Bootstrap, BootstrapStatus
-from qwo.resample.runner import Replication
+from qwo.resample.runner import Search
 from qwo.resample.support import Counts, EdgeCounts, Replicates, counted
 from qwo.search.control import Status
 from qwo.text import records_frame
@@ -173,14 +185,11 @@ class MarkBootstrap(Bootstrap):
         raise ArgumentError(f"{path}: marks are not stored; write to_frame() to a file")
 
 
-@dataclass(frozen=True, eq=False)
-class MarkReplication(Replication):
-    """A replicate is a class with hidden causes."""
-
-    def _search(self, drawn: Moments | Table, options: SearchOptions) -> tuple[Adjacency, Status]:
-        found = discover_as(drawn, options)
-        assert found.pag is not None
-        return edge_codes(found.pag.marks), found.status
+def search_marks(drawn: Moments | Table, options: SearchOptions) -> tuple[Adjacency, Status]:
+    """The class with hidden causes of what was drawn, as codes of edges."""
+    found = discover_as(drawn, options)
+    assert found.pag is not None
+    return edge_codes(found.pag.marks), found.status
 
 
 def edge_codes(marks: Adjacency) -> Adjacency:
@@ -195,18 +204,116 @@ def edge_codes(marks: Adjacency) -> Adjacency:
     return codes
 
 
-class MarkPlan(ResamplePlan):
-    """The same for classes with hidden causes."""
+def with_marks(nothing: Bootstrap) -> MarkBootstrap:
+    """A result without replicates that counts marks, too."""
+    none = np.zeros_like(nothing.directed_counts)
+    own = {own.name: getattr(nothing, own.name) for own in fields(nothing)}
+    return MarkBootstrap(**own, spouse_counts=none, open_counts=none)
 
-    def problem(
-        self, used: SearchOptions, seed: int, order: Indices | None, reference: Discovery
-    ) -> Replication:
-        """What every replicate needs."""
-        del order, reference
-        return MarkReplication(self.prepared.source, used, seed)
 
-    def begun(self, nothing: Bootstrap) -> MarkBootstrap:
-        """The result without replicates."""
-        none = np.zeros_like(nothing.directed_counts)
-        own = {own.name: getattr(nothing, own.name) for own in fields(nothing)}
-        return MarkBootstrap(**own, spouse_counts=none, open_counts=none)
+def _read_with(columns: int | None) -> ReadArguments:
+    return cast("ReadArguments", {} if columns is None else {"columns": columns})
+
+
+def _search_rows(
+    columns: int | None, drawn: Any, options: SearchOptions
+) -> tuple[Adjacency, Status]:
+    """The class of rows, with as many columns of each variable as all data have been given."""
+    found = discover_as(drawn, options, _read_with(columns))
+    return found.cpdag, found.status
+
+
+def curved_plan(
+    data: Any,
+    options: SearchOptions,
+    reading: ReadArguments,
+    resampling: Resampling,
+    sample_fraction: float | None,
+) -> ResamplePlan:
+    """The rows, and how many columns of each variable are asked for."""
+    what = 'relations="curved"' if options.relations == "curved" else 'arrows="noise"'
+    asked, reading = asked_columns(reading) if options.relations == "curved" else (None, reading)
+    if isinstance(data, DataRows):
+        refuse_rowless(data.data, ReadOptions(missing=data.missing), what)
+    else:
+        refuse_rowless(data, ReadOptions(**reading), what)
+    rows = DataRows.of(data, reading)
+    prepared = prepare(rows, resampling, sample_fraction)
+    table = kept_rows(rows.data, rows.missing)
+    size = int(prepared.size)
+    source = CountedRows(table, Scheme(resampling, len(table.values), size))
+    own = Prepared(prepared.moments, source, "rows", size, prepared.digest)
+    told = {"missing": rows.missing, "covariance_estimator": "plain"}
+
+    def search(reference: Discovery) -> Search:
+        bent = options.relations == "curved"
+        return partial(_search_rows, reference.params["basis"] if bent else None)
+
+    learn = partial(discover_as, table, options, _read_with(asked))
+    return ResamplePlan(own, options, told, learn, search)
+
+
+@dataclass(frozen=True, eq=False)
+class RegimeRows:
+    """Rows of which a resample has the same share of each regime.
+
+    ``sizes`` says how many consecutive columns each variable owns.
+    """
+
+    columns: FloatArray
+    regimes: tuple[Indices, ...]
+    schemes: tuple[Scheme, ...]
+    sizes: tuple[int, ...]
+
+    def draw(self, seed: int, number: int) -> RegimeSums:
+        """The sums of one resample, regime by regime."""
+        parts = []
+        for k, (rows, scheme) in enumerate(zip(self.regimes, self.schemes, strict=True)):
+            # A stream of its own for each regime.
+            weights = scheme.weights(seed + (k << 64), number)
+            parts.append(self.columns[np.repeat(rows, weights)])
+        return RegimeSums.of(parts, self.sizes)
+
+
+def _search_regimes(
+    order: Indices, known: RegimeKnowledge, drawn: RegimeSums, options: SearchOptions
+) -> tuple[Adjacency, Status]:
+    """The class of rows of several conditions, from the order found on all data."""
+    return learn_regimes(drawn, order, options, known)
+
+
+def regime_plan(
+    data: Any,
+    options: SearchOptions,
+    reading: ReadArguments,
+    resampling: Resampling,
+    sample_fraction: float | None,
+) -> ResamplePlan:
+    """The rows with their regimes, and what is known of these."""
+    if {"relations", "arrows"} & set(options.dropped):
+        raise ArgumentError(
+            "resamples of several conditions are searched by lines, and for classes: leave "
+            "relations and arrows out, or resample the rows of one condition",
+            option="relations" if "relations" in options.dropped else "arrows",
+        )
+    options = regime_options(data, options)
+    given = read_regimes(data, options, reading)
+    table, labels = regime_rows(data, options, reading)
+    coding = given.moments.coding
+    columns = np.ascontiguousarray(coding.recoded(table.values, table.coding))
+    regimes = tuple(np.flatnonzero(labels == label) for label in given.labels)
+    schemes = tuple(
+        Scheme(resampling, len(own), int(check_size(len(own), resampling, sample_fraction)))
+        for own in regimes
+    )
+    source: Any = RegimeRows(columns, regimes, schemes, tuple(coding.sizes.tolist()))
+    digest = digest_of((*table.names, *labels.tolist()), table.values)
+    size = sum(scheme.size for scheme in schemes)
+    known = RegimeKnowledge.of(options, given.labels, given.moments.names)
+    return ResamplePlan(
+        Prepared(given.moments, source, "rows", size, digest),
+        options,
+        {"missing": reading.get("missing", "raise"), "covariance_estimator": "plain"},
+        partial(discover_as, data, options, reading),
+        lambda reference: partial(_search_regimes, reference.order, known),
+    )
