@@ -145,7 +145,11 @@ def test_missing_values(missing):
     moments = Moments.from_data(data, missing=missing)
     expected = ida(moments, to_cpdag(dag), "X0", "X3")
     assert list(ida(data, to_cpdag(dag), "X0", "X3", missing=missing)) == list(expected)
-    assert list(ida_all(data, to_cpdag(dag), "X0", missing=missing)["X3"]) == list(expected)
+    together = ida_all(data, to_cpdag(dag), "X0", missing=missing)["X3"]
+    # Several effects at a time are other products of matrices, with other rounding.
+    for one, other in zip(together, expected, strict=True):
+        assert one.estimate == pytest.approx(other.estimate, rel=1e-12)
+        assert one.standard_error == pytest.approx(other.standard_error, rel=1e-12)
     adjusted = adjusted_effect(data, "X0", "X3", ["X1"], missing=missing)
     assert adjusted == adjusted_effect(moments, "X0", "X3", ["X1"])
     with pytest.raises(MissingValuesError):

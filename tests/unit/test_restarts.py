@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -72,16 +73,16 @@ def test_every_number_of_the_policy_has_a_reason_and_a_benchmark() -> None:
         assert f"| `{benchmark}` |" in listed, name
 
 
-def test_restarts_go_on_twice_around_each_variable_where_starts_disagree() -> None:
-    """Those that have all failed are not made again in the second round."""
-    steps = steps_of(BicEngine(Moments.from_data(_drawn(1))), restarts=4, tries=7)
-    assert [name for name, _ in steps].count("restarts") == 2
-    assert [number for name, number in steps if name == "insisting"] == [14]
-
-
-def test_restarts_go_on_once_around_what_is_doubtful_where_starts_agree() -> None:
-    steps = steps_of(BicEngine(Moments.from_data(_drawn(0))), restarts=4, tries=7)
-    assert steps[-2:] == [("insisting", 7), ("around", 0)]
+def test_restarts_go_on_where_starts_disagree_and_not_again_where_all_have_failed() -> None:
+    """Twice as many where starts disagree; which data sets these are, rounding may decide."""
+    seen: Counter[tuple[int, tuple[int, ...]]] = Counter()
+    for seed in range(60):
+        steps = steps_of(BicEngine(Moments.from_data(_drawn(seed, 150, 3))), restarts=4, tries=7)
+        rounds = [name for name, _ in steps].count("restarts")
+        seen[rounds, tuple(number for name, number in steps if name == "insisting")] += 1
+    assert seen.keys() <= {(1, ()), (1, (7,)), (1, (14,)), (2, (14,)), (2, (14, 14))}
+    assert min(seen[1, (7,)], seen[1, (14,)]) > 0
+    assert seen[2, (14,)] > seen[2, (14, 14)]
 
 
 def test_dense_graphs_get_no_more_than_asked_for() -> None:
@@ -137,9 +138,14 @@ def test_a_run_ends_where_an_engine_of_its_own_would_be() -> None:
         assert run.run(1.0)
 
 
-def _drawn(seed: int) -> np.ndarray:
+def _drawn(seed: int, n_samples: int = 2000, degree: int = 4) -> np.ndarray:
     return simulate(
-        "er", n_variables=20, n_samples=2000, degree=4, standardize=True, random_state=seed
+        "er",
+        n_variables=20,
+        n_samples=n_samples,
+        degree=degree,
+        standardize=True,
+        random_state=seed,
     ).data
 
 
