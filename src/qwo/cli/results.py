@@ -81,7 +81,7 @@ class Learnt:
         return CausalGraph.from_matrix(matrix, self.found.names, kind, metadata)
 
     def edge_list(self, most: int | None = None) -> str:
-        """One edge a line, with its support if there was a bootstrap, and its probability."""
+        """One edge a line, with its support, its probability, or how sure its direction is."""
         known = self.contents
         # Two numbers of different meaning side by side would ask for a choice: the posterior takes
         # account of more. Supports are in the report and in support.csv all the same.
@@ -89,8 +89,8 @@ class Learnt:
         if known.edge_probabilities:
             pairs, form = known.edge_probabilities, "P({})"
         edges = self.found.edges[:most]
-        beside = [[_support_text(pair, form)] for pair in pairs] or [[]] * len(edges)
-        rows = [[*edge, *text] for edge, text in zip(edges, beside, strict=False)]
+        beside = [_support_text(pair, form) for pair in pairs] or self.found.unsure()
+        rows = [[*edge, text] for edge, text in zip(edges, beside, strict=False)]
         hidden = len(self.found.edges) - len(rows)
         shown = "\n".join(aligned(rows, left=None))
         return f"{shown}\n… {count(hidden, 'more edge')}" if hidden else shown

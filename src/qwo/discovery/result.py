@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from types import MappingProxyType
@@ -416,17 +416,18 @@ class Discovery(FollowUp):
         )
 
     def __str__(self) -> str:
-        sure = self.arrow_chances.tolist()
-        lines = [(*e, *self._doubt(e, p)) for e, p in zip(self.edges, sure, strict=True)]
+        beside = zip(self.edges, self.unsure(leans=True), strict=True)
+        lines = [(*edge, f" {said}") if said else edge for edge, said in beside]
         told = [reading.summary() for reading in self.readings.values()]
         return "\n".join([repr(self), *edge_lines(lines), *told])
 
-    def _doubt(self, edge: tuple[str, str, str], sure: float) -> list[str]:
-        """What speaks against taking the direction of an edge for settled."""
-        a, mark, b = edge
-        if (a, b) in self.leans:
-            return [f" (leans {a} {ARROW} {b}, {leaning(self.leans[a, b])})"]
-        return [f" ({100 * sure:.0f} % sure)"] if mark == ARROW and sure < SURE else []
+    def unsure(self, *, leans: bool = False) -> Iterator[str]:
+        """How sure the direction of each edge is, where it is not; with what a line leans to."""
+        for (a, mark, b), sure in zip(self.edges, self.arrow_chances.tolist(), strict=True):
+            if leans and (a, b) in self.leans:
+                yield f"(leans {a} {ARROW} {b}, {leaning(self.leans[a, b])})"
+            else:
+                yield f"({100 * sure:.0f} % sure)" if mark == ARROW and sure < SURE else ""
 
     def _repr_html_(self) -> str:
         rows = ((source, MARKS[mark].symbol, target) for source, mark, target in self.edges)

@@ -128,8 +128,7 @@ def _links(contents: Contents) -> str:
 
 def _directions(contents: Contents) -> str:
     found = contents.discovery
-    edges = found.edges
-    total = len(edges)
+    edges, total = found.edges, found.n_edges
     arrows = [k for k, (_, mark, _) in enumerate(edges) if mark == ARROW]
     if not total:
         return ""
