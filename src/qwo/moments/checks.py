@@ -269,10 +269,12 @@ def _repeats(view: View) -> tuple[int, int] | None:
     # One column shows quickly that rows differ; only if it does not are whole rows compared.
     if len(rows) - len(np.unique(rows[:, measured[0]])) < enough:
         return None
-    combinations = np.log([max(len(word.different(column)), 1) for column in rows.T]).sum()
-    if combinations <= 2 * np.log(len(rows)) + 3:
-        return None
+    different = [max(len(word.different(column)), 1) for column in rows.T]
     _, counts = np.unique(np.nan_to_num(rows), axis=0, return_counts=True)
+    chance = np.log(different).sum() <= 2 * np.log(len(rows)) + 3
+    # Even then they are copies where each of several measurements tells which row it is.
+    if chance and (len(measured) < 3 or len(counts) > min(different[k] for k in measured)):
+        return None
     spare = len(rows) - len(counts)
     return (spare, int(counts.max())) if spare >= enough else None
 

@@ -36,6 +36,7 @@ from qwo.errors import (
     InputError,
     MissingFileError,
     MissingPackageError,
+    list_names,
     optional_module,
 )
 from qwo.moments.audit import Finding
@@ -58,6 +59,8 @@ Format = Literal["csv", "parquet", "pandas"]
 SEPARATORS = (",", ";", "\t", "|")
 DECIMAL_COMMA = r"^\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*$"
 THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$"
+GAP = "[ '\u2019\u00a0\u202f]"
+GROUPED = rf"^[+-]?([1-9]\d{{0,2}}({GAP}\d{{3}})+|\d+)(\.\d*)?$"
 PERCENT = r"^[+-]?\d+(\.\d*)?\s*%$"
 UTF_8, UTF_8_NAMES = "utf-8", ("utf-8", "utf8", "utf-8-sig")
 HEAD_BYTES = 1 << 16
@@ -361,7 +364,10 @@ def open_text(file: Path, form: ReadOptions) -> TextFile:
     place = next(k for k, line in enumerate(lines) if line.strip())
     above = _comments(lines) if lines[place].startswith("#") else 0
     place, how = max(place, above), (encoding, above > 0)
-    first = lines[place]
+    first, below = lines[place], place + 1
+    while first.count('"') % 2 and below < len(lines):
+        # A name may be written on two lines, as spreadsheets do.
+        first, below = f"{first} {lines[below]}", below + 1
     separator = form.separator or guess_separator(file, first)
     fields = [field.strip() for field in split_line(first, separator)]
     if not form.header:
@@ -375,12 +381,15 @@ def open_text(file: Path, form: ReadOptions) -> TextFile:
             "add a line of names",
             cures=[Cure("header", False, "names the columns X0, X1, …")],
         )
-    rows = [line for line in lines[place + 1 :] if line.strip()]
+    rows = [line for line in lines[below:] if line.strip()]
     width = len(fields) + 1
     longer = bool(rows) and all(len(split_line(row, separator)) == width for row in rows)
+    if longer and all(split_line(row, separator)[-1].strip() == "" for row in rows):
+        # What stands behind the last separator of each line is a column without a name or values.
+        fields, longer = [*fields, ""], False
     named = not longer and fields[0] in ("", "Unnamed: 0") and _has_index(fields, rows, separator)
     return TextFile(
-        file, tuple(fields[named:]), longer or named, separator, place + 1, old_mac, form, *how
+        file, tuple(fields[named:]), longer or named, separator, below, old_mac, form, *how
     )
 
 
@@ -548,10 +557,13 @@ class TextBlock:
         match = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+): (.*)", reason, re.DOTALL)
         if match:
             row, wanted, got, text = match.groups()
+            fields = f"{got} field{'s' if got != '1' else ''} ({short(text)})"
             reason = (
-                f"line {int(row) + self.above} (blank lines not counted) has {got} fields, but the "
-                f"first line has {wanted}: {short(text)}"
+                f"line {int(row) + self.above} (blank lines not counted) has {fields}, but the "
+                f"first line has {wanted} ({list_names(self.text.names, 4)})"
             )
+        if "Could not skip" in reason:
+            reason = f"there is nothing below its first line ({list_names(self.text.names, 4)})"
         if "UTF8" in reason:
             return FileFormatError(
                 f"{self.text.file} has letters that are not UTF-8 text",
@@ -586,7 +598,10 @@ class TextBlock:
             plain = pc.replace_substring(trimmed, ",", "")
         if pc.all(pc.match_substring_regex(plain, PERCENT)).as_py():
             plain = pc.utf8_rtrim(plain, " %")
-        for kind, candidate in ((pa.float64(), plain), (pa.bool_(), trimmed)):
+        number = pc.replace_substring(plain, "\N{MINUS SIGN}", "-")
+        if pc.all(pc.match_substring_regex(number, GROUPED)).as_py():
+            number = pc.replace_substring_regex(number, GAP, "")
+        for kind, candidate in ((pa.float64(), number), (pa.bool_(), trimmed)):
             try:
                 return pc.cast(candidate, kind)
             except pa.ArrowInvalid:
