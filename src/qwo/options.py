@@ -708,11 +708,6 @@ OPTIONS: dict[str, Option] = {f.name: f.metadata["option"] for f in fields(Searc
 DEFAULTS: dict[str, Any] = {f.name: f.default for f in fields(SearchOptions)}
 
 
-def offered(name: str, value: Any = None, effect: str = "") -> tuple[Cure, ...]:
-    """An option of the search as advice; none where there is no such option."""
-    return (Cure(name, value, effect),) if name in OPTIONS else ()
-
-
 TEXT = "Text files"
 """The panel of the help for options of text files."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,14 +35,84 @@ def test_encodings_are_told_by_the_first_bytes_and_said(
 
 
 def test_letters_far_down_name_the_option(tmp_path: Path, frame: pd.DataFrame) -> None:
-    file = tmp_path / "late.csv"
-    wide = pd.concat([frame] * 60, ignore_index=True)
+    file, rng = tmp_path / "late.csv", np.random.default_rng(1)
+    wide = pd.concat([frame + rng.normal(size=(60, 3)) for _ in range(60)], ignore_index=True)
     wide.insert(0, "word", ["a"] * (len(wide) - 1) + ["é"])
     wide = wide.rename(columns={"Größe": "a"})
     file.write_bytes(wide.to_csv(index=False).encode("latin-1"))
     with pytest.raises(qwo.InputError, match="encoding='cp1252'"):
         qwo.Moments.from_csv(file)
     assert qwo.Moments.from_csv(file, encoding="cp1252", drop=["word"]).n_samples == 3600
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda v: f"{v:,.0f}".replace(",", "'"),
+        lambda v: f"{v:,.0f}".replace(",", "\N{NO-BREAK SPACE}"),
+        lambda v: f"{v:,.0f}".replace(",", " ").replace("-", "\N{MINUS SIGN}"),
+        lambda v: f"{v:.0f}".replace("-", "\N{MINUS SIGN}"),
+    ],
+)
+def test_thousands_apart_and_signs_of_typesetters_are_numbers(tmp_path: Path, write: Any) -> None:
+    """They were called text, with the advice to drop the column."""
+    file, values = tmp_path / "d.csv", np.random.default_rng(0).normal(size=(60, 2)) * 50_000
+    rows = "".join(f"{write(a)},{b}\n" for a, b in values)
+    file.write_text(f"a,b\n{rows}", encoding="utf-8")
+    np.testing.assert_allclose(qwo.Moments.from_csv(file).means, values.mean(axis=0), atol=0.6)
+    file.write_text(f"a,b\n{rows}4 5,1\n", encoding="utf-8")
+    with pytest.raises(NonNumericError, match=r"'a' \(text"):
+        qwo.Moments.from_csv(file)
+
+
+def test_a_separator_at_the_end_of_each_line_is_no_index(tmp_path: Path) -> None:
+    """With names without one, all names were read one column further left."""
+    file, values = tmp_path / "t.csv", np.random.default_rng(0).normal(size=(30, 3))
+    file.write_text("a,b,c\n" + "".join(f"{a},{b},{c},\n" for a, b, c in values))
+    with pytest.raises(qwo.InputError, match=r"(?s)with no name, at position 3.*drop=\[3\]"):
+        qwo.Moments.from_csv(file)
+    found = qwo.Moments.from_csv(file, drop=[3])
+    assert found.names == ("a", "b", "c")
+    np.testing.assert_allclose(found.means, values.mean(axis=0))
+
+
+def test_a_name_on_two_lines_is_a_name(tmp_path: Path, frame: pd.DataFrame) -> None:
+    file = tmp_path / "cell.csv"
+    file.write_text('"dose\n(mg)",b,c\n' + frame.to_csv(index=False, header=False))
+    found = qwo.Moments.from_csv(file)
+    assert found.names == ("dose (mg)", "b", "c")
+    np.testing.assert_allclose(found.means, frame.mean())
+
+
+def test_lines_that_do_not_fit_are_shown_beside_the_names(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("Results of the trial\n\na,b\n1,2\n")
+    with pytest.raises(qwo.InputError, match=r"1 field \('a,b'\).* first line has 4 \('Res"):
+        qwo.Moments.from_csv(file)
+    file.write_text("<html>404 not found</html>\n")
+    with pytest.raises(qwo.InputError, match="there is nothing below its first line"):
+        qwo.Moments.from_csv(file)
+
+
+def test_few_rows_many_times_over_are_named() -> None:
+    """Ten rows, each twelve times, gave four solid links without a warning."""
+    rows = np.random.default_rng(0).normal(size=(10, 4))
+    with pytest.warns(qwo.DataWarning, match="repeat others exactly"):
+        found = qwo.discover(np.tile(rows, (12, 1)))
+    assert found.doubted_rates.startswith("110 of the 120 rows")
+    # Values that are few by themselves, as of five doses, are no copies.
+    grid = np.random.default_rng(1).integers(0, 12, size=(120, 4)) / 7
+    assert not any(f.code == "repeated-rows" for f in qwo.audit(grid).findings)
+
+
+def test_levels_spelt_in_two_ways_are_named() -> None:
+    rng = np.random.default_rng(0)
+    sex = rng.choice(["male", "Male", "female", "other "], 200)
+    table = pd.DataFrame({"sex": sex, "a": rng.normal(size=200), "b": rng.normal(size=200)})
+    [finding] = [f for f in qwo.audit(table).findings if f.code == "spellings"]
+    assert "'sex' ('Male', 'male')" in finding.message
+    table["sex"] = table["sex"].str.lower()
+    assert not any(f.code == "spellings" for f in qwo.audit(table).findings)
 
 
 def test_lines_of_comments_are_left_out(tmp_path: Path, frame: pd.DataFrame) -> None:

@@ -8,7 +8,6 @@ from typing import Literal, NamedTuple
 
 from qwo.errors import Cure
 from qwo.moments.audit import Audit, Code
-from qwo.options import offered
 
 BREAKING: tuple[Code, ...] = (
     "serial",
@@ -114,7 +113,7 @@ def _judged(dropped: set[str], audit: Audit | None, alarms: set[str]) -> Iterato
         cures = tuple(cure for finding in findings for cure in finding.cures)
         if against:
             # A finding knows what helps; what a check flags, the option that drops the assumption.
-            advice = cures if findings else offered(option, value)
+            advice = cures if findings else (Cure(option, value),)
             yield Assumption(name, words, "doubted", "; ".join(against), advice)
         else:
             yield Assumption(name, words, "made")

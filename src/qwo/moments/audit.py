@@ -45,7 +45,7 @@ from qwo.errors import (
     worded_cures,
 )
 from qwo.moments.levels import RefusedColumn
-from qwo.options import Kind, offered
+from qwo.options import Kind
 
 Code = Literal[
     "non-numeric",
@@ -67,6 +67,7 @@ Code = Literal[
     "codes",
     "binary",
     "rare-levels",
+    "spellings",
     "identifier",
     "sentinel",
     "repeated-rows",
@@ -295,8 +296,8 @@ def inspect_size(n_rows: float, dropped: int = 0) -> Iterator[Finding]:
             "few-rows",
             "error",
             (),
-            f"the table has {n_rows:g} rows{reason}; wanted {MIN_SAMPLES} at least, and "
-            "many more than columns for a result to trust",
+            f"the table has {n_rows:g} row{'s' * (n_rows != 1)}{reason}; wanted {MIN_SAMPLES} at "
+            "least, and many more than columns for a result to trust",
             cures if dropped > MIN_SAMPLES else (),
         )
 
@@ -466,15 +467,7 @@ def inspect_names(
         if CONDITIONS.intersection(words_of(name)) and kinds.get(name) not in (None, "continuous")
     ]
     for name in told[:1]:
-        cures = offered(
-            "regime", name, "treats its values as conditions, whose changes direct edges"
-        )
-        if cures:
-            yield Finding(
-                "conditions",
-                "note",
-                (name,),
-                f"{name!r} is named like conditions under which rows were taken, such as "
-                "treatments or batches",
-                cures,
-            )
+        effect = "treats its values as conditions, whose changes direct edges"
+        text = f"{name!r} is named like conditions under which rows were taken, such as treatments "
+        cures = (Cure("regime", name, effect),)
+        yield Finding("conditions", "note", (name,), f"{text}or batches", cures)

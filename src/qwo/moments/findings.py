@@ -29,7 +29,6 @@ from qwo.moments.audit import (
 )
 from qwo.moments.columns import block_squares
 from qwo.moments.moments import Moments
-from qwo.options import offered
 from qwo.types import FloatArray, Indices
 
 if TYPE_CHECKING:
@@ -99,14 +98,10 @@ def codes(view: View, found: list[int]) -> Finding:
 
 def two_values(view: View, found: list[int]) -> Finding:
     """Columns of two values."""
-    return Finding(
-        "binary",
-        "note",
-        view.named(found),
-        f"{count_of(len(found), len(view.kinds), 'has', 'have')} two values: "
-        f"{view.values(found)}. That is fine: as a cause such a column shifts means; as an effect, "
-        "its coefficients are changes of the share of the second value",
-    )
+    text = f"{count_of(len(found), len(view.kinds), 'has', 'have')} two values: "
+    text += f"{view.values(found)}. That is fine: as a cause such a column shifts means; as an "
+    text += "effect, its coefficients are changes of the share of the second value"
+    return Finding("binary", "note", view.named(found), text)
 
 
 def identifiers(view: View, found: list[int]) -> Finding:
@@ -158,14 +153,9 @@ def rounded_copies(view: View, pairs: list[tuple[int, int]]) -> Finding:
 
 def repeated_rows(view: View, found: tuple[int, int]) -> Finding:
     """Rows that repeat others."""
-    return Finding(
-        "repeated-rows",
-        "warning",
-        (),
-        f"{found[0]} of the {len(view.first)} rows looked at repeat others exactly, up to "
-        f"{found[1]} times: the sample is smaller than it looks, so that chance patterns appear as "
-        "edges. Remove the copies",
-    )
+    text = f"{found[0]} of the {len(view.first)} rows looked at repeat others exactly, up to "
+    text += f"{found[1]} times: the sample is smaller than it looks, so that chance patterns "
+    return Finding("repeated-rows", "warning", (), f"{text}appear as edges. Remove the copies")
 
 
 def independent_share(values: FloatArray, lengths: Indices | None = None) -> float:
@@ -210,8 +200,8 @@ def serial(view: View, found: list[int]) -> Finding:
         "edges appear by chance. If their order means nothing, as in a table sorted by one of its "
         "columns, ignore this",
         (
-            *offered("lags", "auto", "adds the rows before as causes"),
-            *offered("lags", 0, "uses the effective number of rows, without effects over time"),
+            Cure("lags", "auto", "adds the rows before as causes"),
+            Cure("lags", 0, "uses the effective number of rows, without effects over time"),
         ),
     )
 
@@ -235,7 +225,7 @@ def shapes_of(view: View, found: list[tuple[int, float, float]]) -> Finding:
     if np.nanmin(view.rows[:, far]) > 0 and all(skewness > 0 for _, skewness, _ in found):
         logs = "log" if every else dict.fromkeys(columns, "log")
         cures.insert(0, Cure("transform", logs, "takes logarithms"))
-    cures += offered("arrows", "noise", "directs edges by the shape of their noise")
+    cures.append(Cure("arrows", "noise", "directs edges by the shape of their noise"))
     return Finding(
         "non-gaussian",
         "note",
@@ -250,14 +240,10 @@ def shapes_of(view: View, found: list[tuple[int, float, float]]) -> Finding:
 def curves(view: View, found: list[tuple[int, int]]) -> Finding:
     """Relations that are no lines."""
     said = [f"{view.names[j]!r} over {view.names[i]!r}" for i, j in found]
-    return Finding(
-        "curved",
-        "note",
-        view.named(sorted({k for pair in found for k in pair})),
-        f"relations bend: {shown(said)}. A linear search may miss their edges, or "
-        "draw others in their place",
-        tuple(offered("relations", "curved", "explains each column by a sum of curves")),
-    )
+    text = f"relations bend: {shown(said)}. A linear search may miss their edges, or draw others in"
+    columns = view.named(sorted({k for pair in found for k in pair}))
+    cure = Cure("relations", "curved", "explains each column by a sum of curves")
+    return Finding("curved", "note", columns, f"{text} their place", (cure,))
 
 
 def clusters(view: View) -> Iterator[Finding]:
@@ -278,37 +264,23 @@ def constant(names: Sequence[str], columns: tuple[str, ...]) -> Finding:
 
 def nearly_constant(names: Sequence[str], columns: tuple[str, ...]) -> Finding:
     """Columns whose values differ in their last digits only."""
-    return Finding(
-        "nearly-constant",
-        "warning",
-        columns,
-        f"{count_of(len(columns), len(names))} constant but for the last digits of float64: "
-        f"{list_names(columns)}; subtract the offset before the data are stored",
-        drop_cure(names, columns),
-    )
+    text = f"{count_of(len(columns), len(names))} constant but for the last digits of float64: "
+    text += f"{list_names(columns)}; subtract the offset before the data are stored"
+    return Finding("nearly-constant", "warning", columns, text, drop_cure(names, columns))
 
 
 def out_of_range(columns: Sequence[str]) -> Finding:
     """Columns whose squares left the range of float64 while they were summed up."""
-    return Finding(
-        "range",
-        "error",
-        tuple(columns),
-        f"squares of {list_names(columns)} leave the range of float64: their values are too large "
-        "or too small; rescale them, or take their logarithms",
-    )
+    text = f"squares of {list_names(columns)} leave the range of float64: their values are too "
+    text += "large or too small; rescale them, or take their logarithms"
+    return Finding("range", "error", tuple(columns), text)
 
 
 def wide_table(n_variables: int, n_samples: float, rows: bool) -> Finding:
     """A sample smaller than the number of variables."""
-    return Finding(
-        "wide",
-        "warning",
-        (),
-        f"there are {n_variables} variables but only {n_samples:g} samples, so that the covariance "
-        "matrix is singular; the default engine, 'bic', can handle that",
-        SHRINK if rows else (),
-    )
+    text = f"there are {n_variables} variables but only {n_samples:g} samples, so that the "
+    text += "covariance matrix is singular; the default engine, 'bic', can handle that"
+    return Finding("wide", "warning", (), text, SHRINK if rows else ())
 
 
 def exact_copies(moments: Moments, groups: list[list[int]], severity: Severity) -> Finding:
@@ -361,14 +333,9 @@ def near_dependence(names: Sequence[str], cholesky: PivotedCholesky, rows: bool)
     columns = _nearly_dependent(names, cholesky)
     condition = 1 / cholesky.reciprocal_condition
     cures = drop_cure(names, columns[:1])
-    return Finding(
-        "near-singular",
-        "warning",
-        columns,
-        f"the correlation matrix is nearly singular (condition number {condition:.1e}): "
-        f"{columns[0]!r} is almost determined by {list_names(columns[1:])}",
-        (*cures, *SHRINK) if rows else cures,
-    )
+    text = f"the correlation matrix is nearly singular (condition number {condition:.1e}): "
+    text += f"{columns[0]!r} is almost determined by {list_names(columns[1:])}"
+    return Finding("near-singular", "warning", columns, text, (*cures, *(SHRINK if rows else ())))
 
 
 def indefinite(names: Sequence[str], correlation: FloatArray, cholesky: PivotedCholesky) -> Finding:
@@ -453,12 +420,15 @@ def small_sample(
 
 
 def inspect_levels(moments: Moments) -> Iterator[Finding]:
-    """Levels of blocks that hardly any row has."""
+    """Levels of blocks that hardly any row has, and levels that are one, spelt in two ways."""
     few: dict[str, str] = {}
-    coding = moments.coding
+    coding, twins = moments.coding, list[str]()
     for name, variable, start in zip(moments.names, coding.variables, coding.starts, strict=True):
         if variable.size == 1:
             continue
+        spelt = [" ".join(level.casefold().split()) for level in variable.levels]
+        twice = [v for v, s in zip(variable.levels, spelt, strict=True) if spelt.count(s) > 1]
+        twins += [f"{name!r} ({list_names(twice)})"] if twice else []
         own = moments.means[start : start + variable.size]
         shares = np.concatenate(([1 - own.sum()], own))
         counts = np.rint(moments.n_samples * shares).astype(int).tolist()
@@ -466,6 +436,9 @@ def inspect_levels(moments: Moments) -> Iterator[Finding]:
         if rare:
             levels = ", ".join(f"{level}: {count}" for level, count in rare[:4])
             few[name] = f"{name!r} ({levels})"
+    if twins:
+        text = f"levels differ in capitals or blanks alone: {shown(twins)}. Each counts as a level "
+        yield Finding("spellings", "warning", (), f"{text}of its own: write them alike")
     if few:
         yield Finding(
             "rare-levels",

@@ -134,7 +134,7 @@ class RefusedColumn:
         few = len(odd) <= MANY_STRAYS and 2 * n_odd <= n_given and not named
         return cls(
             name,
-            f"text, since {n_odd} of {n_given} values are not numbers; the first is "
+            f"text, since {n_odd} of {n_given} values cannot be read as a number; the first is "
             f"{shown} in data row {above + first + 1}",
             tuple(words.levels[k] for k in odd) if few else (),
             words,
