@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from joblib import parallel_config
-from scipy.stats import chi2
 
 from qwo.discovery import discover
 from qwo.errors import (
@@ -26,7 +25,6 @@ from qwo.errors import (
     SampleSizeError,
 )
 from qwo.estimator import PenaltyPath, penalty_path
-from qwo.estimator.penalty_choice import chance_price, instability, subsample_size
 from qwo.graph import Knowledge, shd, to_cpdag
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
@@ -139,26 +137,26 @@ def test_names_knowledge_and_search_are_kept(data):
         assert found.params["search"] == "insertion"
 
 
-@pytest.mark.parametrize("method", ["held-out", "stars", "bic"])
+@pytest.mark.parametrize("method", ["held-out", "bic"])
 def test_the_same_seed_gives_the_same_choice_for_any_number_of_jobs(data, method):
     one = penalty_path(data, FEW, random_state=1)
     two = penalty_path(data, FEW, random_state=1, n_jobs=2)
     for found, again in zip(one.discoveries, two.discoveries, strict=True):
         np.testing.assert_array_equal(found.order, again.order)
-    first = one.choose(method, n_subsamples=4)
-    second = two.choose(method, n_subsamples=4, n_jobs=2)
+    first = one.choose(method)
+    second = two.choose(method, n_jobs=2)
     np.testing.assert_array_equal(first.values, second.values)
     assert first.penalty == second.penalty
     if method != "bic":
-        other = one.choose(method, n_subsamples=4, random_state=2)
+        other = one.choose(method, random_state=2)
         assert (first.values != other.values).any()
 
 
 def test_processes_give_the_same_choice_as_threads(data):
     path = penalty_path(data, FEW, random_state=1)
     with parallel_config(backend="loky"):
-        there = path.choose("stars", n_subsamples=4, n_jobs=2)
-    np.testing.assert_array_equal(there.values, path.choose("stars", n_subsamples=4).values)
+        there = path.choose("held-out", n_jobs=2)
+    np.testing.assert_array_equal(there.values, path.choose("held-out").values)
 
 
 def test_without_a_seed_the_one_drawn_is_kept(data):
@@ -192,69 +190,14 @@ def test_held_out_likelihood_is_that_of_rows_left_out(data):
     assert repr(choice).startswith("<PenaltyChoice by held-out: penalty_discount ")
 
 
-@pytest.mark.parametrize("method", ["held-out", "stars"])
-def test_the_choice_is_near_the_best_of_the_path(method):
+def test_the_choice_is_near_the_best_of_the_path():
     data, dag, _ = simulate("er", n_variables=12, n_samples=300, degree=3, random_state=8)
     path = penalty_path(data, (300.0, 30.0, 3.0, 0.3), random_state=0)
     distances = [shd(found.cpdag, to_cpdag(dag)) for found in path.discoveries]
-    choice = path.choose(method, n_subsamples=10)
+    choice = path.choose("held-out")
     assert choice.penalty in (30.0, 3.0)
     assert shd(choice.discovery.cpdag, to_cpdag(dag)) <= min(distances) + 1
     assert max(distances) > min(distances) + 5
-
-
-def test_instability_of_three_graphs_by_hand(path):
-    # Pairs are adjacent in 0, 1, 2 or 3 of them: 2θ(1 - θ) is 4/9 for 1 and 2, else 0.
-    few = [path.discoveries[k] for k in (0, 6, 8)]
-    count = sum(np.triu(found.dag | found.dag.T).astype(int) for found in few)
-    by_hand = 4 / 9 * np.isin(count, (1, 2)).sum() / 45
-    assert by_hand > 0
-    assert instability(few) == pytest.approx(by_hand)
-    assert instability(few[:1] * 3) == 0
-
-
-def test_chance_price_inverts_the_instability_of_chance():
-    for beta in (0.01, 0.05, 0.3):
-        theta = chi2.sf(chance_price(beta), 1)
-        assert 2 * theta * (1 - theta) == pytest.approx(beta)
-    assert chance_price(0.5) == pytest.approx(chi2.median(1))
-
-
-def test_subsamples_have_the_papers_size():
-    assert subsample_size(10_000) == 1000
-    assert subsample_size(100) == 80
-
-
-def test_stars_does_not_look_at_penalties_beyond_the_first_that_chance_makes_unstable(data):
-    path = penalty_path(data, (20.0, 4.0, 0.5, 0.4), random_state=0)
-    choice = path.choose("stars", beta=0.08)
-    assert choice.penalty == 4.0
-    # A heavy penalty may be less stable than a light one, and is no reason to stop.
-    assert choice.values[0] > 0.08 >= choice.values[1]
-    assert choice.values[2] > 0.08
-    assert math.isnan(choice.values[3])
-
-
-def test_stars_is_not_taken_in_by_complete_graphs(data):
-    path = penalty_path(data, (4.0, 1e-9), random_state=0)
-    assert path.n_edges[1] > 40
-    choice = path.choose("stars", beta=0.2)
-    assert choice.penalty == 4.0
-    assert math.isnan(choice.values[1])
-
-
-def test_stars_says_when_nothing_is_stable(data):
-    path = penalty_path(data, (20.0, 4.0, 1.0), random_state=0)
-    with pytest.warns(DataWarning, match=r"no penalty has an instability of 0\.01 or less"):
-        choice = path.choose("stars", beta=0.01)
-    assert choice.penalty == path.penalties[np.nanargmin(choice.values)] == 4.0
-
-
-def test_stars_on_a_path_of_tiny_penalties_takes_the_largest(data):
-    path = penalty_path(data, (1e-3, 1e-6), random_state=0)
-    with pytest.warns(DataWarning, match="no penalty has an instability"):
-        choice = path.choose("stars", n_subsamples=3)
-    assert choice.penalty == 1e-3
 
 
 def test_fewer_samples_than_variables():
@@ -265,8 +208,8 @@ def test_fewer_samples_than_variables():
     assert len(caught) == 2
     assert {found.params["gamma"] for found in path.discoveries} == {0.5}
     assert path.settings.options.gamma == 0.5
-    for method in ("held-out", "stars", "bic"):
-        assert path.choose(method, n_subsamples=4).penalty in (8.0, 2.0)
+    for method in ("held-out", "bic"):
+        assert path.choose(method).penalty in (8.0, 2.0)
 
 
 def test_a_covariance_estimator_is_used_for_parts_too():
@@ -274,18 +217,14 @@ def test_a_covariance_estimator_is_used_for_parts_too():
     plain = penalty_path(wide, (8.0, 2.0), random_state=0)
     shrunk = penalty_path(wide, (8.0, 2.0), random_state=0, covariance_estimator="oas")
     assert shrunk.discoveries[0].params["covariance_estimator"] == "oas"
-    for method in ("held-out", "stars"):
-        one, two = plain.choose(method, n_subsamples=4), shrunk.choose(method, n_subsamples=4)
-        assert one.values.shape == two.values.shape
     assert (plain.choose("held-out").values != shrunk.choose("held-out").values).all()
 
 
 def test_moments_have_no_rows_to_draw(data):
     path = penalty_path(Moments.from_data(data), FEW, random_state=0)
     assert path.choose("bic").penalty in FEW
-    for method in ("held-out", "stars"):
-        with pytest.raises(InputError, match="call penalty_path with the data themselves"):
-            path.choose(method)
+    with pytest.raises(InputError, match="call penalty_path with the data themselves"):
+        path.choose("held-out")
 
 
 def test_files_are_read_once(data, tmp_path):
@@ -345,9 +284,8 @@ def test_wrong_data(data):
         ({"method": "luck"}, "luck"),
         ({"method": "held-out", "n_folds": 1}, "n_folds is 1"),
         ({"method": "held-out", "n_folds": 201}, "2 to 200"),
-        ({"method": "stars", "n_subsamples": 1}, "n_subsamples is 1"),
-        ({"method": "stars", "beta": 0.5}, "beta is 0.5"),
-        ({"method": "stars", "n_jobs": 0}, "n_jobs is 0"),
+        ({"method": "stars"}, "stars"),
+        ({"method": "held-out", "n_jobs": 0}, "n_jobs is 0"),
     ],
 )
 def test_wrong_choices(path, arguments, message):
@@ -373,7 +311,7 @@ def test_maximum_likelihood_with_missing_values_cannot_predict_rows(data):
         path = penalty_path(holes, FEW, random_state=0, restarts=0, missing="em")
     with pytest.raises(InputError, match="predicts whole rows"):
         path.choose("held-out")
-    assert path.choose("stars", n_subsamples=4).penalty in FEW
+    assert path.choose("auto").penalty in FEW
 
 
 def test_the_same_path_in_two_processes(data):
@@ -415,8 +353,6 @@ def test_ctrl_c_ends_a_path(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
     ("name", "given"),
     [
         ("method", {"method": np.array([1, 2])}),
-        ("beta", {"method": "stars", "beta": "x"}),
-        ("n_subsamples", {"method": "stars", "n_subsamples": "x"}),
         ("n_folds", {"method": "held-out", "n_folds": 2.5}),
         ("random_state", {"method": "held-out", "random_state": "x"}),
     ],

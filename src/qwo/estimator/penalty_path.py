@@ -23,7 +23,6 @@ from qwo.estimator.penalty_choice import (
     lowest_bic,
     most_predictive,
     search_path,
-    smallest_stable,
 )
 from qwo.graph.display import table_html
 from qwo.graph.marks import ARROW
@@ -142,8 +141,6 @@ class PenaltyPath:
         method: Method = "held-out",
         *,
         n_folds: int = 5,
-        n_subsamples: int = 20,
-        beta: float = 0.05,
         n_jobs: int | None = 1,
         dask: Any = None,
         random_state: int | None = None,
@@ -152,27 +149,20 @@ class PenaltyPath:
 
         Parameters
         ----------
-        method : {"auto", "held-out", "stars", "bic"}
+        method : {"auto", "held-out", "bic"}
             ``"auto"``: as `qwo.discover` chooses, but among those of the path from 2 up: where true
             edges lost and false ones let in cost least. ``"held-out"``: the highest log-likelihood
             of rows that took no part in learning the graph and its equations, by cross-validation.
-            ``"stars"``: the smallest penalty at which adjacencies hardly change between subsamples
-            of size 10√N (Liu, Roeder and Wasserman, 2010); it errs towards too many edges.
             ``"bic"``: the textbook BIC, which is in general that of the penalty nearest 1; it costs
             nothing.
         n_folds : int
             Folds of the cross-validation.
-        n_subsamples : int
-            Subsamples of StARS.
-        beta : float
-            The instability that StARS allows: the mean over all pairs of 2θ(1 - θ), θ being the
-            share of the subsamples in which the pair is adjacent.
         n_jobs : int or None
-            Processes among which folds or subsamples are shared; -1 means one per processor.
+            Processes among which folds are shared; -1 means one per processor.
         dask : dask.distributed.Client or str, optional
             A Dask cluster to run on instead, or the address of its scheduler.
         random_state : int, optional
-            Seed of the folds or subsamples; that of the path if not given. The same seed gives the
+            Seed of the folds; that of the path if not given. The same seed gives the
             same choice, for any ``n_jobs``.
 
         Raises
@@ -188,14 +178,9 @@ class PenaltyPath:
             index, values = least_loss(self.discoveries)
         else:
             seed = self.settings.options.random_state if random_state is None else random_state
-            given = self._rows(method), self.penalties.tolist(), self.settings
+            given = self._rows(), self.penalties.tolist(), self.settings
             drawn: dict[str, Any] = {"random_state": seed, "n_jobs": n_jobs, "cluster": dask}
-            if method == "held-out":
-                index, values = most_predictive(*given, n_folds=n_folds, **drawn)
-            else:
-                index, values = smallest_stable(
-                    *given, n_subsamples=n_subsamples, beta=beta, **drawn
-                )
+            index, values = most_predictive(*given, n_folds=n_folds, **drawn)
         penalty = float(self.penalties[index])
         return PenaltyChoice(method, penalty, self.discoveries[index], self.penalties, values)
 
@@ -205,16 +190,16 @@ class PenaltyPath:
             f"{self.penalties[-1]:.4g}, {self.n_edges[0]} to {self.n_edges[-1]} edges>"
         )
 
-    def _rows(self, method: Method) -> Table:
+    def _rows(self) -> Table:
         if self.table is None:
             raise InputError(
-                f"choose({method!r}) draws samples of the rows, but the path was made from Moments;"
-                " call penalty_path with the data themselves, or choose('bic')"
+                "choose('held-out') predicts rows, but the path was made from Moments; call "
+                "penalty_path with the data themselves, or choose('bic')"
             )
-        if method == "held-out" and not np.isfinite(self.table.values).all():
+        if not np.isfinite(self.table.values).all():
             raise InputError(
                 "choose('held-out') predicts whole rows, but some have missing values; make the "
-                "path without them, or take choose('stars')",
+                "path without them, or take choose('bic')",
                 cures=[Cure("missing", "drop", "leaves those rows out")],
             )
         return self.table
