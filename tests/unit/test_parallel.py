@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from threading import Event, Thread
 from typing import Any
 
 import numpy as np
@@ -61,12 +59,6 @@ def kill_worker_once(folder: Path, number: int) -> int:
     return number * number
 
 
-def wait_for_end(end: Path, number: int) -> int:
-    while number > 0 and not end.exists():
-        time.sleep(0.01)
-    return number
-
-
 @pytest.mark.parametrize("n_jobs", [1, None, 2])
 def test_every_task_once(n_jobs: int | None) -> None:
     assert sorted(run_many(square, range(20), n_jobs=n_jobs)) == SQUARES
@@ -109,14 +101,6 @@ def test_an_iterator_that_is_closed_early(n_jobs: int) -> None:
         next(results)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_asked_to_stop_before_each_result(n_jobs: int) -> None:
-    answers = iter([False, False, False, True])
-    found = list(run_many(square, range(20), n_jobs=n_jobs, stop=lambda: next(answers)))
-    assert len(set(found) & set(SQUARES)) == len(found) == 3
-    assert sorted(run_many(square, range(20), n_jobs=n_jobs, stop=lambda: False)) == SQUARES
-
-
 @pytest.mark.parametrize("n_jobs", [0, "two"])
 def test_a_number_of_workers_that_is_none(n_jobs: Any) -> None:
     with pytest.raises(ArgumentError, match="n_jobs"):
@@ -129,35 +113,11 @@ def test_something_that_is_no_cluster() -> None:
 
 
 @foreign_warnings
-def test_an_address_where_nobody_answers() -> None:
-    dask = pytest.importorskip("dask")
-    with (
-        dask.config.set({"distributed.comm.timeouts.connect": "0.2s"}),
-        pytest.raises(ArgumentError, match="where no scheduler of Dask"),
-    ):
-        list(run_many(square, range(3), cluster="tcp://127.0.0.1:9"))
-
-
-@pytest.mark.parametrize("speaks", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n"])
-@foreign_warnings
-def test_an_address_where_something_else_listens_is_refused_in_time(speaks: bytes) -> None:
+def test_an_address_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-
-        def answer() -> None:
-            connection, _ = server.accept()
-            with connection:
-                connection.sendall(speaks)
-                time.sleep(3)
-
-        Thread(target=answer, daemon=True).start()
-        began = time.perf_counter()
-        address = f"tcp://127.0.0.1:{port}"
-        refused = pytest.raises(ClusterError, match="where no scheduler of Dask answers")
-        with refused, cluster_client(address, 1.0):
-            pass
-        assert time.perf_counter() - began < 60, "a client of Dask would wait for minutes"
+    monkeypatch.setattr(parallel, "CONNECT_SECONDS", 0.5)
+    with pytest.raises(ArgumentError, match="where no scheduler of Dask"):
+        list(run_many(square, range(3), cluster="tcp://127.0.0.1:9"))
 
 
 @pytest.mark.parametrize("address", ["", "  ", "x://y", "nowhere"])
@@ -204,20 +164,6 @@ def test_a_cluster_repeats_what_was_lost_with_a_worker(cluster: Any, tmp_path: P
 
 
 @foreign_warnings
-def test_a_cluster_is_left_once_asked_to_stop(cluster: Any, tmp_path: Path) -> None:
-    """The first task ends at once, the others only after the test has stopped waiting for them."""
-    task = partial(wait_for_end, tmp_path / "end")
-    over = Event()
-    try:
-        results = run_many(task, range(4), cluster=cluster.scheduler_address, stop=over.is_set)
-        assert next(results) == (0, 0)
-        over.set()
-        assert list(results) == []
-    finally:
-        (tmp_path / "end").touch()
-
-
-@foreign_warnings
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="nothing to kill a process with")
 def test_what_the_last_worker_took_with_it_is_sent_again(tmp_path: Path) -> None:
     task = partial(kill_worker_once, tmp_path)
@@ -227,17 +173,11 @@ def test_what_the_last_worker_took_with_it_is_sent_again(tmp_path: Path) -> None
 
 
 @foreign_warnings
-def test_a_cluster_without_workers_is_refused_within_the_time_limit(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_cluster_without_workers_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "WORKER_SECONDS", 0.5)
-    with local_cluster(n_workers=0) as empty:
-        with pytest.raises(ClusterError, match="has no workers"):
-            list(run_many(square, range(3), cluster=empty.scheduler_address))
-        monkeypatch.setattr(parallel, "WORKER_SECONDS", 200.0)
-        refused = pytest.raises(ClusterError, match="has no workers")
-        with refused, cluster_client(empty.scheduler_address, 0.5):
-            pass
+    refused = pytest.raises(ClusterError, match="has no workers")
+    with local_cluster(n_workers=0) as empty, refused:
+        list(run_many(square, range(3), cluster=empty.scheduler_address))
 
 
 @foreign_warnings
