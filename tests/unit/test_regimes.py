@@ -78,8 +78,61 @@ def test_known_targets_are_said_to_show_or_not() -> None:
     assert status["day 1", "b"] == "known"
     assert status["day 2", "a"] == "known, does not show"
     assert status["day 3", "c"] == "target"
-    set_ = qwo.discover(table(), regime="batch", targets=known, effect="perfect", random_state=0)
-    assert set_.targets.set_index(["regime", "variable"]).status["day 1", "b"] == "set"
+
+
+def test_what_its_causes_still_explain_was_not_set() -> None:
+    known, frame = {"day 1": ["b"], "day 2": ["a"]}, table()
+    how: dict[str, Any] = {"regime": "batch", "targets": known, "random_state": 0}
+    frame.loc[frame.batch == "day 1", "b"] = np.random.default_rng(1).normal(size=N)
+    found = qwo.discover(frame, **how, effect="perfect")
+    status = found.targets.set_index(["regime", "variable"]).status
+    assert [status["day 1", "b"], status["day 2", "a"]] == ["set", "set"]
+    assert found.regimes is not None
+    assert found.regimes.not_set == ()
+    soft = qwo.discover(table(), **how, effect="perfect")
+    assert soft.regimes is not None
+    assert soft.regimes.not_set == (("day 1", "b"),)
+    assert soft.targets.set_index(["regime", "variable"]).status["day 1", "b"] == "known"
+    assert "causes still explain 'b in day 1', so nothing set it there" in str(soft)
+    plan = regime_plan(table(), SearchOptions(**how, effect="perfect"), {}, "halves", None)
+    known: Any = plan.replication(0, soft).search
+    assert [int(known.args[1].touched.sum()), int(known.args[1].set.sum())] == [1, 1]
+
+
+def test_settings_that_are_constant_elsewhere_direct_their_effects() -> None:
+    rng = np.random.default_rng(0)
+    parts = {}
+    for label in ("rest", "lamp", "fan", "lens"):
+        lamp, fan = (
+            rng.uniform(0, 9, N) if label == own else np.full(N, 4.0) for own in ("lamp", "fan")
+        )
+        light = lamp * (0.5 if label == "lens" else 1.0) + 0.3 * rng.normal(size=N)
+        parts[label] = pd.DataFrame(
+            {"lamp": lamp, "light": light, "fan": fan, "noise": fan + light + rng.normal(size=N)}
+        )
+    with np.errstate(all="raise"):
+        found = qwo.discover(parts, random_state=0, reference="rest")
+    assert set(found.edges) >= {("lamp", "-->", "light"), ("fan", "-->", "noise")}
+    assert found.regimes is not None
+    assert found.regimes.listed() == {
+        "rest": [],
+        "lamp": ["lamp"],
+        "fan": ["fan"],
+        "lens": ["light"],
+    }
+
+
+def test_one_change_shared_by_most_conditions_is_no_drift() -> None:
+    rng = np.random.default_rng(3)
+    parts = {}
+    for r in range(11):
+        rows, effect = rng.normal(size=(N, 5)), 0.8 if r < 3 else -0.4
+        for v in range(1, 5):
+            rows[:, v] += effect * rows[:, v - 1]
+        parts[str(r)] = rows
+    found = qwo.discover(parts, random_state=0, reference="0")
+    assert found.regimes is not None
+    assert found.regimes.targets.sum(axis=0).tolist() == [0, 8, 8, 8, 8]
 
 
 def test_a_reference_has_no_targets() -> None:

@@ -64,6 +64,9 @@ class Regimes:
         How many causes each variable has.
     reference : str or None
         The regime in which nothing was touched, if one was named.
+    not_set : tuple of (str, str)
+        Regimes and variables that ``effect="perfect"`` said were set there, although their causes
+        still explain them: they count as known changes.
     """
 
     labels: tuple[str, ...]
@@ -78,6 +81,7 @@ class Regimes:
     n_causes: tuple[int, ...] = ()
     reference: str | None = None
     usual: Moments | None = None
+    not_set: tuple[tuple[str, str], ...] = ()
 
     @property
     def targets(self) -> Mask:
@@ -163,6 +167,12 @@ class Regimes:
             found.append(
                 f"half of the conditions or more touch {list_names(often)}: which equation is the "
                 "usual one is a guess; name the condition in which nothing was touched (reference=)"
+            )
+        if self.not_set:
+            told = [f"{name} in {label}" for label, name in self.not_set]
+            found.append(
+                f"causes still explain {list_names(told)}, so nothing set "
+                f"{'it' if len(told) == 1 else 'these'} there: taken as changed, not as set"
             )
         wanted = ROWS_PER_PARAMETER * (max(self.n_causes, default=0) + 2)
         few = [label for label, n in zip(self.labels, self.rows, strict=True) if n < wanted]

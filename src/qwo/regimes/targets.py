@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from qwo.regimes.sums import RegimeSums
-from qwo.regimes.surprise import Bases, Families, Surprise, families_of
+from qwo.regimes.surprise import LEAST_VARIANCE, Bases, Families, Surprise, families_of
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
 TargetStatus = Literal[
@@ -57,6 +57,9 @@ cuts or weakens the influence of its causes more often than it strengthens it.""
 
 NEAR = 0.02
 """Regimes' votes that a unit of misfit outweighs: it decides between bases of equal votes."""
+
+FEWEST_ALIKE = 3
+"""Regimes that share a changed equation, all others having the usual one: drift does not do so."""
 
 FEWEST_FOR_DRIFT = 4
 """Regimes from which on a drift of all of them can be told from targets of some."""
@@ -133,9 +136,9 @@ def changes_of(
     free = np.where(free.any(axis=0), free, able)
     # Equations of which nothing is asked, such as those of given variables, have no say in others.
     wanted = np.flatnonzero(asks if asks.any() else ~asks)
-    seen, degrees, unsettled = _surprises(sums, dag, free, reference, wanted)
+    seen, degrees, unsettled, alike = _surprises(sums, dag, free, reference, wanted)
     usual, pairs = degrees.sum(axis=-1), _others(asked, reference)
-    quiet = asked
+    quiet = asked & ~alike
     for _ in range(1 if unsettled else ROUNDS):
         inflation = _inflation(seen, degrees, quiet, 0.5 if unsettled else QUIET)
         calm = np.where(asked, (seen.parts / inflation).sum(axis=-1), 0.0)
@@ -159,15 +162,39 @@ def changes_of(
     )
 
 
+def still_explained(sums: RegimeSums, dag: Adjacency, pairs: Mask) -> Mask:
+    """Which of some pairs of a regime and a variable it sets do not look so: its causes explain it.
+
+    Bartlett's test of independence in the rows of that regime.
+    """
+    from scipy.special import chdtrc
+
+    owned = np.repeat(np.arange(sums.n_variables), sums.sizes)
+    found = np.zeros_like(pairs)
+    for r, v in np.argwhere(pairs).tolist():
+        covariance, moves = sums.covariances[r], np.diagonal(sums.covariances[r]) > LEAST_VARIANCE
+        own, causes = np.flatnonzero(moves & (owned == v)), np.flatnonzero(moves & dag[owned, v])
+        both = np.concatenate([own, causes])
+        spare = sums.rows[r] - 1 - (len(both) + 1) / 2
+        if not len(own) or not len(causes) or spare <= 0:
+            continue
+        logs = [np.linalg.slogdet(covariance[np.ix_(k, k)])[1] for k in (own, causes, both)]
+        p = chdtrc(len(own) * len(causes), spare * max(0.0, logs[0] + logs[1] - logs[2]))
+        found[r, v] = p < KEPT_OUT / pairs.sum()
+    return found
+
+
 def _surprises(
     sums: RegimeSums, dag: Adjacency, usable: Mask, reference: int | None, wanted: Indices
-) -> tuple[Surprise, FloatArray, bool]:
+) -> tuple[Surprise, FloatArray, bool, Mask]:
     """Each regime against the base of each variable, and degrees of freedom of the three parts.
 
-    Also whether regimes differ in nearly everything.
+    Also whether regimes differ in nearly everything, and which share a changed equation where all
+    others have the usual one.
     """
     groups = families_of(sums, dag, wanted)
-    base, unsettled = _bases(groups, sums.rows, usable, reference)
+    sharing = _sharing(groups, usable)
+    base, unsettled = _bases(groups, sharing, sums.rows, usable, reference)
     seen: Surprise | None = None
     degrees = np.zeros((sums.n_variables, 3))
     for variables, families in groups:
@@ -179,34 +206,52 @@ def _surprises(
         for whole, found in zip(seen, own, strict=True):
             whole[:, variables] = np.swapaxes(found, 0, 1)
     assert seen is not None, "there is a variable"
-    return seen, degrees, unsettled
+    alike = np.zeros_like(usable)
+    for variables, sets in sharing:
+        usual = (base | ~usable)[:, variables].T[:, None]
+        others = sets.members & ~usual
+        two = ((others | usual).all(axis=-1)) & (others.sum(axis=-1) >= FEWEST_ALIKE)
+        alike[:, variables] = (others & two[..., None]).any(axis=1).T
+    return seen, degrees, unsettled, alike
+
+
+def _sharing(groups: list[tuple[Indices, Families]], usable: Mask) -> list[tuple[Indices, Bases]]:
+    """Sets of regimes that may share the equation of each variable."""
+    return [
+        (variables, families.agreeing(usable[:, variables].T, _chance(families, KEPT_OUT)))
+        for variables, families in groups
+    ]
+
+
+def _chance(families: Families, level: float) -> float:
+    """What the statistic of an unchanged equation exceeds with a probability."""
+    return float(_quantile(np.array(float(sum(families.degrees))), level))
 
 
 def _bases(
-    groups: list[tuple[Indices, Families]], rows: FloatArray, usable: Mask, reference: int | None
+    groups: list[tuple[Indices, Families]],
+    sharing: list[tuple[Indices, Bases]],
+    rows: FloatArray,
+    usable: Mask,
+    reference: int | None,
 ) -> tuple[Mask, bool]:
     """The regimes that share the equation of each variable, R × n, and whether hardly any do.
 
     Then, without a reference, the base is the majority that agrees best.
     """
     base = np.zeros_like(usable)
-    sharing: list[tuple[Indices, Bases]] = []
-    for variables, families in groups:
-        significant = float(_quantile(np.array(float(sum(families.degrees))), KEPT_OUT))
-        able = usable[:, variables].T
-        if reference is not None:
-            base[:, variables] = families.joined(able, reference, significant).T
-        else:
-            sharing.append((variables, families.agreeing(able, significant)))
     if reference is None:
         base = _elected(sharing, rows, base)
+    else:
+        for variables, families in groups:
+            able, chance = usable[:, variables].T, _chance(families, KEPT_OUT)
+            base[:, variables] = families.joined(able, reference, chance).T
     told = np.concatenate([variables for variables, _ in groups])
     unsettled = bool((usable & ~base)[:, told].sum() > UNSETTLED * usable[:, told].sum())
     if unsettled and reference is None:
         for variables, families in groups:
-            level = LEVEL / usable.size
-            significant = float(_quantile(np.array(float(sum(families.degrees))), level))
-            base[:, variables] = families.majority(usable[:, variables].T, significant).T
+            chance = _chance(families, LEVEL / usable.size)
+            base[:, variables] = families.majority(usable[:, variables].T, chance).T
     for v in np.flatnonzero(usable.sum(axis=0) == 2).tolist():
         places = np.flatnonzero(usable[:, v]).tolist()
         base[:, v] = False
@@ -257,12 +302,12 @@ def _inflation(seen: Surprise, degrees: FloatArray, asked: Mask, share: float) -
     if n_regimes < FEWEST_FOR_DRIFT:
         return inflation
     for part in range(3):
-        told = asked & (degrees[:, part] > 0)
+        rows = seen.weight * (seen.spread if part < 2 else 1.0)
+        told = asked & (degrees[:, part] > 0) & (rows > 0)  # a constant does not drift
         if not told.any():
             continue
-        rows = seen.weight * (seen.spread if part < 2 else 1.0)
         usual = _quantile(np.maximum(degrees[:, part], 1.0), 1.0 - share)
-        drift = ((seen.parts[..., part] / usual - 1.0) / rows)[told]
+        drift = (seen.parts[..., part] / usual - 1.0)[told] / rows[told]
         order = np.argsort(drift)
         owner = np.broadcast_to(np.arange(n_variables), told.shape)[told][order]
         for v in np.flatnonzero(degrees[:, part] > 0).tolist():

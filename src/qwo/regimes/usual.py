@@ -28,7 +28,8 @@ def usual_moments(
 ) -> Moments:
     """Moments of the usual equations; `touched` has regimes in rows, sums the units of the data.
 
-    A variable that all regimes touch has the equation of all rows. As many samples are counted as
+    A variable that all regimes touch, or that never varies in the others, has the equation of all
+    rows. As many samples are counted as
     the variable with the fewest rows has, so that no standard error is too small.
     """
     ends = np.cumsum(sums.sizes)
@@ -36,14 +37,18 @@ def usual_moments(
     means, covariance = np.zeros(ends[-1]), np.zeros((ends[-1], ends[-1]))
     fewest, before = float(sums.rows.sum()), np.empty(0, dtype=np.intp)
     for v in order.tolist():
-        calm = ~touched[:, v] if not touched[:, v].all() else np.ones(sums.n_regimes, dtype=bool)
+        calm = ~touched[:, v]
+        moves = sums.covariances[:, owned[v], owned[v]] > 1e-12 * moments.scales[owned[v]] ** 2
+        if not moves[calm].any(axis=0).all():
+            calm = np.ones(sums.n_regimes, dtype=bool)
         rows, centre, within = _calm(sums, calm)
         own, known = owned[v], before
         if rows < ROWS_PER_PREDICTOR * len(known):
             parents = [owned[p] for p in np.flatnonzero(dag[:, v])]
             known = np.concatenate([np.empty(0, dtype=np.intp), *parents])
         among = within[np.ix_(known, known)]
-        ridge = RIDGE * np.diag(np.diagonal(among))
+        # In the units of the data: what is constant in the calm regimes explains nothing there.
+        ridge = RIDGE * np.diag(moments.scales[known] ** 2)
         slopes = np.linalg.solve(among + ridge, within[np.ix_(known, own)])
         residual = within[np.ix_(own, own)] - within[np.ix_(own, known)] @ slopes
         means[own] = centre[own] + (means[known] - centre[known]) @ slopes

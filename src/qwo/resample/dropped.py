@@ -315,5 +315,5 @@ def regime_plan(
         options,
         {"missing": reading.get("missing", "raise"), "covariance_estimator": "plain"},
         partial(discover_as, data, options, reading),
-        lambda reference: partial(_search_regimes, reference.order, known),
+        lambda reference: partial(_search_regimes, reference.order, known.as_in(reference.regimes)),
     )
