@@ -40,7 +40,7 @@ MarkLimits limits_of(const MaskIn& no_tail, const MaskIn& required, const MaskIn
     return {flags_of(no_tail, n), flags_of(required, n), flags_of(clear, n)};
 }
 
-using Step = std::tuple<int, int, int, int, std::vector<int>, double>;
+using Step = std::tuple<int, int, int, int, std::vector<int>, double, int>;
 
 // The descent, and the correlation that it works on.
 class HiddenCausesSearch {
@@ -69,7 +69,8 @@ class HiddenCausesSearch {
         std::vector<Step> told;
         for (const MagStep& step : search_.steps())
             told.emplace_back(step.first, step.second, static_cast<int>(step.before),
-                              static_cast<int>(step.after), step.colliders, step.saving);
+                              static_cast<int>(step.after), step.colliders, step.saving,
+                              step.common);
         return told;
     }
     auto mark_worths(double most) { return matrix_of(search_.mark_worths(most), n_, n_); }

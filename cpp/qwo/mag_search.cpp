@@ -190,18 +190,22 @@ double MagSearch::change(int i, int j, Link link) {
 void MagSearch::consider(int i, int j, Link link, const std::vector<int>& colliders, Change& best) {
     const double rise = rise_of(i, j, link, colliders, best.rise);
     if (rise < best.rise)
-        best = {link, colliders, rise};
+        best = {link, colliders, rise, 0};
 }
 
 void MagSearch::consider_deletions(int i, int j, Change& best) {
     std::vector<std::pair<double, int>> common;
     for (int z = 0; z < n_; ++z) {
         const Link to_i = mag_.link(z, i), to_j = mag_.link(z, j);
+        const auto may = [&](Link link, int end) {
+            return link != Link::forth || allowed(z, end, Link::spouses);
+        };
         if (to_i != Link::none && to_j != Link::none &&
-            (to_i == Link::forth || to_j == Link::forth))
+            (to_i == Link::forth || to_j == Link::forth) && may(to_i, i) && may(to_j, j))
             common.emplace_back(0.0, z);
     }
-    if (count_of(common) > most_common) {
+    const int n_common = count_of(common);
+    if (n_common > most_common) {
         for (auto& [rise, z] : common)
             rise = rise_of(i, j, Link::none, {z}, never);
         std::stable_sort(common.begin(), common.end());
@@ -216,6 +220,8 @@ void MagSearch::consider_deletions(int i, int j, Change& best) {
         }
         consider(i, j, Link::none, colliders, best);
     }
+    if (best.link == Link::none)
+        best.common = n_common;
 }
 
 bool MagSearch::improve(int i, int j) {
@@ -239,7 +245,7 @@ bool MagSearch::improve(int i, int j) {
     const int added = (best.link != Link::none) - (before != Link::none);
     const double rise = prices_.samples * (present_fit(touched) - old) + prices_.edge * added;
     cost_ += rise;
-    steps_.push_back({i, j, before, best.link, best.colliders, -rise});
+    steps_.push_back({i, j, before, best.link, best.colliders, -rise, best.common});
     return true;
 }
 

@@ -22,12 +22,13 @@ struct MagPrices {
 };
 
 // One change of the descent: what the edge of a pair became, who was made a collider, what it
-// saved.
+// saved, and of how many common neighbours the colliders were chosen.
 struct MagStep {
     int first, second;
     Link before, after;
     std::vector<int> colliders;
     double saving;
+    int common = 0;
 };
 
 class MagSearch {
@@ -63,6 +64,7 @@ class MagSearch {
         Link link = Link::none;
         std::vector<int> colliders;
         double rise = std::numeric_limits<double>::infinity();
+        int common = 0;
     };
     bool allowed(int i, int j, Link link) const;
     void apply(int i, int j, Link link, const std::vector<int>& colliders);

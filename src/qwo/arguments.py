@@ -226,9 +226,12 @@ def takes_options(
     return decorate
 
 
-def hinting(function: Function) -> Function:
-    """The function, whose error at a keyword that it has not says what may be meant."""
-    known = list(inspect.signature(function).parameters)
+def hinting(function: Function, refused: Sequence[str] = ()) -> Function:
+    """The function, whose error at a keyword that it has not says what may be meant.
+
+    Some keywords are left to the function itself, which says why it refuses them.
+    """
+    known = [*inspect.signature(function).parameters, *refused]
     known += READING if "reading" in known else []
 
     @wraps(function)

@@ -32,6 +32,19 @@ WANTED = {
 }
 
 
+def test_a_condition_is_no_collider_to_choose():
+    # The drug shifts all four; only x, between b and y, can be made a collider or left as it is.
+    rng = np.random.default_rng(0)
+    condition = rng.choice(["base", "drug"], 6000)
+    a, b, h, x, y = rng.normal(size=(5, 6000)) + np.outer([1, 1, 0, 1, 1], condition == "drug")
+    table = pd.DataFrame({"condition": condition, "a": a, "b": b, "x": a + h + x, "y": b + h + y})
+    found = qwo.discover(
+        table, hidden_causes=True, regime="condition", reference="base", random_state=0
+    )
+    assert found.confounded == [("x", "y")]
+    assert [step.common for step in found.hidden_causes.steps if step.after == 0] == [1]
+
+
 def test_conditions_direct_what_one_population_leaves_open():
     table = experiment()
     asked = {"hidden_causes": True, "regime": "condition", "reference": "base", "random_state": 0}

@@ -8,6 +8,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -93,7 +94,7 @@ def _independent_rows(data: Any, reading: ReadArguments) -> Moments:
     return as_moments(data, **reading)
 
 
-@hinting
+@partial(hinting, refused=("hidden_causes", "lags", "regime"))
 def posterior(
     data: Any,
     *,

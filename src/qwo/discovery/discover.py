@@ -107,12 +107,12 @@ def discover_as(
     progress: bool = False,
     control: Control | None = None,
     limits: ResolvedKnowledge | None = None,
-    arrows: bool = True,
+    ask: bool = True,
 ) -> Discovery:
     """`discover` with its options as records: data, plan, start, penalty, search, result.
 
     A control that is under way, and knowledge that has been resolved, take the place of the
-    options' own. What arrows are worth is left out where nobody will ask.
+    options' own. What edges and arrows are worth is left out where nobody will ask.
     """
     with progress_bar(callback) if progress else nullcontext(callback) as watch:
         control = control or Control(time_limit=options.time_limit, callback=watch)
@@ -151,10 +151,10 @@ def discover_as(
             if outcome is None:
                 outcome = run_search(plan, engine, control, rng)
                 if plan.highest is not None and outcome.status == "converged" and not plan.listed:
-                    judged = without_weak_edges(plan, moments, engine, control)
+                    judged = without_weak_edges(plan, moments, engine, control) if ask else judged
     known, kept = cast("Knowledge | None", options.knowledge), moments.n_variables <= MOST_KEPT
     made = Origin(data, reading or {}, known, (), moments if kept else None, moments.found)
-    return _result(plan, moments, judged, outcome, made, control=control, weaker=weaker, ask=arrows)
+    return _result(plan, moments, judged, outcome, made, control=control, weaker=weaker, ask=ask)
 
 
 def _read_otherwise(
@@ -194,7 +194,7 @@ def _result(
     dag = engine.dag() if known is None else _allowed_dag(known, engine, moments, plan.penalty)
     strengths = strengths or explained_in(moments, dag)
     price = getattr(engine, "edge_price", None)
-    if price is not None and not moments.is_oracle:
+    if ask and price is not None and not moments.is_oracle:
         evidence = evidence or edge_evidence(
             moments, strengths, engine.order, price[0], known, extension=price[1]
         )

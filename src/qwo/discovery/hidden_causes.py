@@ -14,8 +14,6 @@ from qwo.discovery.hidden_regimes import read_conditions
 from qwo.discovery.resolve import resolved_knowledge
 from qwo.discovery.result import Discovery
 from qwo.errors import ArgumentError, Cure
-from qwo.graph.causal_graph import CausalGraph
-from qwo.graph.marks import HEAD
 from qwo.graph.pag import pag_of_mag
 from qwo.hidden.result import HiddenCauses
 from qwo.hidden.search import MagOutcome, MagProblem, search_mags
@@ -23,7 +21,6 @@ from qwo.moments import Moments, as_moments
 from qwo.options import SearchOptions
 from qwo.order.score import BIC
 from qwo.search.control import Control, Progress
-from qwo.types import Adjacency
 
 EXACT_SAMPLES = 1e12
 """N that stands for infinity: at 1e10 some weak edges of random models do not pay, and far above
@@ -62,7 +59,7 @@ def discover_hidden_causes(
         control.report(progress)
         return control.interrupted
 
-    first = discover_as(moments, plain, callback=watch, arrows=False)
+    first = discover_as(moments, plain, callback=watch, ask=False)
     size = EXACT_SAMPLES if moments.is_oracle else float(moments.n_samples)
     penalty, gamma = first.params["penalty_discount"], first.params["gamma"]
     price = BIC(penalty, gamma).price(moments.n_variables, size)
@@ -70,13 +67,18 @@ def discover_hidden_causes(
     clear = None if conditions is None else conditions.clear
     problem = MagProblem(moments.correlation, size, price, knowledge, clear)
     outcome = search_mags(problem, first.dag, control)
+    marks = pag_of_mag(outcome.marks, knowledge, clear)
     told = () if conditions is None else conditions.names
+    if told:
+        # How conditions go together is known, and tells nothing.
+        among = np.isin(moments.names, told)
+        marks[np.ix_(among, among)] = 0
     score = _score(outcome, moments, price, penalty)
-    found = replace(_class_of(outcome, problem, moments, first.dag, told), score=score)
+    found = HiddenCauses(marks, outcome, score, moments, problem, first.dag, told)
     status = first.status if outcome.status == "converged" else outcome.status
     return replace(
         first,
-        n_edges=found.pag.n_edges,
+        n_edges=int(np.count_nonzero(marks)) // 2,
         score=score,
         status="interrupted" if control.interrupted else status,
         seconds=control.seconds,
@@ -86,35 +88,6 @@ def discover_hidden_causes(
         proved=False,
         weak_edges=(),
         hidden_causes=found,
-    )
-
-
-def _class_of(
-    outcome: MagOutcome,
-    problem: MagProblem,
-    moments: Moments,
-    dag: Adjacency,
-    conditions: tuple[str, ...],
-) -> HiddenCauses:
-    """The class of a MAG and its evidence."""
-    pag = pag_of_mag(outcome.marks, problem.knowledge, problem.clear)
-    # How conditions go together is known, and tells nothing.
-    among = np.isin(moments.names, conditions)
-    pag[np.ix_(among, among)] = 0
-    spouses = np.where((pag == HEAD) & (pag.T == HEAD), outcome.worths, np.nan)
-    values = {} if np.isnan(spouses).all() else {"worth": spouses}
-    names, gone = moments.names, np.argwhere((dag != 0) & (outcome.marks == 0)).tolist()
-    return HiddenCauses(
-        pag=CausalGraph.from_marks(pag, names, "pag", values),
-        member=outcome.marks,
-        score=-outcome.cost,
-        saving=outcome.dag_cost - outcome.cost,
-        steps=outcome.steps,
-        moments=moments,
-        problem=problem,
-        dag=dag,
-        removed=tuple((names[i], names[j], float(outcome.worths[i, j])) for i, j in gone),
-        conditions=conditions,
     )
 
 

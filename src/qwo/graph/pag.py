@@ -18,7 +18,7 @@ import numpy.typing as npt
 from qwo import _core
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.dag import ancestor_matrix, check_dag
-from qwo.graph.marks import CIRCLE, HEAD, TAIL
+from qwo.graph.marks import HEAD, TAIL
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.names import default_names
 from qwo.types import Adjacency, Indices, Mask
@@ -132,22 +132,3 @@ def possible_causes(pag: Adjacency) -> Mask:
         reach = further
     np.fill_diagonal(reach, False)
     return reach
-
-
-__all__ = [
-    "CIRCLE",
-    "HEAD",
-    "TAIL",
-    "dag_marks",
-    "definite_causes",
-    "is_mag",
-    "is_pag",
-    "mag_of_dag",
-    "mag_of_pag",
-    "mark_limits",
-    "orient_by_sets",
-    "pag_of_mag",
-    "possible_causes",
-    "possibly_directed",
-    "true_pag",
-]

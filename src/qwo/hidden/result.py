@@ -12,7 +12,7 @@ from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.marks import HEAD, MARKS, SPOUSES, TAIL
 from qwo.graph.pag import dag_marks, definite_causes, pag_of_mag, possible_causes
 from qwo.hidden.effects import adjustment_in_pag, effect_of, separation_of, visible_edges
-from qwo.hidden.search import FARTHEST, MagProblem, MagStep
+from qwo.hidden.search import FARTHEST, MagOutcome, MagProblem, MagStep
 from qwo.moments.moments import Moments
 from qwo.names import Variable, as_pair
 from qwo.sem.effects import Effect
@@ -35,55 +35,73 @@ class HiddenCauses:
 
     Attributes
     ----------
-    pag : CausalGraph
-        What all graphs with the same independences share: ``-->`` a cause, ``<->`` a hidden common
-        cause, ``o->`` one of the two or both, ``o-o`` a link and nothing more. Its values have what
-        each ↔ is worth: how much the score falls if it is another edge, or none.
-    member : ndarray
-        The marks of the graph of the class that the search ended in, `mag`.
+    marks : ndarray
+        The marks of the class, `pag`.
+    outcome : MagOutcome
+        The graph of the class that the search ended in, and how it came there.
     score : float
         Its score, 2·loglik - penalty, less that of the empty graph.
-    saving : float
-        By how much it is better than that of the best DAG; 0 if nothing hidden pays.
-    steps : tuple of MagStep
-        The changes that led from the best DAG to it, with what each has saved.
     moments : Moments
         What the data say, for partial correlations and effects.
     problem : MagProblem
         What graphs are scored by.
     dag : ndarray
         The best DAG, which the search began with.
-    removed : tuple of (str, str, float)
-        Edges of the best DAG that are gone, and by how much the score falls if one comes back.
     conditions : tuple of str
         The variables that are indicators of conditions, which nothing measured or hidden causes.
     """
 
-    pag: CausalGraph
-    member: Adjacency
+    marks: Adjacency
+    outcome: MagOutcome
     score: float
-    saving: float
-    steps: tuple[MagStep, ...]
     moments: Moments
     problem: MagProblem
     dag: Adjacency
-    removed: tuple[tuple[str, str, float], ...] = ()
     conditions: tuple[str, ...] = ()
+
+    @cached_property
+    def pag(self) -> CausalGraph:
+        """What all graphs with the same independences share.
+
+        ``-->`` is a cause, ``<->`` a hidden common cause, ``o->`` one of the two or both, ``o-o`` a
+        link and nothing more. Its values have what each ↔ is worth: how much the score falls if it
+        is another edge, or none.
+        """
+        spouses = (self.marks == HEAD) & (self.marks.T == HEAD)
+        values = {"worth": np.where(spouses, self.outcome.worths, np.nan)} if spouses.any() else {}
+        return CausalGraph.from_marks(self.marks, self.names, "pag", values)
 
     @property
     def graph(self) -> CausalGraph:
         """The graph to show: the class."""
         return self.pag
 
+    @property
+    def saving(self) -> float:
+        """By how much the score is better than that of the best DAG; 0 if nothing hidden pays."""
+        return self.outcome.dag_cost - self.outcome.cost
+
+    @property
+    def steps(self) -> tuple[MagStep, ...]:
+        """The changes that led from the best DAG to `mag`, with what each has saved."""
+        return self.outcome.steps
+
+    @cached_property
+    def removed(self) -> tuple[tuple[str, str, float], ...]:
+        """Edges of the best DAG that are gone, and how much the score falls if one comes back."""
+        gone = np.argwhere((self.dag != 0) & (self.outcome.marks == 0)).tolist()
+        worths = self.outcome.worths
+        return tuple((self.names[i], self.names[j], float(worths[i, j])) for i, j in gone)
+
     @cached_property
     def mag(self) -> CausalGraph:
         """The graph of the class that the search ended in: edges ``-->`` and ``<->``."""
-        return CausalGraph.from_marks(self.member, self.names, "mag")
+        return CausalGraph.from_marks(self.outcome.marks, self.names, "mag")
 
     @property
     def names(self) -> tuple[str, ...]:
         """The variables."""
-        return self.pag.names
+        return self.moments.names
 
     @property
     def confounded(self) -> list[tuple[str, str]]:
@@ -93,7 +111,7 @@ class HiddenCauses:
     @cached_property
     def visible(self) -> list[tuple[str, str]]:
         """Arrows beside which no common cause can be hidden (Zhang's visible edges)."""
-        found = np.argwhere(visible_edges(self.pag.marks, self.problem.clear)).tolist()
+        found = np.argwhere(visible_edges(self.marks, self.problem.clear)).tolist()
         return [(self.names[i], self.names[j]) for i, j in found]
 
     @cached_property
@@ -105,8 +123,8 @@ class HiddenCauses:
         and was not taken, since it needs more changes than its score warrants; infinite above 80;
         NaN for circles and where there is no edge. Worked out when asked for.
         """
-        problem, marks = self.problem, self.pag.marks
-        worths = problem.search(self.member, self.dag).mark_worths(FARTHEST)
+        problem, marks = self.problem, self.marks
+        worths = problem.search(self.outcome.marks, self.dag).mark_worths(FARTHEST)
         plain = pag_of_mag(dag_marks(self.dag), problem.knowledge, problem.clear)
         differs = (plain != 0) & (plain != marks)
         worths[differs] = np.minimum(worths[differs], self.saving)
@@ -122,7 +140,7 @@ class HiddenCauses:
     def causes_of(self, outcome: Variable, *, possible: bool = False) -> list[str]:
         """Variables that cause an outcome in every graph of the class, or in some of them."""
         j = self.pag.index(outcome)
-        causes = (possible_causes if possible else definite_causes)(self.pag.marks)
+        causes = (possible_causes if possible else definite_causes)(self.marks)
         return [self.names[i] for i in np.flatnonzero(causes[:, j])]
 
     def effect(self, cause: Variable, effect: Variable) -> Effect:
@@ -141,7 +159,7 @@ class HiddenCauses:
         return None if chosen is None else [self.names[v] for v in chosen]
 
     def _adjusted(self, x: int, y: int) -> tuple[list[int] | None, str]:
-        return adjustment_in_pag(self.pag.marks, self.member, x, y, self.problem.clear)
+        return adjustment_in_pag(self.marks, self.outcome.marks, x, y, self.problem.clear)
 
     def to_networkx(self) -> nx.DiGraph[str]:
         """A DAG with its hidden causes, as DoWhy and others take it.
@@ -169,7 +187,7 @@ class HiddenCauses:
     def separation(self, first: Variable, second: Variable) -> tuple[list[str], float]:
         """A set that separates two variables without an edge, and their partial correlation."""
         x, y = as_pair(self.names, first, second)
-        chosen, size = separation_of(self.member, self.moments, x, y)
+        chosen, size = separation_of(self.outcome.marks, self.moments, x, y)
         return [self.names[v] for v in chosen], size
 
     def records(self) -> list[tuple[str, str, str, str, str, float]]:
