@@ -139,7 +139,7 @@ def _discover(seed: int) -> Case:
 
 @area("bootstrap options")
 def _bootstrap(seed: int) -> Case:
-    own = ("n_resamples", "resampling", "sample_fraction", "tolerance", "shard")
+    own = ("n_resamples", "resampling", "sample_fraction", "shard")
     names = tuple(name for name in SEARCH if name != "time_limit")
     given = {"n_resamples": 2, **options(seed, (*own, *names))}
     if given["n_resamples"] in (10**30, 5):
@@ -182,7 +182,7 @@ FLAGS = {
     "--no-header --knowledge --tiers --forbid --require --roots --leaves --format --force "
     "--no-report --no-figures --json --quiet --resume --grasp-version --output",
     "audit": "--columns --drop --transform --missing --samples --separator --decimal --null-value",
-    "bootstrap": "--resamples --resampling --sample-fraction --tolerance --shard --resume --seed "
+    "bootstrap": "--resamples --resampling --sample-fraction --shard --resume --seed "
     "--threshold --format --force --penalty --drop --output --json",
     "fit": "--from --drop --columns --output --force --json",
     "compare": "--penalty --data --json",

@@ -195,7 +195,6 @@ def test_parameters_may_be_numbers_of_numpy(tmp_path: Path) -> None:
         "restarts": np.int64(3),
         "random_state": np.int64(1),
         "gamma": np.float64(0.5),
-        "tolerance": np.float32(0.5),
     }
     file = tmp_path / "run.npz"
     found = run(n_resamples=np.int32(3), checkpoint=file, **numbers)
@@ -435,19 +434,6 @@ def test_a_table_of_the_package_itself(whole: Bootstrap) -> None:
     assert_same(bootstrap(table, n_resamples=N_RESAMPLES, random_state=1), whole)
 
 
-def test_it_stops_when_supports_have_settled() -> None:
-    options: dict[str, Any] = {"restarts": 0, "n_resamples": 1000}
-    found = run(tolerance=0.09, **options)
-    assert found.status == "settled"
-    assert found.n_done in (100, 200)
-    assert not found.outcomes[found.n_done :].any()
-    assert found.margin <= 0.09
-    fewer = run(restarts=0, n_resamples=found.n_done)
-    np.testing.assert_array_equal(found.directed_counts, fewer.directed_counts)
-    assert_same(run(tolerance=0.09, n_jobs=2, **options), found)
-    assert run(tolerance=0.09, n_resamples=30).status == "complete"
-
-
 def test_a_time_limit_of_replicates_is_counted() -> None:
     found = run(replicate_time_limit=0.0, n_resamples=5)
     assert found.n_time_limit == 5
@@ -499,8 +485,6 @@ def test_a_progress_bar_is_shown_on_standard_error(capsys: pytest.CaptureFixture
         ({"shard": (4, 3)}, "counted from 1"),
         ({"shard": 2}, "shard is 2"),
         ({"shard": (1, 3), "random_state": None}, "must draw from one seed"),
-        ({"shard": (1, 3), "tolerance": 0.1}, "leave one of them out"),
-        ({"tolerance": 0}, "tolerance is 0"),
         ({"random_state": "one"}, "random_state is 'one'"),
         ({"engine": object()}, "wanted its name"),
         ({"n_jobs": 0}, "n_jobs"),

@@ -128,8 +128,6 @@ def test_warnings_about_the_data_come_once(file: str) -> None:
         (["--resume"], "--resume needs a folder"),
         (["--shard", "two", "-o", "x"], "wanted part/parts"),
         (["--shard", "9/8", "-o", "x"], "--shard is 9 of 8; shards are counted from 1, up to 8"),
-        (["--shard", "1/8", "--tolerance", "0.1", "-o", "x"], "error: --tolerance ends a run"),
-        (["--tolerance", "-1"], "--tolerance is -1"),
         (["--resamples", "0"], "--resamples is 0"),
         (["--sample-fraction", "2"], "--sample-fraction is 2"),
         (["--threshold", "2", "-o", "x"], "--threshold is 2"),

@@ -122,15 +122,6 @@ def test_a_complete_run_can_be_extended(tmp_path: Path) -> None:
         bootstrap(sample(), n_resamples=20, random_state=5, checkpoint=file)
 
 
-def test_a_run_that_settles_does_so_where_it_would_without_interruption(tmp_path: Path) -> None:
-    file = tmp_path / "run.npz"
-    options: dict[str, Any] = {"n_resamples": 600, "tolerance": 0.07, "restarts": 0}
-    interrupted(file, 130, **options)
-    resumed = bootstrap(sample(), random_state=5, checkpoint=file, **options)
-    assert resumed.status == "settled"
-    assert_same(resumed, bootstrap(sample(), random_state=5, **options))
-
-
 def test_shards_resume_as_well(tmp_path: Path) -> None:
     file = tmp_path / "run.npz"
     options: dict[str, Any] = {"n_resamples": 40, "shard": (2, 3)}

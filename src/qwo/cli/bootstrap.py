@@ -70,14 +70,6 @@ class ResamplingOptions:
             "F",
         ),
     ] = None
-    tolerance: Annotated[
-        float | None,
-        option(
-            "--tolerance",
-            "Stop once no share is more uncertain than ± T, looked at every 100 resamples.",
-            "T",
-        ),
-    ] = None
     shard: Annotated[
         str | None,
         option(
@@ -105,7 +97,6 @@ class ResamplingOptions:
             "n_resamples": self.resamples,
             "resampling": self.resampling,
             "sample_fraction": self.sample_fraction,
-            "tolerance": self.tolerance,
             "shard": self._shard(),
         }
 

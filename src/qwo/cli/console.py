@@ -169,7 +169,6 @@ OPTION_FLAGS = {
     "shard": "shard",
     "t": "prior-scale",
     "to_dag()": "dag",
-    "tolerance": "tolerance",
     "types": "nominal or --ordinal",
 } | {
     name: option.flag.names[0].partition("/")[0].removeprefix("--")

@@ -27,7 +27,6 @@ from qwo.resample.options import (
     as_used,
     check_resamples,
     check_shard,
-    check_tolerance,
     fingerprint_of,
     prepare,
 )
@@ -53,7 +52,6 @@ def bootstrap(
     n_resamples: int = 100,
     resampling: Resampling = "halves",
     sample_fraction: float | None = None,
-    tolerance: float | None = None,
     shard: Shard | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     replicate_time_limit: float | None = None,
@@ -81,9 +79,6 @@ def bootstrap(
     sample_fraction : float, optional
         Size of a resample as a fraction of N, for subsamples (if not given, 0.5) and for rows drawn
         with replacement (1).
-    tolerance : float, optional
-        Stop after the first hundred, two hundred, … replicates for which no share is more uncertain
-        than this: half the width of its 95 % interval. For 0.05, 400 replicates always suffice.
     shard : (int, int), optional
         Run only part i of k, as (i, k) with i from 1 to k; `qwo.resample.merge` puts parts
         together.
@@ -130,14 +125,12 @@ def bootstrap(
     told = reference.params.get("reference") if isinstance(reference, Discovery) else None
     search = replaced(named_engine(given, counts=True), random_state=seed, reference=told, **alone)
     shard = check_shard(shard, given.random_state)
-    check_tolerance(tolerance, shard)
     plan = _planned(data, search, reading, resampling, sample_fraction)
     reference = _reference(file, plan, reference)
     choices = {
         "n_resamples": check_resamples(n_resamples),
         "resampling": resampling,
         "sample_fraction": None if sample_fraction is None else float(sample_fraction),
-        "tolerance": tolerance,
         "shard": shard,
     }
     begun = file.resumed(plan.begun(_nothing_yet(plan, reference, choices)))
@@ -151,7 +144,7 @@ def bootstrap(
         started=started,
     )
     with watched(callback, shown=progress) as runner.watch:
-        status = runner.run(_numbers(shard, begun.n_resamples), tolerance)
+        status = runner.run(_numbers(shard, begun.n_resamples))
     file.save(result := begun.counted(runner.tally, status))
     _check_enough(result, runner.reason)
     return result

@@ -27,7 +27,7 @@ from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments, read_table
 from qwo.moments.estimators import effective_share, standardized
 from qwo.moments.tables import Table
-from qwo.options import ABOVE_0, OF_SERIES, Missing, SearchOptions, estimator_name, whole_number
+from qwo.options import OF_SERIES, Missing, SearchOptions, estimator_name, whole_number
 from qwo.resample.draws import (
     CountedRows,
     NormalModel,
@@ -49,7 +49,7 @@ SKEWED = 3.0
 
 BLOCK_ROWS = 4096
 
-FREE_PARAMS = ("n_resamples", "tolerance", "shard")
+FREE_PARAMS = ("n_resamples", "shard")
 """Parameters that say which replicates are run; none of the replicates depends on them."""
 
 LATER_PARAMS = {
@@ -193,19 +193,6 @@ def check_resamples(n_resamples: Any) -> int:
             option="n_resamples",
         )
     return number
-
-
-def check_tolerance(tolerance: float | None, shard: Shard | None) -> None:
-    """Raise unless replicates can end early at this tolerance."""
-    if tolerance is None:
-        return
-    ABOVE_0.checked("tolerance", tolerance)
-    if shard is not None:
-        raise ArgumentError(
-            "tolerance ends a run by its own replicates, but the table of several shards needs all "
-            "of theirs; leave one of them out",
-            option="tolerance",
-        )
 
 
 def check_shard(shard: Any, random_state: int | None) -> Shard | None:

@@ -46,7 +46,7 @@ from qwo.types import Adjacency, FloatArray, Mask
 if TYPE_CHECKING:
     import pandas as pd
 
-BootstrapStatus = Literal["complete", "settled", "interrupted", "stopped", "incomplete"]
+BootstrapStatus = Literal["complete", "interrupted", "stopped", "incomplete"]
 
 SHOWN_THRESHOLDS = (0.95, 0.8, 0.5)
 SHOWN_PAIRS = 20
@@ -72,9 +72,8 @@ class Bootstrap(StoredResult):
         For each replicate: 0 not run, 1 converged, 2 ended by the time limit (its best graph
         counts), 3 without a graph, because of a constant column or the like.
     status : str
-        ``"complete"``; ``"settled"`` within the tolerance; ``"interrupted"`` by the keyboard;
-        ``"stopped"`` by the callback; ``"incomplete"`` where a run has not ended yet or shards are
-        missing.
+        ``"complete"``; ``"interrupted"`` by the keyboard; ``"stopped"`` by the callback;
+        ``"incomplete"`` where a run has not ended yet or shards are missing.
     params : mapping
         Every parameter as it was used, the seed included.
     fingerprint : str

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import time
 import warnings
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import accumulate
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from tqdm import tqdm
@@ -27,9 +25,6 @@ from qwo.resample.result import BootstrapStatus
 from qwo.resample.support import EdgeCounts, EdgeNumbers, Outcome, Replicates, have
 from qwo.search.control import Status
 from qwo.types import Adjacency, Indices
-
-CHECK_EVERY = 100
-"""Replicates between two looks at whether the supports have settled."""
 
 BATCH_SECONDS = 0.25
 """How long a batch should take, so that sending it costs nothing beside."""
@@ -194,22 +189,14 @@ class Runner:
     _saved_at: float = field(default_factory=time.perf_counter, init=False)
     _save_took: float = field(default=0.0, init=False)
 
-    def run(self, numbers: range, tolerance: float | None) -> BootstrapStatus:
+    def run(self, numbers: range) -> BootstrapStatus:
         """Run the replicates of these numbers that are not done yet; why the run has ended."""
-        size = len(numbers) if tolerance is None else CHECK_EVERY
-        starts = range(0, len(numbers), size)
-        rounds = [self._batches(numbers[start : start + size]) for start in starts]
-        results = self._results([batch for batches in rounds for batch in batches])
+        task = partial(run_batch, self.problem)
+        batches = self._batches(numbers)
+        results: Any = run_many(task, batches, n_jobs=self.n_jobs, cluster=self.cluster)
         # One BLAS thread here as in workers: sums of floats depend on how they are divided.
         with one_blas_thread(), closing(results):
-            counted = in_rounds(results, [len(batches) for batches in rounds])
-            for start, batches in zip(starts, counted, strict=True):
-                status = self._count(batches, len(numbers))
-                if status != "complete":
-                    return status
-                if tolerance is not None and self._settled(start + size, tolerance):
-                    return "settled"
-        return "complete"
+            return self._count((batch for _, batch in results), len(numbers))
 
     def _batches(self, numbers: range) -> list[list[int]]:
         """Those of some replicates that are not done yet, in batches that take about as long."""
@@ -217,13 +204,6 @@ class Runner:
         size = min(int(BATCH_SECONDS / self.seconds_each), len(pending) // LEAST_BATCHES)
         size = max(size, 1)
         return [pending[k : k + size] for k in range(0, len(pending), size)]
-
-    def _results(self, batches: Sequence[list[int]]) -> Any:
-        task = partial(run_batch, self.problem)
-        results: Iterator[tuple[int, Replicates]] = run_many(
-            task, batches, n_jobs=self.n_jobs, cluster=self.cluster
-        )
-        return cast(Any, results)  # generators, which can be closed
 
     def _count(self, batches: Iterator[Replicates], n_wanted: int) -> BootstrapStatus:
         """Count batches as they come in."""
@@ -247,11 +227,6 @@ class Runner:
             return "incomplete"
         return "complete"
 
-    def _settled(self, checked: int, tolerance: float) -> bool:
-        """Whether the first replicates, and no later ones, have supports within the tolerance."""
-        later = self.tally.outcomes[checked:]
-        return bool(later.size) and not later.any() and self.tally.margin() <= tolerance
-
     def _save_if_due(self) -> None:
         now = time.perf_counter()
         if now - self._saved_at < max(SAVE_SECONDS, self._save_took / SAVE_SHARE):
@@ -268,24 +243,3 @@ class Runner:
             n_degenerate=int(have(outcomes, Outcome.DEGENERATE).sum()),
             seconds=time.perf_counter() - self.started,
         )
-
-
-def in_rounds(
-    results: Iterator[tuple[int, Replicates]], lengths: Sequence[int]
-) -> Iterator[Iterator[Replicates]]:
-    """The batches of each round in turn, however they come in.
-
-    Those that come before their round are held back, so that what is counted at the end of a round
-    does not depend on who was fast, and workers need not wait for each other.
-    """
-    ends = list(accumulate(lengths))
-    held: list[list[Replicates]] = [[] for _ in lengths]
-
-    def one_round(k: int) -> Iterator[Replicates]:
-        for _ in range(lengths[k]):
-            while not held[k]:
-                number, batch = next(results)
-                held[bisect_right(ends, number)].append(batch)
-            yield held[k].pop()
-
-    return map(one_round, range(len(lengths)))

@@ -59,7 +59,7 @@ class Checkpoint:
         differing = [
             _as_before(name, stored.params.get(name), value)
             for name, value in begun.params.items()
-            if name not in ("n_resamples", "tolerance")
+            if name != "n_resamples"
             and _shown(stored.params.get(name, LATER_PARAMS.get(name))) != _shown(value)
         ]
         if differing:
