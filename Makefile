@@ -5,6 +5,10 @@ WERROR ?= OFF
 # Which tests `make sanitize` runs; all if it is empty.
 TESTS ?=
 
+# What Python has compiled is kept, whatever the shell says: the tests start hundreds of processes.
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
+
 VENV := .venv
 SANITIZE_VENV := .venv-sanitize
 # Other people's tools bring their own requirements, so they live apart from the package.

@@ -36,6 +36,12 @@ def modules() -> dict[str, str]:
     }
 
 
+@cache
+def trees() -> dict[str, ast.Module]:
+    """The same, parsed."""
+    return {path: ast.parse(text) for path, text in modules().items()}
+
+
 def in_wing(path: str) -> bool:
     return path.split("/", maxsplit=1)[0] in WING
 
@@ -53,8 +59,8 @@ def counts() -> dict[str, int]:
 def class_names() -> dict[str, list[str]]:
     """Names of classes that stand in several modules, with the modules."""
     places = defaultdict(set)
-    for path, text in modules().items():
-        for node in ast.walk(ast.parse(text)):
+    for path, tree in trees().items():
+        for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
                 places[node.name].add(path)
     return {name: sorted(where) for name, where in sorted(places.items()) if len(where) > 1}
@@ -74,13 +80,18 @@ def long_functions() -> dict[str, int]:
     """Functions of more than 50 lines of code: neither blank, nor comment, nor docstring."""
     found = {}
     for path, text in modules().items():
-        tree = ast.parse(text)
-        code = code_lines(tree, text)
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                size = sum(line in code for line in range(node.lineno, (node.end_lineno or 0) + 1))
-                if size > LONGEST_FUNCTION:
-                    found[f"{path}: {node.name}"] = size
+        tree = trees()[path]
+        long = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            and (node.end_lineno or 0) - node.lineno >= LONGEST_FUNCTION
+        ]
+        code = code_lines(tree, text) if long else set()
+        for node in long:
+            size = sum(line in code for line in range(node.lineno, (node.end_lineno or 0) + 1))
+            if size > LONGEST_FUNCTION:
+                found[f"{path}: {node.name}"] = size
     return found
 
 
