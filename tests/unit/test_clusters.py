@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import qwo
+from qwo import parallel
 from qwo.errors import ArgumentError, DataWarning, InputError
 from qwo.moments.audit import looks_like_cluster
 from qwo.moments.estimators import design_effect, intraclass_correlations
@@ -153,7 +154,8 @@ def test_the_audit_proposes_it_where_a_column_repeats() -> None:
     assert not looks_like_cluster("patience")
 
 
-def test_dask_has_a_name_of_its_own() -> None:
+def test_dask_has_a_name_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "CONNECT_SECONDS", 0.5)
     assert "dask" in OPTIONS
     assert "cluster" in READING
     frame, _ = visits(6, 10, 4, 0.5, n=3)
