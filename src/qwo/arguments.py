@@ -237,7 +237,8 @@ def hinting(function: Function, refused: Sequence[str] = ()) -> Function:
     @wraps(function)
     def call(*positional: Any, **given: Any) -> Any:
         for name in given:
-            if name not in known:
+            # The function itself says why it has not an option that others have.
+            if name not in known and name not in OPTIONS:
                 raise unknown_argument(function, name, known)
         return function(*positional, **given)
 

@@ -406,6 +406,7 @@ def test_an_arrow_is_doubted_with_its_link_and_few_rows_are_named() -> None:
     said = verdict(known)
     assert said.directions.startswith(f"{len(doubts)} from the data (")
     assert f"about {sum(doubts):.1f} expected to be wrong)" in said.directions
+    assert f"none of {len(doubts)} directions is sure" in said.headline
     assert any("47 rows are few for 14 columns" in reason for reason in said.against)
     assert said.steps[0].startswith("--bootstrap 100")
     enough, *_ = qwo.simulate(n_variables=14, n_samples=200, degree=4, random_state=9001)

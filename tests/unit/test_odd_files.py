@@ -115,6 +115,22 @@ def test_levels_spelt_in_two_ways_are_named() -> None:
     assert not any(f.code == "spellings" for f in qwo.audit(table).findings)
 
 
+def test_names_of_families_are_clusters_and_codes_are_none(tmp_path: Path) -> None:
+    """Galton's families, two of them "136A", were to be dropped; parties (PID) were people."""
+    rng, file = np.random.default_rng(0), tmp_path / "t.csv"
+    rows = pd.DataFrame(rng.normal(size=(200, 3)), columns=["father", "mother", "height"])
+    rows["family"] = [f"{k // 4}{'A' * (k > 190)}" for k in range(200)]
+    rows["PID"] = rng.integers(0, 7, 200)
+    rows["sex"] = rng.integers(0, 2, 200)
+    rows.to_csv(file, index=False)
+    with pytest.raises(NonNumericError, match="cluster='family'") as refused:
+        qwo.Moments.from_csv(file)
+    assert "drop=" not in str(refused.value)
+    audit = qwo.audit(file, cluster="family")
+    assert not any("PID" in f.message for f in audit.findings if f.code == "clusters")
+    assert len({f.message for f in audit.findings}) == len(audit.findings), "nothing twice"
+
+
 def test_lines_of_comments_are_left_out(tmp_path: Path, frame: pd.DataFrame) -> None:
     file = tmp_path / "c.csv"
     text = frame.to_csv(index=False).replace("\n", "\n# amid, the, rows\n", 3)

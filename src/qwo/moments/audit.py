@@ -263,7 +263,8 @@ def inspect_types(names: Sequence[str], refused: Sequence[RefusedColumn]) -> Ite
     """Columns that are not numbers, and tables without two that are."""
     if refused:
         everything = [*names, *(column.name for column in refused)]
-        others = [column.name for column in refused if not column.strays]
+        grouped = [column.name for column in refused for c in column.cures if c.option == "cluster"]
+        others = [c.name for c in refused if not c.strays and c.name not in grouped]
         marks = list(dict.fromkeys(word for column in refused for word in column.strays))
         cures = list(drop_cure(everything, others)) if others else []
         cures += [Cure("null_values", marks, "treats it as missing")] if marks else []
@@ -415,13 +416,7 @@ def belonging(name: str, n_values: int) -> Finding:
         f"{name!r} is named like someone or something measured several times ({n_values} different "
         "values). Rows that belong together tell less than independent ones, so that edges "
         "appear by chance",
-        (
-            Cure(
-                "cluster",
-                name,
-                "counts and resamples such rows together",
-            ),
-        ),
+        (Cure("cluster", name, "counts and resamples such rows together"),),
     )
 
 

@@ -250,7 +250,8 @@ def clusters(view: View) -> Iterator[Finding]:
     """Whole numbers that repeat, in columns named like whom or what several rows are of."""
     for k in np.flatnonzero(view.whole).tolist():
         name = view.names[k]
-        if looks_like_cluster(name):
+        # Few numbers are codes: a PID of 0 to 6 is the identification with a party.
+        if looks_like_cluster(name) and view.kinds[name] != "ordinal":
             count = len(different(view.rows[:, k]))
             if 2 < count <= 0.8 * len(view.rows):
                 yield belonging(name, count)

@@ -337,7 +337,9 @@ class ColumnTypes:
             return _declared(name, said, found, numbers=numbers)
         if found.category or not any(map(is_number, found.counts)):
             return _inferred(name, found)
-        return Doubt("", found.as_category(name) if found.are_categories else ())
+        cures = found.as_category(name)
+        kept = (cure for cure in cures if found.are_categories or cure.option == "cluster")
+        return Doubt("", tuple(kept))
 
 
 def _declared(

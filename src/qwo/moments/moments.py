@@ -539,7 +539,8 @@ class Moments:
                 name: len(own.levels)
                 for name, own in zip(self.names, self.coding.variables, strict=True)
             }
-            return self.found.beside(after=inspect_names(self.names, self.found.types, levels))
+            told = inspect_names(self.names, self.found.types, levels)
+            return self.found.beside(after=(f for f in told if f not in self.found.findings))
         from qwo.moments.checks import inspect_matrix
 
         given, shrunk = self.estimator == "given", self.estimator not in ("given", "plain")

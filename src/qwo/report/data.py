@@ -17,7 +17,7 @@ from qwo.graph.compare import compare
 from qwo.graph.dag import adjacency_lists
 from qwo.report.contents import Contents
 from qwo.report.verdict import arrow_sources, verdict
-from qwo.resample.support import Supports, coin_tosses, pair_supports, ranked_pairs
+from qwo.resample.support import Supports, pair_supports, ranked_pairs
 from qwo.sem import LinearSem
 from qwo.text import plain
 from qwo.types import Adjacency, Indices, Mask
@@ -82,15 +82,10 @@ def _add_doubts(contents: Contents, records: list[dict[str, Any]]) -> None:
 
 
 def _pairs_record(shares: Supports, cpdag: Adjacency, wanted: Mask) -> dict[str, Any]:
-    """Some pairs with their shares, the surest first, and how many arrows do not hold."""
+    """Some pairs with their shares, the surest first."""
     first, second = ranked_pairs(shares.link_support, cpdag, wanted)
     pairs = pair_supports(shares, cpdag, first[:MOST_PAIRS], second[:MOST_PAIRS])
-    tosses = coin_tosses(shares.arrow_support, shares.knowledge) & (cpdag == 1)
-    return {
-        "n_coin_tosses": int(tosses.sum()),
-        "n_pairs": len(first),
-        "pairs": [pair._asdict() for pair in pairs],
-    }
+    return {"n_pairs": len(first), "pairs": [pair._asdict() for pair in pairs]}
 
 
 def _bootstrap(contents: Contents) -> dict[str, Any] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -94,7 +95,13 @@ def _headline(contents: Contents, severe: list[str]) -> str:
     solid = count(total, "link")
     if sizes is not None:
         solid = f"{sizes[0]:,} of {solid} {'is' if sizes[0] == 1 else 'are'} solid"
-    return f"{solid}, {directed:,} with a direction; a hypothesis to test, not a proof"
+    told = f"{directed:,} with a direction" if directed else "none with a direction"
+    doubts = _arrow_doubts(contents)
+    sure = directed - sum(doubt is None or doubt > 1 - SURE for doubt in doubts)
+    if sure < directed and set(doubts) != {None}:
+        of, are = count(directed, "direction"), "is" if sure < 2 else "are"
+        told = f"{sure or 'none'} of {of} {are} sure"
+    return f"{solid}, {told}; a hypothesis to test, not a proof"
 
 
 def _links(contents: Contents) -> str:
@@ -128,33 +135,38 @@ def _links(contents: Contents) -> str:
 
 def _directions(contents: Contents) -> str:
     found = contents.discovery
-    edges, total = found.edges, found.n_edges
-    arrows = [k for k, (_, mark, _) in enumerate(edges) if mark == ARROW]
+    total, arrows = found.n_edges, sum(mark == ARROW for _, mark, _ in found.edges)
     if not total:
         return ""
     if not arrows:
         return f"none of {count(total, 'link')} has a direction that the data support"
-    known = arrow_sources(contents)
-    sources, doubts = dict.fromkeys(("you", "conditions", "noise", "data"), 0), list[float]()
-    for k in arrows:
-        source = known[edges[k][0], edges[k][2]]
-        sources[source] += 1
-        doubt = contents.doubts[k].arrow
-        if source == "data" and doubt is not None:
-            doubts.append(doubt)
-    whom = f"{'' if found.series is None else 'the rows before or '}what you said"
-    data = f"the data{_doubted(contents, doubts, sources['data'])}"
-    origins = (whom, "the conditions", "the shape of the noise", data)
-    told = zip(sources.values(), origins, strict=True)
-    parts = [f"{number} from {origin}" for number, origin in told if number]
-    if total > len(arrows):
-        parts.append(f"{total - len(arrows)} open")
+    origins = {
+        "you": f"{'' if found.series is None else 'the rows before or '}what you said",
+        "conditions": "the conditions",
+        "noise": "the shape of the noise",
+        "data": f"the data{_doubted(contents)}",
+    }
+    numbers = Counter(arrow_sources(contents).values())
+    parts = [
+        f"{numbers[source]} from {told}" for source, told in origins.items() if numbers[source]
+    ]
+    if total > arrows:
+        parts.append(f"{total - arrows} open")
     return ", ".join(parts)
 
 
-def _doubted(contents: Contents, doubts: list[float], arrows: int) -> str:
+def _arrow_doubts(contents: Contents) -> list[float | None]:
+    """How much arrows that come from the data are in doubt."""
+    sources = arrow_sources(contents)
+    edges = zip(contents.discovery.edges, contents.doubts, strict=True)
+    return [doubt.arrow for (a, _, b), doubt in edges if sources.get((a, b)) == "data"]
+
+
+def _doubted(contents: Contents) -> str:
     """How far to believe the arrows whose doubts are known; shares of resamples do not add up."""
-    of = "them" if len(doubts) == arrows else f"the {len(doubts)} judged"
+    every = _arrow_doubts(contents)
+    doubts = [doubt for doubt in every if doubt is not None]
+    of = "them" if len(doubts) == len(every) else f"the {len(doubts)} judged"
     unsure = sum(doubt > 1 - SURE for doubt in doubts)
     parts = [f"{unsure} of {of} less than {100 * SURE:.0f} % sure"] if unsure else []
     if unsure and contents.doubt_source != "bootstrap":
