@@ -226,18 +226,17 @@ def takes_options(
     return decorate
 
 
-def hinting(function: Function, refused: Sequence[str] = ()) -> Function:
+def hinting(function: Function) -> Function:
     """The function, whose error at a keyword that it has not says what may be meant.
 
-    Some keywords are left to the function itself, which says why it refuses them.
+    An option of other functions is left to the function itself, which may say why it has it not.
     """
-    known = [*inspect.signature(function).parameters, *refused]
+    known = list(inspect.signature(function).parameters)
     known += READING if "reading" in known else []
 
     @wraps(function)
     def call(*positional: Any, **given: Any) -> Any:
         for name in given:
-            # The function itself says why it has not an option that others have.
             if name not in known and name not in OPTIONS:
                 raise unknown_argument(function, name, known)
         return function(*positional, **given)

@@ -8,7 +8,6 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -94,7 +93,7 @@ def _independent_rows(data: Any, reading: ReadArguments) -> Moments:
     return as_moments(data, **reading)
 
 
-@partial(hinting, refused=("hidden_causes", "lags", "regime"))
+@hinting
 def posterior(
     data: Any,
     *,

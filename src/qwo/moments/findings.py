@@ -108,16 +108,10 @@ def identifiers(view: View, found: list[int]) -> Finding:
     """Columns that number the rows."""
     columns = view.named(found)
     one = len(columns) == 1
-    return Finding(
-        "identifier",
-        "warning",
-        columns,
-        f"{'column' if one else 'columns'} {list_names(columns)} "
-        f"{'seems' if one else 'seem'} to number or identify the rows: whole numbers, all "
-        "different, in order or named like it. An edge to or from it would mean nothing, unless it "
-        "stands for time",
-        drop_cure(view.names, columns),
-    )
+    text = f"{'column' if one else 'columns'} {list_names(columns)} {'seems' if one else 'seem'} "
+    text += "to number or identify the rows: whole numbers, all different, in order or named like "
+    text += "it. An edge to or from it would mean nothing, unless it stands for time"
+    return Finding("identifier", "warning", columns, text, drop_cure(view.names, columns))
 
 
 def sentinels(view: View, found: dict[int, float]) -> Finding:

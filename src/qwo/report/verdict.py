@@ -95,8 +95,7 @@ def _headline(contents: Contents, severe: list[str]) -> str:
     solid = count(total, "link")
     if sizes is not None:
         solid = f"{sizes[0]:,} of {solid} {'is' if sizes[0] == 1 else 'are'} solid"
-    told = f"{directed:,} with a direction" if directed else "none with a direction"
-    doubts = _arrow_doubts(contents)
+    told, doubts = f"{directed or 'none'} with a direction", _arrow_doubts(contents)
     sure = directed - sum(doubt is None or doubt > 1 - SURE for doubt in doubts)
     if sure < directed and set(doubts) != {None}:
         of, are = count(directed, "direction"), "is" if sure < 2 else "are"
@@ -195,9 +194,7 @@ def arrow_sources(contents: Contents) -> dict[tuple[str, str], str]:
 def _severe(contents: Contents) -> Iterator[str]:
     """What may overturn the graph."""
     found, check = contents.discovery, contents.check
-    if found.status == "interrupted":
-        yield "the search was interrupted, and a better graph may exist"
-    elif found.status != "converged":
+    if found.status != "converged":
         yield f"the search ended early ({found.status}), and a better graph may exist"
     if found.doubted_rates:
         yield found.doubted_rates
