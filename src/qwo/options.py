@@ -192,14 +192,19 @@ LAGS = Rule(
     _is_lags,
     lambda v: v if v == "auto" else int(v),
 )
-SEASON = Rule("a whole number of rows from 2 up", lambda v: is_whole(v) and v >= 2, operator.index)
+SEASON = Rule(
+    "a whole number of rows from 2 up, or 0 for none",
+    lambda v: is_whole(v) and v >= 0 and v != 1,
+    operator.index,
+)
 
 
 def _some_columns(value: Any) -> bool | tuple[str, ...]:
     if isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return True if value == "all" else tuple(part.strip() for part in value.split(","))
+        every = {"all": True, "none": False}.get(value)
+        return tuple(part.strip() for part in value.split(",")) if every is None else every
     return tuple(str(name) for name in value)
 
 
@@ -604,7 +609,8 @@ class SearchOptions:
         None,
         "True or sequence of names, optional",
         "Columns from which to subtract a straight line in time, for lags; True for all. On "
-        "the command line names, or all.",
+        "the command line names, all or none. With lags='auto' trends that are found are "
+        "subtracted, and that is said; False keeps them.",
         SOME_COLUMNS,
         "--detrend A,B,…",
         type=str,
@@ -612,7 +618,8 @@ class SearchOptions:
     season: int | None = option(
         None,
         "int, optional",
-        "How many rows a season has, such as 12 for months: its means are subtracted, for lags.",
+        "How many rows a season has, such as 12 for months: its means are subtracted, for lags. "
+        "With lags='auto' a season that is found is subtracted, and that is said; 0 keeps it.",
         SEASON,
         "--season ROWS",
     )

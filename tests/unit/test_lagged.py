@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from typing import Any
 
 import numpy as np
@@ -346,9 +347,48 @@ def test_a_series_sampled_too_finely_gets_a_step() -> None:
     assert "independent ones" in effects.summary()
     assert effects.row_by_row is not None
     assert effects.row_by_row.step == 1
-    with pytest.warns(qwo.DataWarning, match="fewer than 80 steps"):
+    with pytest.warns(qwo.DataWarning, match="fewer than 40 steps"):
         short = qwo.discover(smooth[:400], lags="auto", random_state=0)
     assert short.series.step == 1
+
+
+def test_oscillations_of_two_rows_get_no_step() -> None:
+    rng = np.random.default_rng(1)
+    x = np.zeros((700, 3))
+    for t in range(2, 700):
+        x[t] = [1.8, 1.75, 1.7] * x[t - 1] - [0.9, 0.88, 0.86] * x[t - 2] + rng.standard_normal(3)
+        x[t, 1] += 0.3 * x[t - 1, 0]
+        x[t, 2] -= 0.3 * x[t - 2, 1]
+    effects = qwo.discover(x[100:], lags="auto", random_state=0).series
+    assert (effects.step, effects.lags) == (1, 2)
+    assert effects.in_short() == "X0 --> X1, X1 --> X2"
+
+
+def test_late_effects_are_found_and_seasons_and_lines_taken_off_by_auto() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((600, 3))
+    for t in range(1, 600):
+        x[t] += 0.4 * x[t - 1]
+        x[t, 1] += 0.7 * x[t - 11, 0] if t > 10 else 0
+    time = np.arange(600.0)
+    plain = qwo.discover(x, lags="auto", random_state=0)
+    assert plain.series.lags == 11
+    x += 2 * np.cos(2 * np.pi * (time[:, None] + [0, 1, 2]) / 12) + time[:, None] / 200
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = qwo.discover(x, lags="auto", random_state=0)
+    assert (found.params["season"], found.params["detrend"]) == (12, True)
+    assert found.series.in_short() == plain.series.in_short() == "X0 --> X1"
+    assert len(found.series.notes) == len(told) == 2
+    said = " ".join(str(w.message) for w in told)
+    assert "12 rows; taken off all columns" in said
+    assert "season=0 keeps it" in said
+    assert "detrend='none' keeps it" in said
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        kept = qwo.discover(x, lags="auto", season=0, detrend=False, random_state=0)
+    assert "Try: season=12" in " ".join(str(w.message) for w in told)
+    assert kept.series.in_short() != "X0 --> X1"
 
 
 def test_formats(simulated: Any) -> None:

@@ -149,6 +149,34 @@ def test_supports_say_how_often_edges_are_found_again(found: Any) -> None:
     assert rows.support.between(0, 1).all()
 
 
+def test_every_pair_has_the_strength_of_its_regressions(found: Any) -> None:
+    _, learnt = found
+    series, n = learnt.series, len(learnt.names)
+    rows, _ = series.design.rows()
+    rows = rows - rows.mean(axis=0)
+    dag, size = series.design.dag, len(rows)
+
+    def left(child: int, parents: list[int]) -> float:
+        slopes = np.linalg.lstsq(rows[:, parents], rows[:, child], rcond=None)[0]
+        return float(((rows[:, child] - rows[:, parents] @ slopes) ** 2).sum())
+
+    place = {v: k for k, v in enumerate(learnt.order.tolist())}
+    told = {(row.cause, row.effect): row for row in series.pairs.itertuples()}
+    assert len(told) == n * (n - 1)
+    for (cause, effect), row in told.items():
+        i, j = learnt.names.index(cause), learnt.names.index(effect)
+        found_at = []
+        for k in range(series.lags + 1):
+            a, b = (i, j) if k or place[i] < place[j] else (j, i)
+            beside = [v for v in np.flatnonzero(dag[:, b]).tolist() if v != k * n + a]
+            strength = size * np.log(left(b, beside) / left(b, [*beside, k * n + a]))
+            found_at.append(0.0 if k == 0 and learnt.cpdag[j, i] > learnt.cpdag[i, j] else strength)
+        assert row.strength == pytest.approx(max(found_at), rel=1e-6, abs=1e-6)
+        assert row.lag == int(np.argmax(found_at))
+        assert row.edge == series.summary_matrix[i, j]
+    assert series.pairs.strength.is_monotonic_decreasing
+
+
 def test_what_is_of_a_linear_table_is_refused(found: Any) -> None:
     _, learnt = found
     with pytest.raises(ArgumentError, match="series"):

@@ -8,6 +8,7 @@ the present that a table of independent rows leaves open.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, cast
@@ -40,16 +41,17 @@ from qwo.series.lags import (
     FEWEST_STEPS,
     LagChoice,
     choose_lags,
-    is_too_fine,
+    goes_on,
+    looks_far_back,
     mean_autocorrelation,
     residual_rows,
     smooth_step,
 )
-from qwo.series.prepared import prepared_series
+from qwo.series.prepared import made_stationary, prepared_series
 from qwo.series.reading import MOST_LAGS, SeriesData, read_series
 from qwo.series.responses import LagDesign, by_lag
 from qwo.series.result import LaggedEffects
-from qwo.series.stationarity import stationarity_findings, unlike_units, warn_of
+from qwo.series.stationarity import unlike_units
 from qwo.series.sums import row_numbers
 from qwo.text import count
 from qwo.types import Adjacency, FloatArray, Indices
@@ -110,43 +112,40 @@ def _by_lags(
     series: SeriesData, options: SearchOptions, control: Control, asked: int | None
 ) -> Discovery:
     """The result of series as they are, beside that of single rows if these are too close."""
-    fine = is_too_fine(series)
-    if not fine:
-        unlike = [] if options.within else unlike_units(series)
-        told = warn_of(series, [*stationarity_findings(series), *unlike])
-        series = replace(series, notes=(*series.notes, *told))
-    found = _learnt(series, options, control, asked)
-    if fine and options.lags == "auto":
-        found = _as_told_of_fine_rows(found, series, options, control, asked)
-    return found
+    learnt = partial(_learnt, control=control, columns=asked)
+    if goes_on(series) and options.lags == "auto":
+        finely = learnt(series, options, quiet=True)
+        if looks_far_back(cast("LaggedEffects", finely.series).matrices):
+            return _as_told_of_fine_rows(finely, series, options, learnt)
+    unlike = [] if options.within else unlike_units(series)
+    series, options = made_stationary(series, options, unlike)
+    return learnt(series, options)
 
 
 def _as_told_of_fine_rows(
-    found: Discovery,
-    series: SeriesData,
-    options: SearchOptions,
-    control: Control,
-    asked: int | None,
+    finely: Discovery, series: SeriesData, options: SearchOptions, learnt: Callable[..., Discovery]
 ) -> Discovery:
     """The result where rows are too close in time, with that of single rows; and a warning."""
-    effects = cast("LaggedEffects", found.series)
-    near = mean_autocorrelation(series, 1)
+    single, step = cast("LaggedEffects", finely.series), smooth_step(series)
     told = (
-        f"rows are too close in time: the mean autocorrelation from one to the next is {near:.2f}"
+        "rows are too close in time: each goes on where those before were going, and the mean "
+        f"autocorrelation from one to the next is {mean_autocorrelation(series, 1):.2f}"
     )
-    if effects.step == 1:
+    if step == 1 or series.lengths.sum() < FEWEST_STEPS * step:
+        found = finely
         told += (
-            f". Lags {smooth_step(series)} rows apart would leave fewer than {FEWEST_STEPS} steps, "
-            "so that they are of single rows; effects that take longer may be missed"
+            f". Lags {step} rows apart would leave fewer than {FEWEST_STEPS} steps, so that they "
+            "are of single rows; effects that take longer may be missed"
         )
         cure = Cure("lags", 0, "compares with a graph of what goes together, whatever came before")
     else:
-        finely = _learnt(series, options, control, asked, row_by_row=True).series
-        found = replace(found, series=replace(effects, row_by_row=finely))
+        found = learnt(series, options, step=step)
+        effects = replace(cast("LaggedEffects", found.series), row_by_row=single)
+        found = replace(found, series=effects)
         told += (
             f". Lags are {effects.step} rows apart, and {effects.n_rows:.0f} rows count as "
             f"{effects.n_effective:.0f}: {effects.in_short()}. Lags of single rows find "
-            f"{cast('LaggedEffects', finely).in_short()} (series.row_by_row)"
+            f"{single.in_short()} (series.row_by_row)"
         )
         cure = Cure("lags", 3, "looks back row by row")
     warnings.warn(DataWarning(told, cures=[cure]), stacklevel=7)
@@ -156,16 +155,15 @@ def _as_told_of_fine_rows(
 def _learnt(
     series: SeriesData,
     options: SearchOptions,
+    *,
     control: Control,
     columns: int | None,
-    *,
-    row_by_row: bool = False,
+    step: int = 1,
+    quiet: bool = False,
 ) -> Discovery:
     """The result with lags as they are asked for, or found."""
-    within, seed = options.within, cast("int", options.random_state)
-    asked = cast("int | str", options.lags)
-    how = {"row_by_row": row_by_row, "curved": options.relations == "curved"}
-    choice = choose_lags(series, asked, within=within, control=control, seed=seed, **how)
+    within = options.within
+    choice = choose_lags(series, options, step=step, control=control)
     moments = lag_moments(series, choice.lags, choice.step, within=within)
     given = cast("Knowledge | None", options.knowledge)
     known = lagged_knowledge(given, series, choice.lags, choice.step)
@@ -179,7 +177,7 @@ def _learnt(
     noise, curves = None, None
     if options.relations == "curved" or options.arrows == "noise":
         last, noise, curves = _by_rows(last, task, options, control, columns)
-    if choice.step == 1 and choice.lags > 0 and not row_by_row and control.remaining > 0:
+    if choice.step == 1 and choice.lags > 0 and not quiet and control.remaining > 0:
         _check_whiteness(task, last)
     found = _as_result(last, task, options)
     if curves is not None:

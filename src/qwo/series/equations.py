@@ -52,6 +52,32 @@ def equations_of(moments: Moments, dag: Adjacency, children: Indices) -> Equatio
     return Equations(coefficients, errors, variances)
 
 
+def strengths_of(moments: Moments, dag: Adjacency, children: Indices) -> FloatArray:
+    """By how much each variable raises twice the log-likelihood of each child, or would raise it.
+
+    That of a parent beside the other parents, and of any other variable beside all of them, as a
+    straight line; NaN where one of the two has several columns, and for a variable and itself.
+    """
+    correlation, coding = moments.correlation, moments.coding
+    single = coding.sizes == 1
+    found = np.full((len(dag), len(children)), np.nan)
+    for k, child in enumerate(children.tolist()):
+        if not single[child]:
+            continue
+        parents = np.flatnonzero(dag[:, child])
+        own, columns = int(coding.starts[child]), coding.columns_of(parents)
+        inverse, across = inverse_of(correlation[np.ix_(columns, columns)]), correlation[columns]
+        slopes = inverse @ across[:, own]
+        left = max(1 - float(across[:, own] @ slopes), 1e-12)
+        spread = 1 - np.einsum("pc,pq,qc->c", across, inverse, across, optimize=True)
+        told = (correlation[own] - slopes @ across) ** 2 / np.maximum(spread, 1e-9)
+        raised = -np.log1p(-np.minimum(told / left, 1 - 1e-12))
+        raised[columns] = np.log1p(slopes**2 / np.maximum(np.diagonal(inverse), 1e-300) / left)
+        found[single, k] = moments.n_samples * raised[coding.starts[single]]
+        found[child, k] = np.nan
+    return found
+
+
 def inverse_of(among: FloatArray) -> FloatArray:
     """The inverse, or that of Moore and Penrose where columns follow from each other."""
     try:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
 from qwo.moments.moments import Moments
+from qwo.options import SearchOptions
 from qwo.order.bic import BicEngine
 from qwo.order.score import BIC
 from qwo.search.control import Control, bic_insertion
@@ -22,25 +24,31 @@ from qwo.series.design import (
     with_lag_curves,
 )
 from qwo.series.equations import inverse_of
-from qwo.series.reading import SeriesData, lags_tried
+from qwo.series.reading import MOST_LAGS, MOST_STEPS, SeriesData, lags_tried
 from qwo.series.sums import row_numbers, usable_rows
 from qwo.types import Adjacency, FloatArray, Indices
 
-SMOOTH = 0.97
-"""Mean autocorrelation from one row to the next from which on rows are too close in time."""
+GOES_ON, OVER = 0.25, (1, 2, 3, 5)
+"""Correlation of changes with the changes before them that all columns must exceed, over one of so
+many rows, for rows to be too close: the changes of an autoregression of one row are new each time,
+those of a smooth curve go on. A slow cause makes the changes of its effect go on, but not its own.
+"""
 
-GOES_ON = 0.2
-"""Correlation of changes with the changes before them, over three rows each, that all columns must
-exceed for rows to be too close: the changes of a slow autoregression are new each time, those of a
-smooth curve go on. A slow cause makes the changes of its effect go on, but not its own."""
+FAR, MOST_OF = 3, 0.75
+"""The second sign: beside all nearer rows, the value so many rows earlier still tells of the same
+variable, for such a share of them. An oscillation goes on too, but needs two rows."""
 
 BELOW = 0.5
 """Autocorrelation at the distance that becomes the step."""
 
-LONGEST_STEP, FEWEST_STEPS = 50, 80
+LONGEST_STEP, FEWEST_STEPS = 50, 40
 """Rows of a step at most, and steps that must be there: with fewer, single rows tell more."""
 
-PENALTY = 2.0
+PENALTY, NEARLY = 2.0, 0.5
+"""Where lags are chosen an edge costs twice log N, or twice log of how many edges chance may draw;
+and the share of that by which a cost may be above the lowest, or all of it within units, whose
+moments are less sure."""
+
 FUNCTIONS = 3
 """Columns of each variable where lags of curves are chosen."""
 
@@ -55,50 +63,62 @@ class LagChoice:
 
 
 def choose_lags(
-    series: SeriesData,
-    asked: int | str,
-    *,
-    within: bool,
-    control: Control,
-    seed: int,
-    row_by_row: bool = False,
-    curved: bool = False,
+    series: SeriesData, options: SearchOptions, *, step: int, control: Control
+) -> LagChoice:
+    """As many lags as are asked for, or the fewest of nearly the lowest sparse cost.
+
+    More are tried while the last of those tried is needed.
+    """
+    if isinstance(options.lags, int):
+        return LagChoice(options.lags)
+    choice, before = LagChoice(1, step), 0
+    for bound in [MOST_STEPS] if step > 1 else [MOST_LAGS, 2 * MOST_LAGS]:
+        most = lags_tried(series.all_lengths, len(series.moving), step, bound)
+        known = series.streamed is None or most <= series.streamed.lags
+        if most <= before or not known or control.remaining <= 0:
+            break
+        choice = _choice_among(series, options, most, step, control)
+        if choice.lags < most - 1:
+            break
+        before = most
+    return choice
+
+
+def _choice_among(
+    series: SeriesData, options: SearchOptions, most: int, step: int, control: Control
 ) -> LagChoice:
     """The fewest lags whose sparse cost is within the price of one edge of the lowest.
 
-    All are compared on the same rows, with some functions of each column if these are `curved`.
-    Rows that are far too close in time get a step first, unless all goes `row_by_row`.
+    All are compared on the same rows, with some functions of each column if relations are curved.
     """
-    if isinstance(asked, int):
-        return LagChoice(asked)
-    step = smooth_step(series) if not row_by_row and is_too_fine(series) else 1
-    step = step if series.lengths.sum() >= FEWEST_STEPS * step else 1
-    most = lags_tried(series.all_lengths, len(series.moving), step)
-    if most < 1:
-        return LagChoice(1, step)
+    within, seed = options.within, cast("int", options.random_state)
     moments = lag_moments(series, most, step, within=within)
-    if curved:
+    if options.relations == "curved":
         stacked, _ = rows_with_lags(series, most, step, within=within)
         coding = with_lag_curves(moments.coding, stacked, FUNCTIONS)
         moments = curved_lag_moments(moments, stacked, coding)
     rows = moments.n_samples / step
-    sizes, n = moments.coding.sizes, len(series.names)
+    n, chances = len(series.names), len(series.moving) ** 2 * most
+    unit = math.log(max(rows, 2))
+    penalty = PENALTY * max(math.log(chances) / unit, 1.0)
+    nearly = penalty * unit * (1.0 if within else NEARLY)
     costs: list[float] = []
-    for lags in range(most + 1):
-        last = n + lags * len(series.moving)
-        part = moments.select(list(range(last)))
-        costs.append(_sparse_cost(part, rows, seed))
-        if control.remaining <= 0 or len(costs) - 1 - int(np.argmin(costs)) >= 3:
+
+    def cost(lags: int) -> float:
+        part = moments.select(list(range(n + lags * len(series.moving))))
+        engine = BicEngine(replace(part, n_samples=rows), score=BIC(penalty))
+        bic_insertion(engine, restarts=0, random_state=seed)
+        return engine.cost
+
+    # More lags never cost more, but for errors of the search.
+    lowest = cost(most)
+    for lags in range(most):
+        costs.append(cost(lags))
+        if control.remaining <= 0 or costs[-1] <= lowest + nearly:
             break
-    cheapest = PENALTY * math.log(max(rows, 2)) * int(sizes.min())
-    lags = next(k for k, cost in enumerate(costs) if cost <= min(costs) + cheapest)
-    return LagChoice(max(lags, 1), step, tuple(costs))
-
-
-def _sparse_cost(moments: Moments, rows: float, seed: int) -> float:
-    engine = BicEngine(replace(moments, n_samples=rows), score=BIC(PENALTY))
-    bic_insertion(engine, restarts=0, random_state=seed)
-    return engine.cost
+    else:
+        costs.append(lowest)
+    return LagChoice(max(len(costs) - 1, 1), step, tuple(costs))
 
 
 def mean_autocorrelation(series: SeriesData, lag: int) -> float:
@@ -125,18 +145,24 @@ def _correlations(first: FloatArray, second: FloatArray) -> FloatArray:
     return np.asarray((first * second).sum(axis=0)[size > 0] / np.sqrt(size[size > 0]))
 
 
-def is_too_fine(series: SeriesData) -> bool:
-    """Whether rows are so close in time that each is nearly what the row before was."""
-    return mean_autocorrelation(series, 1) >= SMOOTH and lowest_persistence(series) > GOES_ON
+def goes_on(series: SeriesData) -> bool:
+    """Whether the changes of all columns go on, as those of smooth curves do."""
+    return max(_lowest_persistence(series, rows) for rows in OVER) > GOES_ON
 
 
-def lowest_persistence(series: SeriesData, rows: int = 3) -> float:
+def _lowest_persistence(series: SeriesData, rows: int) -> float:
     """The lowest correlation, of all columns, of changes over some rows with those just before."""
     now, values = row_numbers(series.bounds, 2 * rows), _measured(series)
     if len(now) < 10:
         return 0.0
     later, earlier = values[now] - values[now - rows], values[now - rows] - values[now - 2 * rows]
     return float(_correlations(later, earlier).min(initial=1.0)) if values.shape[1] else 0.0
+
+
+def looks_far_back(matrices: Adjacency) -> bool:
+    """Whether most variables have effects of their own values several rows earlier."""
+    own = np.diagonal(matrices[FAR:], axis1=1, axis2=2) != 0
+    return bool(own.any(axis=0).mean() >= MOST_OF)
 
 
 def smooth_step(series: SeriesData) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,12 @@ from qwo.errors import ArgumentError, ColumnNameError, list_names
 from qwo.names import suggestion
 from qwo.options import SearchOptions
 from qwo.series.reading import SeriesData
+from qwo.series.stationarity import (
+    FEWEST_ROWS,
+    StationarityFinding,
+    stationarity_findings,
+    warn_of,
+)
 from qwo.series.sums import row_numbers
 from qwo.types import Indices
 
@@ -23,13 +30,61 @@ def prepared_series(series: SeriesData, options: SearchOptions) -> SeriesData:
             "that tells units apart (unit=), or leave within out",
             option="within",
         )
-    if options.season is not None:
+    if options.season:
         series = _without_season(series, options.season)
     if options.detrend:
         series = _without_trend(series, _chosen(series, options.detrend, "detrend"))
     if options.difference:
         series = _differences(series, _chosen(series, options.difference, "difference"))
     return series
+
+
+CALENDAR = (4, 7, 12, 24, 48, 52, 96, 144, 168, 288, 336, 365)
+"""Rows of the seasons that are taken off unasked: parts of years, weeks and days. Waves of other
+lengths come by themselves in slow series."""
+
+SEASONS = 8
+"""Seasons that series must have for that."""
+
+
+def made_stationary(
+    series: SeriesData, options: SearchOptions, also: Sequence[StationarityFinding]
+) -> tuple[SeriesData, SearchOptions]:
+    """The series with what was found noted, without seasons and lines if lags are chosen, too.
+
+    All columns lose them, as if season and line were causes of each; the options say so then.
+    """
+    found = stationarity_findings(series)
+    taken: dict[str, Any] = {}
+    if options.lags == "auto" and not options.difference and series.streamed is None:
+        seasons = [f.rows for f in found if f.trouble == "season"]
+        season = _on_calendar(max(set(seasons), key=seasons.count), series) if seasons else 0
+        if options.season is None and season and _has_long(series, SEASONS * season):
+            taken["season"] = season
+        trend = any(f.trouble == "trend" for f in found)
+        if options.detrend is None and trend and _has_long(series, FEWEST_ROWS):
+            taken["detrend"] = True
+    if taken:
+        again: dict[str, Any] = {"season": None, "detrend": None, **taken}
+        series = prepared_series(series, replace(options, **again))
+        gone = [
+            f for f in found if {"season": "season", "trend": "detrend"}.get(f.trouble) in taken
+        ]
+        found = [*gone, *stationarity_findings(series)]
+    notes = warn_of(series, [*found, *also], taken)
+    return replace(series, notes=(*series.notes, *notes)), replace(options, **taken)
+
+
+def _on_calendar(rows: int, series: SeriesData) -> int:
+    """The length of a season on the calendar that cannot be told from the one found; 0 if none."""
+    longest = int(series.lengths.max())
+    apart = [abs(longest / own - longest / rows) for own in CALENDAR]
+    return CALENDAR[int(np.argmin(apart))] if min(apart) < 0.6 else 0
+
+
+def _has_long(series: SeriesData, rows: int) -> bool:
+    """Whether nine rows in ten are in series of so many rows."""
+    return bool(series.lengths[series.lengths >= rows].sum() >= 0.9 * series.lengths.sum())
 
 
 def _chosen(series: SeriesData, asked: bool | Sequence[str] | str, option: str) -> Indices:

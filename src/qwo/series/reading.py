@@ -132,7 +132,8 @@ def _streamed(
     numbers, notes = series_numbers(times, codes, labels)
     lengths = np.bincount(numbers)
     asked = options.lags
-    lags = asked if isinstance(asked, int) else lags_tried(lengths, len(moments.names), 1)
+    tried = lags_tried(lengths, len(moments.names), 1, MOST_LAGS)
+    lags = asked if isinstance(asked, int) else tried
     done, first = streamed_rows(reading, moments, numbers, codes, max(lags, 1))
     sums, static = done.ended(max(lags, 1))
     cut = np.flatnonzero(np.diff(numbers[: len(first)]) != 0) + 1
@@ -141,15 +142,15 @@ def _streamed(
     return SeriesData(moments.names, first, moments.coding, bounds, *own, streamed=sums)
 
 
-MOST_LAGS, MOST_STEPS, MOST_COLUMNS = 8, 3, 3000
-"""Lags that are tried, the same with a step above 1, and columns up to which they are."""
+MOST_LAGS, MOST_STEPS, MOST_COLUMNS = 12, 3, 3000
+"""Lags that are tried first, and with a step above 1; columns up to which they are."""
 
 
-def lags_tried(lengths: Indices, n_variables: int, step: int) -> int:
+def lags_tried(lengths: Indices, n_variables: int, step: int, most: int) -> int:
     """How many lags are tried: rows must be left, and columns must not be too many."""
-    most, rows, n = MOST_LAGS if step == 1 else MOST_STEPS, int(lengths.sum()), max(n_variables, 1)
+    rows, n = int(lengths.sum()), max(n_variables, 1)
     while most > 1 and (
-        usable_rows(lengths, most, step) < max(rows / 2, 20) or n * (most + 1) > MOST_COLUMNS
+        usable_rows(lengths, most, step) < max(0.7 * rows, 20) or n * (most + 1) > MOST_COLUMNS
     ):
         most -= 1
     return most if usable_rows(lengths, most, step) >= 10 else 0

@@ -26,7 +26,7 @@ from qwo.series.design import (
     lag_names,
     rows_with_lags,
 )
-from qwo.series.equations import equations_of
+from qwo.series.equations import equations_of, strengths_of
 from qwo.series.prepared import prepared_series
 from qwo.series.reading import SeriesData, read_series
 from qwo.series.sums import row_numbers
@@ -306,3 +306,18 @@ def edge_supports(design: LagDesign, *, n_resamples: int, seed: int) -> FloatArr
         counts += by_lag(design, (engine.cpdag() != 0).astype(np.float64))
         done += 1
     return counts / max(done, 1)
+
+
+def pair_strengths(design: LagDesign, present: Adjacency) -> FloatArray:
+    """What each variable tells of each other by lag, beside the causes found: (L + 1)×n×n.
+
+    Within one step both directions have the strength of the one that goes with the order, and the
+    way against an arrow of the class of the present has none.
+    """
+    n = len(design.series.names)
+    own = replace(design.moments(), n_samples=design.n_effective)
+    found = by_lag(design, strengths_of(own, design.dag, np.arange(n)), math.nan)
+    place = np.argsort(design.order[design.order < n])
+    now = np.where(place[:, None] < place, found[0], found[0].T)
+    found[0] = np.where((present == 1).T & (present != 1), 0.0, now)
+    return found

@@ -260,6 +260,33 @@ class LaggedEffects:
             own = self.supported()
         return own.to_frame(lag_zero=False)
 
+    @cached_property
+    def pairs(self) -> pd.DataFrame:
+        """Every ordered pair of variables, the strongest first: what the one tells of the other.
+
+        Strength is what the cause adds to twice the log-likelihood of the effect at the lag where
+        that is most, or would add where there is no edge; as a straight line, beside the causes
+        that the effect has. The p-value is its chance if the cause tells nothing, times the number
+        of lags; the graph was chosen by the same rows, so that it is for ranking. Within one step
+        of time both directions have the same strength, unless an arrow says which is right.
+        ``edge`` is the entry of `summary_matrix`.
+        """
+        from scipy.special import chdtrc
+
+        from qwo.series.responses import pair_strengths
+
+        strengths, n = pair_strengths(self._design(), self.matrices[0]), len(self.names)
+        best = np.nan_to_num(strengths, nan=-1.0).argmax(axis=0)
+        strongest = np.take_along_axis(strengths, best[None], axis=0)[0]
+        chances = np.minimum(chdtrc(1, strongest) * len(strengths), 1.0)
+        ranked = np.argsort(-np.nan_to_num(strongest, nan=-1.0), axis=None, kind="stable")
+        pairs = [(i, j) for i, j in (divmod(at, n) for at in ranked.tolist()) if i != j]
+        told = (best * self.step, strongest, chances, self.summary_matrix)
+        rows = [
+            (self.names[i], self.names[j], *(own[i, j].item() for own in told)) for i, j in pairs
+        ]
+        return records_frame(("cause", "effect", "lag", "strength", "p_value", "edge"), rows)
+
     def fit(self, data: Any = None, reading: ReadArguments | None = None) -> FittedAutoregression:
         """The structural autoregression on the DAG, fitted to its own rows or to others."""
         from qwo.series.autoregression import FittedAutoregression

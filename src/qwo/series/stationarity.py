@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
-from typing import Literal, NamedTuple, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -286,8 +286,10 @@ def _normal_point(level: float) -> float:
     return float(-ndtri(level / 2))
 
 
-def warn_of(series: SeriesData, found: Sequence[StationarityFinding]) -> tuple[str, ...]:
-    """Say what was found, with the option that helps, and give it as notes; nothing is applied."""
+def warn_of(
+    series: SeriesData, found: Sequence[StationarityFinding], taken: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """Say what was found, with the option that helps or was `taken`, and give it as notes."""
     notes = []
     for trouble in get_args(Trouble):
         own = [f for f in found if f.trouble == trouble]
@@ -295,6 +297,10 @@ def warn_of(series: SeriesData, found: Sequence[StationarityFinding]) -> tuple[s
             continue
         names = [series.names[f.variable] for f in own]
         text, cures = _worded(trouble, names, [f.at or f.rows for f in own])
+        options = [cure.option for cure in cures if cure.option in taken]
+        if options:
+            text += '; taken off all columns, as lags="auto" does'
+            cures = [Cure(own, 0 if own == "season" else "none", "keeps it") for own in options]
         notes.append(text)
         warnings.warn(DataWarning(text, cures), stacklevel=7)
     return tuple(notes)
