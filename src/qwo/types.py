@@ -16,3 +16,9 @@ Indices = npt.NDArray[np.intp]
 
 Mask = npt.NDArray[np.bool_]
 """Which entries are meant."""
+
+
+def read_only(array: FloatArray) -> FloatArray:
+    """The array itself, which nobody can write to any more."""
+    array.setflags(write=False)
+    return array

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -92,31 +92,23 @@ class ConditionChecks(ResultRecord):
         return "\n".join(lines)
 
     def _figures(self) -> str:
-        lines = [
-            f"  {test.name}: p = {test.p_value:.3g}{' (alarm)' if test.alarm else ''}"
-            for test in self.tests
-        ]
-        return "\n".join(["p-values over all conditions (Fisher):", *lines])
+        return "\n".join(
+            ["p-values over all conditions (Fisher):", *(f"  {t}" for t in self.tests)]
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """The implied independences of every condition, as `Check.to_frame` has them."""
         import pandas as pd
 
         frames = {label: own.to_frame() for label, own in self.checks.items()}
-        return (
-            pd.concat(frames, names=["condition", None])
-            .reset_index("condition")
-            .reset_index(drop=True)
-        )
+        together = pd.concat(frames, names=["condition", None]).reset_index("condition")
+        return together.reset_index(drop=True)
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict, the tests over all conditions, and the check of each."""
         return {
             "alarm": self.alarm,
-            "tests": [
-                {"name": test.name, "p_value": test.p_value, "alarm": test.alarm}
-                for test in self.tests
-            ],
+            "tests": [asdict(test) for test in self.tests],
             "conditions": {label: own.to_dict() for label, own in self.checks.items()},
             "left_out": dict(self.left_out),
             "parameters": dict(self.params),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,6 +46,9 @@ class Test:
     name: str
     p_value: float
     alarm: bool
+
+    def __str__(self) -> str:
+        return f"{self.name}: p = {self.p_value:.3g}{' (alarm)' if self.alarm else ''}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,10 +150,7 @@ class Check(ResultRecord):
         """The verdict, the tests, and what the data want changed, as numbers and texts."""
         return {
             "alarm": self.alarm,
-            "tests": [
-                {"name": test.name, "p_value": test.p_value, "alarm": test.alarm}
-                for test in self.tests
-            ],
+            "tests": [asdict(test) for test in self.tests],
             "independences": len(self.independences),
             "failing": int(self.failing.sum()),
             "changes": [
@@ -287,10 +287,7 @@ def _held_out(check: Check) -> str:
 
 
 def _figures(check: Check) -> str:
-    lines = [
-        f"  {test.name}: p = {test.p_value:.3g}{' (alarm)' if test.alarm else ''}"
-        for test in check.tests
-    ]
+    lines = [f"  {test}" for test in check.tests]
     lines.append(
         f"  graphs with permuted nodes that do as well: {check.permuted:.0%}; random graphs: "
         f"{check.random:.0%}"

@@ -22,7 +22,7 @@ from qwo.bayes.scores import FamilyScore
 from qwo.errors import ArgumentError, KnowledgeError
 from qwo.graph.cpdag import to_cpdag, to_mpdag
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
-from qwo.types import Adjacency, FloatArray
+from qwo.types import Adjacency, FloatArray, read_only
 
 SOME = 400
 """Draws whose classes are candidates for the graph of least distance; and all whose classes are
@@ -100,7 +100,7 @@ class DrawnDags:
         """Shares of draws with a path from i to j, and with j in the Markov blanket of i."""
         masks = np.ascontiguousarray(self.masks)
         paths, blankets = _core.count_relations(self.candidates, self.core, masks)
-        return frozen(paths / len(masks)), frozen(blankets / len(masks))
+        return read_only(paths / len(masks)), read_only(blankets / len(masks))
 
     @cached_property
     def some_classes(self) -> tuple[list[Adjacency], list[int]]:
@@ -131,7 +131,7 @@ def class_probabilities(drawn: DrawnDags, links: FloatArray) -> FloatArray:
     arrows, lines = drawn.class_counts
     linked = np.maximum(arrows + arrows.T + lines, 1.0)
     marks = np.stack([arrows, arrows.T, lines]) / linked * links
-    return frozen(np.concatenate([1 - marks.sum(axis=0)[None], marks]))
+    return read_only(np.concatenate([1 - marks.sum(axis=0)[None], marks]))
 
 
 def likely_dags(
@@ -166,12 +166,6 @@ def expected_shd(graph: Adjacency, shares: FloatArray) -> float:
     code = np.where(graph == 2, 3, np.where(graph == 1, 1, np.where(graph.T == 1, 2, 0)))
     agreed = np.take_along_axis(shares, code[None].astype(np.intp), axis=0)[0]
     return float(np.triu(1 - agreed, 1).sum())
-
-
-def frozen(array: FloatArray) -> FloatArray:
-    """The array, read-only."""
-    array.setflags(write=False)
-    return array
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -21,7 +21,6 @@ from qwo.bayes.draws import (
     PairProbability,
     class_probabilities,
     expected_shd,
-    frozen,
     greedy_dag,
     likely_dags,
 )
@@ -38,7 +37,7 @@ from qwo.graph.resolved_knowledge import (
 from qwo.moments import Moments
 from qwo.names import as_column, as_pair
 from qwo.text import records_frame, shown
-from qwo.types import Adjacency, FloatArray
+from qwo.types import Adjacency, FloatArray, read_only
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -156,7 +155,7 @@ class Posterior(StoredResult):
     @cached_property
     def link_probabilities(self) -> FloatArray:
         """Symmetric n×n matrix: the probability that i and j are adjacent."""
-        return frozen(np.minimum(self.edge_probabilities + self.edge_probabilities.T, 1.0))
+        return read_only(np.minimum(self.edge_probabilities + self.edge_probabilities.T, 1.0))
 
     def draws(self) -> Iterator[Adjacency]:
         """The DAGs, one matrix after the other, chain by chain."""

@@ -15,7 +15,7 @@ from scipy.linalg import solve_triangular
 from qwo.errors import ArgumentError, list_names, optional_module
 from qwo.graph.dag import topological_order
 from qwo.simulation import LinearModel
-from qwo.types import Adjacency, FloatArray
+from qwo.types import Adjacency, FloatArray, read_only
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -171,9 +171,9 @@ def load_gaussian_network(name: str) -> GaussianNetwork:
         chosen,
         tuple(nodes),
         _dag(record),
-        _read_only(coefficients),
-        _read_only(np.array([record["intercepts"][node] for node in nodes])),
-        _read_only(np.array([record["residual_sd"][node] for node in nodes])),
+        read_only(coefficients),
+        read_only(np.array([record["intercepts"][node] for node in nodes])),
+        read_only(np.array([record["residual_sd"][node] for node in nodes])),
     )
 
 
@@ -194,11 +194,6 @@ def _dag(record: dict[str, Any]) -> Adjacency:
         dag[place[cause], place[effect]] = 1
     dag.setflags(write=False)
     return dag
-
-
-def _read_only(array: FloatArray) -> FloatArray:
-    array.setflags(write=False)
-    return array
 
 
 def network_names(folder: str) -> tuple[str, ...]:

@@ -75,11 +75,6 @@ def is_number(text: str) -> bool:
     return True
 
 
-def default_names(n_variables: int) -> tuple[str, ...]:
-    """X0, X1, …: the column index is part of the name."""
-    return tuple(f"X{index}" for index in range(n_variables))
-
-
 def select_columns(labels: Sequence[str], columns: Columns, drop: Columns) -> list[int]:
     """Positions of the columns to take."""
     chosen = range(len(labels)) if columns is None else _positions(labels, columns)

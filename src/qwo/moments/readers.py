@@ -40,7 +40,7 @@ from qwo.errors import (
     optional_module,
 )
 from qwo.moments.audit import Finding
-from qwo.moments.columns import default_names, is_number
+from qwo.moments.columns import is_number
 from qwo.moments.levels import Rows, short
 from qwo.moments.sums import Batch
 from qwo.moments.tables import (
@@ -52,6 +52,7 @@ from qwo.moments.tables import (
     places_in,
     rows_of,
 )
+from qwo.names import default_names
 from qwo.options import ReadOptions
 
 Format = Literal["csv", "parquet", "pandas"]

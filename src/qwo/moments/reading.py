@@ -45,7 +45,6 @@ from qwo.moments.columns import (
     Coding,
     Variable,
     column_names,
-    default_names,
     is_number,
     select_columns,
     transformed,
@@ -78,6 +77,7 @@ from qwo.moments.sums import (
     sums_in_memory,
 )
 from qwo.moments.tables import Table, is_frame, open_memory, table_of
+from qwo.names import default_names
 from qwo.options import Kind, Missing, ReadOptions, estimator_name
 from qwo.types import FloatArray
 

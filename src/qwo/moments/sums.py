@@ -30,9 +30,10 @@ from scipy.linalg.blas import dsyrk
 
 from qwo.compute import count_workers, one_blas_thread, present_module, to_host
 from qwo.errors import ArgumentError, ShapeError
-from qwo.moments.columns import PLAIN, Coding, default_names
+from qwo.moments.columns import PLAIN, Coding
 from qwo.moments.levels import RefusedColumn, Rows
 from qwo.moments.moments import Moments
+from qwo.names import default_names
 from qwo.types import FloatArray, Indices
 
 Counts = npt.NDArray[np.int64]

@@ -25,9 +25,10 @@ import pyarrow.compute as pc
 
 from qwo.errors import ColumnNameError, FileFormatError, InputError, ShapeError, list_names
 from qwo.moments.audit import Finding
-from qwo.moments.columns import PLAIN, Coding, column_names, default_names, is_number
+from qwo.moments.columns import PLAIN, Coding, column_names, is_number
 from qwo.moments.levels import RefusedColumn, Rows, Words, short
 from qwo.moments.sums import Batch
+from qwo.names import default_names
 from qwo.types import FloatArray, Indices
 
 if TYPE_CHECKING:

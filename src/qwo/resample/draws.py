@@ -27,10 +27,11 @@ from qwo.errors import ConstantColumnError, list_names
 from qwo.moments import Moments
 from qwo.moments.audit import Audit
 from qwo.moments.checks import inspect_matrix, is_well_conditioned
-from qwo.moments.columns import PLAIN, Coding, default_names
+from qwo.moments.columns import PLAIN, Coding
 from qwo.moments.reading import estimate_table
 from qwo.moments.sums import BLOCK_ENTRIES, MIN_BLOCK_ROWS, mirror_lower, split_covariance
 from qwo.moments.tables import Table
+from qwo.names import default_names
 from qwo.options import Missing
 from qwo.types import FloatArray, Indices, Mask
 

@@ -17,7 +17,7 @@ from qwo.sem.regression import JointTest, Regression, edge_tests, regress, t_tes
 from qwo.sem.structural import EdgeEstimate, StructuralModel
 from qwo.simulation import LinearModel, implied_covariance
 from qwo.text import aligned, fixed, number, p_value, records_frame, short
-from qwo.types import Adjacency, FloatArray
+from qwo.types import Adjacency, FloatArray, read_only
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,7 +97,7 @@ class LinearSem(StructuralModel):
         matrix = np.zeros((self.n_variables, self.n_variables))
         for equation in self.equations:
             matrix[equation.predictors, equation.target] = equation.slopes
-        return _read_only(matrix)
+        return read_only(matrix)
 
     @cached_property
     def edge_sizes(self) -> FloatArray:
@@ -117,12 +117,12 @@ class LinearSem(StructuralModel):
             i, j = place[test.cause], place[test.effect]
             if not (single[i] and single[j]):
                 matrix[i, j] = np.sqrt(-np.expm1(-test.strength / self.n_samples))
-        return _read_only(matrix)
+        return read_only(matrix)
 
     @cached_property
     def coefficients(self) -> FloatArray:
         """B in the units of the data: entry (i, j) is the coefficient of i → j, 0 without edge."""
-        return _read_only(self._in_units(self.standardized_coefficients))
+        return read_only(self._in_units(self.standardized_coefficients))
 
     @cached_property
     def standard_errors(self) -> FloatArray:
@@ -130,23 +130,23 @@ class LinearSem(StructuralModel):
         matrix = np.zeros((self.n_variables, self.n_variables))
         for equation in self.equations:
             matrix[equation.predictors, equation.target] = equation.errors
-        return _read_only(self._in_units(matrix))
+        return read_only(self._in_units(matrix))
 
     @cached_property
     def intercepts(self) -> FloatArray:
         """The constants a_j; NaN where the means are unknown."""
-        return _read_only(self.moments.means - self.moments.means @ self.coefficients)
+        return read_only(self.moments.means - self.moments.means @ self.coefficients)
 
     @cached_property
     def residual_variances(self) -> FloatArray:
         """Var e_j, maximum likelihood (divisor N)."""
         shares = np.array([equation.residual_variance for equation in self.equations])
-        return _read_only(shares * np.square(self.moments.scales))
+        return read_only(shares * np.square(self.moments.scales))
 
     @cached_property
     def r_squared(self) -> FloatArray:
         """The share of each variable's variance that its parents explain."""
-        return _read_only(np.array([1 - equation.residual_variance for equation in self.equations]))
+        return read_only(np.array([1 - equation.residual_variance for equation in self.equations]))
 
     @cached_property
     def edges(self) -> tuple[EdgeEstimate, ...]:
@@ -280,11 +280,6 @@ class LinearSem(StructuralModel):
             r_squared=1 - equation.residual_variance,
             df=equation.df,
         )
-
-
-def _read_only(array: FloatArray) -> FloatArray:
-    array.setflags(write=False)
-    return array
 
 
 MAX_ROWS = 40
