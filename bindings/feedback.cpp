@@ -1,6 +1,9 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -9,6 +12,7 @@
 #include "qwo/cyclic_cost.hpp"
 #include "qwo/cyclic_search.hpp"
 #include "qwo/rotations.hpp"
+#include "qwo/row_draws.hpp"
 
 namespace qwo::bindings {
 
@@ -98,6 +102,42 @@ class RowRotations {
     Rotations rotations_;
 };
 
+class Draws {
+  public:
+    Draws(const MatrixIn& rows, const std::vector<bool>& turned, double samples, double price)
+        : n_(turned.size()), draws_(checked_rows(rows, n_), {turned.begin(), turned.end()},
+                                    checked_costs(samples, price)) {}
+
+    // None if time ran out, false if there is nothing new.
+    std::optional<bool> draw(std::uint64_t seed, double samples, double price, long long steps,
+                             double temperature, double seconds) {
+        const RowDraws::Drawn drawn =
+            draws_.draw(seed, checked_costs(samples, price), steps,
+                        checked_number("temperature", temperature, 0.0), seconds);
+        if (drawn == RowDraws::Drawn::late)
+            return std::nullopt;
+        return drawn == RowDraws::Drawn::graph;
+    }
+
+    auto graph() const {
+        auto matrix = zeros<std::int8_t>(n_, n_);
+        std::copy(draws_.graph().begin(), draws_.graph().end(), matrix.data());
+        return matrix;
+    }
+
+  private:
+    static std::vector<double> checked_rows(const MatrixIn& rows, std::size_t n) {
+        check_square("rows", rows, n);
+        return {rows.data(), rows.data() + rows.size()};
+    }
+    static EntryCosts checked_costs(double samples, double price) {
+        return {checked_number("samples", samples, 1.0), checked_number("price", price, 1e-9)};
+    }
+
+    std::size_t n_;
+    RowDraws draws_;
+};
+
 } // namespace
 
 void bind_feedback(nb::module_& m) {
@@ -121,6 +161,14 @@ void bind_feedback(nb::module_& m) {
              nb::arg("seconds"), Released())
         .def_prop_ro("cost", &RowRotations::cost)
         .def("rows", &RowRotations::rows);
+    nb::class_<Draws>(m, "RowDraws", "Graphs of rows that are rotated, each once.")
+        .def(nb::init<const MatrixIn&, const std::vector<bool>&, double, double>(),
+             nb::arg("rows").noconvert(), nb::arg("turned"), nb::kw_only(), nb::arg("samples"),
+             nb::arg("price"))
+        .def("draw", &Draws::draw, nb::arg("seed"), nb::kw_only(), nb::arg("samples"),
+             nb::arg("price"), nb::arg("steps"), nb::arg("temperature"), nb::arg("seconds"),
+             Released())
+        .def("graph", &Draws::graph);
 }
 
 } // namespace qwo::bindings

@@ -50,6 +50,7 @@ class Rotations {
     int n_, n_rows_;
     std::vector<double> costs_, tried_;
     std::vector<char> counted_; // by column
+    std::vector<int> totals_;   // of a column, how often it counts
     double cost_ = 0.0, best_cost_ = 0.0;
 };
 

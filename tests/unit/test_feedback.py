@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import linear_sum_assignment, minimize
 from typer.testing import CliRunner
 
 import qwo
@@ -86,6 +86,20 @@ class TestLikelihood:
             graphs_of(np.eye(4)).cost(np.zeros((3, 3), np.uint8))
 
 
+def graph_of_rows(rows, n_samples, price):
+    """The graph of the entries that count, by the definition; None if a variable has no row."""
+    shares = rows**2 / (rows**2).sum(axis=0)
+    counts = n_samples * (shares + shares**2 / 2) > 0.999 * price
+    loss = np.where(counts, -np.log(np.maximum(shares, 1e-300)), 1e6)
+    _, variables = linear_sum_assignment(loss)
+    if not counts[np.arange(len(rows)), variables].all():
+        return None
+    graph = np.zeros_like(counts)
+    graph[:, variables] = counts.T
+    np.fill_diagonal(graph, False)
+    return graph
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_a_descent_takes_the_best_change_of_all(seed):
     rng = np.random.default_rng(seed)
@@ -146,6 +160,27 @@ class TestRotations:
         rows = rotations.rows()
         assert rows @ covariance @ rows.T == pytest.approx(np.eye(4), abs=1e-9)
         assert (np.abs(rows) > 1e-9).sum() == 8 == round(rotations.cost)
+
+    @pytest.mark.parametrize("n", [1, 2, 7, 30])
+    def test_rows_are_given_to_variables_by_the_best_assignment(self, n):
+        rows = np.random.default_rng(n).normal(size=(n, n))
+        rows[rows**2 < 0.2] = 0.0
+        rows[np.arange(n), np.arange(n) - 1] = 1.0
+        draws = _core.RowDraws(rows, [True] * n, samples=1e4, price=20.0)
+        now = {"samples": 1e4, "price": 20.0, "steps": 0, "temperature": 0.0, "seconds": 1.0}
+        expected = graph_of_rows(rows, 1e4, 20.0)
+        assert draws.draw(0, **now) is (expected is not None)
+        assert draws.draw(0, **now) is False  # nothing new
+        if expected is not None:
+            assert (draws.graph() == expected).all()
+        assert draws.draw(0, **(now | {"steps": 10, "seconds": -1.0})) is None
+
+    def test_rows_of_which_no_variable_is_its_own_draw_nothing(self):
+        rows = np.array([[1.0, 0, 0], [1.0, 0, 0], [1.0, 1, 1]])
+        draws = _core.RowDraws(rows, [True] * 3, samples=1e4, price=20.0)
+        never = {"steps": 0, "temperature": 0.0, "seconds": 1.0}
+        assert graph_of_rows(rows, 1e4, 20.0) is None
+        assert draws.draw(0, samples=1e4, price=20.0, **never) is False
 
     def test_the_same_seed_gives_the_same_rows(self):
         rows = order_rows(covariance_of(two_cycle(), np.ones(4)), np.arange(4))
@@ -390,6 +425,25 @@ def case():
     data = sample(two_cycle(), 2000, seed=1)
     found = qwo.discover(data, feedback=True, random_state=0)
     return found, qwo.fit_sem(data, found)
+
+
+def test_cycles_of_a_knot_are_those_of_networkx():
+    import networkx as nx
+
+    from qwo.feedback.result import _cycles
+
+    graph = np.random.default_rng(1).random((6, 6)) < 0.45
+    np.fill_diagonal(graph, False)
+    own = (0, 2, 3, 4, 5)
+    whole = nx.DiGraph([(i, j) for i, j in np.argwhere(graph).tolist() if {i, j} <= set(own)])
+
+    def turned(cycle):
+        start = cycle.index(min(cycle))
+        return tuple(cycle[start:] + cycle[:start])
+
+    found = [tuple(cycle) for cycle in _cycles(graph, own)]
+    assert sorted(found) == sorted(map(turned, nx.simple_cycles(whole)))
+    assert list(map(len, found)) == sorted(map(len, found))
 
 
 class TestReport:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import islice, pairwise
@@ -147,15 +149,22 @@ class Feedback:
         }
 
 
+def _cycles(graph: Adjacency, variables: tuple[int, ...]) -> Iterator[list[int]]:
+    """The cycles among some variables, the shortest first, each from its first variable on."""
+    paths = deque([v] for v in variables)
+    while paths:
+        path = paths.popleft()
+        if graph[path[-1], path[0]]:
+            yield path
+        paths += (
+            [*path, v] for v in variables if v > path[0] and v not in path and graph[path[-1], v]
+        )
+
+
 def knot_of(block: Block, names: tuple[str, ...], *, identified: bool) -> Knot:
     """What is said of a block in which every graph has a cycle."""
-    import networkx as nx
-
     own = block.chosen
-    graph = nx.DiGraph(
-        [(i, j) for i, j in np.argwhere(own.graph).tolist() if {i, j} <= set(block.variables)]
-    )
-    cycles = list(islice(nx.simple_cycles(graph), MOST_CYCLES))
+    cycles = list(islice(_cycles(own.graph, block.variables), MOST_CYCLES))
     others = block.stable or block.members
     part = np.ix_(block.variables, block.variables)
     return Knot(

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linear_sum_assignment
 
 from qwo import _core
 from qwo.graph.dag import is_acyclic
@@ -25,7 +25,9 @@ RUNS, MOST_RUNS = 24, 80
 """Annealed rotations from the order found: so many that draw no new graph end the search."""
 
 STEPS = (100, 100, 300, 300)
-"""Rotations tried for each variable in a run, by turns."""
+"""Rotations tried for each variable in a run, by turns; in proportion fewer below `FEW` rows."""
+
+FEW = 8
 
 EXACT_RUNS, EXACT_STEPS = 10, 3000
 """The same of exact moments."""
@@ -97,49 +99,25 @@ def search_cyclic(
     try:
         best.descend_from(dag)
         turned = np.full(len(dag), True) if oracle else around_triangles(dag)
-        draw = _Draw(order_rows(correlation, order), turned[order], likelihood)
-        for run, (scale, steps, heat) in enumerate(_runs(n_samples, price)):
-            drawn = draw(seed + run, scale, steps, heat, control.remaining)
+        rows = order_rows(correlation, order)
+        size, unit = likelihood
+        draws = _core.RowDraws(rows, turned[order].tolist(), samples=size, price=unit)
+        idle = 0
+        for run, asked in enumerate(_runs(n_samples, price, int(turned.sum()))):
+            is_new = draws.draw(seed + run, **asked, seconds=control.remaining)
             best.look(run)
-            if drawn is not None:
-                best.descend_from(drawn & may | required)
-            elif draw.idle == RUNS and not oracle:
+            if is_new is None:
+                raise Stopped("time limit")
+            idle = 0 if is_new else idle + 1
+            if is_new:
+                best.descend_from(draws.graph() & may | required)
+            elif idle == RUNS and not oracle:
                 break
     except Stopped as stopped:
         status = stopped.status
     coefficients = graphs.coefficients(as_mask(best.graph))
     found = best.graph, best.cost, best.acyclic, best.acyclic_cost
     return CyclicOutcome(*found, coefficients, status, tuple(best.trace))
-
-
-class _Draw:
-    """Graphs of some rows of an order, turned among themselves in the columns that count there."""
-
-    def __init__(self, rows: FloatArray, turned: Mask, scale: tuple[float, float]) -> None:
-        weights = 1 / (rows**2).sum(axis=0)
-        counts = scale[0] * rows[turned] ** 2 * weights > 0.5 * scale[1]
-        self._rows, self._place = rows, np.ix_(turned, counts.any(axis=0))
-        self._weights = weights[counts.any(axis=0)]
-        self._drawn: set[bytes] = set()
-        self.idle = 0
-
-    def __call__(
-        self, seed: int, scale: tuple[float, float], steps: int, heat: float, seconds: float
-    ) -> Mask | None:
-        """The graph after so many rotations for each row, if they make one that is new."""
-        own, (size, unit) = np.ascontiguousarray(self._rows[self._place]), scale
-        rotations = _core.RowRotations(own, self._weights, samples=size, price=unit, seed=seed)
-        if not rotations.anneal(steps * len(own), heat, seconds):
-            raise Stopped("time limit")
-        rows = self._rows.copy()
-        rows[self._place] = rotations.rows()
-        drawn = graph_of_rows(rows, *scale)
-        self.idle += 1
-        if drawn is None or drawn.tobytes() in self._drawn:
-            return None
-        self._drawn.add(drawn.tobytes())
-        self.idle = 0
-        return drawn
 
 
 class _Best:
@@ -173,14 +151,25 @@ class _Best:
             self._control.report(Progress("feedback", run, self.cost, self.cost, seconds))
 
 
-def _runs(n_samples: float, price: float) -> Iterator[tuple[tuple[float, float], int, float]]:
-    """Sample size and penalty of each run, its rotations of a row, and its temperature."""
+class _Turning(TypedDict):
+    """Sample size and penalty of a run, its rotations of a row, and its temperature."""
+
+    samples: float
+    price: float
+    steps: int
+    temperature: float
+
+
+def _runs(n_samples: float, price: float, n_rows: int) -> Iterator[_Turning]:
     if math.isinf(n_samples):
         for scale in EXACT_RUNS * [EXACT] + [(size, 2 * math.log(size)) for size in SOFT + SOFT]:
-            yield scale, EXACT_STEPS, TEMPERATURES[0]
+            yield _Turning(
+                samples=scale[0], price=scale[1], steps=EXACT_STEPS, temperature=TEMPERATURES[0]
+            )
         return
     for run in range(MOST_RUNS):
-        yield (n_samples, price), STEPS[run % 4], TEMPERATURES[run % 2]
+        steps, heat = STEPS[run % 4] * min(n_rows, FEW) // FEW, TEMPERATURES[run % 2]
+        yield _Turning(samples=n_samples, price=price, steps=steps, temperature=heat)
 
 
 def around_triangles(dag: Adjacency) -> Mask:
@@ -199,23 +188,6 @@ def order_rows(correlation: FloatArray, order: Indices) -> FloatArray:
     factor = np.linalg.cholesky(correlation[np.ix_(order, order)])
     rows[:, order] = np.linalg.inv(factor)
     return rows
-
-
-def graph_of_rows(rows: FloatArray, n_samples: float, price: float) -> Mask | None:
-    """The graph of the entries that count, each row an equation; None if no variable is its own.
-
-    Rows go to variables by an assignment, such that the shares of their own are the largest.
-    """
-    shares = rows**2 / (rows**2).sum(axis=0)
-    counts = n_samples * (shares + shares**2 / 2) > 0.999 * price
-    loss = np.where(counts, -np.log(np.maximum(shares, 1e-300)), 1e6)
-    _, variables = linear_sum_assignment(loss)
-    if not counts[np.arange(len(rows)), variables].all():
-        return None
-    graph = np.zeros_like(counts)
-    graph[:, variables] = counts.T
-    np.fill_diagonal(graph, False)
-    return np.asarray(graph)
 
 
 def _near(dag: Adjacency, precision: FloatArray, n_samples: float, price: float) -> Mask:
