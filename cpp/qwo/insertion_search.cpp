@@ -74,13 +74,37 @@ bool InsertionSearch::run(double seconds) {
     return phase_ == SearchPhase::done;
 }
 
-void InsertionSearch::begin_restart(int centre, int size) {
+void InsertionSearch::mark_restart() {
     restarting_ = true;
     phase_ = SearchPhase::descent;
     restart_mark_ = engine_.mark();
     cost_before_restart_ = engine_.cost();
     std::fill(restarted_.begin(), restarted_.end(), 0);
     std::fill(changed_.begin(), changed_.end(), 0);
+}
+
+void InsertionSearch::begin_turned(ClassMembers& members, int x, int y) {
+    mark_restart();
+    if (!members.with_root(x, rules_of(engine_), rooted_))
+        return;
+    engine_.take(rooted_);
+    engine_.take_touched();
+    tuck(engine_, x, y);
+    const double most = policy::give_up_descent * engine_.problem().typical_penalty;
+    if (engine_.place(y) > engine_.place(x) || engine_.cost() - cost_before_restart_ > most) {
+        engine_.take_touched();
+        return;
+    }
+    engine_.pin(y, x);
+    queue_touched();
+    while (!queue_.empty())
+        repair_next();
+    engine_.pin(-1, -1);
+    engine_.for_each_changed(restart_mark_, [&](int v) { touch(v); });
+}
+
+void InsertionSearch::begin_restart(int centre, int size) {
+    mark_restart();
     const std::vector<int> chosen = ball(centre, size);
     std::vector<int> places;
     for (int v : chosen)
@@ -119,10 +143,10 @@ std::vector<int> InsertionSearch::ball(int centre, int size) {
     return found;
 }
 
-bool InsertionSearch::end_restart() {
+bool InsertionSearch::end_restart(bool equals) {
     restarting_ = false;
     phase_ = SearchPhase::done;
-    if (engine_.cost() > cost_before_restart_ + noise_) {
+    if (engine_.cost() > cost_before_restart_ + (equals ? noise_ : -noise_)) {
         engine_.undo(restart_mark_);
         forget_work();
         return false;

@@ -89,8 +89,12 @@ class InsertionSearch {
     // nearest to one in the present skeleton, exchange their places, and what that touches
     // descends. They come in random order, or from the centre outwards. No sweep follows.
     void begin_restart(int centre, int size);
-    // Keeps the result if it is not worse, else returns to where the restart began; true if better.
-    bool end_restart();
+    // The same by an arrow x -> y of the class: it is turned in the member of the class that has x
+    // as a root, what that touches descends while it must stay turned, and then once more.
+    void begin_turned(ClassMembers& members, int x, int y);
+    // Keeps the result if it is better, or as good where equals are welcome, else returns to where
+    // the restart began; true if better.
+    bool end_restart(bool equals = true);
 
     const ParentSets& engine() const { return engine_; }
     bool is_restarting() const { return restarting_; }
@@ -103,6 +107,7 @@ class InsertionSearch {
     const std::vector<std::pair<double, double>>& trace() const { return trace_; }
 
   private:
+    void mark_restart();
     void step();
     void step_descent();
     void finish_descent();

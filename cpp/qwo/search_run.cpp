@@ -412,10 +412,33 @@ void SearchRun::polish() {
     }
     note("around", before - engine_.cost() > noise_);
     if (before - engine_.cost() <= noise_)
+        note("turned", turn_arrows());
+    if (before - engine_.cost() <= noise_)
         return;
     SearchOptions options = search_options(children_, false);
     options.sweep = false;
     descend(engine_, options, &SearchRun::polish);
+}
+
+// Restarts from each arrow of the class, turned; whether one was better, which ends them.
+bool SearchRun::turn_arrows() {
+    SearchOptions options;
+    options.sweep = false;
+    options.near_miss = policy::near_miss_of_turns;
+    InsertionSearch search(engine_, draws_.seed(), options, true);
+    ClassMembers members(engine_.dag());
+    for (int y : members.dag().order) {
+        const std::vector<int>& parents = members.dag().parents[y];
+        for (int k = 0; k < count_of(parents); ++k) {
+            if (!members.compelled()[y][k] || engine_.is_given(parents[k]))
+                continue;
+            search.begin_turned(members, parents[k], y);
+            search.run(policy::never);
+            if (search.end_restart(false))
+                return true;
+        }
+    }
+    return false;
 }
 
 void SearchRun::finish() {

@@ -98,6 +98,7 @@ class SearchRun {
     void end_round();
     void next_round();
     void polish();
+    bool turn_arrows();
     void finish();
 
     std::vector<int> next_tree_order();

@@ -94,8 +94,8 @@ def one_blas_thread(multiplications: float = 0.0, limit: float | None = None) ->
     Most libraries have one pool for the process: the first who needs the limit sets it, and the
     last lifts it. Those with OpenMP have one for each thread of Python.
     """
-    waits = limit is not None and hasattr(os, "getloadavg") and os.getloadavg()[0] > processors()
-    if multiplications >= WORTH_THREADS and not waits:
+    waits = limit is not None and hasattr(os, "getloadavg")
+    if multiplications >= WORTH_THREADS and not (waits and os.getloadavg()[0] > processors()):
         yield
         return
     own, shared = _libraries()

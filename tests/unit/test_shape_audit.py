@@ -9,7 +9,12 @@ import pytest
 from scipy.stats import kurtosis, skew
 
 from qwo.moments import Moments, audit_data
-from qwo.moments.checks import shape
+from qwo.moments.checks import Scores
+
+
+def shape(column: np.ndarray) -> tuple[float, float]:
+    skewness, excess = Scores.of(np.reshape(column, (-1, 1))).shapes()
+    return float(skewness[0]), float(excess[0])
 
 
 @pytest.fixture

@@ -132,12 +132,13 @@ def _along(dag: np.ndarray) -> list[int]:
         ("tree-weak", 100, 1, 10744.87),
         ("er-2", 50, 8, 58405.26),
         ("grid-strong", 50, 0, 45605.57),
+        ("er-4", 50, 3009, 109144.27),
     ],
 )
 def test_what_is_in_doubt_ends_in_its_best_graph(
     family: str, n: int, data: int, best: float
 ) -> None:
-    """Whatever the seed: most of them ended short before surroundings were gone through."""
+    """Whatever the seed: most ended short before surroundings were gone through, arrows turned."""
     moments = Moments.from_data(draw(family, n, data)[0])
     for seed in (0, 1):
         found = qwo.discover(moments, penalty_discount=2.0, random_state=seed)

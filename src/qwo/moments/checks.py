@@ -10,9 +10,11 @@ is a line of `CHECKS`: what it looks for, and how `qwo.moments.findings` words w
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import compress, islice
 from typing import Any, get_args
 
@@ -313,16 +315,19 @@ def _curved(view: View) -> list[tuple[int, int]]:
     places = np.array(view.places["continuous"], np.intp)
     if len(view.rows) < MANY_ROWS or not 2 <= len(places) <= MOST_SCREENED:
         return []
+    # All have mean 0, so that the norm is the standard deviation.
     z = view.scores.values[places]
-    z = np.clip(z / np.maximum(z.std(axis=1, keepdims=True), 1e-12), -3, 3)
-    z = (z - z.mean(axis=1, keepdims=True)) / np.maximum(z.std(axis=1, keepdims=True), 1e-12)
+    root, norm = math.sqrt(z.shape[1]), partial(np.linalg.norm, axis=1, keepdims=True)
+    z = np.clip(root * z / np.maximum(norm(z), 1e-12), -3, 3)
+    z = z - z.mean(axis=1, keepdims=True)
+    z *= root / np.maximum(norm(z), 1e-12)
     bend = z * z - 1
-    bend -= (bend * z).mean(axis=1, keepdims=True) * z
-    bend /= np.maximum(bend.std(axis=1, keepdims=True), 1e-12)
+    bend -= np.einsum("ij,ij->i", bend, z)[:, None] / z.shape[1] * z
+    bend *= root / np.maximum(norm(bend), 1e-12)
     line, share = (z @ z.T / z.shape[1]) ** 2, (bend @ z.T / z.shape[1]) ** 2
     np.fill_diagonal(share, 0.0)
     worth = -z.shape[1] * np.log1p(-share / np.maximum(1 - line, share + 1e-12))
-    price = 2 * np.log(z.shape[1]) + 2 * np.log(len(places))
+    price = 2 * math.log(z.shape[1]) + 2 * math.log(len(places))
     cause, effect = np.nonzero((worth > price) & (share > BENT))
     order = np.argsort(-share[cause, effect])
     return [
@@ -382,12 +387,6 @@ class Scores:
         skewness = np.einsum("ij,ij->i", square, self.values) / count / variance**1.5
         kurtosis = np.einsum("ij,ij->i", square, square) / count / variance**2 - 3
         return np.where(self.flat, 0.0, skewness), np.where(self.flat, 0.0, kurtosis)
-
-
-def shape(column: FloatArray) -> tuple[float, float]:
-    """Skewness and excess kurtosis of the finite values; 0 for both if there are few, or one."""
-    skewness, kurtosis = Scores.of(np.reshape(column, (-1, 1))).shapes()
-    return float(skewness[0]), float(kurtosis[0])
 
 
 CHECKS: tuple[tuple[Callable[[View], Any], Callable[[View, Any], Finding]], ...] = (
@@ -521,7 +520,7 @@ def is_far_from_singular(correlation: FloatArray) -> bool:
     No pivot of a factorisation is below that fraction of ‖R‖₁, so that the one with pivots, which
     takes longer, has nothing more to show.
     """
-    with one_blas_thread(np.inf, 0.0):
+    with one_blas_thread(len(correlation) ** 3 / 3, 0.0):
         # As its own transpose it is in the order of columns, as LAPACK wants it.
         factor, failed = lapack.dpotrf(correlation.T, lower=1, clean=0)
         if failed:

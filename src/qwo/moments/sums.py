@@ -399,7 +399,7 @@ def extremes(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     if not values.size:
         return low, high
     # NumPy is slow at reducing short rows, so that several are put side by side at first.
-    beside = max(WIDE_ROW // n_columns, 1)
+    beside = max(min(WIDE_ROW // n_columns, math.isqrt(n_rows)), 1)
     even = n_rows // beside * beside if values.flags.c_contiguous else 0
     for part in (values[:even].reshape(-1, beside * n_columns), values[even:]):
         if len(part):
