@@ -139,9 +139,35 @@ def test_fit_takes_the_columns_of_the_graph(data: Path) -> None:
 def test_fit_says_which_coefficients_are_arbitrary(data: Path) -> None:
     run("learn", data, "-o", "found", "--no-report", "--no-figures")
     shown = run("fit", data, "found").stderr
-    assert "warning: 1 of 3 edges are undirected" in shown
+    assert "warning: 1 of 3 edges has no direction" in shown
     assert "dag.json" in shown
     assert "chosen arbitrarily" in run("fit", data, "found/cpdag.json").stderr
+
+
+def test_what_would_help_a_search_is_not_told_of_a_graph_that_is_there(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    x, age = rng.normal(size=400), rng.exponential(size=400) ** 2
+    y = x + rng.normal(size=400)
+    rows = np.cumsum(np.column_stack([x, y, age]), axis=0)
+    table = ["x,y,age", *(",".join(map(str, row)) for row in rows)]
+    (tmp_path / "t.csv").write_text("\n".join(table))
+    (tmp_path / "g.dot").write_text("digraph { x -> y; age }")
+    advice = ("--lags", "--arrows", "--roots", "named like something")
+    told = run("audit", tmp_path / "t.csv").output
+    assert all(word in told for word in ("--lags", "--roots"))
+    for command in (["fit"], ["check"], ["effect"]):
+        ends = ["x", "y"] if command == ["effect"] else []
+        told = run(*command, tmp_path / "t.csv", tmp_path / "g.dot", *ends).stderr
+        assert "rows depend on the row before them" in told
+        assert not any(word in told for word in advice), told
+
+
+def test_an_effect_that_no_member_of_the_class_has_is_none(data: Path) -> None:
+    """It was "one of 2 amounts, all between 0 and 0"."""
+    Path("g.dot").write_text("digraph { a -> b [dir=none]; c }")
+    shown = run("effect", data, "g.dot", "a", "c")
+    assert shown.exit_code == 0, shown.output
+    assert "has no effect on c: no directed path leads there in any case" in shown.stdout
 
 
 def test_fit_of_a_folder_has_the_numbers_of_the_folder(data: Path) -> None:

@@ -414,6 +414,18 @@ def test_an_arrow_is_doubted_with_its_link_and_few_rows_are_named() -> None:
     assert not any("rows are few" in reason for reason in said.against)
 
 
+@pytest.mark.parametrize("option", ["feedback", "hidden_causes"])
+def test_dependent_rows_overturn_every_reading(walks: Any, option: str) -> None:
+    """With feedback=True such a graph was "12 links, 12 with a direction"."""
+    with pytest.warns(qwo.DataWarning, match="row before"):
+        found = qwo.discover(walks, random_state=0, **{option: True})
+    with pytest.warns(qwo.DataWarning, match="row before"):
+        audit = qwo.Moments.from_data(walks).audit()
+    said = verdict(Contents(found, audit=audit))
+    assert said.headline.startswith("do not take this graph at face value: rows depend")
+    assert sum("rows depend" in reason for reason in said.against) == 1
+
+
 def test_factorisations_keep_to_one_thread_where_others_work(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -133,7 +133,7 @@ export function growths(places: Report["layout"]["nodes"]): number[] {
       const [x2, y2, width2, height2] = places[u]!;
       const across = (2 * Math.abs(x - x2)) / (width + width2);
       const along = (2 * Math.abs(y - y2)) / (height + height2);
-      const most = 0.88 * Math.max(across, along);
+      const most = 0.97 * Math.max(across, along);
       room[v] = Math.min(room[v]!, most);
       room[u] = Math.min(room[u]!, most);
     }

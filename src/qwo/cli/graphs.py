@@ -239,10 +239,9 @@ def fit(
     undirected = int((given.matrix == 2).sum()) // 2
     if undirected:
         which = "chosen arbitrarily" if member is given else "which is in dag.json"
-        warn(
-            f"{undirected} of {given.n_edges} edges are undirected; their coefficients belong to "
-            f"one DAG of the class, {which}"
-        )
+        have = "has" if undirected == 1 else "have"
+        text = f"{undirected} of {count(given.n_edges, 'edge')} {have} no direction; coefficients"
+        warn(f"{text} of such edges are those of one DAG of the class, {which}")
     model = qwo.fit_sem(moments, dag)
     if output is not None:
         write_csv(output, EdgeEstimate._fields, model.edges, spreadsheet=spreadsheet)

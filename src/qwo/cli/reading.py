@@ -12,7 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
@@ -23,7 +23,7 @@ from qwo.cli.failures import ExitCode
 from qwo.cli.folder import RECORD
 from qwo.cli.options import OptionFlags, names_in, parameter
 from qwo.errors import InputError
-from qwo.options import Flag, ReadOptions
+from qwo.options import OPTIONS, Flag, ReadOptions
 from qwo.text import count, csv_line, first_few
 
 if TYPE_CHECKING:
@@ -237,13 +237,15 @@ def read_data(
     with_rows: bool = False,
     dropping: Mapping[str, Any] | None = None,
     knowledge: Knowledge | None = None,
+    learns: bool = True,
 ) -> DataRead:
     """Read a file, or standard input, say what was read, and warn of what is doubtful about it.
 
     Only with rows are the samples themselves kept besides their moments. Where the file cannot be
     used, a note of the error tells the options that would fix it. Columns of
     conditions, times and units are no variables, and rows that stand in the order of one of these
-    depend on each other for that reason. Whoever has said what comes first is not asked.
+    depend on each other for that reason. Whoever has said what comes first is not asked, and no
+    options of a search are offered to a command that learns no graph.
     """
     with data_file(path) as file:
         try:
@@ -261,6 +263,8 @@ def read_data(
                 audit = audit.without(DEPENDENCE)
             if knowledge is not None and (knowledge.roots or knowledge.tiers):
                 audit = audit.without(("roots",))
+            if not learns:
+                audit = _for_a_graph(audit)
         except InputError as error:
             hint = _cure(file, reading)
             if hint:
@@ -276,6 +280,14 @@ def read_data(
     return found
 
 
+def _for_a_graph(audit: Audit) -> Audit:
+    """The findings, without what would help a search alone."""
+    kept = audit.without(("binary", "non-gaussian", "curved", "roots", "conditions"))
+    advice = [tuple(c for c in f.cures if c.option not in OPTIONS) for f in kept.findings]
+    findings = zip(kept.findings, advice, strict=True)
+    return replace(kept, findings=tuple(replace(f, cures=cures) for f, cures in findings))
+
+
 def read_for(
     graph: Path, names: Iterable[str], file: Path, reading: Reading, console: Console, **how: Any
 ) -> DataRead:
@@ -285,7 +297,8 @@ def read_for(
     """
     record = _record(graph)
     learnt = record.get("reading") or {}
-    found = read_data(file, reading.as_learnt(learnt, console).of(names), console, **how)
+    own = reading.as_learnt(learnt, console).of(names)
+    found = read_data(file, own, console, learns=False, **how)
     if record.get("sha256") not in (None, found.sha256):
         console.note(
             f"{source_name(file)} is not the file that the graph was learnt from, which was "

@@ -326,6 +326,9 @@ def _effect_text(cause: str, outcome: str, found: list[Choice], level: float, ch
     percent = f"{100 * level:.6g} %"
     if len(found) == 1:
         return "\n".join([_sentence(cause, outcome, found[0], level, change), _caution(found)])
+    if not any(directed for _, _, directed in found):
+        text = f"The graph leaves open which of its neighbours cause {cause}, but says that it has "
+        return f"{text}no effect on {outcome}: no directed path leads there in any case."
     low, high = _range(found, level)
     rows = [["parents of " + cause, "effect", percent, "p"]]
     for parents, effect, directed in found:
@@ -359,10 +362,8 @@ def _sentence(cause: str, outcome: str, choice: Choice, level: float, change: st
             f"The graph says that {cause} has no effect on {outcome}: no directed path leads there."
         )
         if effect.standard_error > 0:
-            text += (
-                f" Regression on {cause} and its parents gives {effect.estimate:.4g} ({between}, "
-                f"p = {effect.p_value:.3g})."
-            )
+            told = f"{effect.estimate:.4g} ({between}, p = {effect.p_value:.3g})"
+            text += f" Regression on {cause} and its parents gives {told}."
         return text
     stated = f" ({between})" if effect.standard_error > 0 else ""
     return f"With {change}, {outcome} changes by {effect.estimate:.4g}{stated}."

@@ -409,15 +409,10 @@ def looks_like_cluster(name: str) -> bool:
 
 def belonging(name: str, n_values: int) -> Finding:
     """Advice about a column that seems to say which rows belong together."""
-    return Finding(
-        "clusters",
-        "warning",
-        (name,),
-        f"{name!r} is named like someone or something measured several times ({n_values} different "
-        "values). Rows that belong together tell less than independent ones, so that edges "
-        "appear by chance",
-        (Cure("cluster", name, "counts and resamples such rows together"),),
-    )
+    text = f"{name!r} is named like someone or something measured several times ({n_values} "
+    text += "different values). Rows that belong together tell less than independent ones, so that "
+    cure = Cure("cluster", name, "counts and resamples such rows together")
+    return Finding("clusters", "warning", (name,), f"{text}edges appear by chance", (cure,))
 
 
 def words_of(name: str) -> list[str]:

@@ -220,15 +220,9 @@ def shapes_of(view: View, found: list[tuple[int, float, float]]) -> Finding:
         logs = "log" if every else dict.fromkeys(columns, "log")
         cures.insert(0, Cure("transform", logs, "takes logarithms"))
     cures.append(Cure("arrows", "noise", "directs edges by the shape of their noise"))
-    return Finding(
-        "non-gaussian",
-        "note",
-        columns,
-        f"{count_of(len(far), len(view.kinds))} far from normal: {shown(said)}. This does no harm "
-        "where relations are linear; where the scale of measurement bends them, a transformation "
-        "helps",
-        tuple(cures),
-    )
+    text = f"{count_of(len(far), len(view.kinds))} far from normal: {shown(said)}. This does no "
+    text += "harm where relations are linear; where the scale of measurement bends them, a "
+    return Finding("non-gaussian", "note", columns, f"{text}transformation helps", tuple(cures))
 
 
 def curves(view: View, found: list[tuple[int, int]]) -> Finding:
@@ -337,15 +331,10 @@ def indefinite(names: Sequence[str], correlation: FloatArray, cholesky: PivotedC
     """A given matrix that no data can have."""
     columns = tuple(names[k] for k in cholesky.pivots[cholesky.rank :])
     smallest = eigvalsh(correlation, subset_by_index=[0, 0])[0]
-    return Finding(
-        "indefinite",
-        "error",
-        columns,
-        f"the matrix is not positive semidefinite (smallest eigenvalue {smallest:.2g} on the "
-        f"correlation scale, seen at {list_names(columns)}), so that no data can have it. Matrices "
-        "computed pair by pair or rounded to few digits look like this: compute it from complete "
-        "rows, or give more digits",
-    )
+    text = f"the matrix is not positive semidefinite (smallest eigenvalue {smallest:.2g} on the "
+    text += f"correlation scale, seen at {list_names(columns)}), so that no data can have it. "
+    text += "Matrices computed pair by pair or rounded to few digits look like this: compute it "
+    return Finding("indefinite", "error", columns, f"{text}from complete rows, or give more digits")
 
 
 def inspect_blocks(moments: Moments, severity: Severity) -> Iterator[Finding]:
@@ -373,13 +362,10 @@ def inspect_blocks(moments: Moments, severity: Severity) -> Iterator[Finding]:
             f"{names[v]!r} {'repeats' if follows[v, u] else 'follows from'} {names[u]!r}"
             for u, v in pairs
         ]
-        yield Finding(
-            "duplicate",
-            severity,
-            tuple(dict.fromkeys(names[k] for pair in pairs for k in pair)),
-            f"columns say nothing that another does not say: {shown(said)}",
-            drop_cure(names, [names[v] for _, v in pairs]),
-        )
+        involved = list(dict.fromkeys(names[k] for pair in pairs for k in pair))
+        text = f"columns say nothing that another does not say: {shown(said)}"
+        cures = drop_cure(names, [names[v] for _, v in pairs])
+        yield Finding("duplicate", severity, tuple(involved), text, cures)
     owners = np.repeat(np.arange(len(sizes)), sizes)
     columns = np.flatnonzero(~np.isin(owners, list(spare)))
     cholesky = PivotedCholesky.of(matrix[np.ix_(columns, columns)])
@@ -388,14 +374,10 @@ def inspect_blocks(moments: Moments, severity: Severity) -> Iterator[Finding]:
     relation = smallest_relation(cholesky.null_vectors(cholesky.rank, limit=MAX_RELATIONS))
     own = [relation.column, *relation.others]
     involved = list(dict.fromkeys(names[owners[columns[k]]] for k in own))
-    yield Finding(
-        "linear-dependence",
-        "warning",
-        tuple(involved),
-        f"levels of {list_names(involved)} determine each other: which of them is the cause of "
-        "such a level, data cannot tell, and their coefficients are not determined",
-        drop_cure(names, involved[:1]),
-    )
+    text = f"levels of {list_names(involved)} determine each other: which of them is the cause of "
+    text += "such a level, data cannot tell, and their coefficients are not determined"
+    cures = drop_cure(names, involved[:1])
+    yield Finding("linear-dependence", "warning", tuple(involved), text, cures)
 
 
 def small_sample(
@@ -435,14 +417,10 @@ def inspect_levels(moments: Moments) -> Iterator[Finding]:
         text = f"levels differ in capitals or blanks alone: {shown(twins)}. Each counts as a level "
         yield Finding("spellings", "warning", (), f"{text}of its own: write them alike")
     if few:
-        yield Finding(
-            "rare-levels",
-            "warning",
-            tuple(few),
-            f"categories have levels that fewer than {RARE} rows have: {shown(list(few.values()))}"
-            ". So few rows tell nothing about a level, yet it adds a coefficient to every edge of "
-            "the variable: merge it with another",
-        )
+        text = f"categories have levels that fewer than {RARE} rows have: "
+        text += f"{shown(list(few.values()))}. So few rows tell nothing about a level, yet it adds "
+        text += "a coefficient to every edge of the variable: merge it with another"
+        yield Finding("rare-levels", "warning", tuple(few), text)
 
 
 def _identical(sample: Moments, first: int, copy: int) -> bool:

@@ -21,6 +21,9 @@ from qwo.text import about, count, csv_line
 SOLID = 0.1
 """Doubt up to which a link is called solid."""
 
+DEPENDENT = ("independent rows", "doubted")
+"""The assumption without which no number of a graph holds."""
+
 ROWS_OF_A_COLUMN = 10
 """With fewer rows for each column, it is said that they are few."""
 
@@ -196,8 +199,8 @@ def _severe(contents: Contents) -> Iterator[str]:
     found, check = contents.discovery, contents.check
     if found.status != "converged":
         yield f"the search ended early ({found.status}), and a better graph may exist"
-    if found.doubted_rates:
-        yield found.doubted_rates
+    rows = (a.reason for a in contents.assumptions if (a.name, a.status) == DEPENDENT)
+    yield from filter(None, dict.fromkeys([found.doubted_rates, *rows]))
     if check is not None and check.alarm:
         alarms = ", ".join(test.name for test in check.tests if test.alarm)
         yield f"the check flags a conflict between data and graph ({alarms})"
@@ -228,7 +231,7 @@ def _doubts(contents: Contents) -> Iterator[str]:
         )
     for assumption in contents.assumptions:
         reason = assumption.reason
-        known = reason == contents.discovery.doubted_rates or reason.startswith("the check")
+        known = (assumption.name, assumption.status) == DEPENDENT or reason.startswith("the check")
         if assumption.status == "doubted" and not known:
             yield reason
 
