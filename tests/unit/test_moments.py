@@ -146,8 +146,12 @@ def test_scales_from_tiny_to_huge_survive(data):
 @pytest.mark.parametrize("rows", [50, 400])
 def test_squares_beyond_the_range_of_numbers_are_refused(data, unit, rows):
     wrong = data[:rows] * ([1.0] * (data.shape[1] - 1) + [unit])
-    with pytest.raises(InputError, match=r"X5.* too large or too small; rescale them"):
+    with pytest.raises(InputError, match=r"X5.* too large or too small; rescale them") as caught:
         Moments.from_data(wrong)
+    [cure] = caught.value.cures
+    rescaled = Moments.from_data(wrong, **{cure.option: cure.value})
+    plain = Moments.from_data(data[:rows])
+    np.testing.assert_allclose(rescaled.correlation, plain.correlation, atol=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore:rows depend on the row before")

@@ -262,7 +262,8 @@ def out_of_range(columns: Sequence[str]) -> Finding:
     """Columns whose squares left the range of float64 while they were summed up."""
     text = f"squares of {list_names(columns)} leave the range of float64: their values are too "
     text += "large or too small; rescale them, or take their logarithms"
-    return Finding("range", "error", tuple(columns), text)
+    unit = Cure("transform", dict.fromkeys(columns, "standardise"), "divides by the spread")
+    return Finding("range", "error", tuple(columns), text, (unit,))
 
 
 def wide_table(n_variables: int, n_samples: float, rows: bool) -> Finding:

@@ -416,6 +416,7 @@ def finite_extremes(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     return low, np.fmax.reduce(finite, axis=0, initial=-np.inf)
 
 
+@BEYOND
 def _new_run(block: FloatArray, weights: FloatArray | None) -> _Run:
     n = block.shape[1]
     share = np.ones(len(block)) if weights is None else weights
