@@ -354,6 +354,16 @@ def test_a_result_is_drawn_reported_and_asked_for_effects(tmp_path):
     qwo.report.write_report(tmp_path / "report.html", found)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Hidden causes" in page
+    assert "an end that the data leave open" in page
+    assert "the data cannot tell the direction</li>" not in page
+    data = confounded_pair().assign(
+        z=lambda own: own["y"] + np.random.default_rng(3).normal(size=4000)
+    )
+    asked = qwo.report.contents.Contents(qwo.discover(data, hidden_causes=True, random_state=0))
+    assert qwo.report.verdict.verdict(asked).directions == "1 from the data, 1 ↔, 2 open"
+    own = {record["name"]: record for record in qwo.report.data._variables(asked)}
+    counted = [(own[v]["parents"], own[v]["children"], own[v]["undirected"]) for v in "axyz"]
+    assert counted == [(0, 0, 1), (0, 0, 2), (0, 1, 2), (1, 0, 0)]
     assert "something unmeasured causes both" in page
 
 

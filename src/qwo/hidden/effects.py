@@ -31,10 +31,9 @@ def visible_edges(marks: Adjacency, clear: Mask | None = None) -> Mask:
     pair is known to be ``clear`` of hidden causes.
     """
     arrows = (marks == HEAD) & (marks.T == TAIL)
-    visible = np.zeros(marks.shape, bool)
-    for i, j in np.argwhere(arrows).tolist():
-        known = clear is not None and bool(clear[i, j])
-        visible[i, j] = known or _is_visible(marks, arrows, i, j)
+    visible: Mask = np.zeros(marks.shape, bool) if clear is None else arrows & clear
+    for i, j in np.argwhere(arrows & ~visible).tolist():
+        visible[i, j] = _is_visible(marks, arrows, i, j)
     return visible
 
 

@@ -136,8 +136,8 @@ def search_mags(problem: MagProblem, dag: Adjacency, control: Control) -> MagOut
     status = _descend(best, control)
     tests = problem.exact and len(dag) <= MOST_TESTED and problem.knowledge is None
     if tests and status == "converged":
-        args = problem.correlation, problem.n_samples, problem.price, dag
-        tested = mag_of_pag(pag_from_tests(*args))
+        size, price = problem.n_samples, problem.price
+        tested = mag_of_pag(pag_from_tests(problem.correlation, size, price, dag))
         if is_mag(tested):
             other = problem.search(tested, dag)
             status = _descend(other, control)
@@ -191,9 +191,8 @@ def _descend(found: _core.HiddenCausesSearch, control: Control) -> Status:
     try:
         while not found.run(min(SLICE, control.remaining)):
             if control.is_due():
-                done = len(found.steps())
-                progress = Progress("hidden causes", done, found.cost, found.cost, control.seconds)
-                control.report(progress)
+                told = found.cost, found.cost, control.seconds
+                control.report(Progress("hidden causes", len(found.steps()), *told))
     except Stopped as stopped:
         return stopped.status
     return "converged"
@@ -223,5 +222,4 @@ def candidate_pairs(
         scale = np.diag(precision)
         near |= n_samples * precision**2 > NEARBY * np.outer(scale, scale)
     np.fill_diagonal(near, False)
-    pairs: npt.NDArray[np.uint8] = near.astype(np.uint8)
-    return pairs
+    return near.astype(np.uint8)

@@ -247,8 +247,9 @@ def _price(discovery: Discovery) -> dict[str, Any] | None:
 def _variables(contents: Contents) -> list[dict[str, Any]]:
     """A record for each variable, in column order."""
     discovery = contents.discovery
-    arrows = adjacency_lists(discovery.shown == 1)
-    lines = adjacency_lists(discovery.shown == 2).children
+    shown = discovery.shown if discovery.pag is None else discovery.pag.matrix
+    arrows = adjacency_lists(shown == 1)
+    lines = adjacency_lists((shown > 1) | (shown.T > 1)).children
     place = np.argsort(discovery.order).tolist()
     records: list[dict[str, Any]] = [
         {

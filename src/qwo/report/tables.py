@@ -123,7 +123,7 @@ _VARIABLES = [
     Column("Place", "place", write=str, help="in the causal order found"),
     Column("Causes", "parents", write=str, help="arrows into it"),
     Column("Effects", "children", write=str, help="arrows out of it"),
-    Column("Undirected", "undirected", write=str, help="edges without direction"),
+    Column("Undirected", "undirected", write=str, help="edges without direction, or ↔"),
 ]
 _EQUATIONS = [
     Column("R²", "r_squared", help="share of the variance that its parents explain"),

@@ -152,8 +152,10 @@ def _directions(contents: Contents) -> str:
     parts = [
         f"{numbers[source]} from {told}" for source, told in origins.items() if numbers[source]
     ]
-    if total > arrows:
-        parts.append(f"{total - arrows} open")
+    confounded = 0 if found.hidden_causes is None else len(found.confounded)
+    parts += [f"{confounded} ↔"] if confounded else []
+    if total > arrows + confounded:
+        parts.append(f"{total - arrows - confounded} open")
     return ", ".join(parts)
 
 
