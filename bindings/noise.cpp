@@ -148,7 +148,15 @@ void bind_noise(nb::module_& m) {
                 const auto [v, own] = family(self, variable, std::move(parents));
                 return to_numpy<double>(self.rows(v, own));
             },
-            nb::arg("variable"), nb::arg("parents"), "-2 log density of each row.");
+            nb::arg("variable"), nb::arg("parents"), "-2 log density of each row.")
+        .def(
+            "left",
+            [](NoiseCost& self, Whole variable, std::vector<int> parents) {
+                const auto [v, own] = family(self, variable, std::move(parents));
+                return to_numpy<double>(self.left(v, own));
+            },
+            nb::arg("variable"), nb::arg("parents"),
+            "Residuals in units of their spread, of the first column of what is no number.");
     nb::class_<NoiseSearch>(m, "NoiseSearch", "An order search on the density of residuals.")
         .def(nb::init<std::shared_ptr<NoiseCost>, const OrderIn&, const MaskIn&, const MaskIn&,
                       std::vector<std::vector<int>>, int, std::uint64_t>(),

@@ -346,18 +346,20 @@ double NoiseCost::value_of(const Noise& noise, std::vector<double>* by_row) {
     return noise.constant * total_ + spread - 2.0 * own.sum;
 }
 
-double NoiseCost::number(int variable, std::span<const int> parents, std::vector<double>* by_row) {
-    const Noise constant = constant_noise(variable, columns_of(parents));
+double NoiseCost::number(int variable, std::span<const int> parents, std::vector<double>* by_row,
+                         std::vector<double>* left) {
+    Noise constant = constant_noise(variable, columns_of(parents));
     const double value = value_of(constant, by_row);
-    if (parents.empty())
-        return value;
-    const Noise spread = spread_noise(constant, parents);
-    if (spread.parameters == 0)
-        return value;
-    std::vector<double> rows(by_row == nullptr ? 0 : rows_);
+    Noise spread = parents.empty() ? Noise{} : spread_noise(constant, parents);
     const double price = data_.price * spread.parameters;
-    const double other = value_of(spread, by_row == nullptr ? nullptr : &rows) + price;
-    if (!(other < value))
+    std::vector<double> rows(by_row == nullptr ? 0 : rows_);
+    const bool may_pay = spread.parameters > 0;
+    const double other =
+        may_pay ? value_of(spread, by_row == nullptr ? nullptr : &rows) + price : value;
+    const bool pays = may_pay && other < value;
+    if (left != nullptr)
+        *left = std::move(pays ? spread.z : constant.z);
+    if (!pays)
         return value;
     if (by_row != nullptr) {
         for (std::size_t i = 0; i < rows_; ++i)
@@ -377,6 +379,14 @@ double NoiseCost::cost(int variable, std::span<const int> parents) {
                                                     : gaussian(variable, given, nullptr));
     known_[variable].emplace(std::move(key), value);
     return value;
+}
+
+std::vector<double> NoiseCost::left(int variable, std::span<const int> parents) {
+    if (!data_.is_number[variable])
+        return constant_noise(variable, columns_of(parents)).z;
+    std::vector<double> found;
+    number(variable, parents, nullptr, &found);
+    return found;
 }
 
 std::vector<double> NoiseCost::rows(int variable, std::span<const int> parents) {

@@ -47,6 +47,8 @@ class NoiseCost final : public FamilyCost {
     // -2 log density of each row, with what a spread costs: their weighted sum is the cost less the
     // price of coefficients.
     std::vector<double> rows(int variable, std::span<const int> parents);
+    // Residuals in units of their spread; of what is no number those of its first column.
+    std::vector<double> left(int variable, std::span<const int> parents);
 
     int n() const { return static_cast<int>(data_.sizes.size()); }
     int n_rows() const { return static_cast<int>(data_.weights.size()); }
@@ -79,7 +81,9 @@ class NoiseCost final : public FamilyCost {
     // The same with a spread that depends on the parents; without parameters if that cannot pay.
     // The constant one stands on the grid.
     Noise spread_noise(const Noise& constant, std::span<const int> parents);
-    double number(int variable, std::span<const int> parents, std::vector<double>* by_row);
+    // Residuals in units of their spread are written down, too, if wanted.
+    double number(int variable, std::span<const int> parents, std::vector<double>* by_row,
+                  std::vector<double>* left = nullptr);
 
     NoiseData data_;
     const Kernels& kernels_ = kernels();

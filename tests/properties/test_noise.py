@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import ndtr
 
+import qwo
 from qwo import _core
 from qwo.curved.noise import NoiseModel, arrow_strengths, parents_of, turn_by_noise, vuong
 from qwo.graph import to_cpdag
@@ -117,9 +119,9 @@ def test_turned_graphs_have_the_effect_before_the_cause_and_cost_more() -> None:
         cost = sum(model.cost.cost(v, own) for v, own in enumerate(other))
         assert cost > now
     assert turned.search.cost == now
-    gains, z = arrow_strengths(turned, dag)
-    assert (z[dag != 0] > 3).all()
-    assert np.isnan(gains[dag == 0]).all()
+    told = arrow_strengths(turned, dag)
+    assert (told["z"][dag != 0] > 3).all()
+    assert all(np.isnan(own[dag == 0]).all() for own in told.values())
 
 
 def _matrix(parents: list[list[int]]) -> np.ndarray:
@@ -173,3 +175,30 @@ def test_wrong_calls_of_the_core_are_refused() -> None:
     ):
         with pytest.raises(Exception, match=r"variable|parent"):
             call()
+
+
+def test_what_a_model_lacks_is_the_gain_of_one_with_a_dependence() -> None:
+    """Next to the squared correlations of polynomials of ranks, one by one; with ties, too."""
+    rng = np.random.default_rng(5)
+    x = np.round(rng.standard_normal(1500), 1)
+    y = 0.5 * x + (1 + 0.5 * np.abs(x)) * rng.standard_normal(1500)
+    model, parents = model_of(np.column_stack([x, y])), [[], [0]]
+    lack = model.fit(parents).lack({1})
+    left = model.cost.left(1, [0])
+    polynomials = []
+    for places in (np.array([(x < own).mean() + (x == own).mean() / 2 for own in x]), ndtr(left)):
+        powers = np.vander(places - 0.5, 5, increasing=True)
+        polynomials.append(np.linalg.qr(powers)[0][:, 1:])
+    expected = 1500 * ((polynomials[0].T @ polynomials[1]) ** 2).sum() - 16
+    assert lack == pytest.approx(expected, rel=1e-6)
+    assert lack > 50
+    even = model_of(np.column_stack([x, 0.5 * x + rng.standard_normal(1500)]))
+    assert even.fit(parents).lack({0, 1}) == 0
+
+
+def test_one_row_far_from_all_others_leaves_fewer_functions() -> None:
+    rng = np.random.default_rng(0)
+    x = np.append(np.exp(rng.standard_normal(1500)), 1e6)
+    rows = np.column_stack([x, rng.standard_normal(1501), rng.standard_normal(1501)])
+    found = qwo.discover(rows, relations="curved", random_state=0)
+    assert found.n_edges == 0

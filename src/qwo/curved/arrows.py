@@ -15,7 +15,7 @@ from qwo.types import Adjacency, FloatArray, Mask
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = ("source", "target", "gain", "z")
+COLUMNS = ("source", "target", "gain", "lack", "z")
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +28,10 @@ class NoiseArrows:
         The variables.
     dag : ndarray of int8, n×n
         The DAG.
-    gains, z : ndarray, n×n
-        For each arrow i → j by how much twice the log-likelihood falls if j must come before i, and
-        that over its standard error; NaN where nothing can be told.
+    gains, lacks, z : ndarray, n×n
+        For each arrow i → j by how much twice the log-likelihood falls if j must come before i;
+        what a model might gain in which residuals depend on causes or each other; and how much the
+        former exceeds the latter, in its standard errors. NaN where nothing can be told.
     level : float
         The z from which an edge is directed.
     rows, n_rows : int
@@ -39,8 +40,6 @@ class NoiseArrows:
         How many edges the class alone would leave undirected.
     left : bool
         Whether the graph is of another class than the one of the Gaussian cost.
-    alarm : bool
-        Whether the spread of noise goes with causes somewhere, so that lines there were not judged.
     scores : bool
         Whether lines between normal scores explain the rows better, so that the graph is theirs.
     """
@@ -48,13 +47,13 @@ class NoiseArrows:
     names: tuple[str, ...]
     dag: Adjacency
     gains: FloatArray
+    lacks: FloatArray
     z: FloatArray
     level: float
     rows: int
     n_rows: int
     opened: int = 0
     left: bool = False
-    alarm: bool = False
     scores: bool = False
 
     @classmethod
@@ -65,12 +64,12 @@ class NoiseArrows:
         nothing = np.full((len(names),) * 2, math.nan)
         dag = np.zeros(nothing.shape, np.int8)
         rows = len(sample.columns), sample.n_rows
-        return cls(names, dag, nothing, nothing.copy(), level, *rows, **flags)
+        return cls(names, dag, nothing, nothing.copy(), nothing.copy(), level, *rows, **flags)
 
     def among(self, n_variables: int) -> NoiseArrows:
         """What is said of the first variables."""
         first = slice(n_variables)
-        parts = {name: getattr(self, name)[first, first] for name in ("dag", "gains", "z")}
+        parts = {name: getattr(self, name)[first, first] for name in ("dag", "gains", "lacks", "z")}
         return replace(self, names=self.names[first], **parts)
 
     @property
@@ -82,15 +81,23 @@ class NoiseArrows:
         """Which arrows the noise supports: n×n."""
         return np.nan_to_num(self.z, nan=-math.inf) >= self.level
 
+    @property
+    def unfit(self) -> int:
+        """How many arrows would have enough evidence if their model fitted."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            whole = self.gains * self.z / (self.gains - self.lacks)
+        return int((whole >= self.level).sum() - self.supported.sum())
+
     def records(self) -> list[tuple[Any, ...]]:
         """One row for each arrow of the DAG, as `to_frame` has them."""
+        shown = self.gains, self.lacks, self.z
         return [
-            (self.names[i], self.names[j], float(self.gains[i, j]), float(self.z[i, j]))
+            (self.names[i], self.names[j], *(float(own[i, j]) for own in shown))
             for i, j in zip(*np.nonzero(self.dag), strict=True)
         ]
 
     def to_frame(self) -> pd.DataFrame:
-        """Each arrow of the DAG: what turning it costs in twice the log-likelihood, and z."""
+        """Each arrow of the DAG: what turning it costs, what its model lacks, and z."""
         return records_frame(COLUMNS, self.records())
 
     def to_dict(self) -> dict[str, Any]:
@@ -100,11 +107,11 @@ class NoiseArrows:
             "rows": self.rows,
             "n_rows": self.n_rows,
             "other_class": self.left,
-            "unequal_spread": self.alarm,
+            "unfit": self.unfit,
             "normal_scores": self.scores,
             "arrows": [
-                {"source": a, "target": b, "gain": _known(gain), "z": _known(z)}
-                for a, b, gain, z in self.records()
+                {"source": a, "target": b} | dict(zip(COLUMNS[2:], map(_known, told), strict=True))
+                for a, b, *told in self.records()
             ],
         }
 
@@ -116,16 +123,16 @@ class NoiseArrows:
                 "Noise: lines between normal scores explain the rows better than curves with noise "
                 "added; the graph is that of normal scores, and noise directs nothing"
             )
-        if self.alarm:
-            lines.append(
-                "Noise: its spread goes with causes (test of equal variance), so that lines there "
-                "were not directed by it"
-            )
         told, sure = int((~np.isnan(self.z)).sum()), int(self.supported.sum())
         if told:
             lines.append(
                 f"Noise: {sure} of {told} arrows have evidence of z ≥ {self.level:g}; the class "
                 f"alone leaves {count(self.opened, 'edge')} undirected"
+            )
+        if self.unfit:
+            lines.append(
+                f"Noise: {count(self.unfit, 'further arrow')} would have it if residuals did not "
+                "depend on causes or each other: the model does not fit there"
             )
         if self.left:
             lines.append("Noise: the graph is of another class than the Gaussian cost prefers")

@@ -287,9 +287,17 @@ def effect_over_class(
 ) -> ValueEffect:
     """The effect in the members of a class: one number where they agree, a range if not.
 
-    The DAG of the model, then the first `MOST_MEMBERS` of the class.
+    The DAG of the model, and `MOST_MEMBERS` of the class, or one at least with either direction of
+    each open edge of the cause: as many with each.
     """
-    members = [m for m in enumerate_dags(graph, MOST_MEMBERS) if (m != model.dag).any()]
+    i, starts = as_column(model.names, cause, "cause"), []
+    for ends in [(i, j) for j in np.flatnonzero(graph[i] == 2)]:
+        for start, end in (ends, ends[::-1]):
+            starts.append(np.array(graph))
+            starts[-1][start, end], starts[-1][end, start] = 1, 0
+    each = max(MOST_MEMBERS // max(len(starts), 1), 1)
+    members = [m for start in starts or [graph] for m in enumerate_dags(start, each)]
+    members = list({m.tobytes(): m for m in members if (m != model.dag).any()}.values())
     found = [replace(model, dag=dag) for dag in members]
     effects = [own.effect(cause, effect, values, level=level) for own in (model, *found)]
     return replace(

@@ -20,6 +20,7 @@ from itertools import pairwise
 import numpy as np
 
 from qwo import _core
+from qwo.curved.fit import Fit, ranks_of
 from qwo.curved.sizes import curved_columns
 from qwo.graph.cpdag import to_cpdag
 from qwo.graph.dag import topological_order
@@ -66,6 +67,7 @@ class NoiseModel:
     numbers: Mask
     price: float
     sizes: Indices
+    ranks: FloatArray
 
     @classmethod
     def of(
@@ -104,7 +106,8 @@ class NoiseModel:
         blocks = np.concatenate(grams), [*(ends or (last,))]
         kinds = curved.sizes.tolist(), numbers.tolist()
         cost = _core.NoiseCost.create(columns, *blocks, weights.tolist(), *kinds, price)
-        return cls(int(curved.sizes.max()), cost, weights, numbers, price, curved.sizes)
+        ranks = np.stack([ranks_of(columns[start], weights) for start in curved.starts])
+        return cls(int(curved.sizes.max()), cost, weights, numbers, price, curved.sizes, ranks)
 
     def rows(self, families: Sequence[tuple[int, Sequence[int]]]) -> FloatArray:
         """-2 log density of each row, over some families."""
@@ -112,6 +115,10 @@ class NoiseModel:
         for variable, parents in families:
             found += self.cost.rows(variable, list(map(int, parents)))
         return found
+
+    def fit(self, parents: Sequence[Sequence[int]]) -> Fit:
+        """What the families of a DAG leave unexplained."""
+        return Fit(self.cost, self.ranks, self.weights, parents)
 
     def of_dag(self, parents: Sequence[Sequence[int]]) -> float:
         """The cost of a DAG."""
@@ -177,40 +184,29 @@ def parents_of(dag: Adjacency) -> list[list[int]]:
     return [np.flatnonzero(column).tolist() for column in dag.T]
 
 
-def vuong(difference: FloatArray, weights: FloatArray, price: float) -> tuple[float, float]:
+def vuong(
+    difference: FloatArray, weights: FloatArray, price: float, lack: float = 0.0
+) -> tuple[float, float]:
     """How much more a model costs than another, and that over its standard error.
 
-    The difference is that of -2 log density in each row; the price that of coefficients.
+    The difference is that of -2 log density in each row; the price that of coefficients. What the
+    other model lacks is no evidence for it.
     """
     gain = float(weights @ difference) + price
     centre = float(weights @ difference) / weights.sum()
     error = math.sqrt(float(weights @ (difference - centre) ** 2))
-    return gain, gain / error if error > 0 else 0.0
+    return gain, (gain - lack) / error if error > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TurnedGraph:
-    """Where the search on the density of residuals has come to.
-
-    left: it has left the class it began with, by z; moved_z: that z. likeliest: the DAG of least
-    cost; stayed: the best member of that class, if it was left.
-    """
+    """Where the search on the density of residuals has come to; left: out of its first class."""
 
     model: NoiseModel
     search: _core.NoiseSearch
     order: Indices
     dag: Adjacency
     left: bool
-    moved_z: float
-    likeliest: Adjacency
-    stayed: TurnedGraph | None = None
-
-    def stands_on(self, some: Mask) -> bool:
-        """Whether the class was left, and would not be if some variables had no say."""
-        if self.stayed is None:
-            return False
-        before = self.stayed.model, self.stayed.dag
-        return compared(*before, self.model, self.dag, ~some) < LEAVES_AT
 
 
 def turn_by_noise(
@@ -268,11 +264,10 @@ def turn_by_noise(
     if same and first.of_dag(parents_of(other)) < member.cost - 1e-6:
         member.take(theirs.astype(np.int64), parents_of(other))
         own, order = other, theirs
-    z = compared(first, own, model, found)
-    stayed = TurnedGraph(first, member, order, own, False, z, found)
-    if z < LEAVES_AT:
-        return stayed
-    return TurnedGraph(model, search, theirs, found, True, z, found, stayed)
+    # The first columns direct what they explain worse than lines; lines leave open what is open.
+    if compared(first, own, model, found, fits=first.size == 1) < LEAVES_AT:
+        return TurnedGraph(first, member, order, own, False)
+    return TurnedGraph(model, search, theirs, found, True)
 
 
 def _different(first: Indices, second: Indices) -> list[Indices]:
@@ -298,15 +293,15 @@ def compared(
     dag: Adjacency,
     second: NoiseModel,
     other: Adjacency,
-    heard: Mask | None = None,
+    *,
+    fits: bool = False,
 ) -> float:
     """Vuong's z of how much more a DAG costs than another one, each under its own model.
 
-    heard: the variables whose families count; all if nothing is said.
+    fits: whether what the other one leaves unexplained counts against it.
     """
     a, b = parents_of(dag), parents_of(other)
     changed = [v for v in range(len(a)) if a[v] != b[v] or first is not second]
-    changed = [v for v in changed if heard is None or heard[v]]
     if not changed:
         return 0.0
     difference = first.rows([(v, a[v]) for v in changed])
@@ -316,23 +311,21 @@ def compared(
         - second.price * float(second.sizes[b[v]].sum())
         for v in changed
     )
-    return vuong(difference, first.weights, price)[1]
+    lack = second.fit(b).lack(changed) if fits else 0.0
+    return vuong(difference, first.weights, price, lack)[1]
 
 
-def arrow_strengths(turned: TurnedGraph, dag: Adjacency) -> tuple[FloatArray, FloatArray]:
-    """For each arrow of a DAG what the best graph with it turned costs more, and its z: n×n.
+def arrow_strengths(turned: TurnedGraph, dag: Adjacency) -> dict[str, FloatArray]:
+    """The evidence for each arrow of a DAG, by name, n×n: that of `NoiseArrows`.
 
     NaN where there is no arrow, or nothing to tell: one of its ends has no density, or knowledge
     forbids the other direction. The DAG fits the order of the search.
     """
     model, search = turned.model, turned.search
     now = parents_of(search.dag())
-    known = {}
-    gains = np.full(dag.shape, math.nan)
-    z = gains.copy()
-    for i, j in zip(*np.nonzero(dag), strict=True):
-        if not (model.numbers[i] and model.numbers[j]):
-            continue
+    known, fit = {}, model.fit(now)
+    found = {name: np.full(dag.shape, math.nan) for name in ("gains", "lacks", "z")}
+    for i, j in zip(*np.nonzero(dag & np.outer(model.numbers, model.numbers)), strict=True):
         other = search.turned(int(i), int(j))
         if not other:
             continue
@@ -347,8 +340,10 @@ def arrow_strengths(turned: TurnedGraph, dag: Adjacency) -> tuple[FloatArray, Fl
             model.price * float(model.sizes[other[v]].sum() - model.sizes[now[v]].sum())
             for v in changed
         )
-        gains[i, j], z[i, j] = vuong(difference, model.weights, price)
-    return gains, z
+        lack = fit.lack({int(i), int(j), *changed})
+        gain, z = vuong(difference, model.weights, price, lack)
+        found["gains"][i, j], found["lacks"][i, j], found["z"][i, j] = gain, lack, z
+    return found
 
 
 def near_by(dag: Adjacency, *, of_lines: bool) -> Mask:

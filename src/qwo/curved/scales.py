@@ -14,11 +14,11 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import ndtri
 
+from qwo.curved.fit import ranks_of
 from qwo.curved.noise import NoiseModel, parents_of, vuong
-from qwo.curved.spread import fitted_by
 from qwo.moments.columns import Coding
 from qwo.moments.curves import RowSample
-from qwo.types import Adjacency
+from qwo.types import Adjacency, FloatArray
 
 
 def in_scores(sample: RowSample, coding: Coding) -> RowSample:
@@ -26,10 +26,7 @@ def in_scores(sample: RowSample, coding: Coding) -> RowSample:
     columns = np.array(sample.columns, order="F")
     for variable, start in zip(coding.variables, coding.starts.tolist(), strict=True):
         if not variable.levels:
-            _, places, counts = np.unique(
-                columns[:, start], return_inverse=True, return_counts=True
-            )
-            columns[:, start] = ndtri((np.cumsum(counts) - counts / 2) / len(columns))[places]
+            columns[:, start] = ndtri(ranks_of(columns[:, start], np.ones(len(columns))))
     return replace(sample, columns=columns)
 
 
@@ -54,3 +51,10 @@ def scores_ahead(
         difference -= np.log(variance) + left**2 / variance - own**2
         coefficients += int(model.sizes[now[v]].sum()) - len(places)
     return vuong(difference, model.weights, model.price * coefficients)[1]
+
+
+def fitted_by(design: FloatArray, values: FloatArray, weights: FloatArray) -> FloatArray:
+    """What a regression on some columns, each a row of numbers, makes of values."""
+    weighed = design * weights
+    inverse = np.linalg.pinv(weighed @ design.T, rcond=1e-12, hermitian=True)
+    return np.asarray((inverse @ (weighed @ values)) @ design)

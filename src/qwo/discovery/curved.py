@@ -27,7 +27,6 @@ from qwo.curved.noise import (
 from qwo.curved.result import CurvedRelations, edge_shares
 from qwo.curved.scales import in_scores, scores_ahead
 from qwo.curved.sizes import SizeChoice, best_size, curved_moments, wanted_columns
-from qwo.curved.spread import families_joined, linear_edges, unequal_spread
 from qwo.discovery.price import LEAST
 from qwo.discovery.resolve import resolved_knowledge
 from qwo.discovery.result import Discovery
@@ -204,24 +203,12 @@ def _by_noise(
         return last, nothing
     if turned.model is not models[0]:
         return linear, nothing  # without curves, all is done once more
-    lines = _Lines(last, linear, models[0], sample, knowledge, also is None)
-    dag, own, straight, flagged = lines.judged(turned)
-    if flagged.any() and turned.stands_on(np.diagonal(families_joined(dag, flagged))):
-        # A spread that goes with causes is no reason to leave the class.
-        assert turned.stayed is not None
-        turned = turned.stayed
-        dag, own, straight, flagged = lines.judged(turned)
-    gains, z = arrow_strengths(turned, dag)
-    # Lines with a spread that goes with a cause look like arrows: they are not judged.
-    z = np.where(straight & families_joined(dag, flagged), np.nan, z)
-    told: Any = {
-        "dag": dag,
-        "gains": gains,
-        "z": z,
-        "left": turned.left,
-        "alarm": bool(flagged.any()),
-    }
-    return _with_arrows(own, turned, replace(nothing, **told), knowledge)
+    # Edges of a graph that has left the class are those of the Gaussian cost in its order.
+    redrawn = turned.left and also is None
+    dag = _edges_in(last, turned.order, knowledge) if redrawn else turned.dag
+    told: Any = arrow_strengths(turned, dag)
+    noise = replace(nothing, dag=dag, left=turned.left, **told)
+    return _with_arrows(last, turned, noise, knowledge)
 
 
 def _by_scores(
@@ -261,37 +248,6 @@ def _with_arrows(
     if not turned.left and np.array_equal(graph, own.found.cpdag):
         return own, arrows
     return _Searched(_redirected(own.found, dag, turned.order, graph), own.moments), arrows
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Lines:
-    """Which edges of a graph are lines, and which families of lines have an unequal spread."""
-
-    last: _Searched
-    linear: _Searched
-    first: NoiseModel
-    sample: RowSample
-    knowledge: ResolvedKnowledge | None
-    redrawn: bool
-
-    def judged(self, turned: TurnedGraph) -> tuple[Adjacency, _Searched, Mask, Mask]:
-        """The DAG, the search whose columns it has, edges that are lines, families that stand out.
-
-        Edges of a graph that has left the class are those of the Gaussian cost in its order, if
-        they are to be redrawn.
-        """
-        own = self.last if turned.model is self.first else self.linear
-        redrawn = turned.left and self.redrawn
-        dag = _edges_in(own, turned.order, self.knowledge) if redrawn else turned.dag
-        straight = linear_edges(own.moments, dag, turned.model.price)
-        tested = turned.model.numbers & ~(dag.astype(bool) & ~straight).any(axis=0)
-        flagged = unequal_spread(self.sample, self.linear.moments.coding, dag, tested)
-        if flagged.any() and own is self.linear:
-            # A wrong arrow looks like that, too; the likeliest graph need not have it.
-            numbers, coding = turned.model.numbers, self.linear.moments.coding
-            likely = unequal_spread(self.sample, coding, turned.likeliest, numbers)
-            flagged = flagged if likely.any() else likely
-        return dag, own, straight, flagged
 
 
 def _redirected(found: Discovery, dag: Adjacency, order: Indices, graph: Adjacency) -> Discovery:

@@ -25,7 +25,6 @@ from qwo.curved.noise import (
 )
 from qwo.curved.result import CurvedRelations, edge_shares
 from qwo.curved.sizes import curved_columns
-from qwo.curved.spread import families_joined, linear_edges, unequal_spread
 from qwo.discovery.curved import chosen_size
 from qwo.discovery.result import Discovery
 from qwo.errors import ArgumentError
@@ -184,16 +183,10 @@ def regime_noise(
     search.take(order.astype(np.int64), parents_of(found.dag))
     search.to_best_member()
     dag, order = search.dag(), search.order().astype(np.intp)
-    straight = linear_edges(within, dag, model.price)
-    tested = model.numbers & ~(dag.astype(bool) & ~straight).any(axis=0)
-    inside = replace(rows.sample, columns=rows.centred(rows.sample.columns))
-    flagged = unequal_spread(inside, rows.coding, dag, tested)
-    gains, z = arrow_strengths(TurnedGraph(model, search, order, dag, False, 0.0, dag), dag)
-    known = (found.cpdag != 2) | (straight & families_joined(dag, flagged))
-    z = np.where(known, np.nan, z)
-    opened, alarm = int((found.cpdag == 2).sum()) // 2, bool(flagged.any())
+    strengths: Any = arrow_strengths(TurnedGraph(model, search, order, dag, False), dag)
+    strengths["z"][found.cpdag != 2] = np.nan
     arrows = NoiseArrows.none(found.names, options.level, replace(rows.sample, n_rows=whole.n_rows))
-    arrows = replace(arrows, dag=dag, gains=gains, z=z, opened=opened, alarm=alarm)
+    arrows = replace(arrows, dag=dag, opened=int((found.cpdag == 2).sum()) // 2, **strengths)
     return _directed(found, arrows, dag, order)
 
 

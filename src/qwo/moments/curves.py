@@ -132,6 +132,10 @@ def curve_of(
     centred = basis - means[:, None]
     covariance = (centred * share) @ centred.T
     functions = _smooth_first(covariance, roughness(at))[:, : size - 1]
+    # Where few rows are far from all others, no more than rounding may be left of some.
+    own = np.concatenate([centred[:1] / np.sqrt(covariance[0, 0]), functions.T @ centred])
+    wrong = np.tril(np.abs((own * share) @ own.T - np.eye(len(own)))).max(axis=1) > 0.01
+    functions = functions[:, : int(np.argmax([*wrong[1:], True]))]
     if not functions.shape[1]:
         return None
     matrix = tuple(map(tuple, functions.tolist()))
@@ -198,9 +202,8 @@ def orthonormal(moments: Moments) -> Moments:
         if variable.curve is not None:
             own = slice(start, start + variable.size)
             matrix[own, own] = np.eye(variable.size)
-    first = np.isin(np.arange(coding.n_columns), coding.starts)
-    curved = np.repeat([v.curve is not None for v in variables], coding.sizes)
-    kept = first | ~curved
+    kept = np.repeat([v.curve is None for v in variables], coding.sizes)
+    kept[coding.starts] = True
     return replace(
         moments,
         correlation=matrix,
@@ -279,11 +282,8 @@ class RowSource:
             self.reading: TableReading | None = None
             return
         reading = self.reading = TableReading(open_source(data, self.options), self.options)
-        reading.types.variables.update(
-            (name, variable)
-            for name, variable in zip(moments.names, moments.coding.variables, strict=True)
-            if variable.levels
-        )
+        pairs = zip(moments.names, moments.coding.variables, strict=True)
+        reading.types.variables.update((name, own) for name, own in pairs if own.levels)
         self._table = None if self.options.streams else reading.table()
 
     def sample(self, most: int = MOST_ROWS, seed: int = 0) -> RowSample:
