@@ -497,17 +497,6 @@ def test_options_out_of_range(options: dict[str, Any], message: str) -> None:
         run(**options)
 
 
-def test_a_bootstrap_by_em_of_skewed_columns_warns_that_it_crawls() -> None:
-    data = sample(n_variables=3, n_samples=60).copy()
-    data[:, 1] = np.exp(2 * data[:, 1])
-    data[::7, 2] = np.nan
-    with (
-        pytest.warns(qwo.DataWarning, match="9 of 60 rows"),
-        pytest.warns(qwo.DataWarning, match="EM is run on every resample, and .* skewed: 'X1'"),
-    ):
-        bootstrap(data, n_resamples=2, random_state=0, missing="em")
-
-
 def test_a_reference_that_is_no_result_is_named() -> None:
     data = qwo.simulate("er", n_variables=3, n_samples=50, random_state=1).data
     with pytest.raises(ArgumentError, match="reference is of type int; wanted"):

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import compress
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -18,10 +16,8 @@ from qwo.errors import (
     HOW_MANY,
     ArgumentError,
     Cure,
-    DataWarning,
     MissingValuesError,
     SampleSizeError,
-    list_names,
 )
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments, read_table
@@ -43,9 +39,6 @@ from qwo.resample.draws import (
 from qwo.types import FloatArray, Indices
 
 Shard = tuple[int, int]
-
-SKEWED = 3.0
-"""The skewness from which on a column slows EM down."""
 
 BLOCK_ROWS = 4096
 
@@ -298,8 +291,6 @@ def _source(
 ) -> Source:
     """Weights where moments can be had from them; the rows themselves for any other estimator."""
     complete = bool(np.isfinite(table.values).all())
-    if missing == "em" and not complete:
-        _warn_of_slow_em(table)
     if estimator_name(estimator) != "plain" or not complete:
         policy: Missing = "raise" if complete else missing
         return RefittedRows(table, scheme, estimator, policy, effective_share(table))
@@ -308,23 +299,6 @@ def _source(
     scores = np.ascontiguousarray(standardized(values, moments))
     own = moments.means, moments.scales, moments.correlation
     return WeightedRows(table.names, scores, *own, scheme, coding, effective_share(table))
-
-
-def _warn_of_slow_em(table: Table) -> None:
-    """Say that EM converges slowly where a few large values determine the regressions."""
-    values = np.where(np.isfinite(table.values), table.values, np.nan)
-    spread = np.nanstd(values, axis=0)
-    scores = (values - np.nanmean(values, axis=0)) / np.where(spread > 0, spread, 1.0)
-    skewed = np.abs(np.nanmean(scores**3, axis=0)) > SKEWED
-    if skewed.any():
-        names = list(compress(table.names, skewed))
-        ranks = "rank-normal" if skewed.all() else dict.fromkeys(names, "rank-normal")
-        warning = DataWarning(
-            f"EM is run on every resample, and columns are skewed: {list_names(names)}. It may "
-            "take many times longer than on their logarithms or ranks",
-            cures=[Cure("transform", ranks, "takes normal scores of their ranks")],
-        )
-        warnings.warn(warning, stacklevel=2)
 
 
 def digest_of(texts: tuple[str, ...], values: FloatArray) -> str:
