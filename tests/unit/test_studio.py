@@ -331,6 +331,7 @@ def test_fixes_of_the_audit_are_changes_of_settings(
     run = ask(client, "new", file=project.add_file(path))["run"]
     fixes = [fix for f in ask(client, "data", run=run)["findings"] for fix in f["fixes"]]
     assert all(fix["label"] for fix in fixes)
+    assert "roots: age, sex (nothing causes them)" in [fix["label"] for fix in fixes]
     changes = [fix["change"] for fix in fixes]
     assert {"transform": dict.fromkeys(("age", "sex", "dose", "pain"), "log")} in changes
     assert any(sorted(change.get("roots", [])) == ["age", "sex"] for change in changes)

@@ -85,14 +85,16 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 def _label(fix: Cure) -> str:
     """What a button says."""
-    value = fix.value
+    option, value, effect = fix.option, fix.value, fix.effect
+    if option == "knowledge" and isinstance(value, dict):
+        [(option, value)], effect = value.items(), "nothing causes them"
     if isinstance(value, dict):
         own = {str(text) if isinstance(text, str) else "" for text in value.values()}
         value = own.pop() if len(own) == 1 else ""
     if isinstance(value, list | tuple):
         value = ", ".join(map(str, value[:3])) + ("…" if len(value) > 3 else "")
-    what = fix.option.replace("_", " ") + (f": {value}" if value else "")
-    return what + (f" ({fix.effect})" if fix.effect else "")
+    what = option.replace("_", " ") + (f": {value}" if value else "")
+    return what + (f" ({effect})" if effect else "")
 
 
 def _change(fix: Cure, finding: Finding) -> dict[str, Any] | None:
