@@ -283,13 +283,10 @@ def exact_copies(moments: Moments, groups: list[list[int]], severity: Severity) 
         f"{names[first]!r}"
         for first, copy in pairs
     ]
-    return Finding(
-        "duplicate",
-        severity,
-        tuple(names[column] for group in groups for column in group),
-        f"columns are copies of others (correlation 1 or -1): {shown(said)}",
-        drop_cure(names, copies, "keeps one of each"),
-    )
+    columns = tuple(names[column] for group in groups for column in group)
+    text = f"columns are copies of others (correlation 1 or -1): {shown(said)}"
+    cures = drop_cure(names, copies, "keeps one of each")
+    return Finding("duplicate", severity, columns, text, cures)
 
 
 def dependence(
