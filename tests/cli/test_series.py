@@ -72,7 +72,12 @@ def test_a_panel_from_a_shuffled_file(tmp_path: Path) -> None:
     told = run("learn", path, *flags).stderr
     assert "--within gives each unit a mean of its own" in told
     assert "rows were not in the order of time" in told
-    assert "1 of 979 steps of time are not the usual one" in told
+    assert "unusual steps of time: 1 of 979" in told
+    pd.concat(parts).replace({"b": {parts[0].b.iloc[3]: None}}).to_csv(path, index=False)
+    missed = run("learn", path, *flags)
+    assert "--missing em" in missed.stderr
+    assert "--drop day" not in missed.stderr
+    pd.concat(parts).to_csv(path, index=False)
     done = run("learn", path, *flags, "--within", "-o", tmp_path / "out", "--no-figures")
     assert done.exit_code == 0, done.stderr
     told = json.loads((tmp_path / "out" / "result.json").read_text())["series"]

@@ -248,8 +248,8 @@ def read_data(
     options of a search are offered to a command that learns no graph.
     """
     with data_file(path) as file:
+        own = reading
         try:
-            own = reading
             asked = dropping or {}
             columns = [asked.get(k) for k in ("regime", "time", "unit")]
             if columns[0] is None and "=" not in (asked.get("targets") or "="):
@@ -266,7 +266,7 @@ def read_data(
             if not learns:
                 audit = _for_a_graph(audit)
         except InputError as error:
-            hint = _cure(file, reading)
+            hint = _cure(file, own)
             if hint:
                 error.add_note(hint)
             raise

@@ -113,7 +113,7 @@ def _by_lags(
 ) -> Discovery:
     """The result of series as they are, beside that of single rows if these are too close."""
     learnt = partial(_learnt, control=control, columns=asked)
-    if goes_on(series) and options.lags == "auto":
+    if options.lags == "auto" and goes_on(series):
         finely = learnt(series, options, quiet=True)
         if looks_far_back(cast("LaggedEffects", finely.series).matrices):
             return _as_told_of_fine_rows(finely, series, options, learnt)

@@ -99,8 +99,8 @@ def regular_steps(times: FloatArray, breaks: Mask, units: Sequence[str]) -> tupl
         twice = np.flatnonzero((steps == 0) & ~breaks)
         where = f" of {list_names([units[int(twice[0])]])}" if units[0] or breaks.any() else ""
         raise ArgumentError(
-            f"{len(twice)} rows{where} have the time of the row before them; name the column that "
-            "tells their series apart (unit=), or keep one row of each time",
+            f"several rows{where} have the same time, as when clocks are set back; name the column "
+            "that tells their series apart (unit=), or keep one row of each time",
             option="time",
         )
     usual = float(np.median(inside))
@@ -119,5 +119,5 @@ def regular_steps(times: FloatArray, breaks: Mask, units: Sequence[str]) -> tupl
     gaps = ~regular & ~breaks
     if not gaps.any():
         return gaps, []
-    found = f"{int(gaps.sum())} of {len(inside)} steps of time are not the usual one"
-    return gaps, [f"{found}: the series is cut there, and no lag reaches across"]
+    told = f"unusual steps of time: {int(gaps.sum())} of {len(inside)}; "
+    return gaps, [told + "the series is cut there, and no lag reaches across"]
