@@ -204,7 +204,7 @@ def measured(cell: tuple[int, int, int, str], method: str, sets: int) -> Row:
     """The means over some data sets; a method that one of them takes too long for is cut off."""
     given = [problem(*cell, FIRST_SEED + k) for k in range(sets)]
     found = [ours(method, own) for own in given] if method in OURS else peers(method, given)
-    means = [CUT_OFF, "nan", "nan", f">{PEER_SECONDS:g}"]
+    means = [CUT_OFF, "nan", "nan", f"{PEER_SECONDS:g}"]
     if len(found) == len(given):
         figures = [judged(*pair) for pair in zip(given, found, strict=True)]
         means = [f"{mean:.4g}" for mean in np.mean(figures, axis=0)]
@@ -248,7 +248,7 @@ def table(rows: list[Row], n: int, conditions: int, touched: int) -> str:
         }
         if own:
             entries = [_entry(own.get(kind)) for kind in KINDS]
-            cpu = np.mean([float(r["cpu"].lstrip(">")) for r in own.values()])
+            cpu = np.mean([float(r["cpu"]) for r in own.values()])
             sets = min(int(r["sets"]) for r in own.values())
             seed = min(int(r["seed"]) for r in own.values())
             lines.append(f"| {method} | {' | '.join(entries)} | {cpu:.2g} | {sets} | {seed} |")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ import pytest
 import qwo
 from qwo import _core
 from qwo.errors import ArgumentError, ColumnNameError, DataWarning, InputError
+from qwo.graph.dag import is_acyclic
 from qwo.options import SearchOptions
 from qwo.regimes.compared import compared_equations
+from qwo.regimes.search import opened_search
 from qwo.regimes.sums import RegimeSums
 from qwo.regimes.usual import usual_moments
 from qwo.resample.dropped import regime_plan
@@ -493,6 +496,17 @@ class TestUsualEquations:
         assert usual.n_samples == 6 * N
 
 
+def test_changes_do_not_depend_on_where_zero_is() -> None:
+    rng = np.random.default_rng(4)
+    parts = [rng.normal(size=(300, 1)) @ [[1.0, 0.7]] + rng.normal(size=(300, 2)) for _ in "ab"]
+    found = [
+        qwo.changes(*(part + shift for part in parts), graph=[[0, 1], [0, 0]]).to_frame()
+        for shift in (0.0, 1e4)
+    ]
+    numbers = ["p_value", "mean_p", "variance_p", "slopes_p"]
+    np.testing.assert_allclose(found[0][numbers], found[1][numbers], rtol=1e-5)
+
+
 def test_one_graph_for_several_data_sets() -> None:
     """Where every equation is of its own in every table, the cost is the sum of their BICs."""
     parts = [
@@ -553,12 +567,39 @@ def test_the_report_says_why_arrows_point_as_they_do(tmp_path: Path) -> None:
     assert "usual equations" in text
 
 
-def test_a_posterior_is_refused_with_what_to_do_instead() -> None:
-    frame = table(n_regimes=2)
+def test_a_posterior_of_conditions_is_that_of_all_graphs() -> None:
+    frame = table(n_regimes=4)[::4]
     parts = {str(k): part.drop(columns="batch") for k, part in frame.groupby("batch")}
-    for data, told in ((frame, {"regime": "batch"}), (parts, {})):
-        with pytest.raises(ArgumentError, match="bootstrap"):
-            qwo.posterior(data, **told)
+    how: dict[str, Any] = {"random_state": 0, "n_draws": 8000}
+    sure = qwo.posterior(frame, regime="batch", **how)
+    own = qwo.discover(parts, random_state=0)
+    sums = RegimeSums.of([part.to_numpy() for part in parts.values()]).standardised()
+    nothing = np.zeros((4, 3), dtype=bool)
+    costs = opened_search(
+        sums, own.order, penalty_discount=1.0, known=nothing, dropped=nothing
+    ).family_cost
+    weights, graphs = [], []
+    for bits in product((0, 1), repeat=6):
+        dag = np.zeros((3, 3), dtype=np.int8)
+        dag[~np.eye(3, dtype=bool)] = bits
+        if is_acyclic(dag):
+            cost = sum(costs(v, np.flatnonzero(dag[:, v]).tolist()) for v in range(3))
+            weights.append(-0.5 * cost + dag.sum() * np.log(1 / 4))
+            graphs.append(dag)
+    shares = np.exp(np.array(weights) - max(weights))
+    exact = np.einsum("g,gij->ij", shares / shares.sum(), np.array(graphs))
+    np.testing.assert_allclose(sure.edge_probabilities, exact, atol=0.02)
+    np.testing.assert_allclose(sure.arrow_probabilities, sure.edge_probabilities, atol=0.1)
+    assert sure.least_shd_graph.edges == (("a", "-->", "b"), ("b", "-->", "c"))
+    assert sure.params["score"] == "bic"
+    again = qwo.posterior(parts, n_jobs=2, **how)
+    assert np.array_equal(again.edge_probabilities, sure.edge_probabilities)
+    known = qwo.posterior(parts, targets={"day 1": ["b"]}, **how)
+    assert known.edge_probabilities[0, 1] > exact[0, 1]
+    with pytest.raises(ArgumentError, match="score 'bic'"):
+        qwo.posterior(parts, t=0.5)
+    with pytest.raises(ArgumentError, match="conditions"):
+        sure.effect("a", "c")
 
 
 def chamber(
@@ -642,8 +683,3 @@ class TestChamber:
             qwo.discover(frame, regime="what")
         assert "missing='drop'" in str(caught.value)
         assert "em" not in str(caught.value).split("Try")[1]
-
-
-def test_a_message_that_does_not_begin_with_its_option_stays_as_it_is() -> None:
-    with pytest.raises(ArgumentError, match=r"^conditions do not go with a posterior"):
-        qwo.posterior(table(), regime="batch")

@@ -79,6 +79,8 @@ class DrawnDags:
     candidates: Lists
     core: Lists
     knowledge: ResolvedKnowledge | None
+    directed: bool = False
+    """Whether every direction counts, as that of conditions: a DAG is a class of its own."""
 
     def __iter__(self) -> Iterator[Adjacency]:
         return map(self.dag, self.masks)
@@ -93,6 +95,8 @@ class DrawnDags:
 
     def class_of(self, dag: Adjacency) -> Adjacency:
         """The equivalence class of a DAG, or what knowledge leaves of it."""
+        if self.directed:
+            return dag
         return to_cpdag(dag) if self.knowledge is None else to_mpdag(dag, self.knowledge)
 
     @cached_property
@@ -112,7 +116,7 @@ class DrawnDags:
     @cached_property
     def class_counts(self) -> tuple[FloatArray, FloatArray]:
         """How many draws have a class with i → j, and with i — j."""
-        if self.knowledge is None:
+        if self.knowledge is None and not self.directed:
             masks = np.ascontiguousarray(self.masks)
             return _core.count_classes(self.candidates, self.core, masks)
         arrows, lines = np.zeros((2, len(self.core), len(self.core)))

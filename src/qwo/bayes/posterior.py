@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple, Self, Unpack
 
 import numpy as np
 from tqdm import tqdm
@@ -30,6 +30,7 @@ from qwo.bayes.chains import AGREED, ChainRecord, Chains, disagreement, edge_con
 from qwo.bayes.result import Posterior, PosteriorStatus
 from qwo.bayes.scores import (
     BlockFamilies,
+    ConditionFamilies,
     FamilyScore,
     ScoreName,
     bge_score,
@@ -40,16 +41,25 @@ from qwo.bayes.scores import (
 )
 from qwo.compute import count_workers
 from qwo.discovery.discover import discover_as
+from qwo.discovery.regimes import RegimeKnowledge
 from qwo.discovery.resolve import dense_algebra, make_engine, resolve
 from qwo.errors import ArgumentError, Cure, DataWarning, SampleSizeError
 from qwo.graph.knowledge import KnowledgeLike, as_knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
 from qwo.names import drawn_seed
-from qwo.options import ABOVE_0, WHOLE_FROM_0, SearchOptions, whole_number
+from qwo.options import (
+    ABOVE_0,
+    WHOLE_FROM_0,
+    InterventionName,
+    SearchOptions,
+    whole_number,
+)
 from qwo.order.candidates import block_candidates
 from qwo.order.linalg import precision_matrix, versions
 from qwo.order.score import BIC
+from qwo.regimes.reading import read_regimes, regime_options
+from qwo.regimes.search import opened_search
 from qwo.search import Control
 from qwo.search.control import Stopped, bic_insertion, keyboard_heard
 from qwo.types import Adjacency, FloatArray, Indices
@@ -87,9 +97,6 @@ def _independent_rows(data: Any, reading: ReadArguments) -> Moments:
             "hidden_causes does not go with a posterior, whose graphs are DAGs; qwo.bootstrap(data,"
         )
         raise ArgumentError(f"{told} hidden_causes=True) says how sure marks are")
-    if "regime" in reading or isinstance(data, dict):
-        told = "conditions do not go with a posterior; qwo.bootstrap(data, regime=…) says how sure"
-        raise ArgumentError(f"{told} edges are", option="regime")
     return as_moments(data, **reading)
 
 
@@ -102,6 +109,9 @@ def posterior(
     penalty_discount: float = 1.0,
     edge_prior: float | None = None,
     knowledge: KnowledgeLike | None = None,
+    regime: str | int | None = None,
+    targets: Mapping[str, Sequence[str]] | str | None = None,
+    effect: InterventionName = "soft",
     n_draws: int = 2000,
     n_jobs: int = 1,
     time_limit: float | None = None,
@@ -121,7 +131,8 @@ def posterior(
     data : array-like, data frame, str or path, or Moments
         As for `discover`. The sample must be finite: exact moments have no posterior.
     score : {"bge", "bic"}
-        The BGe marginal likelihood, or the BIC in its place, which has no scale to choose.
+        The BGe marginal likelihood, or the BIC in its place, which has no scale to choose. BGe is
+        of one population: rows from several conditions have the BIC.
     t : float, optional
         BGe's prior matrix is T = tI on standardised data. If not given, the t of a grid under
         which the graph that `discover` finds is most probable; 0.5 is customary elsewhere.
@@ -132,6 +143,8 @@ def posterior(
         expects hundreds of false edges among a hundred variables.
     knowledge : Knowledge, mapping, str or path, optional
         Background knowledge, or a file of it in Tetrad's format; every draw respects it.
+    regime, targets, effect
+        Conditions, and what they touched, as for `discover`: equations may differ between them.
     n_draws : int
         DAGs that are drawn, by all four chains together.
     n_jobs : int
@@ -165,38 +178,33 @@ def posterior(
     """
     control = Control(time_limit=time_limit)
     threads, per_chain = count_workers(n_jobs), _draws_per_chain(n_draws)
-    moments = _checked(_independent_rows(data, reading))
+    random_state = drawn_seed() if random_state is None else random_state
+    WHOLE_FROM_0.checked("random_state", random_state)
+    search = SearchOptions(random_state=random_state, n_jobs=threads, knowledge=knowledge)
+    of_conditions = _OfConditions.of(
+        data, replace(search, regime=regime, targets=targets, effect=effect, n_jobs=1), reading
+    )
+    moments = _checked(of_conditions.within if of_conditions else _independent_rows(data, reading))
+    score = "bic" if of_conditions and score == "bge" else score
     prior = 1 / (2 * (moments.n_variables - 1)) if edge_prior is None else edge_prior
     odds = ABOVE_0.checked("edge_prior", prior)
     resolved = None if knowledge is None else strict_knowledge(knowledge, moments.names)
-    random_state = drawn_seed() if random_state is None else random_state
-    WHOLE_FROM_0.checked("random_state", random_state)
     constraints = Constraints.of(resolved, moments.n_variables)
     lists = complete_lists(constraints)
     with keyboard_heard(control):
-        needed = 2 if lists is None else int(score == "bge" and t is None)
-        search = SearchOptions(random_state=random_state, n_jobs=threads, knowledge=knowledge)
-        dags = _start_dags(moments, needed, search, control)
-        family, chosen = _family(
-            moments, score=score, t=t, penalty_discount=penalty_discount, odds=odds, dags=dags
-        )
+        made = {"score": score, "t": t, "penalty_discount": penalty_discount, "odds": odds}
+        if of_conditions is None:
+            needed = 2 if lists is None else int(score == "bge" and t is None)
+            dags = _start_dags(moments, needed, search, control)
+            family, chosen = _family(moments, dags=dags, **made)
+        else:
+            dags, (family, chosen) = [of_conditions.dag], of_conditions.family(**made)
         lists = lists or _block_lists(family, moments, dags, constraints)
         seeds = np.random.SeedSequence(random_state)
         sampler = _Sampler(family, constraints, seeds, threads, _asker(control))
-        with tqdm(total=per_chain, unit=" draws", desc="posterior", disable=not progress) as bar:
-            drawn = sampler.draw(lists, dags, per_chain, lambda done: bar.update(done - bar.n))
-    params: dict[str, Any] = {
-        "score": score,
-        "edge_prior": odds,
-        "n_draws": n_draws,
-        "n_chains": N_CHAINS,
-        "n_jobs": n_jobs,
-        "time_limit": time_limit,
-        "random_state": random_state,
-        "n_samples": moments.n_samples,
-        "covariance_estimator": moments.estimator,
-        **chosen,
-    }
+        drawn = sampler.draw(lists, dags, per_chain, progress=progress)
+    run = {"n_draws": n_draws, "n_jobs": n_jobs, "time_limit": time_limit}
+    params = {"score": score, "edge_prior": odds, **run, "random_state": random_state, **chosen}
     return _result(*_of_numbers(moments, params), resolved, drawn, control)
 
 
@@ -223,7 +231,8 @@ class _Sampler:
         lists: ParentLists | None,
         dags: list[Adjacency],
         per_chain: int,
-        tell: Callable[[int], object],
+        *,
+        progress: bool,
     ) -> _Drawn:
         """Run chains in complete lists, or in ones that are grown until the draws miss nothing."""
         rng = np.random.default_rng(self.seeds.spawn(1)[0])
@@ -240,9 +249,12 @@ class _Sampler:
             before = precedence(lists.core_mask, self.constraints)
             orders = [random_extension(before, rng) for _ in range(N_CHAINS)]
             enough = _enough(grown if left else None, tables, lists)
-            record = Chains(tables, orders, chain_seeds, self.threads).run(
-                per_chain, self.go_on, tell, _agree(lists, enough)
-            )
+            chains = Chains(tables, orders, chain_seeds, self.threads)
+            with tqdm(
+                total=per_chain, unit=" draws", desc="posterior", disable=not progress
+            ) as bar:
+                told: Any = lambda done, bar=bar: bar.update(done - bar.n)  # noqa: E731
+                record = chains.run(per_chain, self.go_on, told, _agree(lists, enough))
             if not record.complete or enough(record.masks):
                 break
             assert grown is not None, "complete lists are enough"
@@ -258,7 +270,9 @@ def _of_numbers(moments: Moments, params: dict[str, Any]) -> tuple[Moments, dict
 
     Effects under a graph that is not sure are told of numbers only.
     """
-    if not moments.has_blocks:
+    told = {"n_samples": moments.n_samples, "covariance_estimator": moments.estimator}
+    params = {**params, **told, "n_chains": N_CHAINS}
+    if not moments.has_blocks and "columns" not in params:
         return moments, params
     n, sizes = moments.n_variables, moments.whitened()[1].tolist()
     plain = Moments(moments.names, moments.n_samples, np.zeros(n), np.ones(n), np.eye(n))
@@ -350,6 +364,49 @@ def _family(
         bic = (block_bic if blocks else bic_score)(moments, discount, odds)
         return bic, {"penalty_discount": discount}
     raise ArgumentError(f"score is {score!r}; wanted 'bge' or 'bic'", option="score")
+
+
+@dataclass(frozen=True, eq=False)
+class _OfConditions:
+    """Rows of several conditions: moments within these, the DAG found, and what families cost."""
+
+    within: Moments
+    dag: Adjacency
+    opened: Callable[[float], Any]
+
+    @classmethod
+    def of(cls, data: Any, options: SearchOptions, reading: ReadArguments) -> Self | None:
+        """Nothing for rows of one population."""
+        if not isinstance(data, Mapping) and not {"regime", "targets"} & set(options.dropped):
+            return None
+        options = regime_options(data, options)
+        given, found = read_regimes(data, options, reading), discover_as(data, options, reading)
+        known = RegimeKnowledge.of(options, given.labels, given.moments.names)
+        known = known.as_in(found.regimes)
+        told: dict[str, Any] = {"known": known.touched, "dropped": known.set}
+        sums = given.sums.standardised()
+        return cls(
+            given.within,
+            found.dag,
+            lambda penalty: opened_search(sums, found.order, penalty_discount=penalty, **told),
+        )
+
+    def family(
+        self, *, score: str, t: float | None, penalty_discount: float, odds: float
+    ) -> tuple[ConditionFamilies, dict[str, Any]]:
+        """The score, and what it was made with."""
+        if score != "bic" or t is not None:
+            raise ArgumentError(
+                "conditions go with the score 'bic', which has no t; leave both out",
+                option="score",
+                cures=[Cure("score", "bic", "gives each condition that differs its own equation")],
+            )
+        discount = ABOVE_0.checked("penalty_discount", penalty_discount)
+        sizes = self.within.whitened()[1]
+        numbers = np.zeros((1, 1)), sizes, self.within.n_samples, math.log(odds), np.zeros(1)
+        cost = self.opened(discount).family_cost
+        chosen = {"penalty_discount": discount, "conditions": True, "columns": sizes.tolist()}
+        return ConditionFamilies("bic", *numbers, cost=cost), chosen
 
 
 def _block_lists(

@@ -278,8 +278,9 @@ class Posterior(StoredResult):
     ) -> tuple[EffectPosterior, ...]:
         if not self.tells_effects:
             raise ArgumentError(
-                "effects under an unsure graph are told for tables of numbers, but this one has "
-                "categories; found.effect(cause, effect) tells those of the graph found"
+                "effects under an unsure graph are told for numbers of one population, not with "
+                "categories or conditions; found.effect(cause, effect) tells those of the graph "
+                "found"
             )
         found = self._coefficients.effects(x, targets, held)
         scales = self.moments.scales
@@ -439,7 +440,8 @@ class Posterior(StoredResult):
     @cached_property
     def _drawn(self) -> DrawnDags:
         masks = self.masks.reshape(-1, self.n_variables)
-        return DrawnDags(masks, self.candidates, self.core, self.knowledge)
+        told = self.knowledge, "conditions" in self.params
+        return DrawnDags(masks, self.candidates, self.core, *told)
 
     @cached_property
     def _class_shares(self) -> FloatArray:

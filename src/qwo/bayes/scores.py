@@ -215,6 +215,24 @@ class BlockFamilies:
         return np.asarray(score + counts * self.log_odds, dtype=np.float64)
 
 
+@dataclass(frozen=True, eq=False)
+class ConditionFamilies(BlockFamilies):
+    """The score of rows from several conditions: minus half of what their search descends on.
+
+    ``cost`` is that of a variable with parents: the regimes that leave it alone share an equation,
+    each other one has its own, and which these are is chosen for each set of parents.
+    """
+
+    cost: Callable[[int, list[int]], float] = lambda _, __: 0.0
+
+    def table(self, child: int, candidates: list[int], core: list[int]) -> FloatArray:
+        """Log s of a child with its core and each set of candidates, whose number is its bits."""
+        sets = [core]
+        for u in candidates:
+            sets += [[*own, u] for own in sets]
+        return np.array([len(own) * self.log_odds - 0.5 * self.cost(child, own) for own in sets])
+
+
 def _given(matrices: FloatArray, size: int) -> tuple[FloatArray, FloatArray]:
     """Log det of the first columns of many matrices, and the others given these."""
     values, vectors = np.linalg.eigh(matrices[:, :size, :size])

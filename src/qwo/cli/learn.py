@@ -177,11 +177,6 @@ def _check_request(
         raise ArgumentError(
             "--targets and --reference are about conditions; name their column by --regime"
         )
-    if conditions.column is not None and beside.posterior:
-        raise ArgumentError(
-            "--regime does not go with --posterior, whose graphs are of one population; "
-            "--bootstrap 200 says how sure edges are"
-        )
     relations.refuse(resampled=bool(beside.bootstrap), drawn=beside.posterior, checked=beside.check)
     timed = series.asked()
     if timed and "lags" not in timed:
@@ -344,8 +339,12 @@ class _Asked(NamedTuple):
         from qwo.bayes.posterior import posterior
 
         arguments = self.options.arguments()
+        source: dict[str, Any] = {"data": self.data.moments}
+        if self.dropping:
+            told = {k: v for k, v in self.dropping.items() if k != "reference"}
+            source = {**self._rows_again(), **told}
         return posterior(
-            self.data.moments,
+            **source,
             knowledge=self.knowledge,
             time_limit=arguments["time_limit"],
             random_state=arguments["random_state"],

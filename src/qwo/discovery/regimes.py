@@ -7,7 +7,7 @@ and directs edges that no single regime can.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, Unpack
@@ -89,21 +89,14 @@ def _searched(
     sums = sums.standardised()
     few = max(FEWEST, min(RESTARTS, SHARED // sums.n_variables))
     restarts = few if options.restarts is None else options.restarts
-    descend = partial(
-        search_regimes,
-        sums,
-        first.order,
-        penalty_discount=first.params["penalty_discount"],
-        knowledge=known.edges,
-        restarts=restarts,
-        seed=first.params["random_state"],
-        control=control,
-    )
+    settled = {name: first.params[name] for name in ("penalty_discount", "random_state")}
+    used = replace(options, **settled, restarts=restarts)
+    descend = _descent(sums, first.order, known.edges, used, control)
     if known.set.any():
         # Leaving out rows of what was not really set would turn edges.
-        outcome = descend(known=known.set, dropped=known.touched)
+        outcome = descend(known.set, known.touched)
         known = known.without(still_explained(sums, outcome.dag, known.set))
-    outcome = descend(known=known.touched, dropped=known.set)
+    outcome = descend(known.touched, known.set)
     regimes, graph = read_regime_outcome(outcome, sums, given, known)
     if options.effect == "perfect":
         regimes = replace(regimes, not_set=_pairs(known.touched, given))
@@ -123,6 +116,30 @@ def _searched(
         params={**first.params, **asked, "restarts": restarts},
         versions=versions(),
         regimes=regimes,
+    )
+
+
+def _descent(
+    sums: RegimeSums,
+    order: Indices,
+    edges: ResolvedKnowledge | None,
+    used: Any,
+    control: Control,
+) -> Callable[[Mask, Mask], RegimeOutcome]:
+    """The search from an order, by which equations are known to have changed, and which were set.
+
+    Nothing is left open in the options.
+    """
+    return lambda touched, fixed: search_regimes(
+        sums,
+        order,
+        penalty_discount=used.penalty_discount,
+        known=touched,
+        dropped=fixed,
+        knowledge=edges,
+        restarts=used.restarts or 0,
+        seed=used.random_state,
+        control=control,
     )
 
 
@@ -193,22 +210,10 @@ def learn_regimes(
 
     The sums are much like those that the order is the best of; nothing is left open in the options.
     """
-    assert options.random_state is not None
-    assert isinstance(options.penalty_discount, float)
     control = Control(time_limit=options.time_limit)
     scaled = sums.standardised()
     with keyboard_heard(control):
-        outcome = search_regimes(
-            scaled,
-            order,
-            penalty_discount=options.penalty_discount,
-            known=known.touched,
-            dropped=known.set,
-            knowledge=known.edges,
-            restarts=options.restarts or 0,
-            seed=options.random_state,
-            control=control,
-        )
+        outcome = _descent(scaled, order, known.edges, options, control)(known.touched, known.set)
     graph = _judged(outcome, scaled, known).graph
     return graph, "interrupted" if control.interrupted else outcome.status
 

@@ -229,61 +229,35 @@ class _Equation:
         square += slopes @ self.among[regime] @ slopes + offset**2
         return max(float(square), 1e-12 * float(self.variance.max()))
 
-    def _fit(self, *, same_slopes: bool, same_mean: bool, same_variance: bool) -> float:
-        """Minus twice the log-likelihood, up to a constant, of a model that shares some of it."""
-        slopes = self.free.copy()
-        variances = self.residual.copy()
-        for _ in range(ROUNDS if same_slopes or same_mean else 1):
-            w = self.rows / (np.full(2, self._joint(variances)) if same_variance else variances)
-            slopes, offsets = self._shared(w, same_slopes=same_slopes, same_mean=same_mean)
-            variances = np.array(
-                [self._mean_square(r, slopes[r], float(offsets[r])) for r in (0, 1)]
-            )
-        if same_variance:
-            return float(self.rows.sum() * math.log(self._joint(variances)))
+    def _apart(self, *, same_variance: bool) -> float:
+        """Minus twice the log-likelihood, up to a constant, of a line for each table."""
+        return self._deviance(self.residual, same_variance)
+
+    def _parallel(self, *, same_mean: bool, same_variance: bool) -> float:
+        """The same of lines with the same slopes, by weighted least squares."""
+        variances = self.residual
+        for _ in range(ROUNDS):
+            share = self.rows / (np.full(2, self.rows @ variances) if same_variance else variances)
+            share = share / share.sum()
+            away, off = np.zeros_like(self.means), np.zeros(2)
+            if same_mean:
+                away, off = self.means - share @ self.means, self.mean - share @ self.mean
+            among = np.einsum("r,rij->ij", share, self.among) + (share * away.T) @ away
+            with_y = share @ self.with_y + (share * off) @ away
+            slopes = np.linalg.lstsq(among, with_y, rcond=1e-12)[0]
+            offsets = off - away @ slopes
+            variances = np.array([self._mean_square(r, slopes, offsets[r]) for r in (0, 1)])
+        return self._deviance(variances, same_variance)
+
+    def _deviance(self, variances: FloatArray, same: bool) -> float:
+        if same:
+            variances = np.full(2, self.rows @ variances / self.rows.sum())
         return float(self.rows @ np.log(variances))
-
-    def _joint(self, variances: FloatArray) -> float:
-        return float(self.rows @ variances / self.rows.sum())
-
-    def _shared(
-        self, weights: FloatArray, *, same_slopes: bool, same_mean: bool
-    ) -> tuple[FloatArray, FloatArray]:
-        """Weighted least squares under what is shared; offsets are mean residuals left over."""
-        k = len(self.columns)
-        parts = 1 if same_slopes else 2
-        # Parameters: intercepts (one or two), slopes (one set or two).
-        width = (1 if same_mean else 2) + parts * k
-        gram, right = np.zeros((width, width)), np.zeros(width)
-        designs = []
-        for r in (0, 1):
-            select = np.zeros((k + 1, width))
-            select[0, 0 if same_mean else r] = 1
-            first = (1 if same_mean else 2) + (0 if same_slopes else r * k)
-            select[1:, first : first + k] = np.eye(k)
-            second = self.among[r] + np.outer(self.means[r], self.means[r])
-            inner = np.block(
-                [[np.ones((1, 1)), self.means[r][None]], [self.means[r][:, None], second]]
-            )
-            cross = np.r_[self.mean[r], self.with_y[r] + self.means[r] * self.mean[r]]
-            gram += weights[r] * select.T @ inner @ select
-            right += weights[r] * select.T @ cross
-            designs.append(select)
-        found = np.linalg.lstsq(gram, right, rcond=1e-12)[0]
-        own = [select @ found for select in designs]
-        slopes = np.array([values[1:] for values in own])
-        offsets = np.array([self.mean[r] - own[r][0] - self.means[r] @ own[r][1:] for r in (0, 1)])
-        return slopes, offsets
 
     @property
     def p_value(self) -> float:
-        from scipy.stats import chi2
-
-        ratio = self._fit(same_slopes=True, same_mean=True, same_variance=True) - self._all_free()
-        return float(chi2.sf(max(ratio, 0.0), len(self.columns) + 2))
-
-    def _all_free(self) -> float:
-        return float(self.rows @ np.log(self.residual))
+        ratio = self._parallel(same_mean=True, same_variance=True)
+        return _chance(ratio - self._apart(same_variance=False), len(self.columns) + 2)
 
     def parts(self) -> tuple[float, float, float]:
         """p-values of the mean, the variance and the slopes, each with all else free.
@@ -291,15 +265,12 @@ class _Equation:
         That of the mean takes slopes as shared where they may be: between different lines there is
         no one difference.
         """
-        from scipy.stats import chi2
-
-        free, k = self._all_free(), len(self.columns)
-        lines = self._fit(same_slopes=True, same_mean=False, same_variance=False)
-        slopes = float(chi2.sf(max(lines - free, 0.0), k)) if k else 1.0
-        level = self._fit(same_slopes=True, same_mean=True, same_variance=False)
-        mean = float(chi2.sf(max(level - lines, 0.0), 1))
-        spread = self._fit(same_slopes=False, same_mean=False, same_variance=True)
-        return mean, float(chi2.sf(max(spread - free, 0.0), 1)), slopes
+        free, k = self._apart(same_variance=False), len(self.columns)
+        lines = self._parallel(same_mean=False, same_variance=False)
+        level = self._parallel(same_mean=True, same_variance=False)
+        spread = self._apart(same_variance=True)
+        slopes = _chance(lines - free, k) if k else 1.0
+        return _chance(level - lines, 1), _chance(spread - free, 1), slopes
 
     @property
     def moved(self) -> float:
@@ -324,3 +295,10 @@ class _Equation:
                 inverse = np.linalg.pinv(self.among[r])
                 error += np.diagonal(inverse) * self.residual[r] / self.rows[r]
         return self.columns.tolist(), self.free[0], self.free[1], np.sqrt(error)
+
+
+def _chance(ratio: float, degrees: int) -> float:
+    """The probability of a likelihood ratio as large, if nothing differs."""
+    from scipy.stats import chi2
+
+    return float(chi2.sf(max(ratio, 0.0), degrees))

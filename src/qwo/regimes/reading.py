@@ -183,8 +183,7 @@ def check_sizes(labels: Sequence[str], counts: Sequence[float], n_samples: float
 
 def within_regimes(moments: Moments, sums: RegimeSums) -> Moments:
     """The moments of the rows less the mean of their regime."""
-    total = sums.rows.sum()
-    covariance = np.einsum("r,rij->ij", sums.rows / total, sums.covariances)
+    covariance = sums.within()[2]
     still = np.diagonal(covariance) <= 1e-12 * moments.scales**2
     if still.any():
         names = sorted({moments.names[v] for v in moments.coding.owners[still]})

@@ -55,21 +55,13 @@ def search_regimes(
     variable whose value was set. Sums are standardised.
     """
     n = sums.n_variables
-    unit = math.log(sums.rows.sum())
-    may_cause, precedes, required = _limits(knowledge, n)
-    search = _core.RegimeSearch(
-        np.ascontiguousarray(sums.products()),
-        list(sums.sizes),
-        list(sums.explained),
-        known=known.astype(np.uint8),
-        dropped=dropped.astype(np.uint8),
-        edge=penalty_discount * unit,
-        target=unit,
-        slopes=SLOPES,
-        order=start.astype(np.int64),
-        may_cause=may_cause,
-        precedes=precedes,
-        required=required,
+    search = opened_search(
+        sums,
+        start,
+        penalty_discount=penalty_discount,
+        known=known,
+        dropped=dropped,
+        knowledge=knowledge,
         restarts=restarts,
         seed=seed,
     )
@@ -91,6 +83,38 @@ def search_regimes(
         search.changed().astype(bool),
         status,
         tuple(trace),
+    )
+
+
+def opened_search(
+    sums: RegimeSums,
+    start: Indices,
+    *,
+    penalty_discount: float,
+    known: Mask,
+    dropped: Mask,
+    knowledge: ResolvedKnowledge | None = None,
+    restarts: int = 0,
+    seed: int = 0,
+) -> _core.RegimeSearch:
+    """The search before its first step, which also tells what any family costs."""
+    unit = math.log(sums.rows.sum())
+    may_cause, precedes, required = _limits(knowledge, sums.n_variables)
+    return _core.RegimeSearch(
+        np.ascontiguousarray(sums.products()),
+        list(sums.sizes),
+        list(sums.explained),
+        known=known.astype(np.uint8),
+        dropped=dropped.astype(np.uint8),
+        edge=penalty_discount * unit,
+        target=unit,
+        slopes=SLOPES,
+        order=start.astype(np.int64),
+        may_cause=may_cause,
+        precedes=precedes,
+        required=required,
+        restarts=restarts,
+        seed=seed,
     )
 
 

@@ -58,13 +58,17 @@ class RegimeSums:
 
     def pooled(self, chosen: Mask | slice = slice(None)) -> tuple[float, FloatArray, FloatArray]:
         """Rows, means and covariance of some regimes together."""
-        rows = self.rows[chosen]
-        total = float(rows.sum())
-        weights = rows / total
-        means = weights @ self.means[chosen]
+        total, means, within = self.within(chosen)
         away = self.means[chosen] - means
-        within = np.einsum("r,rij->ij", weights, self.covariances[chosen])
+        weights = self.rows[chosen] / total
         return total, means, within + np.einsum("r,ri,rj->ij", weights, away, away)
+
+    def within(self, chosen: Mask | slice = slice(None)) -> tuple[float, FloatArray, FloatArray]:
+        """Rows and means of some regimes together, and covariance about the means of each."""
+        rows = self.rows[chosen]
+        weights = rows / rows.sum()
+        covariance = np.einsum("r,rij->ij", weights, self.covariances[chosen])
+        return float(rows.sum()), weights @ self.means[chosen], covariance
 
     def standardised(self) -> RegimeSums:
         """In units in which each column has mean 0 and variance 1 over all rows."""

@@ -51,6 +51,10 @@ all but the largest changes are then drift."""
 LEAST_ODDS = 0.1
 """A regime that touches most equations still has a small vote."""
 
+MOST_VOTES = 3.0
+"""Votes of a regime with many rows, in those of one with as many as the mean: few rows agree with
+everything, but many are no sign that nothing was touched."""
+
 STRONGER = 0.3
 """Share of all votes that a base has for free in which causes explain most: what touches a variable
 cuts or weakens the influence of its causes more often than it strengthens it."""
@@ -137,8 +141,9 @@ def changes_of(
     # Equations of which nothing is asked, such as those of given variables, have no say in others.
     wanted = np.flatnonzero(asks if asks.any() else ~asks)
     seen, degrees, unsettled, alike = _surprises(sums, dag, free, reference, wanted)
-    usual, pairs = degrees.sum(axis=-1), _others(asked, reference)
-    quiet = asked & ~alike
+    usual, quiet, pairs = degrees.sum(axis=-1), asked & ~alike, asked.copy()
+    if reference is not None:
+        pairs[reference] = False
     for _ in range(1 if unsettled else ROUNDS):
         inflation = _inflation(seen, degrees, quiet, 0.5 if unsettled else QUIET)
         calm = np.where(asked, (seen.parts / inflation).sum(axis=-1), 0.0)
@@ -266,7 +271,7 @@ def _elected(sharing: list[tuple[Indices, Bases]], rows: FloatArray, base: Mask)
     log-odds are from how many variables it is in the base of. Bases in which causes explain more
     have a bonus.
     """
-    weights = votes = rows / rows.mean()
+    weights = votes = np.minimum(rows / rows.mean(), MOST_VOTES)
     n_voters = sum(len(variables) for variables, _ in sharing)
     for _ in range(ROUNDS):
         found, touched = np.zeros_like(base), np.zeros(len(rows))
@@ -281,14 +286,6 @@ def _elected(sharing: list[tuple[Indices, Bases]], rows: FloatArray, base: Mask)
         base, out = found, (touched + 0.5) / (n_voters + 1)
         votes = weights * np.maximum(np.log((1 - out) / out), LEAST_ODDS)
     return base
-
-
-def _others(asked: Mask, reference: int | None) -> Mask:
-    """Pairs that can be targets: not of the reference, or of the base of two regimes."""
-    pairs = asked.copy()
-    if reference is not None:
-        pairs[reference] = False
-    return pairs
 
 
 def _inflation(seen: Surprise, degrees: FloatArray, asked: Mask, share: float) -> FloatArray:

@@ -15,7 +15,7 @@ import numpy as np
 from qwo.moments.moments import Moments
 from qwo.moments.sums import split_covariance
 from qwo.regimes.sums import RegimeSums
-from qwo.types import Adjacency, FloatArray, Indices, Mask
+from qwo.types import Adjacency, Indices, Mask
 
 RIDGE = 1e-9
 
@@ -41,7 +41,7 @@ def usual_moments(
         moves = sums.covariances[:, owned[v], owned[v]] > 1e-12 * moments.scales[owned[v]] ** 2
         if not moves[calm].any(axis=0).all():
             calm = np.ones(sums.n_regimes, dtype=bool)
-        rows, centre, within = _calm(sums, calm)
+        rows, centre, within = sums.within(calm)
         own, known = owned[v], before
         if rows < ROWS_PER_PREDICTOR * len(known):
             parents = [owned[p] for p in np.flatnonzero(dag[:, v])]
@@ -61,11 +61,3 @@ def usual_moments(
     return replace(
         moments, n_samples=fewest, means=means, scales=scales, correlation=correlation, found=None
     )
-
-
-def _calm(sums: RegimeSums, calm: Mask) -> tuple[float, FloatArray, FloatArray]:
-    """Rows, means, and covariance about the means of each regime."""
-    rows = sums.rows[calm]
-    weights = rows / rows.sum()
-    within = np.einsum("r,rij->ij", weights, sums.covariances[calm])
-    return float(rows.sum()), weights @ sums.means[calm], within
