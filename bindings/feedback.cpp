@@ -165,9 +165,8 @@ void bind_feedback(nb::module_& m) {
         .def(nb::init<const MatrixIn&, const std::vector<bool>&, double, double>(),
              nb::arg("rows").noconvert(), nb::arg("turned"), nb::kw_only(), nb::arg("samples"),
              nb::arg("price"))
-        .def("draw", &Draws::draw, nb::arg("seed"), nb::kw_only(), nb::arg("samples"),
-             nb::arg("price"), nb::arg("steps"), nb::arg("temperature"), nb::arg("seconds"),
-             Released())
+        .def("draw", &Draws::draw, nb::arg("seed"), nb::arg("samples"), nb::arg("price"),
+             nb::arg("steps"), nb::arg("temperature"), nb::arg("seconds"), Released())
         .def("graph", &Draws::graph);
 }
 

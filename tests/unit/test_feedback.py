@@ -288,6 +288,23 @@ class TestDiscover:
         cycle[1, 0] = cycle[2, 1] = cycle[0, 2] = 0.5
         assert qwo.discover(sample(cycle, 1000), feedback=True).feedback.graph is None
 
+    def test_asks_every_edge_into_a_cycle_to_be_strong(self, monkeypatch):
+        options = {"n_variables": 8, "n_samples": 1000, "degree": 4, "weights": (0.1, 0.3)}
+        data = qwo.simulate("er", random_state=1005, **options).data
+        found = qwo.discover(data, feedback=True, random_state=0)
+        assert found.feedback.graph is None
+        assert found.feedback.weakest < 2.5
+        assert found.feedback.gain > found.feedback.needed
+        assert "such cycles come by chance" in str(found)
+        monkeypatch.setattr("qwo.discovery.feedback.LEAST_EDGE", 0.0)
+        claimed = qwo.discover(data, feedback=True, random_state=0)
+        assert "can look like such a cycle" in str(claimed)
+        (knot,) = claimed.feedback.knots
+        model = qwo.fit_sem(data, claimed)
+        worth = min(e.t**2 for e in model.edges if e.effect in knot.variables)
+        penalty = claimed.params["penalty_discount"] * np.log(1000)
+        assert claimed.feedback.weakest == pytest.approx(worth / penalty, rel=1e-3)
+
     def test_keeps_knowledge(self):
         data = sample(two_cycle(), 2000, seed=1)
         knowledge = {"forbidden": [("X3", "X2")]}

@@ -82,7 +82,8 @@ class Feedback:
     cycles are. gain: score of the best graph with cycles less that of the best without; NaN for
     exact moments, of which edges_saved tells. needed: the gain from which on cycles are claimed:
     three quarters of the penalty of an edge, more in dense graphs; infinite where no graph with
-    cycles that fits as well is stable. edges_saved: edges of the best graph without cycles less
+    cycles that fits as well is stable. weakest: z² of the weakest edge into a knot, in penalties of
+    an edge; below 2.5 no cycle is claimed. edges_saved: edges of the best graph without cycles less
     those of the best with them.
     """
 
@@ -94,6 +95,7 @@ class Feedback:
     knots: tuple[Knot, ...]
     gain: float
     needed: float
+    weakest: float
     edges_saved: int
 
     @cached_property
@@ -119,6 +121,7 @@ class Feedback:
             f"Of {count(int(self.member.sum()), 'edge')}, {len(self.stable_edges)} are in every "
             f"stable graph that fits alike, {len(self.common_edges)} in every graph."
         )
+        lines.append("A hidden common cause, or a relation that bends, can look like such a cycle.")
         return "\n".join(lines)
 
     def _compared(self) -> str:
@@ -129,6 +132,11 @@ class Feedback:
         than = "" if self.knots else f", where {self.needed:.1f} are asked for"
         if not self.knots and np.isinf(self.needed):
             than = ", but in none of those that fit alike disturbances die out"
+        elif not self.knots and self.gain > self.needed:
+            than = (
+                f", but rest on an edge that is worth {self.weakest:.1f} penalties, where 2.5 are"
+            )
+            than += " asked for: among weak effects such cycles come by chance"
         return f"cycles gain {self.gain:.1f} points over the best graph without{than}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -138,6 +146,7 @@ class Feedback:
             "feedback": bool(self.knots),
             "gain": None if np.isnan(self.gain) else self.gain,
             "needed": None if np.isinf(self.needed) else self.needed,
+            "weakest_edge": self.weakest if np.isfinite(self.weakest) else None,
             "edges_saved": self.edges_saved,
             "knots": [knot.to_dict() for knot in self.knots],
             "coefficients": [

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -104,7 +103,7 @@ def search_cyclic(
         draws = _core.RowDraws(rows, turned[order].tolist(), samples=size, price=unit)
         idle = 0
         for run, asked in enumerate(_runs(n_samples, price, int(turned.sum()))):
-            is_new = draws.draw(seed + run, **asked, seconds=control.remaining)
+            is_new = draws.draw(seed + run, *asked, control.remaining)
             best.look(run)
             if is_new is None:
                 raise Stopped("time limit")
@@ -151,25 +150,14 @@ class _Best:
             self._control.report(Progress("feedback", run, self.cost, self.cost, seconds))
 
 
-class _Turning(TypedDict):
-    """Sample size and penalty of a run, its rotations of a row, and its temperature."""
-
-    samples: float
-    price: float
-    steps: int
-    temperature: float
-
-
-def _runs(n_samples: float, price: float, n_rows: int) -> Iterator[_Turning]:
+def _runs(n_samples: float, price: float, rows: int) -> Iterator[tuple[float, float, int, float]]:
+    """Sample size and penalty of each run, its rotations of a row, and its temperature."""
     if math.isinf(n_samples):
         for scale in EXACT_RUNS * [EXACT] + [(size, 2 * math.log(size)) for size in SOFT + SOFT]:
-            yield _Turning(
-                samples=scale[0], price=scale[1], steps=EXACT_STEPS, temperature=TEMPERATURES[0]
-            )
+            yield *scale, EXACT_STEPS, TEMPERATURES[0]
         return
     for run in range(MOST_RUNS):
-        steps, heat = STEPS[run % 4] * min(n_rows, FEW) // FEW, TEMPERATURES[run % 2]
-        yield _Turning(samples=n_samples, price=price, steps=steps, temperature=heat)
+        yield n_samples, price, STEPS[run % 4] * min(rows, FEW) // FEW, TEMPERATURES[run % 2]
 
 
 def around_triangles(dag: Adjacency) -> Mask:

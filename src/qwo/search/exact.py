@@ -167,7 +167,8 @@ def best_by_parts(
         tables.append(found)
     from scipy.sparse.csgraph import connected_components
 
-    relation = np.array([[_bit(_union(sets), u) for sets, _ in tables] for u in range(n)])
+    causes = [int(np.bitwise_or.reduce(sets, initial=0)) for sets, _ in tables]
+    relation = np.array([[_bit(own, u) for own in causes] for u in range(n)])
     _, label = connected_components(relation, connection="strong")
     largest = int(np.bincount(label).max())
     if largest > most:
@@ -193,10 +194,6 @@ def state_of(engine: BicEngine, dag: Adjacency, cost: float) -> BicState:
     parents = np.concatenate(lists).astype(np.int64), np.cumsum([len(own) for own in lists])
     none = np.empty(0, dtype=np.int64), np.zeros(len(dag), dtype=np.int64)
     return order.astype(np.int64), (parents[0], parents[1].astype(np.int64)), none, cost
-
-
-def _union(sets: Sets) -> int:
-    return int(np.bitwise_or.reduce(sets, initial=0))
 
 
 def _bit(number: int, place: int) -> bool:
