@@ -282,6 +282,13 @@ class TestDiscover:
         assert "No sign of feedback" in str(found)
         assert (found.cpdag == plain.cpdag).all()
         assert found.score == plain.score
+        assert found.effect("X0", "X1") == plain.effect("X0", "X1")
+
+    def test_effects_are_those_of_its_model(self):
+        found = qwo.discover(sample(two_cycle(), 2000, seed=1), feedback=True, random_state=0)
+        assert found.fit().effect("X2", "X3") == pytest.approx(0.5, abs=0.1)
+        with pytest.raises(qwo.InputError, match="the graph has cycles"):
+            found.effect("X2", "X3")
 
     def test_sees_no_sign_in_a_cycle_of_three_alone(self):
         cycle = np.zeros((3, 3))
@@ -520,6 +527,20 @@ class TestCommandLine:
         done = CliRunner().invoke(app, asked)
         assert done.exit_code == 0
         assert " → ".join("XYX") in done.output
+
+    def test_a_folder_stands_for_its_graph_with_cycles(self, tmp_path):
+        frame = pd.DataFrame(sample(two_cycle(), 2000, 1), columns=["a", "b", "X", "Y"])
+        frame.to_csv(tmp_path / "data.csv", index=False)
+        data, folder = str(tmp_path / "data.csv"), str(tmp_path / "found")
+        run = CliRunner().invoke
+        asked = ["learn", data, "--feedback", "--seed", "0", "-o", folder, "--no-report"]
+        assert run(app, asked).exit_code == 0
+        fit = run(app, ["fit", data, folder])
+        assert fit.exit_code == 0
+        assert "spectral radius" in fit.output
+        assert run(app, ["check", data, folder]).exit_code == 0
+        assert run(app, ["effect", data, folder, "X", "Y"]).exit_code == 1
+        assert run(app, ["compare", folder, folder + "/graph.json"]).exit_code == 0
 
     def test_what_the_exact_search_takes_is_said_before(self, tmp_path):
         frame = pd.DataFrame(np.random.default_rng(0).normal(size=(99, 5)))

@@ -28,7 +28,8 @@ STDIN = Path("-")
 def graph_from(path: Path, form: str | None = None, *, of_folder: str = "cpdag") -> CausalGraph:
     """The graph of a file, of a folder that ``qwo learn`` wrote, or of standard input (``-``).
 
-    Of a folder, the class; or, with ``of_folder="dag"``, the DAG that its numbers belong to.
+    Of a folder, the class; or, with ``of_folder="dag"``, the DAG that its numbers belong to. Where
+    cycles were found, the graph with cycles, or the one of its class that numbers belong to.
     """
     from qwo.graph import read_graph
     from qwo.graph.formats import find_format, parse_graph
@@ -43,8 +44,9 @@ def graph_from(path: Path, form: str | None = None, *, of_folder: str = "cpdag")
             raise ArgumentError("the format of standard input is unknown; name it with --from")
         return parse_graph(data, chosen, "standard input")
     if path.is_dir():
-        named = [path / f"{kind}.json" for kind in (of_folder, "cpdag", "pag")]
-        inside = next((file for file in named if file.is_file()), named[1])
+        cyclic = "member" if of_folder == "dag" else "graph"
+        named = [path / f"{kind}.json" for kind in (cyclic, of_folder, "cpdag", "pag")]
+        inside = next((file for file in named if file.is_file()), named[2])
         if not inside.is_file():
             raise FileFormatError(
                 f"the folder {str(path)!r} has no cpdag.json; wanted a graph file, or a folder "

@@ -263,9 +263,10 @@ def _write_tables(folder: Path, learnt: Learnt) -> None:
         write_csv(folder / COEFFICIENTS, EdgeEstimate._fields, known.model.edges)
     cyclic = learnt.found.feedback
     if cyclic is not None and cyclic.graph is not None:
-        from qwo.graph import write_graph
+        from qwo.graph import CausalGraph, write_graph
 
         write_graph(cyclic.graph, folder / "graph.json")
+        write_graph(CausalGraph(cyclic.names, cyclic.member, "cyclic"), folder / "member.json")
     if known.bootstrap is not None:
         known.bootstrap.save(folder / COUNTS)
         pairs = known.bootstrap.to_records()

@@ -148,7 +148,7 @@ def simulate(
     size = f"{model.samples} rows, {count(summary['n_variables'], 'variable')}"
     console.say(f"wrote {output}: {size}, {count(summary['n_edges'], 'edge')}, seed {sample.seed}")
     regime = "" if model.conditions is None else " --regime condition"
-    regime += " --hidden-causes" if model.hidden else ""
+    regime += " --hidden-causes" if model.hidden else " --feedback" if model.cycles else ""
     console.say(f"next: qwo learn {output / ('data.' + model.form)} -o found{regime}")
     if console.json:
         console.result("", summary)

@@ -143,7 +143,7 @@ class FollowUp:
             return curves.model()
         found = cast("Discovery", self)
         if found.series is None:
-            return fit_sem(self._moments(), self)
+            return fit_sem(self._known().moments() if found.feedback else self._moments(), self)
         if found.graph.kind != "cyclic" or self.origin is None:
             return found.series.fit()
         return fit_sem(self.origin.data, self, **self.origin.reading)
@@ -276,8 +276,13 @@ class FollowUp:
                 "found.fit() for the curves, or a linear model on the class: qwo.ida(data, "
                 "found.cpdag, cause, effect), qwo.check(data, found.cpdag)"
             )
+        if found.feedback is not None and found.feedback.graph is not None:
+            raise ArgumentError(
+                "the graph has cycles: ask found.fit().effect(cause, effect), where the cause is "
+                "set and held, and qwo.check(data, found)"
+            )
         for name in found.readings:
-            if name not in ("regimes", "noise", "curves"):
+            if name not in ("regimes", "noise", "curves", "feedback"):
                 raise ArgumentError(
                     f"the graph was read with {name}, for which effects and checks of a linear DAG "
                     f"do not hold; look at found.{name}, or ask about a linear model on the class "

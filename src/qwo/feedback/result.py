@@ -180,10 +180,9 @@ def knot_of(block: Block, names: tuple[str, ...], *, identified: bool) -> Knot:
         variables=tuple(names[v] for v in block.variables),
         cycles=tuple(tuple(names[v] for v in cycle) for cycle in cycles),
         reversible=tuple(
-            any(all(m.graph[b, a] for a, b in pairwise([*cycle, cycle[0]])) for m in others)
-            if len(cycle) > 2
-            else False
-            for cycle in cycles
+            len(own) > 2
+            and any(all(m.graph[b, a] for a, b in pairwise([*own, own[0]])) for m in others)
+            for own in cycles
         ),
         members=len(block.members),
         stable=len(block.stable),

@@ -39,7 +39,8 @@ def check_pdag(graph: Any, names: Names = None, *, two_arrows: bool = False) -> 
         raise GraphError(
             f"the entries for {label(i, names)} and {label(j, names)} are "
             f"{matrix[i, j]} and {matrix[j, i]}; "
-            f"give 1 and 0 for {label(i, names)} → {label(j, names)}, or 2 and 2 for undirected",
+            f"give 1 and 0 for {label(i, names)} → {label(j, names)}, or 2 and 2 for undirected; "
+            "arrows both ways are a cycle, which JSON holds and qwo.fit_sem(data, graph) takes",
             columns=[label(i, names), label(j, names)],
         )
     return matrix

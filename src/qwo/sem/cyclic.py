@@ -110,15 +110,9 @@ class CyclicSem(StructuralModel):
     def __str__(self) -> str:
         ratio, df, p = self.chi_square
         rows = [["cause", "effect", "coefficient", "error", "z", "p"]]
-        rows += [
-            [
-                e.cause,
-                e.effect,
-                *(number(x) for x in (e.coefficient, e.standard_error, e.t)),
-                p_value(e.p_value),
-            ]
-            for e in self.edges
-        ]
+        for e in self.edges:
+            numbers = map(number, (e.coefficient, e.standard_error, e.t))
+            rows.append([e.cause, e.effect, *numbers, p_value(e.p_value)])
         told = (
             f"spectral radius {self.spectral_radius:.3f}, condition number "
             f"{self.condition_number:.1f}; chi-square {ratio:.1f} on {df} degrees of freedom, "
