@@ -203,6 +203,40 @@ def test_an_arrow_that_is_worth_more_is_never_less_likely(closed: float) -> None
     assert (again.probabilities == chances).all()
 
 
+def test_what_is_said_is_surer_where_no_edge_is_in_doubt() -> None:
+    """And no graph that is shown depends on it."""
+    worths, ends = np.linspace(0, 90, 30), np.arange(30)
+    triples, hanging = np.full(20, 12.0), np.zeros((30, 30), np.bool_)
+    sure, unsure = (
+        ArrowEvidence(
+            ends, ends + 1, worths, worths, triples, triples, hanging, 0.1, doubted_share=share
+        )
+        for share in (0.0, 0.5)
+    )
+    assert sure.expected_wrong < 0.6 * unsure.expected_wrong
+    assert (sure.supported == unsure.supported).all()
+    assert sure.probabilities[-1, 0] > 0.999
+    assert unsure.probabilities[-1, 0] < 0.995
+
+
+def test_expected_wrong_marks_are_found_where_effects_are_strong() -> None:
+    """Four times as many were expected before, of random graphs with strong effects."""
+    expected = wrong = 0.0
+    for seed in range(60):
+        data, dag, _ = simulate(
+            "er", n_variables=20, n_samples=300, degree=3, weights=(0.5, 1.5), random_state=seed
+        )
+        found = qwo.discover(data, random_state=seed)
+        assert found.arrow_evidence is not None
+        expected += found.arrow_evidence.expected_wrong
+        truth, shown = qwo.to_cpdag(dag), found.graph.matrix
+        ends = found.arrow_evidence.causes, found.arrow_evidence.effects
+        linked = (truth + truth.T)[ends] != 0
+        differ = (shown != truth) | (shown.T != truth.T)
+        wrong += float((differ[ends] & linked).sum())
+    assert 0.5 * wrong < expected < 2 * wrong
+
+
 def test_what_hangs_on_an_arrow() -> None:
     rng = np.random.default_rng(1)
     data = rng.standard_normal((1000, 6))

@@ -189,15 +189,15 @@ def _result(
     """The graph that belongs to the order found, its class, its score and its evidence."""
     engine, strengths, evidence, weak = judged
     params = _described(plan, moments)
-    counted = params["engine"] == "counts"
-    known = plan.knowledge
+    counted, known = params["engine"] == "counts", plan.knowledge
     dag = engine.dag() if known is None else _allowed_dag(known, engine, moments, plan.penalty)
-    strengths = strengths or explained_in(moments, dag)
+    strengths, unsure = strengths or explained_in(moments, dag), 0
     price = getattr(engine, "edge_price", None)
     if ask and price is not None and not moments.is_oracle:
         evidence = evidence or edge_evidence(
             moments, strengths, engine.order, price[0], known, extension=price[1]
         )
+        unsure = sum(int((~own.is_settled).sum()) for own in evidence.by_kind)
         rivals = np.empty(0) if plan.listed else engine.rivals()
         evidence = replace(evidence, weaker=weaker, rivals=rivals)
     if known is not None:
@@ -210,8 +210,8 @@ def _result(
     timely = outcome.status == "converged" and control.remaining > control.seconds
     # Where members of the class differ in cost, turning arrows is another question.
     settled = evidence is not None and not plan.listed and not moments.coding.has_curves
-    turned = ask and timely and settled
-    arrows = arrow_evidence(moments, engine, cpdag) if turned else None
+    arrows = arrow_evidence(moments, engine, cpdag) if ask and timely and settled else None
+    arrows = arrows and replace(arrows, doubted_share=unsure / max(len(strengths.causes), 1))
     return Discovery(
         cpdag=cpdag,
         dag=dag,

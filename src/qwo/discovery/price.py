@@ -541,14 +541,10 @@ def without_weak_edges(
             weak &= ~known.required[ends]
         if not weak.any():
             break
-        pairs = [(int(a), int(b)) for a, b in zip(*(own[weak] for own in ends), strict=True)]
-        left_out += [
-            WeakEdge(names[a], names[b], float(strength), float(rate))
-            for (a, b), strength, rate in zip(
-                pairs, evidence.strengths[weak], rates[weak], strict=True
-            )
-        ]
-        for a, b in pairs:
+        pairs = [(int(ends[0][k]), int(ends[1][k])) for k in np.flatnonzero(weak)]
+        for (a, b), k in zip(pairs, np.flatnonzero(weak), strict=True):
+            strength, rate = float(evidence.strengths[k]), float(rates[k])
+            left_out.append(WeakEdge(names[a], names[b], strength, rate))
             apart[a, b] = apart[b, a] = True
         engine = engine.kept_apart(pairs, keeping_apart(known, names, apart))
     return Judged(engine, found, evidence, tuple(left_out))
