@@ -137,7 +137,7 @@ def _links(contents: Contents) -> str:
 
 def _directions(contents: Contents) -> str:
     found = contents.discovery
-    total, arrows = found.n_edges, sum(mark == ARROW for _, mark, _ in found.edges)
+    total, arrows = len(found.edges), sum(mark == ARROW for _, mark, _ in found.edges)
     if not total:
         return ""
     if not arrows:
