@@ -262,7 +262,7 @@ class LaggedEffects:
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
-        """Every ordered pair of variables, the strongest first: what the one tells of the other.
+        """Every ordered pair of variables, by how much the one tells of the other.
 
         Strength is what the cause adds to twice the log-likelihood of the effect at the lag where
         that is most, or would add where there is no edge; as a straight line, beside the causes
