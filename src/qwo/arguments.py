@@ -227,17 +227,14 @@ def takes_options(
 
 
 def hinting(function: Function) -> Function:
-    """The function, whose error at a keyword that it has not says what may be meant.
-
-    An option of other functions is left to the function itself, which may say why it has it not.
-    """
-    known = list(inspect.signature(function).parameters)
-    known += READING if "reading" in known else []
+    """The function, whose error at a keyword that it has not says what may be meant."""
+    own = list(inspect.signature(function).parameters)
+    known = [*own[:-1], *READING] if own[-1] == "reading" else own
 
     @wraps(function)
     def call(*positional: Any, **given: Any) -> Any:
         for name in given:
-            if name not in known and name not in OPTIONS:
+            if name not in known:
                 raise unknown_argument(function, name, known)
         return function(*positional, **given)
 

@@ -13,7 +13,6 @@ import codecs
 import math
 import operator
 import re
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from numbers import Real
@@ -893,13 +892,6 @@ READING: dict[str, Option] = {f.name: f.metadata["option"] for f in fields(ReadO
 """What is known of each option of reading, by name."""
 
 
-def _is_dask(cluster: Any) -> bool:
-    """Whether this is a client of Dask or the address of a scheduler, and no column."""
-    if isinstance(cluster, str):
-        return "://" in cluster
-    return hasattr(cluster, "scheduler")
-
-
 _KNOWN = 'what you know goes into knowledge=, as in knowledge={{"{0}": {1}}}'
 MEANT = {
     "tiers": _KNOWN.format("tiers", '[["age"], ["dose", "outcome"]]'),
@@ -910,7 +902,10 @@ MEANT = {
     **dict.fromkeys(("seed", "random_seed", "rng"), "the seed is random_state="),
     **dict.fromkeys(("penalty", "lambda_", "lam"), "the penalty of an edge is penalty_discount="),
     **dict.fromkeys(("threads", "n_threads", "workers", "cores"), "threads are n_jobs="),
-    "lags": "rows of a series are drawn in blocks: qwo.discover(lags=).series.supports()",
+    "lags": "rows in the order of time are for qwo.discover(data, lags=), whose .series.supports() "
+    "tells how often edges are found again and whose .responses() has bands",
+    "hidden_causes": "they are looked for by qwo.discover(data, hidden_causes=True), and "
+    "qwo.bootstrap(data, hidden_causes=True) says how sure marks are",
     "n_boot": "resamples are n_resamples=",
     "max_lag": "earlier rows are lags=",
     "delimiter": "separators are found by themselves, or by separator=",
@@ -920,10 +915,16 @@ MEANT = {
 """What options of other packages, and flags of the command line, are called here."""
 
 
-def unknown_argument(function: Callable[..., Any], name: str, known: Iterable[str]) -> TypeError:
-    """The error of a keyword that a function has not, and what may have been meant."""
+def unknown_argument(function: Callable[..., Any], name: str, known: Iterable[str]) -> Exception:
+    """The error of a keyword that a function has not, and what may have been meant.
+
+    What other functions have is a choice that does not go here; the rest is refused as Python does.
+    """
     from qwo.names import suggestion  # which takes NumPy
 
+    if name in OPTIONS:
+        meant = MEANT.get(name, "it is an option of qwo.discover")
+        return ArgumentError(f"{name} does not go with {function.__name__}(): {meant}", option=name)
     meant = MEANT.get(name) or suggestion(name, list(known))
     return TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}; {meant}")
 
@@ -933,13 +934,6 @@ def options_given(
 ) -> tuple[SearchOptions, ReadArguments]:
     """The ``**options`` of a call, checked: those of the search, and those of reading."""
     known = vars(function)["__signature__"].parameters
-    if "cluster" in given and "dask" in known and _is_dask(given["cluster"]):
-        warnings.warn(
-            "a Dask cluster is given by dask=; cluster= is a column of rows that belong together",
-            FutureWarning,
-            stacklevel=3,
-        )
-        given = {("dask" if name == "cluster" else name): own for name, own in given.items()}
     for name in given:
         if name not in known:
             raise unknown_argument(function, name, known)

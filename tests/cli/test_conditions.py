@@ -43,7 +43,7 @@ def test_known_targets_are_text(file: Path) -> None:
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        (["--regime", "batch", "--posterior"], "--posterior"),
+        (["--regime", "batch", "--relations", "curved", "--posterior"], "--posterior"),
         (["--targets", "day 1=b"], "--regime"),
         (["--regime", "batch", "--targets", "day 1"], "drug=Akt"),
         (["--regime", "night"], "night"),

@@ -11,11 +11,9 @@ import pandas as pd
 import pytest
 
 import qwo
-from qwo import parallel
 from qwo.errors import ArgumentError, DataWarning, InputError
 from qwo.moments.audit import looks_like_cluster
 from qwo.moments.estimators import design_effect, intraclass_correlations
-from qwo.options import OPTIONS, READING
 from qwo.resample.draws import Scheme
 
 
@@ -152,15 +150,6 @@ def test_the_audit_proposes_it_where_a_column_repeats() -> None:
     assert not [c for f in alone.findings for c in f.cures if c.option == "cluster"]
     assert looks_like_cluster("PatientId")
     assert not looks_like_cluster("patience")
-
-
-def test_dask_has_a_name_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "CONNECT_SECONDS", 0.5)
-    assert "dask" in OPTIONS
-    assert "cluster" in READING
-    frame, _ = visits(6, 10, 4, 0.5, n=3)
-    with pytest.warns(FutureWarning, match="dask="), pytest.raises(InputError):
-        qwo.bootstrap(frame, n_resamples=2, cluster="tcp://localhost:1")
 
 
 def test_weights_that_make_many_rows_of_few_are_doubted() -> None:

@@ -268,7 +268,7 @@ def test_what_does_not_go_with_hidden_causes_is_refused_with_a_reason():
     data = pd.DataFrame({"kind": rng.choice(list("abc"), 200), "x": rng.normal(size=200)})
     with pytest.raises(qwo.InputError, match=r"^kind has more than two levels"):
         qwo.discover(data, hidden_causes=True)
-    with pytest.raises(qwo.InputError, match="does not go with a posterior"):
+    with pytest.raises(qwo.InputError, match=r"hidden_causes does not go with posterior\(\)"):
         qwo.posterior(data, hidden_causes=True)
     with pytest.raises(qwo.InputError, match="do not go together"):
         qwo.discover(data, hidden_causes=True, lags=1)

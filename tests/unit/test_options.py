@@ -103,8 +103,41 @@ def test_an_unknown_option_is_refused_as_python_does(name: str) -> None:
 
 
 def test_an_option_of_another_function_is_refused() -> None:
-    with pytest.raises(TypeError, match="unexpected keyword argument 'alpha'"):
+    with pytest.raises(ArgumentError, match=r"alpha does not go with penalty_path\(\)"):
         qwo.penalty_path(DATA, alpha=0.1)  # type: ignore[call-arg]
+
+
+CHAIN = np.eye(6, k=1, dtype=int)
+WITHOUT_A_SEARCH: dict[str, Any] = {
+    "check": (DATA, CHAIN),
+    "posterior": (DATA,),
+    "changes": (DATA, DATA),
+    "fit_sem": (DATA, CHAIN),
+    "ida": (DATA, CHAIN, 0, 1),
+    "score_graph": (DATA, CHAIN),
+    "audit": (DATA,),
+    "penalty_path": (DATA,),
+}
+
+
+@pytest.mark.parametrize("function", WITHOUT_A_SEARCH)
+@pytest.mark.parametrize("option", ["hidden_causes", "lags", "relations", "feedback", "arrows"])
+def test_an_option_that_does_not_go_with_a_function_is_refused_in_words(
+    function: str, option: str
+) -> None:
+    call, given = getattr(qwo, function), WITHOUT_A_SEARCH[function]
+    with pytest.raises(
+        ArgumentError, match=rf"^{option} does not go with {function}\(\): "
+    ) as told:
+        call(*given, **{option: 2})
+    assert told.value.option == option
+    assert "qwo.discover" in str(told.value)
+    with pytest.raises(
+        TypeError, match=rf"{function}\(\) got an unexpected .* 'colums'; did you mean"
+    ):
+        call(*given, colums=2)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'reading'"):
+        call(*given, reading=2)
 
 
 def test_numbers_of_numpy_are_kept_as_pythons_own() -> None:

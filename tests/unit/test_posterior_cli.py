@@ -158,3 +158,27 @@ def test_categories_are_blocks(file: str) -> None:
     result = learn("groups.csv", "--posterior")
     assert "P(link)" in result.stdout
     assert "no posterior" not in result.output
+
+
+def test_conditions(file: str) -> None:
+    """As `qwo.posterior` has them; rows in their order are no series, and others still are."""
+    rows = np.loadtxt(file, delimiter=",", skiprows=1)
+    rows[100:, 0] += 3
+    lines = [",".join(map(str, [*row, "ab"[k // 100]])) for k, row in enumerate(rows)]
+    Path("two.csv").write_text("\n".join([",".join([*NAMES, "day"]), *lines]), encoding="utf-8")
+    result = call("two.csv", "--regime", "day", "-n", "200", "--json")
+    whole = qwo.posterior("two.csv", regime="day", n_draws=200, random_state=0)
+    document = json.loads(result.stdout)
+    assert document["variables"] == NAMES
+    assert [pair["link"] for pair in document["pairs"]] == [p.link for p in whole.to_records()]
+    assert "rows depend" not in result.stderr
+    piped = CliRunner().invoke(
+        app, ["posterior", "-", "--regime", "day"], input=Path("two.csv").read_text("utf-8")
+    )
+    assert piped.exit_code == 1
+    assert "standard input can be read once" in piped.stderr
+    walk = np.cumsum(np.random.default_rng(1).normal(size=(300, 3)), axis=0)
+    np.savetxt("walk.csv", walk, delimiter=",", header="a,b,c", comments="")
+    told = call("walk.csv", "-n", "100").stderr
+    assert "rows depend on the row before" in told
+    assert "--lags" not in told  # which this command has not

@@ -203,6 +203,51 @@ def test_what_cannot_be_is_said(
         qwo.discover(table(), **options)
 
 
+@pytest.mark.parametrize(
+    ("parts", "options", "words"),
+    [
+        ({1: "ab", "1": "ab"}, {}, "two conditions have one name"),
+        ({"x": "ab", "y": "ac"}, {}, "the columns of 'y' are not those of 'x'"),
+        ({"x": "ab", "y": ""}, {}, "the table of 'y' has no rows"),
+        ({"x": "ab", "y": "ab"}, {"regime": "batch"}, "told apart by a column"),
+    ],
+)
+def test_tables_that_do_not_go_together_are_refused(
+    parts: dict[Any, str], options: dict[str, Any], words: str
+) -> None:
+    """Of two tables of one name the second took the place of the first; an empty one was lost."""
+    frame = table()
+    tables = {
+        k: frame[list(own)] if own else frame[["a", "b"]].iloc[:0] for k, own in parts.items()
+    }
+    with pytest.raises(InputError, match=words):
+        qwo.discover(tables, **options)
+
+
+def test_columns_of_tables_may_stand_in_any_order() -> None:
+    parts = {name: own.drop(columns="batch") for name, own in table().groupby("batch")}
+    turned = {
+        name: own[own.columns[:: 1 - 2 * (k % 2)]] for k, (name, own) in enumerate(parts.items())
+    }
+    found, same = (qwo.discover(own, random_state=0) for own in (turned, parts))
+    assert (found.names, found.score) == (same.names, same.score)
+    before, after = list(parts.values())[:2]
+    there, back = (qwo.changes(before, own) for own in (after, after[["c", "b", "a"]]))
+    assert there.to_dict() == back.to_dict()
+
+
+def test_many_conditions_are_listed_in_part() -> None:
+    frame = table()
+    frame["batch"] += (np.arange(len(frame)) % 20).astype(str)
+    told = qwo.discover(frame, regime="batch", random_state=0).regimes.summary().splitlines()
+    n_labels = frame.batch.nunique()
+    shown = [line for line in told if " rows  " in line]
+    assert n_labels > len(shown) == 30
+    assert f"  and {n_labels - 30} more, those without changes last" in told
+    changed = [not line.endswith("–") for line in shown]
+    assert changed == sorted(changed, reverse=True)
+
+
 def test_columns_constant_within_conditions_are_refused() -> None:
     frame = table()
     frame["level"] = frame.batch.str[-1].astype(float)
@@ -238,7 +283,7 @@ def test_a_column_of_targets_tells_conditions_apart() -> None:
     one = frame.assign(batch=frame.batch.where(frame.batch.isin(list(as_mapping)), "none"))
     again = qwo.discover(one, regime="batch", targets=as_mapping, random_state=0)
     assert again.score == pytest.approx(found.score, rel=1e-12)
-    with pytest.raises(ArgumentError, match="leave regime out"):
+    with pytest.raises(ArgumentError, match="give one of these"):
         qwo.discover(frame, regime="batch", targets="touched")
     with pytest.raises(ColumnNameError, match="no variables: 'day 0'"):
         qwo.discover(frame, targets="batch")

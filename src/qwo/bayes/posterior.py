@@ -62,7 +62,7 @@ from qwo.regimes.reading import read_regimes, regime_options
 from qwo.regimes.search import opened_search
 from qwo.search import Control
 from qwo.search.control import Stopped, bic_insertion, keyboard_heard
-from qwo.types import Adjacency, FloatArray, Indices
+from qwo.types import Adjacency, FloatArray
 
 N_CHAINS = 4
 FIRST, DENSER = 2.0, 1.0
@@ -81,23 +81,6 @@ OUTSIDE_DRAWS = 200
 def strict_knowledge(given: KnowledgeLike, names: tuple[str, ...]) -> ResolvedKnowledge:
     """The knowledge as matrices; refused where it has probabilities of edges."""
     return as_knowledge(given).strictly("the posterior").resolve(names)
-
-
-def _independent_rows(data: Any, reading: ReadArguments) -> Moments:
-    """The moments of rows, which must not be said to follow each other in time."""
-    if "lags" in reading:
-        raise ArgumentError(
-            "lags do not go with a posterior, whose rows are independent; "
-            "qwo.discover(lags=).series.supports() tells how often edges are found again, and "
-            ".responses() has bands",
-            option="lags",
-        )
-    if "hidden_causes" in reading:
-        told = (
-            "hidden_causes does not go with a posterior, whose graphs are DAGs; qwo.bootstrap(data,"
-        )
-        raise ArgumentError(f"{told} hidden_causes=True) says how sure marks are")
-    return as_moments(data, **reading)
 
 
 @hinting
@@ -184,7 +167,7 @@ def posterior(
     of_conditions = _OfConditions.of(
         data, replace(search, regime=regime, targets=targets, effect=effect, n_jobs=1), reading
     )
-    moments = _checked(of_conditions.within if of_conditions else _independent_rows(data, reading))
+    moments = _checked(of_conditions.within if of_conditions else as_moments(data, **reading))
     score = "bic" if of_conditions and score == "bge" else score
     prior = 1 / (2 * (moments.n_variables - 1)) if edge_prior is None else edge_prior
     odds = ABOVE_0.checked("edge_prior", prior)
@@ -415,19 +398,14 @@ def _block_lists(
     dags: list[Adjacency],
     constraints: Constraints,
 ) -> ParentLists | None:
-    """Lists for categories; those of numbers are grown."""
+    """Lists for categories, of others by what they explain; those of numbers are grown."""
     if isinstance(family, FamilyScore):
         return None
-    return lists_around(dags, _likely_parents(moments), constraints)
-
-
-def _likely_parents(moments: Moments) -> list[Indices]:
-    """For each variable others, by what they explain of it, given all others or nothing."""
     matrix, sizes = moments.whitened()
-    precision = precision_matrix(matrix, moments.n_samples)
-    return block_candidates(
-        matrix, precision, sizes, moments.n_samples, score=BIC(DENSER), partial=8, marginal=8
-    )[0]
+    precision, rows = precision_matrix(matrix, moments.n_samples), moments.n_samples
+    how: Any = {"score": BIC(DENSER), "partial": 8, "marginal": 8}
+    likely = block_candidates(matrix, precision, sizes, rows, **how)[0]
+    return lists_around(dags, likely, constraints)
 
 
 def _start_dags(

@@ -25,7 +25,7 @@ from qwo.cli.options import (
     graph_formats,
     option,
 )
-from qwo.cli.reading import DataFile, DataRead, Reading, read_data
+from qwo.cli.reading import DataFile, DataRead, Reading, read_data, rows_again
 from qwo.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -268,19 +268,12 @@ class _Asked(NamedTuple):
                 source = {"data": data.rows.data, "missing": data.rows.missing}
             if self.dropping:
                 # Cycles are found from moments alone.
-                again = {} if set(self.dropping) == {"feedback"} else self._rows_again()
+                again = {} if set(self.dropping) == {"feedback"} else rows_again(*self.file)
                 source = {**source, **again, **self.dropping}
             asked = {k: v for k, v in self.options.arguments().items() if k != "dask"}
             found = discover(**source, knowledge=self.knowledge, callback=watch, **asked)
         logger.info("search: %s after %.2f s", found.status, found.seconds)
         return replace(found, status="interrupted") if found.status == "stopped" else found
-
-    def _rows_again(self) -> dict[str, Any]:
-        """The file and how it is read, for whoever takes a pass of their own over its rows."""
-        path, reading = self.file
-        arguments = reading.arguments()
-        del arguments["n_samples"]
-        return {"data": path, **arguments}
 
     def found_out(
         self, attempt: Attempts, found: Discovery, beside: BesideOptions, checkpoint: Path | None
@@ -318,7 +311,7 @@ class _Asked(NamedTuple):
         source: dict[str, Any] = {"data": self.data.rows}
         if self.dropping:  # a reference is that of the graph
             told = {k: v for k, v in self.dropping.items() if k != "reference"}
-            source = {**self._rows_again(), **told}
+            source = {**rows_again(*self.file), **told}
         result = bootstrap(
             **source,
             n_resamples=asked.bootstrap,
@@ -342,7 +335,7 @@ class _Asked(NamedTuple):
         source: dict[str, Any] = {"data": self.data.moments}
         if self.dropping:
             told = {k: v for k, v in self.dropping.items() if k != "reference"}
-            source = {**self._rows_again(), **told}
+            source = {**rows_again(*self.file), **told}
         return posterior(
             **source,
             knowledge=self.knowledge,

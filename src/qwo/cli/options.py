@@ -397,6 +397,11 @@ def format_names(incomplete: str) -> list[str]:
     return [name for name in FORMATS if name.startswith(incomplete)]
 
 
+RegimeColumn = Annotated[
+    str | None,
+    option("--regime", "Column that says under which condition a row was taken.", "COLUMN"),
+]
+
 GraphFile = Annotated[
     Path,
     typer.Argument(metavar="GRAPH", help="A graph file, or a folder that qwo learn wrote."),

@@ -22,7 +22,7 @@ from qwo.cli.console import Console, as_flag, flowed, warn, worded
 from qwo.cli.failures import ExitCode
 from qwo.cli.folder import RECORD
 from qwo.cli.options import OptionFlags, names_in, parameter
-from qwo.errors import InputError
+from qwo.errors import ArgumentError, InputError
 from qwo.options import OPTIONS, Flag, ReadOptions
 from qwo.text import count, csv_line, first_few
 
@@ -308,13 +308,23 @@ def read_for(
 
 
 def arguments_for(
-    graph: Path, names: Iterable[str], reading: Reading, console: Console
+    graph: Path, names: Iterable[str], file: Path, reading: Reading, console: Console
 ) -> dict[str, Any]:
-    """How columns are read for a graph, as `read_for` does, for whoever reads by themselves."""
+    """A file and how it is read for a graph, as `read_for` does, for whoever reads it anew."""
     learnt = _record(graph).get("reading") or {}
-    arguments = reading.as_learnt(learnt, console).of(names).arguments()
+    return rows_again(file, reading.as_learnt(learnt, console).of(names))
+
+
+def rows_again(file: Path, reading: Reading) -> dict[str, Any]:
+    """A file and how it is read, for whoever takes a pass of their own over its rows."""
+    if file == STDIN:
+        raise ArgumentError(
+            "standard input can be read once, and what is asked for here takes another pass over "
+            "the rows; write them to a file"
+        )
+    arguments = reading.arguments()
     del arguments["n_samples"]
-    return arguments
+    return {"data": file, **arguments}
 
 
 def _record(graph: Path) -> dict[str, Any]:

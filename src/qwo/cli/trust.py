@@ -17,13 +17,14 @@ from qwo.cli.options import (
     GraphFile,
     GraphFormat,
     KnowledgeOptions,
+    RegimeColumn,
     SearchFlags,
     folder_option,
     force_option,
     names_in,
     option,
 )
-from qwo.cli.reading import DataFile, Reading, arguments_for, read_data, read_for
+from qwo.cli.reading import DataFile, Reading, arguments_for, read_data, read_for, rows_again
 from qwo.errors import ArgumentError
 from qwo.text import aligned, count, write_whole
 
@@ -119,6 +120,7 @@ def posterior(
         ),
     ] = None,
     force: Annotated[bool, force_option(panel="Output")] = False,
+    regime: RegimeColumn = None,
     run: DrawFlags,
     reading: Reading,
     known: KnowledgeOptions,
@@ -130,21 +132,22 @@ def posterior(
     [b]qwo posterior cells.csv -t log -o sure[/b]     a folder
     [b]qwo posterior cells.csv -e dose,outcome[/b]    and an effect, graph unsure
     [b]qwo posterior cells.csv --tiers 'age,sex > dose > outcome'[/b]
+    [b]qwo posterior cells.csv --regime condition[/b]
 
     Each pair has the probability of a link, and of either direction. Ctrl-C ends the run with the
     draws so far, and exit code 130. Exit code 3 says that the chains disagree.
     """
     import qwo
 
-    pairs = prior.pairs()
+    pairs, knowledge = prior.pairs(), known.build()
     if output is not None:
         check_folder(output, force=force)
-    knowledge = known.build()
-    data = read_data(file, reading, console)
+    told = {} if regime is None else {"regime": regime}
+    data = read_data(file, reading, console, dropping=told, learns=False)
     with shown_warnings([finding.worded() for finding in data.audit.warnings]) as warnings:
         doubts = len(warnings)
         found = qwo.posterior(
-            data.moments,
+            **(rows_again(file, reading) | told if told else {"data": data.moments}),
             knowledge=knowledge,
             progress=console.shows_progress,
             **prior.arguments(),
@@ -205,10 +208,7 @@ def check(
         int, option("--draws", "Data sets drawn from the graph for comparison.", min=0)
     ] = 100,
     seed: Annotated[int | None, option("--seed", "Seed of the draws.")] = None,
-    regime: Annotated[
-        str | None,
-        option("--regime", "Check the rows of each condition in this column.", "COLUMN"),
-    ] = None,
+    regime: RegimeColumn = None,
 ) -> None:
     """Say how far data and a graph agree, in plain words first.
 
@@ -226,8 +226,8 @@ def check(
     how: dict[str, Any] = {"alpha": alpha, "n_draws": draws, "random_state": seed}
     found: Check | ConditionChecks
     if regime is not None:
-        columns = arguments_for(graph, (*given.names, regime), reading, console)
-        found = qwo.check(file, given, regime=regime, **how, **columns)
+        how |= arguments_for(graph, (*given.names, regime), file, reading, console)
+        found = qwo.check(graph=given, regime=regime, **how)
     else:
         read = read_for(graph, given.names, file, reading, console, with_rows=True)
         rows = read.moments if read.rows is None else read.rows

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from qwo.arguments import ReadArguments
+from qwo.arguments import ReadArguments, hinting
 from qwo.discovery.curved import asked_columns
 from qwo.discovery.curved_regimes import SortedRows, looked_at
 from qwo.discovery.discover import discover
@@ -249,6 +249,7 @@ def read_regime_outcome(
     return regimes, graph
 
 
+@hinting
 def changes(
     before: Any,
     after: Any,

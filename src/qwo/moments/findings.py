@@ -19,6 +19,7 @@ from scipy.linalg import eigvalsh, lapack, solve_triangular
 
 from qwo.errors import Cure, list_names
 from qwo.moments.audit import (
+    SHOWN,
     Finding,
     Severity,
     belonging,
@@ -175,22 +176,18 @@ def independent_share(values: FloatArray, lengths: Indices | None = None) -> flo
     return float(1 / max(1.0, float(np.median(pairs))))
 
 
-def _worth(view: View, found: list[int]) -> float:
-    """Share of rows that count for correlations of the first of these columns."""
-    scores = view.scores if view.first is view.rows else view.scores.of(view.first)
-    return independent_share(scores.values[found[:MOST_PAIRED]])
-
-
 def serial(view: View, found: list[int]) -> Finding:
     """Rows that depend on those before them."""
     columns = view.named(found)
+    scores = view.scores if view.first is view.rows else view.scores.of(view.first)
+    worth = independent_share(scores.values[found[:MOST_PAIRED]])
     return Finding(
         "serial",
         "warning",
         columns,
         f"rows depend on the row before them in {len(columns)} of {len(view.kinds)} columns "
         f"({list_names(columns)}): a time series, or sorted rows. Dependent rows tell "
-        f"less than independent ones (each about {_worth(view, found):.2g} of one), so that "
+        f"less than independent ones (each about {worth:.2g} of one), so that "
         "edges appear by chance. If their order means nothing, as in a table sorted by one of its "
         "columns, ignore this",
         (
@@ -228,7 +225,9 @@ def shapes_of(view: View, found: list[tuple[int, float, float]]) -> Finding:
 def curves(view: View, found: list[tuple[int, int]]) -> Finding:
     """Relations that are no lines."""
     said = [f"{view.names[j]!r} over {view.names[i]!r}" for i, j in found]
-    text = f"relations bend: {shown(said)}. A linear search may miss their edges, or draw others in"
+    many = len(said) > SHOWN
+    told = f" in {len(said)} pairs, such as {shown(said[:3])}" if many else f": {shown(said)}"
+    text = f"relations bend{told}. A linear search may miss their edges, or draw others in"
     columns = view.named(sorted({k for pair in found for k in pair}))
     cure = Cure("relations", "curved", "explains each column by a sum of curves")
     return Finding("curved", "note", columns, f"{text} their place", (cure,))

@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from qwo.arguments import ReadArguments
+from qwo.arguments import ReadArguments, hinting
 from qwo.compute import count_workers, one_blas_thread
 from qwo.errors import (
     HOW_MANY,
@@ -157,6 +157,7 @@ def read_moments(
     return found, seen
 
 
+@hinting
 def audit(
     data: Any,
     names: Sequence[object] | None = None,

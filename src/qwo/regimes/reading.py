@@ -48,15 +48,18 @@ UNTOUCHED = "nothing touched"
 
 def regime_options(data: Any, options: SearchOptions) -> SearchOptions:
     """The options in which the column of regimes is named, if there is one."""
-    if isinstance(options.targets, str):
-        if options.regime is not None or isinstance(data, Mapping):
-            raise ArgumentError(
-                f"targets is the column {options.targets!r}, which tells conditions apart by "
-                "itself; leave regime out, or say what each condition touched, as in drug=Akt,Mek",
-                option="targets",
-            )
-        return replace(options, regime=options.targets)
-    if options.regime is None and not isinstance(data, Mapping) and "regime" in options.dropped:
+    column = options.targets if isinstance(options.targets, str) else None
+    of_tables = isinstance(data, Mapping)
+    if [column, options.regime, of_tables or None].count(None) < 2:
+        raise ArgumentError(
+            "conditions are told apart by a column (regime=), by a column of targets, or by the "
+            "keys of a mapping to tables; give one of these. What a condition touched is said as "
+            "in targets drug=Akt,Mek",
+            option="targets",
+        )
+    if column is not None:
+        return replace(options, regime=column)
+    if options.regime is None and not of_tables and "regime" in options.dropped:
         raise ArgumentError(
             "targets and reference are about conditions; name the column that tells them apart "
             "(regime=), or give a mapping from conditions to tables",
@@ -119,17 +122,14 @@ def regime_rows(
 
 def _refuse(reading: ReadArguments) -> None:
     name = estimator_name(reading.get("covariance_estimator", "plain"))
-    if name != "plain":
-        raise ArgumentError(
-            f"covariance_estimator is {name!r}, which does not go with regimes; leave it out",
-            option="covariance_estimator",
-        )
-    if reading.get("missing") == "em":
-        raise ArgumentError(
-            "missing is 'em', which does not go with regimes: equations may differ between them; "
-            "take missing='drop'",
-            option="missing",
-        )
+    asked = {"covariance_estimator": (name, "plain"), "missing": (reading.get("missing"), "drop")}
+    for option, (value, instead) in asked.items():
+        if value not in (None, "raise", "drop", "plain"):
+            raise ArgumentError(
+                f"{option} is {value!r}, which does not go with regimes, between which equations "
+                f"may differ; take {option}={instead!r}",
+                option=option,
+            )
 
 
 def _of_parts(data: Any, options: ReadOptions) -> tuple[Table, Indices]:
@@ -143,9 +143,14 @@ def _of_parts(data: Any, options: ReadOptions) -> tuple[Table, Indices]:
         str(label): TableReading(open_source(source, options), options).table()
         for label, source in data.items()
     }
+    if len(tables) < len(data):
+        raise ArgumentError(f"two conditions have one name; there are {list_names(data)}")
     (start, first), *_ = tables.items()
+    parts = []
     for label, table in tables.items():
-        if table.names != first.names:
+        if not len(table.values):
+            raise ArgumentError(f"the table of {label!r} has no rows")
+        if sorted(table.names) != sorted(first.names):
             raise ShapeError(
                 f"the columns of {label!r} are not those of {start!r}: "
                 f"{list_names(table.names)} instead of {list_names(first.names)}"
@@ -155,9 +160,9 @@ def _of_parts(data: Any, options: ReadOptions) -> tuple[Table, Indices]:
                 f"the table of {label!r} has categories; put all rows into one table with a column "
                 "for the regime, so that levels mean the same everywhere",
             )
-    regime = np.repeat(np.arange(len(tables)), [len(table.values) for table in tables.values()])
-    values = np.concatenate([table.values for table in tables.values()])
-    return Table(first.names, values), regime
+        parts.append(table.values[:, [table.names.index(name) for name in first.names]])
+    regime = np.repeat(np.arange(len(parts)), list(map(len, parts)))
+    return Table(first.names, np.concatenate(parts)), regime
 
 
 def check_sizes(labels: Sequence[str], counts: Sequence[float], n_samples: float) -> None:
@@ -175,9 +180,14 @@ def check_sizes(labels: Sequence[str], counts: Sequence[float], n_samples: float
     few = [label for label, count in zip(labels, counts, strict=True) if count < FEWEST_ROWS]
     if few:
         raise ArgumentError(
-            f"{len(few)} of {len(labels)} regimes have fewer than {FEWEST_ROWS} rows: "
-            f"{list_names(few)}; leave them out, or name the column that says under which "
-            "condition a row was taken: it has a few values with many rows each",
+            f"fewer than {FEWEST_ROWS} rows in {len(few)} of {len(labels)} regimes: "
+            f"{list_names(few)}; "
+            + (
+                "name the column that says under which condition a row was taken: it has a few "
+                "values with many rows each"
+                if len(few) > max(len(labels) / 2, 2)
+                else "wanted more rows of these, or none"
+            )
         )
 
 

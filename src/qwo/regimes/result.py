@@ -30,6 +30,9 @@ DIFFERENT: tuple[TargetStatus, ...] = ("target", "may be curvature", "drift", "k
 
 ROWS_PER_PARAMETER = 10
 
+MOST_LISTED = 30
+"""Of more regimes, a summary shows those that changed something first, and says how many more."""
+
 
 @dataclass(frozen=True, eq=False)
 class Regimes:
@@ -135,11 +138,16 @@ class Regimes:
 
     def summary(self) -> str:
         """The targets of each regime, in a line each."""
-        width = max(map(len, self.labels))
+        shown = list(zip(self.labels, self.rows, self.listed().values(), strict=True))
+        more = len(shown) - MOST_LISTED
+        if more > 0:
+            shown = sorted(shown, key=lambda own: not own[2])[:MOST_LISTED]
+        width = max(len(label) for label, *_ in shown)
         lines = [
             f"  {label:<{width}}  {rows:>6} rows  {', '.join(targets) or '–'}"
-            for (label, targets), rows in zip(self.listed().items(), self.rows, strict=True)
+            for label, rows, targets in shown
         ]
+        lines += [f"  and {more} more, those without changes last"] if more > 0 else []
         kept = (
             f"{count(self.class_before, 'graph')} would fit the rows of one condition alone, "
             f"{self.class_after} fit them all"

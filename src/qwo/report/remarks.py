@@ -128,8 +128,8 @@ def _edge_remarks(contents: Contents) -> Iterator[Remark]:
         words = [f"{a} --> {b} ({leaning(odds)})" for (a, b), odds in listed]
         text = (
             f"{len(leans):,} of {count(len(edges), 'edge')} are shown without a direction although "
-            "the best graph has one, on too little evidence. They lean to "
-            f"{first_few(words, _MOST_NAMED)}"
+            "the best graph has one: it is more probable that the data cannot tell it. If they "
+            f"can, the odds against the reverse are {first_few(words, _MOST_NAMED)}"
         )
         yield Remark("info", text, "edges", "" if undirected else DECIDE)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 import numpy as np
 import numpy.typing as npt
 
-from qwo.arguments import ReadArguments
+from qwo.arguments import ReadArguments, hinting
 from qwo.errors import HOW_MANY, DataWarning, SampleSizeError
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.coercion import as_graph
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 def fit_sem(data: Any, dag: npt.NDArray[Any], **reading: Unpack[ReadArguments]) -> LinearSem: ...
 @overload
 def fit_sem(data: Any, dag: object, **reading: Unpack[ReadArguments]) -> LinearSem | CyclicSem: ...
+@hinting
 def fit_sem(data: Any, dag: Any, **reading: Unpack[ReadArguments]) -> LinearSem | CyclicSem:
     """The linear Gaussian model on a directed graph that fits the data best.
 
@@ -146,6 +147,7 @@ class GraphScore:
         return self.score
 
 
+@hinting
 def score_graph(
     data: Any, graph: Any, penalty_discount: float = 2.0, **reading: Unpack[ReadArguments]
 ) -> GraphScore:

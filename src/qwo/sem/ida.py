@@ -12,7 +12,7 @@ from typing import Any, Unpack, overload
 
 import numpy as np
 
-from qwo.arguments import ReadArguments
+from qwo.arguments import ReadArguments, hinting
 from qwo.errors import GraphError
 from qwo.graph.coercion import as_graph
 from qwo.graph.cpdag import descendants_given, directed_at, is_cpdag
@@ -122,6 +122,7 @@ def _no_path_note(size: float, error: float, df: float) -> str:
     )
 
 
+@hinting
 def ida(
     data: Any, cpdag: Any, cause: Variable, effect: Variable, **reading: Unpack[ReadArguments]
 ) -> PossibleEffects:
