@@ -904,8 +904,7 @@ MEANT = {
     **dict.fromkeys(("threads", "n_threads", "workers", "cores"), "threads are n_jobs="),
     "lags": "rows in the order of time are for qwo.discover(data, lags=), whose .series.supports() "
     "tells how often edges are found again and whose .responses() has bands",
-    "hidden_causes": "they are looked for by qwo.discover(data, hidden_causes=True), and "
-    "qwo.bootstrap(data, hidden_causes=True) says how sure marks are",
+    "hidden_causes": "qwo.discover(data, hidden_causes=True) and qwo.bootstrap look for these",
     "n_boot": "resamples are n_resamples=",
     "max_lag": "earlier rows are lags=",
     "delimiter": "separators are found by themselves, or by separator=",

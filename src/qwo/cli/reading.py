@@ -319,8 +319,7 @@ def rows_again(file: Path, reading: Reading) -> dict[str, Any]:
     """A file and how it is read, for whoever takes a pass of their own over its rows."""
     if file == STDIN:
         raise ArgumentError(
-            "standard input can be read once, and what is asked for here takes another pass over "
-            "the rows; write them to a file"
+            "standard input can be read once, and this takes two passes; write it to a file"
         )
     arguments = reading.arguments()
     del arguments["n_samples"]

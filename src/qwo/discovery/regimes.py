@@ -99,7 +99,9 @@ def _searched(
     outcome = descend(known.touched, known.set)
     regimes, graph = read_regime_outcome(outcome, sums, given, known)
     if options.effect == "perfect":
-        regimes = replace(regimes, not_set=_pairs(known.touched, given))
+        pairs = np.argwhere(known.touched).tolist()
+        told = tuple((given.labels[r], given.moments.names[v]) for r, v in pairs)
+        regimes = replace(regimes, not_set=told)
     asked = {name: getattr(options, name) for name in (*OF_REGIMES, "relations", "level")}
     usual_arrows = "noise" if options.relations == "curved" else "class"
     asked |= {"arrows": options.arrows or usual_arrows, "time_limit": options.time_limit}
@@ -141,11 +143,6 @@ def _descent(
         seed=used.random_state,
         control=control,
     )
-
-
-def _pairs(mask: Mask, given: RegimeData) -> tuple[tuple[str, str], ...]:
-    names = given.moments.names
-    return tuple((given.labels[r], names[v]) for r, v in np.argwhere(mask).tolist())
 
 
 OF_REGIMES = ("regime", "targets", "reference", "effect")

@@ -223,7 +223,7 @@ class Discovery(FollowUp):
             values["curved_share"] = self.curves.curved[own, own]
         if self.noise is not None:
             values |= {"noise_z": self.noise.z}
-        return CausalGraph(self.names, self.shown, "cpdag", metadata, values)
+        return CausalGraph(self.names, self.shown, "cpdag", metadata, values, self.dag)
 
     @cached_property
     def edges(self) -> tuple[tuple[str, str, str], ...]:

@@ -71,6 +71,8 @@ class CausalGraph:
     values : mapping of str to ndarray, n×n
         Numbers that go with the edges, such as probabilities, by what they are: entry (i, j) is
         that of the edge from i to j. Tables of edges, JSON, GraphML, GML and DOT have them.
+    member : ndarray, n×n, or None
+        The DAG that `to_dag` gives, as long as it is of the class: that of the `Discovery`.
     """
 
     names: tuple[str, ...]
@@ -78,6 +80,7 @@ class CausalGraph:
     kind: Kind
     metadata: Mapping[str, object] = field(default_factory=dict)
     values: Mapping[str, FloatArray] = field(default_factory=dict)
+    member: Adjacency | None = None
 
     def __post_init__(self) -> None:
         names = check_names(self.names)
@@ -252,12 +255,15 @@ class CausalGraph:
         return replace(self, names=names, metadata=metadata)
 
     def to_dag(self) -> CausalGraph:
-        """The graph itself if it is a DAG, else a member of its class."""
+        """The graph itself if it is a DAG, else `member` or the first of its class to be found."""
         if self.kind == "dag":
             return self
         self.refuse_cycles("no member of its class is a DAG")
         self.require_plain()
-        return replace(self, matrix=to_dag(self.matrix, self.names), kind="dag")
+        dag, own = to_dag(self.matrix, self.names), self.member
+        if own is not None and own.shape == dag.shape and (own >= (self.matrix == 1)).all():
+            dag = own if np.array_equal(as_cpdag(own), as_cpdag(dag)) else dag
+        return replace(self, matrix=dag, kind="dag")
 
     def to_cpdag(self) -> CausalGraph:
         """The graph itself if it is a CPDAG, else that of its class."""

@@ -188,7 +188,7 @@ def to_dag(pdag: Any, names: Names = None) -> Adjacency:
     pdag : matrix, or anything that `as_graph` takes
         A CPDAG or any other partially directed graph: 1 = i → j, 2 = undirected (both entries). Of
         a result that has a DAG and its class, such as a `Discovery`, it is that DAG; of a bare
-        class, the first that the algorithm meets.
+        class, such as ``found.cpdag``, the first that the algorithm meets: often another member.
     names : sequence of str, optional
         Variable names, for messages only.
 

@@ -183,8 +183,7 @@ def check_sizes(labels: Sequence[str], counts: Sequence[float], n_samples: float
             f"fewer than {FEWEST_ROWS} rows in {len(few)} of {len(labels)} regimes: "
             f"{list_names(few)}; "
             + (
-                "name the column that says under which condition a row was taken: it has a few "
-                "values with many rows each"
+                "name the column of conditions, which has a few values with many rows each"
                 if len(few) > max(len(labels) / 2, 2)
                 else "wanted more rows of these, or none"
             )
