@@ -54,6 +54,7 @@ void bind_edge_strengths(nb::module_& m);
 void bind_hidden_causes(nb::module_& m);
 void bind_order_factor(nb::module_& m);
 void bind_parent_sets(nb::module_& m);
+void bind_plain_rows(nb::module_& m);
 void bind_posterior(nb::module_& m);
 void bind_regimes(nb::module_& m);
 void bind_searches(nb::module_& m);

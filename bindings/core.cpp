@@ -42,6 +42,7 @@ NB_MODULE(_core, m) {
     m.doc() = "The compiled core of qwo: order factor, exact BIC engine, insertion search.";
     qwo::bindings::bind_refusals();
     qwo::bindings::bind_kernels(m);
+    qwo::bindings::bind_plain_rows(m);
     qwo::bindings::bind_edge_strengths(m);
     qwo::bindings::bind_order_factor(m);
     qwo::bindings::bind_parent_sets(m);

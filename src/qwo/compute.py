@@ -99,12 +99,10 @@ def one_blas_thread(multiplications: float = 0.0, limit: float | None = None) ->
         yield
         return
     own, shared = _libraries()
-    mine = [(library, library.get_num_threads()) for library in own]
-    _set_threads((library, 1) for library in own)
+    mine = _kept_to_one(own)
     with _Limits.lock:
         if not _Limits.needed_by:
-            _Limits.before = [(library, library.get_num_threads()) for library in shared]
-            _set_threads((library, 1) for library in shared)
+            _Limits.before = _kept_to_one(shared)
         _Limits.needed_by += 1
     try:
         yield
@@ -125,6 +123,13 @@ def _libraries() -> tuple[list[Any], list[Any]]:
     found = ThreadpoolController().select(user_api="blas").lib_controllers
     own = [one for one in found if getattr(one, "threading_layer", "") == "openmp"]
     return own, [one for one in found if one not in own]
+
+
+def _kept_to_one(libraries: Iterable[Any]) -> list[tuple[Any, int]]:
+    """How many threads those libraries had that had several."""
+    several = [(own, count) for own in libraries if (count := own.get_num_threads()) > 1]
+    _set_threads((library, 1) for library, _ in several)
+    return several
 
 
 def _set_threads(wanted: Iterable[tuple[Any, int]]) -> None:

@@ -14,7 +14,8 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
+from functools import cache
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, get_args
 
@@ -320,11 +321,16 @@ def _flag_help(text: str) -> str:
     return re.sub(r'``"(.*?)"``', r"[b]\1[/b]", first)
 
 
+@cache
+def _fields_of(kind: type) -> tuple[tuple[Field[Any], ...], Callable[[Any], tuple[Any, ...]]]:
+    known = fields(kind)
+    return known, operator.attrgetter(*[own.name for own in known])
+
+
 def check_values(record: Any) -> None:
     """Check every value of a record against its rule, and keep it as a plain type of Python."""
-    known = fields(record)
-    given = operator.attrgetter(*[own.name for own in known])(record)
-    for own, value in zip(known, given, strict=True):
+    known, values_of = _fields_of(record.__class__)
+    for own, value in zip(known, values_of(record), strict=True):
         if value is own.default:
             continue
         rule = own.metadata["option"].rule

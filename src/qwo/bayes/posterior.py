@@ -15,30 +15,10 @@ from tqdm import tqdm
 
 from qwo.archives import MOST_DRAWS
 from qwo.arguments import ReadArguments, hinting
-from qwo.bayes.candidates import (
-    Constraints,
-    GrownLists,
-    Masks,
-    ParentLists,
-    complete_lists,
-    grow_lists,
-    lists_around,
-    precedence,
-    random_extension,
-)
+from qwo.bayes import candidates as candidate_lists
+from qwo.bayes import scores
 from qwo.bayes.chains import AGREED, ChainRecord, Chains, disagreement, edge_convergence, shares
 from qwo.bayes.result import Posterior, PosteriorStatus
-from qwo.bayes.scores import (
-    BlockFamilies,
-    ConditionFamilies,
-    FamilyScore,
-    ScoreName,
-    bge_score,
-    bic_score,
-    block_bge,
-    block_bic,
-    choose_t,
-)
 from qwo.compute import count_workers
 from qwo.discovery.discover import discover_as
 from qwo.discovery.regimes import RegimeKnowledge
@@ -87,7 +67,7 @@ def strict_knowledge(given: KnowledgeLike, names: tuple[str, ...]) -> ResolvedKn
 def posterior(
     data: Any,
     *,
-    score: ScoreName = "bge",
+    score: scores.ScoreName = "bge",
     t: float | None = None,
     penalty_discount: float = 1.0,
     edge_prior: float | None = None,
@@ -172,8 +152,8 @@ def posterior(
     prior = 1 / (2 * (moments.n_variables - 1)) if edge_prior is None else edge_prior
     odds = ABOVE_0.checked("edge_prior", prior)
     resolved = None if knowledge is None else strict_knowledge(knowledge, moments.names)
-    constraints = Constraints.of(resolved, moments.n_variables)
-    lists = complete_lists(constraints)
+    constraints = candidate_lists.Constraints.of(resolved, moments.n_variables)
+    lists = candidate_lists.complete_lists(constraints)
     with keyboard_heard(control):
         made = {"score": score, "t": t, "penalty_discount": penalty_discount, "odds": odds}
         if of_conditions is None:
@@ -195,7 +175,7 @@ class _Drawn(NamedTuple):
     """The draws of all chains, the lists of candidates they come from, and what these leave out."""
 
     record: ChainRecord
-    lists: ParentLists
+    lists: candidate_lists.ParentLists
     ratios_outside: FloatArray
 
 
@@ -203,15 +183,15 @@ class _Drawn(NamedTuple):
 class _Sampler:
     """What is drawn from, and whom to ask whether there is time left."""
 
-    family: FamilyScore | BlockFamilies
-    constraints: Constraints
+    family: scores.FamilyScore | scores.BlockFamilies
+    constraints: candidate_lists.Constraints
     seeds: np.random.SeedSequence
     threads: int
     go_on: Callable[[], bool]
 
     def draw(
         self,
-        lists: ParentLists | None,
+        lists: candidate_lists.ParentLists | None,
         dags: list[Adjacency],
         per_chain: int,
         *,
@@ -221,16 +201,16 @@ class _Sampler:
         rng = np.random.default_rng(self.seeds.spawn(1)[0])
         grown = None
         if lists is None:
-            assert isinstance(self.family, FamilyScore)
-            grown = grow_lists(
+            assert isinstance(self.family, scores.FamilyScore)
+            grown = candidate_lists.grow_lists(
                 self.family, dags, self.constraints, rng, threads=self.threads, go_on=self.go_on
             )
             lists = grown.lists
         chain_seeds = [int(seed) for seed in self.seeds.generate_state(N_CHAINS, np.uint64)]
         for left in reversed(range(ATTEMPTS)):
             tables = lists.tables(self.family, self.constraints, self.threads)
-            before = precedence(lists.core_mask, self.constraints)
-            orders = [random_extension(before, rng) for _ in range(N_CHAINS)]
+            before = candidate_lists.precedence(lists.core_mask, self.constraints)
+            orders = [candidate_lists.random_extension(before, rng) for _ in range(N_CHAINS)]
             enough = _enough(grown if left else None, tables, lists)
             chains = Chains(tables, orders, chain_seeds, self.threads)
             with tqdm(
@@ -243,7 +223,7 @@ class _Sampler:
             assert grown is not None, "complete lists are enough"
             lists = grown.lists
         possible = np.ascontiguousarray(self.constraints.possible, dtype=np.uint8)
-        if isinstance(self.family, BlockFamilies):
+        if isinstance(self.family, scores.BlockFamilies):
             return _Drawn(record, lists, np.zeros(possible.shape))
         return _Drawn(record, lists, tables.ratios_outside(_some(record.masks), possible)[0])
 
@@ -326,15 +306,15 @@ def _family(
     penalty_discount: float,
     odds: float,
     dags: list[Adjacency],
-) -> tuple[FamilyScore | BlockFamilies, dict[str, float]]:
+) -> tuple[scores.FamilyScore | scores.BlockFamilies, dict[str, float]]:
     """The score that was asked for, and the parameter that it was made with."""
     blocks = moments.has_blocks
     if score == "bge":
 
-        def make(chosen: float) -> FamilyScore | BlockFamilies:
-            return (block_bge if blocks else bge_score)(moments, chosen, odds)
+        def make(chosen: float) -> scores.FamilyScore | scores.BlockFamilies:
+            return (scores.block_bge if blocks else scores.bge_score)(moments, chosen, odds)
 
-        chosen = choose_t(make, dags[0]) if t is None else ABOVE_0.checked("t", t)
+        chosen = scores.choose_t(make, dags[0]) if t is None else ABOVE_0.checked("t", t)
         return make(chosen), {"t": chosen}
     if score == "bic":
         if t is not None:
@@ -344,7 +324,7 @@ def _family(
                 cures=[Cure("score", "bge", "has it")],
             )
         discount = ABOVE_0.checked("penalty_discount", penalty_discount)
-        bic = (block_bic if blocks else bic_score)(moments, discount, odds)
+        bic = (scores.block_bic if blocks else scores.bic_score)(moments, discount, odds)
         return bic, {"penalty_discount": discount}
     raise ArgumentError(f"score is {score!r}; wanted 'bge' or 'bic'", option="score")
 
@@ -376,7 +356,7 @@ class _OfConditions:
 
     def family(
         self, *, score: str, t: float | None, penalty_discount: float, odds: float
-    ) -> tuple[ConditionFamilies, dict[str, Any]]:
+    ) -> tuple[scores.ConditionFamilies, dict[str, Any]]:
         """The score, and what it was made with."""
         if score != "bic" or t is not None:
             raise ArgumentError(
@@ -389,23 +369,23 @@ class _OfConditions:
         numbers = np.zeros((1, 1)), sizes, self.within.n_samples, math.log(odds), np.zeros(1)
         cost = self.opened(discount).family_cost
         chosen = {"penalty_discount": discount, "conditions": True, "columns": sizes.tolist()}
-        return ConditionFamilies("bic", *numbers, cost=cost), chosen
+        return scores.ConditionFamilies("bic", *numbers, cost=cost), chosen
 
 
 def _block_lists(
-    family: FamilyScore | BlockFamilies,
+    family: scores.FamilyScore | scores.BlockFamilies,
     moments: Moments,
     dags: list[Adjacency],
-    constraints: Constraints,
-) -> ParentLists | None:
+    constraints: candidate_lists.Constraints,
+) -> candidate_lists.ParentLists | None:
     """Lists for categories, of others by what they explain; those of numbers are grown."""
-    if isinstance(family, FamilyScore):
+    if isinstance(family, scores.FamilyScore):
         return None
     matrix, sizes = moments.whitened()
     precision, rows = precision_matrix(matrix, moments.n_samples), moments.n_samples
     how: Any = {"score": BIC(DENSER), "partial": 8, "marginal": 8}
     likely = block_candidates(matrix, precision, sizes, rows, **how)[0]
-    return lists_around(dags, likely, constraints)
+    return candidate_lists.lists_around(dags, likely, constraints)
 
 
 def _start_dags(
@@ -445,10 +425,12 @@ def _asker(control: Control) -> Callable[[], bool]:
     return go_on
 
 
-def _enough(grown: GrownLists | None, tables: Any, lists: ParentLists) -> Callable[[Masks], bool]:
+def _enough(
+    grown: candidate_lists.GrownLists | None, tables: Any, lists: candidate_lists.ParentLists
+) -> Callable[[candidate_lists.Masks], bool]:
     """Whether draws miss no candidate; if they do, the grown lists are others then."""
 
-    def enough(masks: Masks) -> bool:
+    def enough(masks: candidate_lists.Masks) -> bool:
         if grown is None:
             return True
         if grown.lists is not lists:
@@ -458,17 +440,19 @@ def _enough(grown: GrownLists | None, tables: Any, lists: ParentLists) -> Callab
     return enough
 
 
-def _agree(lists: ParentLists, enough: Callable[[Masks], bool]) -> Callable[[Masks], bool]:
+def _agree(
+    lists: candidate_lists.ParentLists, enough: Callable[[candidate_lists.Masks], bool]
+) -> Callable[[candidate_lists.Masks], bool]:
     """Whether chains need no more sweeps: they agree, or must start anew with other lists."""
 
-    def agree(masks: Masks) -> bool:
+    def agree(masks: candidate_lists.Masks) -> bool:
         rhat = edge_convergence(masks, lists.candidates)[1]
         return disagreement(rhat) <= AGREED or not enough(masks)
 
     return agree
 
 
-def _some(masks: Masks) -> Masks:
+def _some(masks: candidate_lists.Masks) -> candidate_lists.Masks:
     """Enough of the draws of all chains to see what lies outside the lists."""
     draws = masks.reshape(-1, masks.shape[2])
     return np.ascontiguousarray(draws[:: max(1, len(draws) // OUTSIDE_DRAWS)])

@@ -7,16 +7,17 @@ import warnings
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
 
 from qwo.arguments import ReadArguments, SearchArguments, takes_options
 from qwo.compute import array_module, computing_with, one_blas_thread
-from qwo.discovery.arrows import arrow_evidence
+from qwo.discovery.arrows import ArrowEvidence, arrow_evidence
 from qwo.discovery.follow_up import MOST_KEPT, Origin
 from qwo.discovery.price import (
+    Evidence,
     Judged,
     best_penalty,
     edge_evidence,
@@ -49,6 +50,9 @@ from qwo.types import Adjacency, FloatArray, Indices
 
 if TYPE_CHECKING:
     from qwo.graph.knowledge import Knowledge
+
+ASKED_UP_TO = 100
+"""Variables up to which results keep the engine, for when the worth of edges is asked for."""
 
 
 @takes_options(SearchArguments)
@@ -191,15 +195,7 @@ def _result(
     params = _described(plan, moments)
     counted, known = params["engine"] == "counts", plan.knowledge
     dag = engine.dag() if known is None else _allowed_dag(known, engine, moments, plan.penalty)
-    strengths, unsure = strengths or explained_in(moments, dag), 0
-    price = getattr(engine, "edge_price", None)
-    if ask and price is not None and not moments.is_oracle:
-        evidence = evidence or edge_evidence(
-            moments, strengths, engine.order, price[0], known, extension=price[1]
-        )
-        unsure = sum(int((~own.is_settled).sum()) for own in evidence.by_kind)
-        rivals = np.empty(0) if plan.listed else engine.rivals()
-        evidence = replace(evidence, weaker=weaker, rivals=rivals)
+    strengths = strengths or explained_in(moments, dag)
     if known is not None:
         cpdag = to_mpdag(dag, known)
     else:
@@ -208,10 +204,13 @@ def _result(
     # Turning arrows takes a part of the time of the search, never more of it than is left, and none
     # where somebody has ended the search.
     timely = outcome.status == "converged" and control.remaining > control.seconds
-    # Where members of the class differ in cost, turning arrows is another question.
-    settled = evidence is not None and not plan.listed and not moments.coding.has_curves
-    arrows = arrow_evidence(moments, engine, cpdag) if ask and timely and settled else None
-    arrows = arrows and replace(arrows, doubted_share=unsure / max(len(strengths.causes), 1))
+    judged, directed = judged._replace(explained=strengths), cpdag if timely else None
+    worth = cache(partial(_worth, plan, moments, judged, weaker, directed))
+    told: dict[str, Any] = {"evidence": lambda: worth()[0], "arrow_evidence": lambda: worth()[1]}
+    if not ask:
+        told = {"evidence": evidence}
+    elif plan.engine != "bic" or len(dag) > ASKED_UP_TO:
+        told = {name: own() for name, own in told.items()}
     return Discovery(
         cpdag=cpdag,
         dag=dag,
@@ -225,12 +224,31 @@ def _result(
         seconds=control.seconds,
         params=params,
         versions=versions(),
-        evidence=evidence,
         proved=outcome.proved and not weak,
-        arrow_evidence=arrows,
         weak_edges=weak,
         origin=origin,
+        **told,
     )
+
+
+def _worth(
+    plan: Resolved, moments: Moments, judged: Judged, weaker: FloatArray, cpdag: Adjacency | None
+) -> tuple[Evidence | None, ArrowEvidence | None]:
+    """What edges are worth, and the arrows of the class if it is given."""
+    engine, strengths, evidence, _ = judged
+    price = getattr(engine, "edge_price", None)
+    if strengths is None or price is None or moments.is_oracle:
+        return evidence, None
+    own = strengths, engine.order, price[0], plan.knowledge
+    evidence = evidence or edge_evidence(moments, *own, extension=price[1])
+    rivals = np.empty(0) if plan.listed else engine.rivals()
+    evidence = replace(evidence, weaker=weaker, rivals=rivals)
+    # Where members of the class differ in cost, turning arrows is another question.
+    if cpdag is None or plan.listed or moments.coding.has_curves:
+        return evidence, None
+    arrows = arrow_evidence(moments, engine, cpdag)
+    unsure = sum(int((~kind.is_settled).sum()) for kind in evidence.by_kind)
+    return evidence, replace(arrows, doubted_share=unsure / max(len(strengths.causes), 1))
 
 
 def _described(plan: Resolved, moments: Moments) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
+from threading import RLock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,31 @@ if TYPE_CHECKING:
     from qwo.hidden.result import HiddenCauses
     from qwo.report.page import InlineReport
     from qwo.series.result import LaggedEffects
+
+_ASKED = RLock()
+"""The worth of edges and arrows is found on an engine, by one thread at a time."""
+
+
+class Asked:
+    """A field, None by default, whose value may be a function: called once, by whoever asks."""
+
+    def __set_name__(self, _: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, held: Any, _: Any = None) -> Any:
+        if held is None:
+            return None
+        value = held.__dict__[self.name]
+        if callable(value):
+            with _ASKED:
+                value = held.__dict__[self.name] = value()
+        return value
+
+    def __set__(self, held: Any, value: Any) -> None:
+        held.__dict__[self.name] = value
+
+
+LATER: tuple[Any, Any] = Asked(), Asked()
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,11 +144,11 @@ class Discovery(FollowUp):
     seconds: float
     params: Mapping[str, Any]
     versions: Mapping[str, Any]
-    evidence: Evidence | None = None
+    evidence: Evidence | None = LATER[0]
     proved: bool = False
     regimes: Regimes | None = None
     hidden_causes: HiddenCauses | None = None
-    arrow_evidence: ArrowEvidence | None = None
+    arrow_evidence: ArrowEvidence | None = LATER[1]
     weak_edges: tuple[WeakEdge, ...] = ()
     curves: CurvedRelations | None = None
     origin: Origin | None = None

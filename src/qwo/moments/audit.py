@@ -27,18 +27,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from qwo import errors
 from qwo.errors import (
-    ConstantColumnError,
-    CovarianceError,
     Cure,
     DataWarning,
-    DuplicateColumnError,
     InputError,
-    LinearDependenceError,
-    MissingValuesError,
-    NonNumericError,
-    SampleSizeError,
-    ShapeError,
     Wording,
     list_names,
     python_wording,
@@ -87,15 +80,15 @@ Code = Literal[
 Severity = Literal["error", "warning", "note"]
 
 _ERRORS: dict[Code, type[InputError]] = {
-    "non-numeric": NonNumericError,
-    "missing-values": MissingValuesError,
-    "few-columns": ShapeError,
-    "few-rows": SampleSizeError,
-    "wide": SampleSizeError,
-    "constant": ConstantColumnError,
-    "duplicate": DuplicateColumnError,
-    "linear-dependence": LinearDependenceError,
-    "indefinite": CovarianceError,
+    "non-numeric": errors.NonNumericError,
+    "missing-values": errors.MissingValuesError,
+    "few-columns": errors.ShapeError,
+    "few-rows": errors.SampleSizeError,
+    "wide": errors.SampleSizeError,
+    "constant": errors.ConstantColumnError,
+    "duplicate": errors.DuplicateColumnError,
+    "linear-dependence": errors.LinearDependenceError,
+    "indefinite": errors.CovarianceError,
 }
 
 MIN_SAMPLES = 3
@@ -377,26 +370,12 @@ CONDITIONS = frozenset(
 )
 """Words for columns that tell under which circumstances a row was taken."""
 
-
 CLUSTERS = frozenset(
-    [
-        "patient",
-        "subject",
-        "participant",
-        "person",
-        "individual",
-        "household",
-        "family",
-        "school",
-        "classroom",
-        "village",
-        "animal",
-        "mouse",
-        "litter",
-        "firm",
-        "company",
-        "pid",
-    ]
+    re.findall(
+        r"\w+",
+        "patient subject participant person individual household family school classroom "
+        "village animal mouse litter firm company pid",
+    )
 )
 """Words for whom or what several rows may be of."""
 

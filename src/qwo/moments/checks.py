@@ -21,6 +21,7 @@ from typing import Any, get_args
 import numpy as np
 from scipy.linalg import lapack
 
+from qwo import _core
 from qwo.compute import one_blas_thread
 from qwo.moments import findings as word
 from qwo.moments.audit import Finding, Severity, shown
@@ -90,6 +91,9 @@ NEAR_SINGULAR = 1e-10
 FAR_FROM_SINGULAR = 10 * NEAR_SINGULAR
 """One above which there is nothing to say, whichever way it is estimated."""
 
+MOST_AT_ONCE = 32
+"""Columns up to which the core sees at once that rows are plain; products of matrices beyond."""
+
 SMALLEST = 1e-150
 """A standard deviation below this has squares that float64 holds with fewer digits, or not."""
 
@@ -103,9 +107,10 @@ class View:
 
     The rows come from all over the data; `first` are those that stand at their head, one after the
     other. Extremes, and `marks` that count them, are those of all rows. The columns that are looked
-    at are `numbers`, some of all. `kinds` has all variables, those that are no
-    numbers, too, which count among all; `places` has the columns of each kind; `whole` says which
-    hold whole numbers only. Of the types of columns that were `declared` nothing is said.
+    at are `numbers`, some of all. `kinds` has all variables, those that are no numbers, too, which
+    count among all; `places` has the columns of each kind; `whole` says which hold whole numbers
+    only. Of the types of columns that were `declared` nothing is said. Where the rows are `plain`
+    no check of rows alone has anything to say.
     """
 
     names: Sequence[str]
@@ -115,11 +120,12 @@ class View:
     marks: Indices
     numbers: Sequence[int]
     kinds: Mapping[str, Kind]
-    places: Mapping[Kind, list[int]]
+    places: Mapping[Any, list[int]]
     whole: Mask
     declared: Collection[str] = ()
     correlation: FloatArray | None = None
     scores: Any = None
+    plain: bool = False
 
     @classmethod
     def of(
@@ -140,7 +146,11 @@ class View:
         if len(columns) < len(seen.low):
             rows, head, ends = rows[:, columns], head[:, columns], ends[:, columns]
             marks = marks[:, columns]
-        head = rows if len(head) == len(rows) else head
+        own, head = [names[k] for k in numbers], rows if len(head) == len(rows) else head
+        kinds: dict[str, Kind] = dict.fromkeys(names, "continuous")
+        if head is rows and not (known or declared or seen.marks is not None) and _are_plain(rows):
+            where, nothing = {"continuous": numbers}, np.zeros(len(own), dtype=np.bool_)
+            return cls(own, rows, head, ends, marks, numbers, kinds, where, nothing, plain=True)
         few = rows[:FEW_ROWS]
         finite = np.isfinite(few)
         with np.errstate(invalid="ignore"):
@@ -148,8 +158,6 @@ class View:
         # A look at few rows spares the look at all for columns of measurements.
         ranked = np.sort(np.where(finite, few, np.nan), axis=0)
         steps = (ranked[1:] > ranked[:-1]).sum(axis=0) + np.isfinite(ranked[:1]).sum(axis=0)
-        own = [names[k] for k in numbers]
-        kinds: dict[str, Kind] = dict.fromkeys(names, "continuous")
         for k in np.flatnonzero(whole | (steps <= 2)).tolist():
             levels = np.unique(rows[np.isfinite(rows[:, k]), k])
             values = len(levels)
@@ -178,6 +186,14 @@ class View:
         return shown(said)
 
 
+def _are_plain(rows: FloatArray) -> bool:
+    """Whether the core sees that checks of rows would find nothing; if not, they have to look."""
+    if len(rows) < FEW_ROWS or not 2 <= rows.shape[1] <= MOST_AT_ONCE:
+        return False
+    how = FEW_ROWS, word.SKEWNESS, word.EXCESS_KURTOSIS, SERIAL, SERIAL_ERRORS, REPEATED_SHARE, BENT
+    return _core.are_plain(np.ascontiguousarray(rows), *how, 2 * math.log(rows.size))
+
+
 def inspect_rows(
     view: View,
     correlation: FloatArray | None = None,
@@ -189,9 +205,11 @@ def inspect_rows(
     if correlation is not None and len(view.names) < len(correlation):
         columns = coding.starts[list(view.numbers)]
         correlation = correlation[np.ix_(columns, columns)]
-    view = replace(view, correlation=correlation, scores=Scores.of(view.rows))
+    scores = None if view.plain else Scores.of(view.rows)
+    view = replace(view, correlation=correlation, scores=scores)
     for look, tell in CHECKS:
-        found = look(view)
+        # Correlations are another matter than rows.
+        found = (look is _near_copies or not view.plain) and look(view)
         if found:
             yield tell(view, found)
     if view.whole.any():
@@ -327,8 +345,7 @@ def _curved(view: View) -> list[tuple[int, int]]:
     line, share = (z @ z.T / z.shape[1]) ** 2, (bend @ z.T / z.shape[1]) ** 2
     np.fill_diagonal(share, 0.0)
     worth = -z.shape[1] * np.log1p(-share / np.maximum(1 - line, share + 1e-12))
-    price = 2 * math.log(z.shape[1]) + 2 * math.log(len(places))
-    cause, effect = np.nonzero((worth > price) & (share > BENT))
+    cause, effect = np.nonzero((worth > 2 * math.log(z.size)) & (share > BENT))
     order = np.argsort(-share[cause, effect])
     return [
         (int(places[i]), int(places[j])) for i, j in zip(cause[order], effect[order], strict=True)

@@ -203,6 +203,8 @@ class Seen:
     def merged(self, other: Seen) -> Seen:
         """What was seen of the rows of both, of which the other's come later."""
         n = len(self.low)
+        if not self.n_rows and len(other.first) <= kept_rows(n):
+            return other
         wanted = kept_rows(n) - len(self.first)
         # What is kept is one run of rows: it ends where the first part of the data was not kept.
         whole = len(self.first) == self.n_rows and wanted > 0
@@ -261,7 +263,6 @@ class _Run:
     module: Any = np
     weight: float = 0.0
 
-    @BEYOND
     def add(self, block: FloatArray, weights: FloatArray | None, pool: Executor | None) -> None:
         """Add the products of a block, whose memory is used."""
         block -= self.origin
@@ -274,7 +275,6 @@ class _Run:
             block *= np.sqrt(weights)[:, None]
         self.scatter = _add_products(self.scatter, block, pool, self.module)
 
-    @BEYOND
     def sums(self) -> Sums:
         """The sums about the mean."""
         offset = self.total / self.weight
@@ -324,6 +324,7 @@ class Piece:
             if stop == size:
                 self._close_block()
 
+    @BEYOND
     def close(self) -> Piece:
         """Sum up all that was added."""
         if self._filled:
@@ -337,6 +338,7 @@ class Piece:
         self._block = self._weights = self.pool = None
         return self
 
+    @BEYOND
     def _close_block(self) -> None:
         assert self._block is not None
         block = self._block[: self._filled]
@@ -416,7 +418,6 @@ def finite_extremes(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     return low, np.fmax.reduce(finite, axis=0, initial=-np.inf)
 
 
-@BEYOND
 def _new_run(block: FloatArray, weights: FloatArray | None) -> _Run:
     n = block.shape[1]
     share = np.ones(len(block)) if weights is None else weights

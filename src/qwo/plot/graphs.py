@@ -7,33 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from qwo.drawing.axes import (
-    PLAIN_TEXT,
-    SMALL,
-    Direction,
-    EdgeLook,
-    Key,
-    Looks,
-    NodeLook,
-    draw_picture,
-    key,
-    local_style,
-    open_axes,
-    palette_for,
-    size_in_points,
-)
+from qwo.drawing import axes as drawn_axes
 from qwo.drawing.layers import MISSING, EdgeSet, causal_order, differences
 from qwo.drawing.style import Palette, label_texts
 from qwo.graph.coercion import as_graph
-from qwo.plot.edges import (
-    ColorBy,
-    EdgeValues,
-    check_choice,
-    coefficient_matrix,
-    node_fills,
-    unsigned_pairs,
-    variable_mask,
-)
+from qwo.plot import edges as edge_looks
 from qwo.types import Adjacency, FloatArray, Mask
 
 if TYPE_CHECKING:
@@ -48,10 +26,10 @@ _COMPARED_WIDTHS = np.array([1.1, 1.4, 1.8, 1.8, 1.8])
 def plot_graph(
     graph: object,
     *,
-    layout: Direction = "layered",
+    layout: drawn_axes.Direction = "layered",
     coefficients: Any = None,
     support: Any = None,
-    color_by: ColorBy | None = "auto",
+    color_by: edge_looks.ColorBy | None = "auto",
     node_colors: ColorType | Sequence[ColorType] | Mapping[str, ColorType] | None = None,
     highlight: Any = None,
     labels: bool | None = None,
@@ -93,24 +71,26 @@ def plot_graph(
     matplotlib.axes.Axes
         One unit of its coordinates is a point (1/72 inch).
     """
-    with local_style():
-        check_choice("layout", layout, ("layered", "layered-right"))
-        check_choice("color_by", color_by, ("auto", "sign", "support", None))
+    with drawn_axes.local_style():
+        edge_looks.check_choice("layout", layout, ("layered", "layered-right"))
+        edge_looks.check_choice("color_by", color_by, ("auto", "sign", "support", None))
         shown = as_graph(graph, mixed=True)
         edges = EdgeSet.of(shown.matrix, causal_order(graph, shown))
         if coefficients is None and hasattr(graph, "standardized_coefficients"):
             coefficients = graph
-        values = EdgeValues.of(edges, shown.names, coefficients, support, color_by)
-        bright = None if highlight is None else variable_mask(shown, highlight)
+        values = edge_looks.EdgeValues.of(edges, shown.names, coefficients, support, color_by)
+        bright = None if highlight is None else edge_looks.variable_mask(shown, highlight)
 
-        def looks(palette: Palette) -> Looks:
-            return Looks(
-                _node_look(node_fills(node_colors, shown, palette.fill), bright, palette),
+        def looks(palette: Palette) -> drawn_axes.Looks:
+            return drawn_axes.Looks(
+                _node_look(
+                    edge_looks.node_fills(node_colors, shown, palette.fill), bright, palette
+                ),
                 _edge_look(edges, values, bright, palette),
                 _keys(edges, values, palette) if legend else [],
             )
 
-        return draw_picture(
+        return drawn_axes.draw_picture(
             shown.names,
             edges.downward,
             looks,
@@ -121,11 +101,13 @@ def plot_graph(
         )
 
 
-def _node_look(fills: list[ColorType], bright: Mask | None, palette: Palette) -> NodeLook:
+def _node_look(
+    fills: list[ColorType], bright: Mask | None, palette: Palette
+) -> drawn_axes.NodeLook:
     if bright is None:
-        return NodeLook.plain(fills, palette)
+        return drawn_axes.NodeLook.plain(fills, palette)
     kept = bright.tolist()
-    return NodeLook(
+    return drawn_axes.NodeLook(
         fills=[fill if k else "none" for fill, k in zip(fills, kept, strict=True)],
         outlines=[palette.ink if k else palette.faint for k in kept],
         outline_widths=np.where(bright, 1.6, 0.8),
@@ -134,21 +116,23 @@ def _node_look(fills: list[ColorType], bright: Mask | None, palette: Palette) ->
 
 
 def _edge_look(
-    edges: EdgeSet, values: EdgeValues, bright: Mask | None, palette: Palette
-) -> EdgeLook:
+    edges: EdgeSet, values: edge_looks.EdgeValues, bright: Mask | None, palette: Palette
+) -> drawn_axes.EdgeLook:
     colours = values.colours(len(edges.tails), palette)
     if bright is not None:
         kept = bright[edges.tails] & bright[edges.heads]
         colours = [c if k else palette.faint for c, k in zip(colours, kept, strict=True)]
     widths = values.widths(len(edges.tails))
     ends = edges.head_ends()
-    return EdgeLook(colours, widths, edges.undirected, ends, values.tosses, edges.marks)
+    return drawn_axes.EdgeLook(colours, widths, edges.undirected, ends, values.tosses, edges.marks)
 
 
-def _keys(edges: EdgeSet, values: EdgeValues, palette: Palette) -> list[Key]:
+def _keys(edges: EdgeSet, values: edge_looks.EdgeValues, palette: Palette) -> list[drawn_axes.Key]:
     keys = values.keys(palette)
     if edges.undirected.any():
-        keys.append(key("direction not determined", palette.edge, _DASHED_WIDTH, dashed=True))
+        keys.append(
+            drawn_axes.key("direction not determined", palette.edge, _DASHED_WIDTH, dashed=True)
+        )
     return keys
 
 
@@ -157,7 +141,7 @@ def plot_comparison(
     truth: object,
     *,
     as_given: bool = False,
-    layout: Direction = "layered",
+    layout: drawn_axes.Direction = "layered",
     labels: bool | None = None,
     legend: bool = True,
     ax: Axes | None = None,
@@ -179,11 +163,11 @@ def plot_comparison(
     layout, labels, legend, ax
         As for `plot_graph`.
     """
-    with local_style():
-        check_choice("layout", layout, ("layered", "layered-right"))
+    with drawn_axes.local_style():
+        edge_looks.check_choice("layout", layout, ("layered", "layered-right"))
         found = differences(estimated, truth, as_given=as_given)
 
-        def looks(palette: Palette) -> Looks:
+        def looks(palette: Palette) -> drawn_axes.Looks:
             colours = (
                 palette.edge,
                 palette.negative,
@@ -191,20 +175,22 @@ def plot_comparison(
                 palette.reverse,
                 palette.retyped,
             )
-            nodes = NodeLook.plain([palette.fill] * len(found.names), palette)
-            lines = EdgeLook(
+            nodes = drawn_axes.NodeLook.plain([palette.fill] * len(found.names), palette)
+            lines = drawn_axes.EdgeLook(
                 [colours[kind] for kind in found.kinds],
                 _COMPARED_WIDTHS[found.kinds],
                 found.kinds == MISSING,
                 found.edges.head_ends(),
             )
             keys = [
-                key(title, colours[kind], float(_COMPARED_WIDTHS[kind]), dashed=kind == MISSING)
+                drawn_axes.key(
+                    title, colours[kind], float(_COMPARED_WIDTHS[kind]), dashed=kind == MISSING
+                )
                 for kind, title in enumerate(found.counted())
             ]
-            return Looks(nodes, lines, keys if legend else [])
+            return drawn_axes.Looks(nodes, lines, keys if legend else [])
 
-        return draw_picture(
+        return drawn_axes.draw_picture(
             found.names, found.edges.downward, looks, direction=layout, labels=labels, ax=ax
         )
 
@@ -244,8 +230,8 @@ def plot_adjacency(
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure that fits.
     """
-    with local_style():
-        check_choice("order", order, ("causal", "input"))
+    with drawn_axes.local_style():
+        edge_looks.check_choice("order", order, ("causal", "input"))
         shown = as_graph(graph)
         n = shown.n_variables
         places = causal_order(graph, shown) if order == "causal" else np.arange(n)
@@ -253,11 +239,11 @@ def plot_adjacency(
             coefficients = graph
         values, square = None, np.ix_(places, places)
         if coefficients is not None:
-            values = coefficient_matrix(coefficients, shown.names)[square]
+            values = edge_looks.coefficient_matrix(coefficients, shown.names)[square]
         side = min(max(0.21 * n + 1.6, 3.4), 11.0)
-        ax = open_axes(ax, side + 0.8, side)
-        palette = palette_for(ax)
-        unsigned = unsigned_pairs(coefficients, shown.names)[square]
+        ax = drawn_axes.open_axes(ax, side + 0.8, side)
+        palette = drawn_axes.palette_for(ax)
+        unsigned = edge_looks.unsigned_pairs(coefficients, shown.names)[square]
         keys = _draw_cells(ax, shown.matrix[square], values, unsigned, palette)
         if legend and values is not None:
             standardized = hasattr(coefficients, "standardized_coefficients")
@@ -271,7 +257,7 @@ def plot_adjacency(
                 loc="upper center",
                 bbox_to_anchor=(0.5, -0.01),
                 ncols=2,
-                fontsize=SMALL,
+                fontsize=drawn_axes.SMALL,
             )
         return ax
 
@@ -355,13 +341,13 @@ def _label_axes(ax: Axes, names: Sequence[str], order: str, labels: bool | None)
     ax.tick_params(which="both", length=0)
     ax.set_xticks([])
     ax.set_yticks([])
-    cell = 0.8 * min(size_in_points(ax)) / len(names)
+    cell = 0.8 * min(drawn_axes.size_in_points(ax)) / len(names)
     size = min(max(0.8 * cell, _FONT_SIZES[0]), _FONT_SIZES[1])
     if labels or (labels is None and 1.1 * size <= cell):
         texts = label_texts(names, _LONGEST_LABEL)
         places = range(len(names))
-        ax.set_xticks(places, texts, rotation=90, fontsize=size, **PLAIN_TEXT)
-        ax.set_yticks(places, texts, fontsize=size, **PLAIN_TEXT)
+        ax.set_xticks(places, texts, rotation=90, fontsize=size, **drawn_axes.PLAIN_TEXT)
+        ax.set_yticks(places, texts, fontsize=size, **drawn_axes.PLAIN_TEXT)
         rest = ""
     else:
         sequence = "causal order" if order == "causal" else "the order of the data"

@@ -13,23 +13,10 @@ from tqdm import tqdm
 
 from qwo.errors import ArgumentError
 from qwo.parallel import run_many
+from qwo.reproduction import tasks
 from qwo.reproduction.methods import AUTHORS_CODE, needs
 from qwo.reproduction.page import write_page
 from qwo.reproduction.store import ResultStore, Row, run_key
-from qwo.reproduction.tasks import (
-    COLUMNS,
-    CUT_OFF,
-    DONE,
-    FAILED,
-    PROFILES,
-    Executor,
-    Item,
-    Run,
-    curve_of,
-    find_python,
-    item_names,
-    load_item,
-)
 
 RUNS_PER_PROCESS = 10
 """Runs that share the time that a process of causal-learn takes to start."""
@@ -55,9 +42,9 @@ class Tally(NamedTuple):
 
 
 def make_runs(
-    runs: Sequence[Run],
+    runs: Sequence[tasks.Run],
     store: ResultStore,
-    executor: Executor,
+    executor: tasks.Executor,
     *,
     n_jobs: int = 1,
     cluster: Any = None,
@@ -84,13 +71,13 @@ def make_runs(
     return _tally(runs, possible, known)._replace(lacking=tuple(sorted(lacking)))
 
 
-class _Waiting(Sequence[Sequence[Run]]):
+class _Waiting(Sequence[Sequence[tasks.Run]]):
     """The runs to be made, in chunks, without those whose method has been cut off meanwhile.
 
     Chunks are handed out one by one as workers get free, so that a cut-off takes effect at once.
     """
 
-    def __init__(self, runs: Iterable[Run], known: Mapping[str, Row], budget: float) -> None:
+    def __init__(self, runs: Iterable[tasks.Run], known: Mapping[str, Row], budget: float) -> None:
         self._closed: dict[str, int] = {}
         unique = {run_key(run): run for run in runs}
         self.runs = [r for key, r in unique.items() if not _settled(known.get(key), budget)]
@@ -102,37 +89,37 @@ class _Waiting(Sequence[Sequence[Run]]):
 
     def ended(self, row: Row) -> None:
         """Take notice of a row."""
-        if row.outcome["status"] == CUT_OFF:
-            curve, n = curve_of(row.run), row.run["n_variables"]
+        if row.outcome["status"] == tasks.CUT_OFF:
+            curve, n = tasks.curve_of(row.run), row.run["n_variables"]
             self._closed[curve] = min(n, self._closed.get(curve, n))
 
     def __len__(self) -> int:
         return len(self.chunks)
 
     @overload
-    def __getitem__(self, k: int) -> Sequence[Run]: ...
+    def __getitem__(self, k: int) -> Sequence[tasks.Run]: ...
 
     @overload
-    def __getitem__(self, k: slice) -> Sequence[Sequence[Run]]: ...
+    def __getitem__(self, k: slice) -> Sequence[Sequence[tasks.Run]]: ...
 
-    def __getitem__(self, k: int | slice) -> Sequence[Run] | Sequence[Sequence[Run]]:
+    def __getitem__(self, k: int | slice) -> Sequence[tasks.Run] | Sequence[Sequence[tasks.Run]]:
         if isinstance(k, slice):
             return [self[i] for i in range(*k.indices(len(self)))]
         return [run for run in self.chunks[k] if self._is_open(run)]
 
-    def __iter__(self) -> Iterator[Sequence[Run]]:
+    def __iter__(self) -> Iterator[Sequence[tasks.Run]]:
         return (self[k] for k in range(len(self)))
 
-    def _is_open(self, run: Run) -> bool:
-        closed = self._closed.get(curve_of(run))
+    def _is_open(self, run: tasks.Run) -> bool:
+        closed = self._closed.get(tasks.curve_of(run))
         size: int = run["n_variables"]
         return closed is None or size < closed
 
 
-def _chunks(runs: Sequence[Run], per_process: int) -> list[list[Run]]:
+def _chunks(runs: Sequence[tasks.Run], per_process: int) -> list[list[tasks.Run]]:
     """Runs one by one; those that take a process of their own, a few of one method together."""
-    chunks: list[list[Run]] = []
-    last: dict[str, list[Run]] = {}
+    chunks: list[list[tasks.Run]] = []
+    last: dict[str, list[tasks.Run]] = {}
     for run in runs:
         method = run["method"]
         if needs(method) and len(last.get(method, ())) % per_process:
@@ -145,24 +132,26 @@ def _chunks(runs: Sequence[Run], per_process: int) -> list[list[Run]]:
 
 def _settled(row: Row | None, budget: float) -> bool:
     """Whether a run need not be made again."""
-    if row is None or row.outcome["status"] == FAILED:
+    if row is None or row.outcome["status"] == tasks.FAILED:
         return False
     given: float = row.outcome["budget"]
-    return row.outcome["status"] == DONE or given >= budget
+    return row.outcome["status"] == tasks.DONE or given >= budget
 
 
 def _shown(progress: bool) -> bool:
     return progress and sys.stderr.isatty()
 
 
-def _tally(runs: Sequence[Run], possible: Sequence[Run], known: Mapping[str, Row]) -> Tally:
+def _tally(
+    runs: Sequence[tasks.Run], possible: Sequence[tasks.Run], known: Mapping[str, Row]
+) -> Tally:
     wanted = {run_key(run) for run in possible}
     rows = [known[key] for key in wanted if key in known]
     statuses = [row.outcome["status"] for row in rows]
     return Tally(
-        done=statuses.count(DONE),
-        cut_off=statuses.count(CUT_OFF),
-        failed=statuses.count(FAILED),
+        done=statuses.count(tasks.DONE),
+        cut_off=statuses.count(tasks.CUT_OFF),
+        failed=statuses.count(tasks.FAILED),
         skipped=len(wanted) - len(rows),
         left_out=len({run_key(run) for run in runs}) - len(wanted),
         reasons=tuple(sorted({row.outcome.get("reason", "") for row in rows} - {""})),
@@ -201,21 +190,21 @@ def reproduce(
     already holds are not made again: an interrupted call continues where it stopped. A method that
     exceeds its budget is cut off there: the rest of that size and all larger ones are not run.
     """
-    if profile not in PROFILES:
-        raise ArgumentError(f"--profile is {profile!r}; wanted one of {', '.join(PROFILES)}")
-    chosen = [load_item(name) for name in items or item_names()]
-    python = _there("--compare-python", compare_python) or find_python()
+    if profile not in tasks.PROFILES:
+        raise ArgumentError(f"--profile is {profile!r}; wanted one of {', '.join(tasks.PROFILES)}")
+    chosen = [tasks.load_item(name) for name in items or tasks.item_names()]
+    python = _there("--compare-python", compare_python) or tasks.find_python()
     authors = authors_code or os.environ.get(AUTHORS_CODE)
     if authors and not Path(_there("--authors-code", authors) or "", "QWO.py").exists():
         raise ArgumentError(f"--authors-code is {os.fspath(authors)!r}, which has no QWO.py")
     output = Path(folder)
-    store = ResultStore(output / RUNS, COLUMNS)
+    store = ResultStore(output / RUNS, tasks.COLUMNS)
     tallies = {}
     for item in chosen if not page_only else ():
         tallies[item.name] = make_runs(
             _runs(item, profile, graphs, only_methods),
             store,
-            Executor(
+            tasks.Executor(
                 item.profiles[profile].budget if budget is None else budget,
                 python,
                 os.fspath(authors) if authors else None,
@@ -238,7 +227,9 @@ def _there(flag: str, path: str | os.PathLike[str] | None) -> str | None:
     return None if path is None else os.fspath(path)
 
 
-def _runs(item: Item, profile: str, graphs: int | None, patterns: Sequence[str]) -> list[Run]:
+def _runs(
+    item: tasks.Item, profile: str, graphs: int | None, patterns: Sequence[str]
+) -> list[tasks.Run]:
     runs = item.runs(profile, graphs)
     if not patterns:
         return runs

@@ -24,18 +24,7 @@ from qwo.moments import Moments, as_moments, read_table
 from qwo.moments.estimators import effective_share, standardized
 from qwo.moments.tables import Table
 from qwo.options import OF_SERIES, Missing, SearchOptions, estimator_name, whole_number
-from qwo.resample.draws import (
-    CountedRows,
-    NormalModel,
-    RefittedRows,
-    Resampling,
-    Scheme,
-    Source,
-    WeightedRows,
-    kept_rows,
-    square_root,
-    table_moments,
-)
+from qwo.resample import draws
 from qwo.types import FloatArray, Indices
 
 Shard = tuple[int, int]
@@ -132,9 +121,9 @@ def as_used(options: SearchOptions, reference: Discovery) -> tuple[SearchOptions
 
 def check_size(n_samples: float, resampling: Any, fraction: Any) -> float:
     """N of a resample of N rows; a whole number where N is one."""
-    if resampling not in get_args(Resampling):
+    if resampling not in get_args(draws.Resampling):
         raise ArgumentError(
-            f"resampling is {resampling!r}; wanted one of {get_args(Resampling)}",
+            f"resampling is {resampling!r}; wanted one of {get_args(draws.Resampling)}",
             option="resampling",
         )
     if resampling == "halves":
@@ -158,7 +147,7 @@ def check_size(n_samples: float, resampling: Any, fraction: Any) -> float:
     return size
 
 
-def _size(n_samples: float, resampling: Resampling, fraction: Any) -> float:
+def _size(n_samples: float, resampling: draws.Resampling, fraction: Any) -> float:
     once = resampling == "subsamples"
     share = (0.5 if once else 1.0) if fraction is None else fraction
     if not isinstance(share, int | float | np.number) or not 0 < share <= 1:
@@ -219,7 +208,7 @@ class Prepared:
     """
 
     moments: Moments
-    source: Source
+    source: draws.Source
     method: Method
     size: float
     digest: str
@@ -228,12 +217,12 @@ class Prepared:
     def searched(self) -> Moments | Table:
         """What the graph of all data is learnt from: rows, where they are counted."""
         source = self.source
-        return source.table if isinstance(source, CountedRows) else self.moments
+        return source.table if isinstance(source, draws.CountedRows) else self.moments
 
 
 def prepare(
     rows: DataRows,
-    resampling: Resampling,
+    resampling: draws.Resampling,
     sample_fraction: float | None,
     *,
     counts: bool = False,
@@ -250,18 +239,18 @@ def prepare(
         return _prepare_moments(moments, resampling, sample_fraction)
     if moments is None:
         try:
-            moments = table_moments(table, estimator, missing)
+            moments = draws.table_moments(table, estimator, missing)
         except MissingValuesError as error:
             if counts:
                 error.cures = tuple(cure for cure in error.cures if cure.value != "em")
             raise
-    table = kept_rows(table, missing)
+    table = draws.kept_rows(table, missing)
     clusters = None if table.clusters is None else np.unique(table.clusters, return_inverse=True)[1]
     n_rows = len(table.values) if clusters is None else int(clusters.max()) + 1
     size = int(check_size(n_rows, resampling, sample_fraction))
-    scheme = Scheme(resampling, n_rows, size, clusters)
-    source: Source = (
-        CountedRows(table, scheme)
+    scheme = draws.Scheme(resampling, n_rows, size, clusters)
+    source: draws.Source = (
+        draws.CountedRows(table, scheme)
         if counts
         else _source(table, moments, scheme, estimator, missing)
     )
@@ -275,30 +264,30 @@ def prepare(
 
 
 def _prepare_moments(
-    moments: Moments, resampling: Resampling, sample_fraction: float | None
+    moments: Moments, resampling: draws.Resampling, sample_fraction: float | None
 ) -> Prepared:
     if moments.is_oracle:
         raise SampleSizeError("exact moments (N = ∞) have nothing to resample", cures=[HOW_MANY])
     size = check_size(moments.n_samples, resampling, sample_fraction)
-    scheme = Scheme(resampling, int(moments.n_samples), int(size))
-    source = NormalModel(moments, square_root(moments.correlation), size, scheme)
+    scheme = draws.Scheme(resampling, int(moments.n_samples), int(size))
+    source = draws.NormalModel(moments, draws.square_root(moments.correlation), size, scheme)
     digest = digest_of((*moments.names, f"{moments.n_samples!r}"), moments.correlation)
     return Prepared(moments, source, "parametric", size, digest)
 
 
 def _source(
-    table: Table, moments: Moments, scheme: Scheme, estimator: str | Any, missing: Missing
-) -> Source:
+    table: Table, moments: Moments, scheme: draws.Scheme, estimator: str | Any, missing: Missing
+) -> draws.Source:
     """Weights where moments can be had from them; the rows themselves for any other estimator."""
     complete = bool(np.isfinite(table.values).all())
     if estimator_name(estimator) != "plain" or not complete:
         policy: Missing = "raise" if complete else missing
-        return RefittedRows(table, scheme, estimator, policy, effective_share(table))
+        return draws.RefittedRows(table, scheme, estimator, policy, effective_share(table))
     coding = moments.coding
     values = coding.recoded(table.values, table.coding)
     scores = np.ascontiguousarray(standardized(values, moments))
     own = moments.means, moments.scales, moments.correlation
-    return WeightedRows(table.names, scores, *own, scheme, coding, effective_share(table))
+    return draws.WeightedRows(table.names, scores, *own, scheme, coding, effective_share(table))
 
 
 def digest_of(texts: tuple[str, ...], values: FloatArray) -> str:

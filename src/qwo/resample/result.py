@@ -26,20 +26,7 @@ from qwo.graph.resolved_knowledge import (
     stored_knowledge,
 )
 from qwo.options import UP_TO_1
-from qwo.resample.support import (
-    SHARES,
-    Counts,
-    EdgeCounts,
-    Outcome,
-    Outcomes,
-    PairSupport,
-    coin_tosses,
-    consensus,
-    count_graphs,
-    have,
-    pair_supports,
-    ranked_pairs,
-)
+from qwo.resample import support
 from qwo.text import records_frame
 from qwo.types import Adjacency, FloatArray, Mask
 
@@ -85,9 +72,9 @@ class Bootstrap(StoredResult):
 
     names: tuple[str, ...]
     reference: Discovery
-    directed_counts: Counts
-    undirected_counts: Counts
-    outcomes: Outcomes
+    directed_counts: support.Counts
+    undirected_counts: support.Counts
+    outcomes: support.Outcomes
     status: BootstrapStatus
     params: Mapping[str, Any]
     fingerprint: str
@@ -104,11 +91,11 @@ class Bootstrap(StoredResult):
         **KNOWLEDGE_LAYOUT,
     }
 
-    def tally(self) -> EdgeCounts:
+    def tally(self) -> support.EdgeCounts:
         """The counts so far."""
-        return EdgeCounts(self.directed_counts, self.undirected_counts, self.outcomes)
+        return support.EdgeCounts(self.directed_counts, self.undirected_counts, self.outcomes)
 
-    def counted(self, tally: EdgeCounts, status: BootstrapStatus) -> Self:
+    def counted(self, tally: support.EdgeCounts, status: BootstrapStatus) -> Self:
         """The result with other counts."""
         return replace(
             self,
@@ -136,17 +123,17 @@ class Bootstrap(StoredResult):
     @property
     def n_counted(self) -> int:
         """Number of replicates with a graph: what all shares refer to."""
-        return count_graphs(self.outcomes)
+        return support.count_graphs(self.outcomes)
 
     @property
     def n_degenerate(self) -> int:
         """Number of replicates without a graph, as where a column is constant in the resample."""
-        return int(have(self.outcomes, Outcome.DEGENERATE).sum())
+        return int(support.have(self.outcomes, support.Outcome.DEGENERATE).sum())
 
     @property
     def n_time_limit(self) -> int:
         """Number of replicates that the time limit has ended; their best graphs count."""
-        return int(have(self.outcomes, Outcome.TIME_LIMIT).sum())
+        return int(support.have(self.outcomes, support.Outcome.TIME_LIMIT).sum())
 
     @cached_property
     def link_support(self) -> FloatArray:
@@ -171,7 +158,7 @@ class Bootstrap(StoredResult):
         It is, unless more than half of the replicates have i → j, and at least twice as many of
         them as have j → i; or unless background knowledge rules j → i out.
         """
-        return coin_tosses(self.arrow_support, self.knowledge)
+        return support.coin_tosses(self.arrow_support, self.knowledge)
 
     @cached_property
     def margin(self) -> float:
@@ -191,7 +178,9 @@ class Bootstrap(StoredResult):
         that is possible. Background knowledge is kept. Entry (i, j) is 1 for i → j.
         """
         UP_TO_1.checked("threshold", threshold)
-        return consensus(self.arrow_support, self.undirected_support, threshold, self.knowledge)
+        return support.consensus(
+            self.arrow_support, self.undirected_support, threshold, self.knowledge
+        )
 
     def consensus_cpdag(self, threshold: float = 0.5) -> Adjacency:
         """The equivalence class of `consensus_dag`: 1 = i → j, 2 = undirected (both entries).
@@ -201,7 +190,7 @@ class Bootstrap(StoredResult):
         dag = self.consensus_dag(threshold)
         return to_cpdag(dag) if self.knowledge is None else to_mpdag(dag, self.knowledge)
 
-    def to_records(self, threshold: float = 0.0) -> tuple[PairSupport, ...]:
+    def to_records(self, threshold: float = 0.0) -> tuple[support.PairSupport, ...]:
         """The pairs adjacent in at least this share of the replicates, the surest links first.
 
         An arrow of the graph of all data goes from ``first`` to ``second``. Pairs that are never
@@ -211,12 +200,12 @@ class Bootstrap(StoredResult):
         reference = self.reference.cpdag
         seen = (self.link_support > 0) | (reference + reference.T > 0)
         wanted = seen & (self.link_support >= threshold - 1e-12)
-        pairs = ranked_pairs(self.link_support, reference, wanted)
-        return tuple(pair_supports(self, reference, *pairs))
+        pairs = support.ranked_pairs(self.link_support, reference, wanted)
+        return tuple(support.pair_supports(self, reference, *pairs))
 
     def to_frame(self, threshold: float = 0.0) -> pd.DataFrame:
         """`to_records` as a pandas data frame."""
-        return records_frame(PairSupport._fields, self.to_records(threshold))
+        return records_frame(support.PairSupport._fields, self.to_records(threshold))
 
     def to_dict(self) -> dict[str, Any]:
         """What there is to know, as numbers, texts, lists and dicts."""
@@ -316,7 +305,7 @@ class Bootstrap(StoredResult):
             for record in records
         ]
         size = self.n_variables, len(records)
-        header = ("pair", *SHARES)
+        header = ("pair", *support.SHARES)
         headline = f"{repr(self)[1:-1]}; arrows: {self._arrows()}"
         return as_html(headline, self.reference, size, header, rows, support=self)
 
@@ -329,13 +318,13 @@ class Bootstrap(StoredResult):
         rest = f"; the other {tosses} (?) are not settled" if tosses else ""
         return f"{total - tosses} of {total} of the graph of all data hold{rest}"
 
-    def _shares(self, counts: Counts) -> FloatArray:
+    def _shares(self, counts: support.Counts) -> FloatArray:
         shares = counts / max(self.n_counted, 1)
         shares.setflags(write=False)
         return shares
 
 
-def _line(record: PairSupport) -> str:
+def _line(record: support.PairSupport) -> str:
     shares = zip((5, 6, 8, 11), record.shares.values(), strict=True)
     cells = " ".join(f"{share:{width}.0%}" for width, share in shares)
     return f"{cells}  {record.edge}"
