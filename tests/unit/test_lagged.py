@@ -166,7 +166,7 @@ def test_a_gap_is_not_bridged(simulated: Any) -> None:
     found = qwo.discover(frame, lags=2, time="t", random_state=0)
     assert found.series.n_series == 3
     assert found.series.n_rows == 797 - 6
-    assert "2 of 796 steps" in found.series.notes[0]
+    assert "unusual steps of time: 2 of 796" in found.series.notes[0]
 
 
 @pytest.mark.parametrize("rule", ["MS", "ME", "QS", "B", "h"])

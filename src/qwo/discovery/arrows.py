@@ -73,9 +73,9 @@ BACKWARD_AT, BACKWARD_CLOSED, BACKWARD_TRUST, BACKWARD_MUCH = -0.555, 0.963, 0.2
 MOST_DOUBTED = 60.0
 """Δ' counts up to here."""
 
-SURE, DOUBTED_EDGES, FEWEST_DOUBTED = 0.59, -0.29, 0.01
-"""The power is SURE (s + FEWEST_DOUBTED) ^ DOUBTED_EDGES for a share s of edges in doubt. Fitted by
-likelihood, with each family left out in turn, to 1392 data sets."""
+POWER, DOUBTED_EDGES, FEWEST_DOUBTED = 0.59, -0.29, 0.01
+"""The power is POWER (s + FEWEST_DOUBTED) ^ DOUBTED_EDGES for a share s of edges in doubt. Fitted
+by likelihood, with each family left out in turn, to 1392 data sets."""
 
 ROUNDS = 60
 
@@ -154,7 +154,7 @@ class ArrowEvidence:
         back = BACKWARD_AT + BACKWARD_CLOSED * closed - BACKWARD_TRUST * lost + BACKWARD_MUCH * much
         odds[:, 2] = np.minimum(back, 0)
         odds[decided, 1:] = -np.inf
-        odds *= SURE * (self.doubted_share + FEWEST_DOUBTED) ** DOUBTED_EDGES
+        odds *= POWER * (self.doubted_share + FEWEST_DOUBTED) ** DOUBTED_EDGES
         odds = np.exp(odds - odds.max(axis=1, keepdims=True, initial=0))
         chances: FloatArray = odds / odds.sum(axis=1, keepdims=True)
         return chances

@@ -50,7 +50,7 @@ def regime_options(data: Any, options: SearchOptions) -> SearchOptions:
     """The options in which the column of regimes is named, if there is one."""
     column = options.targets if isinstance(options.targets, str) else None
     of_tables = isinstance(data, Mapping)
-    if [column, options.regime, of_tables or None].count(None) < 2:
+    if sum(one is not None for one in (column, options.regime, of_tables or None)) > 1:
         raise ArgumentError(
             "conditions are told apart by a column (regime=), by a column of targets, or by the "
             "keys of a mapping to tables; give one of these. What a condition touched is said as "
