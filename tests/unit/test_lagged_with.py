@@ -75,9 +75,9 @@ def test_known_targets_knowledge_and_responses_with_conditions() -> None:
 def test_noise_directs_what_the_class_of_the_present_leaves_open(seed: int) -> None:
     """x_t → y_t with an effect of the past in neither, or of both, has an open class."""
     rng = np.random.default_rng(seed)
-    shocks = rng.exponential(size=(600, 2))
-    rows = np.zeros((600, 2))
-    for t in range(600):
+    shocks = rng.exponential(size=(2000, 2))
+    rows = np.zeros((2000, 2))
+    for t in range(2000):
         rows[t, 0] = shocks[t, 0]
         rows[t, 1] = 0.5 * rows[t, 0] + shocks[t, 1]
     plain = qwo.discover(rows, lags=1, random_state=0)
