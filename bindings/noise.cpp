@@ -20,9 +20,9 @@ void demand(bool holds, const char* message) {
 }
 
 std::shared_ptr<NoiseCost> make_cost(const MatrixIn& columns, const MatrixIn& gram,
-                                     std::vector<std::size_t> ends,
-                                     const std::vector<double>& weights, std::vector<int> sizes,
-                                     const std::vector<bool>& numbers, double price) {
+                                     std::vector<int> ends, const std::vector<double>& weights,
+                                     std::vector<int> sizes, const std::vector<bool>& numbers,
+                                     double price) {
     NoiseData data;
     std::size_t width = 0;
     for (const int size : sizes) {
@@ -31,7 +31,7 @@ std::shared_ptr<NoiseCost> make_cost(const MatrixIn& columns, const MatrixIn& gr
     }
     demand(columns.shape(0) == width && columns.shape(1) == weights.size() && !weights.empty(),
            "there must be a row of numbers for each column, one for each weight");
-    demand(!ends.empty() && ends.back() == weights.size() &&
+    demand(!ends.empty() && ends.back() == count_of(weights) &&
                std::is_sorted(ends.begin(), ends.end()),
            "blocks of rows must end one after the other, the last with the rows");
     demand(gram.shape(0) == width * ends.size() && gram.shape(1) == width,
@@ -67,10 +67,10 @@ class NoiseSearch {
         : cost_(std::move(cost)) {
         const int n = cost_->n();
         auto start = checked_variables("variable", order.data(), order.shape(0), n);
-        demand(start.size() == std::size_t(n), "the order must have every variable");
+        demand(count_of(start) == n, "the order must have every variable");
         check_square("may_cause", may_cause, n);
         check_square("precedes", precedes, n);
-        demand(required.size() == std::size_t(n), "required must have one list for each variable");
+        demand(count_of(required) == n, "required must have one list for each variable");
         for (auto& own : required) {
             for (const int u : own)
                 checked("required parent", u, 0, n - 1LL);
@@ -88,7 +88,7 @@ class NoiseSearch {
     void take(const OrderIn& order, std::vector<std::vector<int>> parents) {
         const int n = cost_->n();
         auto own = checked_variables("variable", order.data(), order.shape(0), n);
-        demand(own.size() == std::size_t(n) && parents.size() == std::size_t(n),
+        demand(count_of(own) == n && count_of(parents) == n,
                "there must be an order and parents of every variable");
         std::vector<int> place(n);
         for (int k = 0; k < n; ++k)

@@ -154,7 +154,7 @@ void set_block_prices(BicProblem& problem, const std::vector<double>& prices, Wh
     set.max_columns = checked_index("max_columns", max_columns, INT_MAX);
     const auto price = [&](int u, int v) { return prices[blocks.size(u) * blocks.leading(v)]; };
     const int n = blocks.n();
-    if (!bonus.empty() && bonus.size() != std::size_t(n) * std::size_t(n))
+    if (!bonus.empty() && std::ssize(bonus) != Index{n} * n)
         throw Refusal("ShapeError", "there must be a bonus for each pair of variables, or none");
     set.bonus = bonus;
     problem.penalty = std::numeric_limits<double>::infinity();

@@ -50,16 +50,16 @@ void DistrictFit::gather(const Mag& mag, const std::vector<int>& district) {
                      [&](int p) { members_[i].spouses.push_back(place_[p]); });
     }
     k_ = count_of(variables_);
-    sv_.resize(static_cast<std::size_t>(k_) * k_);
+    sv_.resize(Index{k_} * k_);
     for (int x = 0; x < k_; ++x) {
-        const double* row = s_ + static_cast<std::size_t>(variables_[x]) * n_;
+        const double* row = s_ + Index{variables_[x]} * n_;
         for (int y = 0; y < k_; ++y)
-            sv_[static_cast<std::size_t>(x) * k_ + y] = row[variables_[y]];
+            sv_[Index{x} * k_ + y] = row[variables_[y]];
     }
     for (const int v : variables_)
         place_[v] = -1;
-    a_.assign(static_cast<std::size_t>(m_) * k_, 0.0);
-    omega_.assign(static_cast<std::size_t>(m_) * m_, 0.0);
+    a_.assign(Index{m_} * k_, 0.0);
+    omega_.assign(Index{m_} * m_, 0.0);
     for (int i = 0; i < m_; ++i)
         a(i, i) = 1.0;
 }
@@ -68,13 +68,13 @@ void DistrictFit::gather(const Mag& mag, const std::vector<int>& district) {
 bool DistrictFit::regress(int i) {
     const std::vector<int>& parents = members_[i].parents;
     const int q = count_of(parents);
-    gram_.resize(static_cast<std::size_t>(q) * q);
+    gram_.resize(Index{q} * q);
     right_.resize(q);
     solution_.resize(q);
     for (int x = 0; x < q; ++x) {
         right_[x] = s(parents[x], i);
         for (int y = 0; y < q; ++y)
-            gram_[static_cast<std::size_t>(x) * q + y] = s(parents[x], parents[y]);
+            gram_[Index{x} * q + y] = s(parents[x], parents[y]);
     }
     if (!solve(q, gram_.data(), right_.data(), solution_.data()))
         return false;
@@ -83,7 +83,7 @@ bool DistrictFit::regress(int i) {
         a(i, parents[x]) = -solution_[x];
         rest -= solution_[x] * right_[x];
     }
-    omega_[static_cast<std::size_t>(i) * m_ + i] = rest;
+    omega_[Index{i} * m_ + i] = rest;
     return rest > least_pivot;
 }
 
@@ -91,11 +91,9 @@ bool DistrictFit::start_from(MagParameters& start) {
     for (int i = 0; i < m_; ++i) {
         for (const int p : members_[i].parents)
             a(i, p) = -start.coefficient(variables_[p], variables_[i]);
-        omega_[static_cast<std::size_t>(i) * m_ + i] =
-            start.covariance(variables_[i], variables_[i]);
+        omega_[Index{i} * m_ + i] = start.covariance(variables_[i], variables_[i]);
         for (const int j : members_[i].spouses)
-            omega_[static_cast<std::size_t>(i) * m_ + j] =
-                start.covariance(variables_[i], variables_[j]);
+            omega_[Index{i} * m_ + j] = start.covariance(variables_[i], variables_[j]);
     }
     return invert();
 }
@@ -115,18 +113,18 @@ bool DistrictFit::invert() {
     if (!(cholesky(m_, gram_.data()) > least_pivot))
         return false;
     log_det_ = 0.0;
-    w_.assign(static_cast<std::size_t>(m_) * m_, 0.0);
+    w_.assign(Index{m_} * m_, 0.0);
     for (int i = 0; i < m_; ++i)
-        log_det_ += 2.0 * std::log(gram_[static_cast<std::size_t>(i) * m_ + i]);
+        log_det_ += 2.0 * std::log(gram_[Index{i} * m_ + i]);
     right_.assign(m_, 0.0);
     for (int i = 0; i < m_; ++i) {
-        double* x = w_.data() + static_cast<std::size_t>(i) * m_;
+        double* x = w_.data() + Index{i} * m_;
         x[i] = 1.0;
         solve_lower(m_, gram_.data(), x);
         for (int b = m_ - 1; b >= 0; --b) {
             for (int h = b + 1; h < m_; ++h)
-                x[b] -= gram_[static_cast<std::size_t>(h) * m_ + b] * x[h];
-            x[b] /= gram_[static_cast<std::size_t>(b) * m_ + b];
+                x[b] -= gram_[Index{h} * m_ + b] * x[h];
+            x[b] /= gram_[Index{b} * m_ + b];
         }
     }
     return true;
@@ -134,7 +132,7 @@ bool DistrictFit::invert() {
 
 // The covariances of a member's residual: with all variables, and with all residuals.
 void DistrictFit::refresh(int i) {
-    double* row = c_.data() + static_cast<std::size_t>(i) * k_;
+    double* row = c_.data() + Index{i} * k_;
     for (int z = 0; z < k_; ++z)
         row[z] = s(i, z);
     for (const int p : members_[i].parents) {
@@ -146,7 +144,7 @@ void DistrictFit::refresh(int i) {
         double sum = row[b];
         for (const int p : members_[b].parents)
             sum += a(b, p) * row[p];
-        r_[static_cast<std::size_t>(i) * m_ + b] = r_[static_cast<std::size_t>(b) * m_ + i] = sum;
+        r_[Index{i} * m_ + b] = r_[Index{b} * m_ + i] = sum;
     }
 }
 
@@ -155,46 +153,46 @@ void DistrictFit::refresh(int i) {
 bool DistrictFit::update(int i) {
     const auto& [parents, spouses] = members_[i];
     const int q1 = count_of(parents), q2 = count_of(spouses), q = q1 + q2, m = m_;
-    old_.assign(w_.begin() + static_cast<Index>(i) * m, w_.begin() + static_cast<Index>(i + 1) * m);
+    old_.assign(w_.begin() + Index{i} * m, w_.begin() + Index{i + 1} * m);
     const double w_ii = old_[i];
-    rows_.resize(static_cast<std::size_t>(q2) * m);    // K at the spouses
-    product_.resize(static_cast<std::size_t>(q2) * m); // K R
+    rows_.resize(Index{q2} * m);    // K at the spouses
+    product_.resize(Index{q2} * m); // K R
     for (int x = 0; x < q2; ++x) {
-        double* row = rows_.data() + static_cast<std::size_t>(x) * m;
-        const double* w = w_.data() + static_cast<std::size_t>(spouses[x]) * m;
+        double* row = rows_.data() + Index{x} * m;
+        const double* w = w_.data() + Index{spouses[x]} * m;
         const double share = w[i] / w_ii;
         for (int b = 0; b < m; ++b)
             row[b] = w[b] - share * old_[b];
         row[i] = 0.0;
-        double* kr = product_.data() + static_cast<std::size_t>(x) * m;
+        double* kr = product_.data() + Index{x} * m;
         std::fill_n(kr, m, 0.0);
         for (int b = 0; b < m; ++b) {
-            const double* r = r_.data() + static_cast<std::size_t>(b) * m;
+            const double* r = r_.data() + Index{b} * m;
             const double weight = row[b];
             for (int c = 0; c < m; ++c)
                 kr[c] += weight * r[c];
         }
     }
-    gram_.assign(static_cast<std::size_t>(q) * q, 0.0);
+    gram_.assign(Index{q} * q, 0.0);
     right_.assign(q, 0.0);
     solution_.resize(q);
     for (int x = 0; x < q1; ++x) {
         right_[x] = s(parents[x], i);
         for (int y = 0; y <= x; ++y)
-            gram_[static_cast<std::size_t>(x) * q + y] = s(parents[x], parents[y]);
+            gram_[Index{x} * q + y] = s(parents[x], parents[y]);
     }
     for (int x = 0; x < q2; ++x) {
-        const double* k = rows_.data() + static_cast<std::size_t>(x) * m;
-        double* row = gram_.data() + static_cast<std::size_t>(q1 + x) * q;
+        const double* k = rows_.data() + Index{x} * m;
+        double* row = gram_.data() + Index{q1 + x} * q;
         for (int b = 0; b < m; ++b) {
-            const double* c = c_.data() + static_cast<std::size_t>(b) * k_;
+            const double* c = c_.data() + Index{b} * k_;
             for (int y = 0; y < q1; ++y)
                 row[y] += k[b] * c[parents[y]];
             right_[q1 + x] += k[b] * c[i];
         }
-        const double* kr = product_.data() + static_cast<std::size_t>(x) * m;
+        const double* kr = product_.data() + Index{x} * m;
         for (int y = 0; y <= x; ++y) {
-            const double* other = rows_.data() + static_cast<std::size_t>(y) * m;
+            const double* other = rows_.data() + Index{y} * m;
             for (int b = 0; b < m; ++b)
                 row[q1 + y] += kr[b] * other[b];
         }
@@ -211,7 +209,7 @@ bool DistrictFit::update(int i) {
     kc_.assign(m, 0.0);
     double explained = 0.0;
     for (int x = 0; x < q2; ++x) {
-        const double* k = rows_.data() + static_cast<std::size_t>(x) * m;
+        const double* k = rows_.data() + Index{x} * m;
         const double weight = solution_[q1 + x];
         for (int b = 0; b < m; ++b)
             kc_[b] += weight * k[b];
@@ -219,18 +217,17 @@ bool DistrictFit::update(int i) {
     for (int x = 0; x < q2; ++x) {
         const int b = spouses[x];
         explained += solution_[q1 + x] * kc_[b];
-        omega_[static_cast<std::size_t>(i) * m + b] = omega_[static_cast<std::size_t>(b) * m + i] =
-            solution_[q1 + x];
+        omega_[Index{i} * m + b] = omega_[Index{b} * m + i] = solution_[q1 + x];
     }
-    omega_[static_cast<std::size_t>(i) * m + i] = rest + explained;
+    omega_[Index{i} * m + i] = rest + explained;
     for (int b = 0; b < m; ++b) {
-        double* w = w_.data() + static_cast<std::size_t>(b) * m;
+        double* w = w_.data() + Index{b} * m;
         const double lost = old_[b] / w_ii, won = kc_[b] / rest;
         for (int c = 0; c < m; ++c)
             w[c] += won * kc_[c] - lost * old_[c];
         w[i] = -won;
     }
-    double* own = w_.data() + static_cast<std::size_t>(i) * m;
+    double* own = w_.data() + Index{i} * m;
     for (int b = 0; b < m; ++b)
         own[b] = -kc_[b] / rest;
     own[i] = 1.0 / rest;
@@ -254,8 +251,8 @@ double DistrictFit::fit(const Mag& mag, const std::vector<int>& district, MagPar
         return regress(0) ? std::log(omega_[0]) : failed;
     if (!start_from(start) && !start_alone())
         return failed;
-    c_.resize(static_cast<std::size_t>(m_) * k_);
-    r_.resize(static_cast<std::size_t>(m_) * m_);
+    c_.resize(Index{m_} * k_);
+    r_.resize(Index{m_} * m_);
     for (int i = 0; i < m_; ++i)
         refresh(i);
     double old = std::numeric_limits<double>::infinity();
@@ -277,10 +274,10 @@ void DistrictFit::store(MagParameters& into) const {
     for (int i = 0; i < m_; ++i) {
         const int v = variables_[i];
         for (const int p : members_[i].parents)
-            into.coefficient(variables_[p], v) = -a_[static_cast<std::size_t>(i) * k_ + p];
-        into.covariance(v, v) = omega_[static_cast<std::size_t>(i) * m_ + i];
+            into.coefficient(variables_[p], v) = -a_[Index{i} * k_ + p];
+        into.covariance(v, v) = omega_[Index{i} * m_ + i];
         for (const int j : members_[i].spouses)
-            into.covariance(v, variables_[j]) = omega_[static_cast<std::size_t>(i) * m_ + j];
+            into.covariance(v, variables_[j]) = omega_[Index{i} * m_ + j];
     }
 }
 

@@ -18,13 +18,9 @@ namespace qwo {
 
 // Coefficients and error covariances of a whole graph, to start fits from.
 struct MagParameters {
-    explicit MagParameters(int n)
-        : n(n), beta(static_cast<std::size_t>(n) * n, 0.0),
-          omega(static_cast<std::size_t>(n) * n, 0.0) {}
-    double& coefficient(int parent, int child) {
-        return beta[static_cast<std::size_t>(child) * n + parent];
-    }
-    double& covariance(int i, int j) { return omega[static_cast<std::size_t>(i) * n + j]; }
+    explicit MagParameters(int n) : n(n), beta(Index{n} * n, 0.0), omega(Index{n} * n, 0.0) {}
+    double& coefficient(int parent, int child) { return beta[Index{child} * n + parent]; }
+    double& covariance(int i, int j) { return omega[Index{i} * n + j]; }
 
     int n;
     std::vector<double> beta;
@@ -57,8 +53,8 @@ class DistrictFit {
     void refresh(int member);
     bool update(int member);
     double value() const;
-    double& a(int i, int z) { return a_[static_cast<std::size_t>(i) * k_ + z]; }
-    double s(int i, int j) const { return sv_[static_cast<std::size_t>(i) * k_ + j]; }
+    double& a(int i, int z) { return a_[Index{i} * k_ + z]; }
+    double s(int i, int j) const { return sv_[Index{i} * k_ + j]; }
 
     const double* s_;
     int n_;

@@ -123,7 +123,7 @@ double FamilySearch::refine(int variable, Parents& parents, double now) {
     const Parents& required = limits_.required[variable];
     for (bool changed = true; changed;) {
         changed = false;
-        while (static_cast<int>(parents.size()) < limits_.most_parents) {
+        while (count_of(parents) < limits_.most_parents) {
             double best = now - kNoise;
             int added = -1;
             const std::uint64_t key = key_of(parents);
@@ -312,7 +312,7 @@ std::vector<int> FamilySearch::tucked(int parent, int child, bool ahead) const {
     }
     std::vector<int> order = order_;
     std::copy(first.begin(), first.end(), order.begin() + from);
-    std::copy(second.begin(), second.end(), order.begin() + from + static_cast<int>(first.size()));
+    std::copy(second.begin(), second.end(), order.begin() + from + count_of(first));
     return order;
 }
 
@@ -435,7 +435,7 @@ std::vector<FamilySearch::Parents> FamilySearch::turned(int cause, int effect) {
                 continue;
             rearrange(order, place_[cause], place_[effect]);
         }
-        limits_.precedes.resize(std::size_t(n()) * n(), 0);
+        limits_.precedes.resize(Index{n()} * n(), 0);
         limits_.precedes[effect * n() + cause] = 1;
         settle_around(before);
         limits_.precedes = precedes;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "qwo/index.hpp"
 #include "qwo/random.hpp"
 
 namespace qwo {
@@ -80,7 +81,7 @@ class FamilySearch {
     };
     enum class Phase { insertions, roots, tucks, restarts, done };
 
-    int n() const { return static_cast<int>(order_.size()); }
+    int n() const { return count_of(order_); }
     bool allowed(int u, int v) const;
     bool is_given(int v) const { return !limits_.given.empty() && limits_.given[v]; }
     std::uint64_t key_of(const Parents& parents) const;

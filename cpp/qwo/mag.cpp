@@ -73,7 +73,7 @@ AncestralCheck::AncestralCheck(int n, const std::vector<char>& never)
     next_.resize(words_);
     for (int j = 0; limited_ && j < n; ++j) {
         for (int i = 0; i < n; ++i) {
-            if (never[static_cast<std::size_t>(j) * n + i])
+            if (never[Index{j} * n + i])
                 never_.set(j, i);
         }
     }

@@ -226,7 +226,7 @@ void MagSearch::consider_deletions(int i, int j, Change& best) {
 
 bool MagSearch::improve(int i, int j) {
     const Link before = mag_.link(i, j);
-    if (before == Link::none && !candidates_[static_cast<std::size_t>(i) * n_ + j])
+    if (before == Link::none && !candidates_[Index{i} * n_ + j])
         return false;
     Change best;
     best.rise = -prices_.least_saving;
@@ -276,12 +276,12 @@ std::vector<double> MagSearch::mark_worths(double most) {
     const std::size_t n_steps = steps_.size();
     const MarkedGraph pag = pag_of_mag(best.marked(), limits_);
     const auto near = pag.neighbours();
-    std::vector<double> worths(static_cast<std::size_t>(n_) * n_, never);
+    std::vector<double> worths(Index{n_} * n_, never);
     const auto meet = [&] {
         const MarkedGraph other = pag_of_mag(mag_.marked(), limits_);
         for (int a = 0; a < n_; ++a) {
             for (const int b : near[a]) {
-                double& worth = worths[static_cast<std::size_t>(a) * n_ + b];
+                double& worth = worths[Index{a} * n_ + b];
                 if (pag.at(a, b) != circle && other.linked(a, b) && other.at(a, b) != pag.at(a, b))
                     worth = std::min(worth, cost_ - cost);
             }
@@ -339,8 +339,7 @@ bool MagSearch::run(double seconds) {
     while (true) {
         for (; i_ < n_; ++i_, j_ = i_ + 1) {
             for (j_ = std::max(j_, i_ + 1); j_ < n_; ++j_) {
-                const bool open =
-                    mag_.linked(i_, j_) || candidates_[static_cast<std::size_t>(i_) * n_ + j_];
+                const bool open = mag_.linked(i_, j_) || candidates_[Index{i_} * n_ + j_];
                 if (!open)
                     continue;
                 if (improve(i_, j_))

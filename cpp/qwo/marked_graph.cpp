@@ -25,11 +25,11 @@ using Lists = std::vector<std::vector<int>>;
 // Which vertices an inducing path from x leads to, relative to the hidden ones, if it ends at y.
 bool induced(const MarkedGraph& dag, const Lists& near, const BitMatrix& above, int observed, int x,
              int y) {
-    std::vector<char> seen(2 * static_cast<std::size_t>(dag.size()), 0);
+    std::vector<char> seen(2 * Index{dag.size()}, 0);
     std::vector<std::pair<int, bool>> stack; // a vertex, and whether an arrowhead points into it
     const auto reach = [&](int from, int to) {
         const bool into = dag.at(from, to) == arrowhead;
-        char& met = seen[2 * static_cast<std::size_t>(to) + into];
+        char& met = seen[2 * Index{to} + into];
         if (!met) {
             met = 1;
             stack.emplace_back(to, into);
@@ -94,7 +94,7 @@ class Orientation {
   public:
     Orientation(MarkedGraph& graph, const ColliderQuestion& is_collider)
         : graph_(graph), is_collider_(is_collider), near_(graph.neighbours()),
-          stamp_(static_cast<std::size_t>(graph.size()) * graph.size(), 0) {}
+          stamp_(Index{graph.size()} * graph.size(), 0) {}
 
     void run() {
         do {
@@ -214,7 +214,7 @@ class Orientation {
             const auto [u, v] = stack.back();
             stack.pop_back();
             for (const int w : near_[v]) {
-                int& met = stamp_[static_cast<std::size_t>(v) * graph_.size() + w];
+                int& met = stamp_[Index{v} * graph_.size() + w];
                 if (w == i || w == u || met == now_ || graph_.linked(u, w) ||
                     !possibly_directed(v, w))
                     continue;

@@ -11,22 +11,21 @@
 #include <functional>
 #include <vector>
 
+#include "qwo/index.hpp"
+
 namespace qwo {
 
 enum MarkCode : std::int8_t { no_edge = 0, circle = 1, arrowhead = 2, tail = 3 };
 
 class MarkedGraph {
   public:
-    explicit MarkedGraph(int n) : n_(n), marks_(static_cast<std::size_t>(n) * n, no_edge) {}
-    MarkedGraph(int n, const std::int8_t* marks)
-        : n_(n), marks_(marks, marks + std::size_t(n) * n) {}
+    explicit MarkedGraph(int n) : n_(n), marks_(Index{n} * n, no_edge) {}
+    MarkedGraph(int n, const std::int8_t* marks) : n_(n), marks_(marks, marks + Index{n} * n) {}
 
     int size() const { return n_; }
     // The mark at j of the edge between i and j.
-    std::int8_t at(int i, int j) const { return marks_[static_cast<std::size_t>(i) * n_ + j]; }
-    void set(int i, int j, std::int8_t mark) {
-        marks_[static_cast<std::size_t>(i) * n_ + j] = mark;
-    }
+    std::int8_t at(int i, int j) const { return marks_[Index{i} * n_ + j]; }
+    void set(int i, int j, std::int8_t mark) { marks_[Index{i} * n_ + j] = mark; }
     bool linked(int i, int j) const { return at(i, j) != no_edge; }
     bool directed(int i, int j) const { return at(i, j) == arrowhead && at(j, i) == tail; }
     const std::vector<std::int8_t>& marks() const { return marks_; }
@@ -46,7 +45,7 @@ struct MarkLimits {
     std::vector<char> clear;    // [i * n + j]: nothing hidden causes both i and j
 
     static bool said(const std::vector<char>& flags, int n, int i, int j) {
-        return !flags.empty() && flags[static_cast<std::size_t>(i) * n + j];
+        return !flags.empty() && flags[Index{i} * n + j];
     }
 };
 

@@ -13,7 +13,7 @@ namespace {
 constexpr double kReach = 10.0; // standard deviations that the grid covers on either side
 // Points of the grid: the width of kernels falls with the number of rows.
 constexpr int kPoints = 512, kMorePoints = 1024;
-constexpr std::size_t kManyRows = 4000;
+constexpr int kManyRows = 4000;
 constexpr double kTail = 0.02; // share of the t distribution with three degrees of freedom
 constexpr double kRidge = 1e-9;
 constexpr double kLeast = 1e-6; // a smaller standard deviation counts as this
@@ -66,7 +66,7 @@ bool NoiseCost::is_far(double z) const {
     return !(std::abs(z) < kReach - step_);
 }
 
-double NoiseCost::log_at(const Density& density, std::size_t row, double z) const {
+double NoiseCost::log_at(const Density& density, int row, double z) const {
     if (is_far(z))
         return std::log(tail(z));
     const int k = static_cast<int>(places_[row]);
@@ -104,29 +104,29 @@ std::vector<int> NoiseCost::columns_of(std::span<const int> parents) const {
     return columns;
 }
 
-double NoiseCost::price_of(int variable, std::size_t columns) const {
+double NoiseCost::price_of(int variable, int columns) const {
     const int own = data_.is_number[variable] ? 1 : data_.sizes[variable];
-    return data_.price * own * static_cast<double>(columns);
+    return data_.price * own * columns;
 }
 
 void NoiseCost::residuals(int child, const std::vector<int>& given,
                           std::vector<double>& out) const {
-    const double* own = data_.columns.data() + std::size_t(child) * rows_;
+    const double* own = data_.columns.data() + Index{child} * rows_;
     out.resize(rows_);
-    const int m = static_cast<int>(given.size());
-    const std::size_t width = firsts_.back();
-    std::vector<double> a(std::size_t(m) * m), b(m);
+    const int m = count_of(given);
+    const Index width = firsts_.back();
+    std::vector<double> a(Index{m} * m), b(m);
     std::vector<const double*> columns(m);
-    std::size_t first = 0;
+    int first = 0;
     for (std::size_t block = 0; block < data_.ends.size(); ++block) {
         const double* gram = data_.gram.data() + block * width * width;
         for (int i = 0; i < m; ++i) {
             b[i] = gram[given[i] * width + child];
             for (int j = 0; j <= i; ++j)
                 a[i * m + j] = gram[given[i] * width + given[j]] + (i == j ? kRidge : 0.0);
-            columns[i] = data_.columns.data() + std::size_t(given[i]) * rows_ + first;
+            columns[i] = data_.columns.data() + Index{given[i]} * rows_ + first;
         }
-        const int size = static_cast<int>(data_.ends[block] - first);
+        const int size = data_.ends[block] - first;
         const int used = solve(m, a, b) ? m : 0;
         kernels_.residual_row(size, own + first, used, columns.data(), b.data(),
                               out.data() + first);
@@ -136,9 +136,9 @@ void NoiseCost::residuals(int child, const std::vector<int>& given,
 
 double NoiseCost::weighted(const double* x, const double* y) const {
     if (even_)
-        return kernels_.dot(static_cast<int>(rows_), x, y);
+        return kernels_.dot(rows_, x, y);
     double sum = 0.0;
-    for (std::size_t i = 0; i < rows_; ++i)
+    for (int i = 0; i < rows_; ++i)
         sum += data_.weights[i] * x[i] * y[i];
     return sum;
 }
@@ -148,10 +148,10 @@ void NoiseCost::put_on_grid(const std::vector<double>& z) {
     mass_.assign(3 * points_, 0.0); // zeros on either side, so that all points are alike
     places_.resize(rows_);
     const double scale = 1.0 / step_, most = points_ - 1.001;
-    for (std::size_t i = 0; i < rows_; ++i)
+    for (int i = 0; i < rows_; ++i)
         places_[i] = std::max(0.0, std::min((z[i] + kReach) * scale, most));
     double* mass = mass_.data() + points_;
-    for (std::size_t i = 0; i < rows_; ++i) {
+    for (int i = 0; i < rows_; ++i) {
         const int k = static_cast<int>(places_[i]);
         const double own = even_ ? 1.0 : data_.weights[i], right = own * (places_[i] - k);
         mass[k] += own - right;
@@ -210,7 +210,7 @@ NoiseCost::Density NoiseCost::density(const std::vector<double>& z) {
     // The logarithm is straight between points, as mass is shared between them; far rows are not.
     if (first > 1 && last < points_ - 2)
         return best;
-    for (std::size_t i = 0; i < rows_; ++i) {
+    for (int i = 0; i < rows_; ++i) {
         if (is_far(z[i]))
             best.sum += data_.weights[i] * (std::log(tail(z[i])) - log_at(best, i, 0.0));
     }
@@ -223,7 +223,7 @@ double NoiseCost::gaussian(int variable, const std::vector<int>& given,
     std::vector<std::vector<double>> left(k);
     for (int a = 0; a < k; ++a)
         residuals(firsts_[variable] + a, given, left[a]);
-    std::vector<double> factor(std::size_t(k) * k);
+    std::vector<double> factor(Index{k} * k);
     for (int a = 0; a < k; ++a) {
         for (int b = 0; b < k; ++b) {
             factor[a * k + b] = weighted(left[a].data(), left[b].data()) / total_ +
@@ -238,7 +238,7 @@ double NoiseCost::gaussian(int variable, const std::vector<int>& given,
     const double constant = log_det + k * std::log(2.0 * std::numbers::pi);
     double sum = 0.0;
     std::vector<double> y(k);
-    for (std::size_t i = 0; i < rows_; ++i) {
+    for (int i = 0; i < rows_; ++i) {
         double squares = 0.0;
         for (int a = 0; a < k; ++a) {
             y[a] = left[a][i];
@@ -257,21 +257,21 @@ double NoiseCost::gaussian(int variable, const std::vector<int>& given,
 NoiseCost::Noise NoiseCost::constant_noise(int variable, const std::vector<int>& given) const {
     Noise noise;
     residuals(firsts_[variable], given, noise.z);
-    std::size_t first = 0;
-    for (const std::size_t last : data_.ends) {
+    int first = 0;
+    for (const int last : data_.ends) {
         double sum = 0.0, rows = 0.0;
         if (even_ && data_.ends.size() == 1) {
             sum = weighted(noise.z.data(), noise.z.data());
             rows = total_;
         } else {
-            for (std::size_t i = first; i < last; ++i) {
+            for (int i = first; i < last; ++i) {
                 sum += data_.weights[i] * noise.z[i] * noise.z[i];
                 rows += data_.weights[i];
             }
         }
         const double scale = std::max(std::sqrt(sum / std::max(rows, kLeast)), kLeast);
         const double unit = 1.0 / scale;
-        for (std::size_t i = first; i < last; ++i)
+        for (int i = first; i < last; ++i)
             noise.z[i] *= unit;
         const double twice = 2.0 * std::log(scale);
         if (data_.ends.size() == 1)
@@ -284,16 +284,16 @@ NoiseCost::Noise NoiseCost::constant_noise(int variable, const std::vector<int>&
 }
 
 NoiseCost::Noise NoiseCost::spread_noise(const Noise& constant, std::span<const int> parents) {
-    const int m = static_cast<int>(parents.size());
-    const std::size_t width = firsts_.back();
-    std::vector<double> a(std::size_t(m) * m), slopes(m, 0.0);
+    const int m = count_of(parents);
+    const Index width = firsts_.back();
+    std::vector<double> a(Index{m} * m), slopes(m, 0.0);
     logs_.resize(rows_);
-    for (std::size_t i = 0; i < rows_; ++i) {
+    for (int i = 0; i < rows_; ++i) {
         const int k = static_cast<int>(places_[i]);
         logs_[i] = squares_[k] + (places_[i] - k) * slopes_[k];
     }
     for (int j = 0; j < m; ++j) {
-        const double* column = data_.columns.data() + std::size_t(firsts_[parents[j]]) * rows_;
+        const double* column = data_.columns.data() + Index{firsts_[parents[j]]} * rows_;
         slopes[j] = weighted(column, logs_.data()) / total_;
         for (int k = 0; k < m; ++k)
             a[j * m + k] = data_.gram[firsts_[parents[j]] * width + firsts_[parents[k]]];
@@ -310,13 +310,13 @@ NoiseCost::Noise NoiseCost::spread_noise(const Noise& constant, std::span<const 
         return noise;
     noise.log_spread.assign(rows_, 0.0);
     for (int j = 0; j < m; ++j) {
-        const double* column = data_.columns.data() + std::size_t(firsts_[parents[j]]) * rows_;
-        for (std::size_t i = 0; i < rows_; ++i)
+        const double* column = data_.columns.data() + Index{firsts_[parents[j]]} * rows_;
+        for (int i = 0; i < rows_; ++i)
             noise.log_spread[i] += slopes[j] * column[i];
     }
     noise.z.resize(rows_);
     double sum = 0.0;
-    for (std::size_t i = 0; i < rows_; ++i) {
+    for (int i = 0; i < rows_; ++i) {
         noise.log_spread[i] = std::clamp(noise.log_spread[i], -kMostSpread, kMostSpread);
         noise.z[i] = constant.z[i] * std::exp(-0.5 * noise.log_spread[i]);
         sum += data_.weights[i] * noise.z[i] * noise.z[i];
@@ -338,7 +338,7 @@ double NoiseCost::value_of(const Noise& noise, std::vector<double>* by_row) {
         spread = std::inner_product(noise.log_spread.begin(), noise.log_spread.end(),
                                     data_.weights.begin(), 0.0);
     if (by_row != nullptr) {
-        for (std::size_t i = 0; i < rows_; ++i) {
+        for (int i = 0; i < rows_; ++i) {
             const double own_spread = noise.log_spread.empty() ? 0.0 : noise.log_spread[i];
             (*by_row)[i] = noise.constant + own_spread - 2.0 * log_at(own, i, noise.z[i]);
         }
@@ -362,7 +362,7 @@ double NoiseCost::number(int variable, std::span<const int> parents, std::vector
     if (!pays)
         return value;
     if (by_row != nullptr) {
-        for (std::size_t i = 0; i < rows_; ++i)
+        for (int i = 0; i < rows_; ++i)
             (*by_row)[i] = rows[i] + price / total_;
     }
     return other;

@@ -12,13 +12,13 @@ namespace qwo {
 
 // Rows as columns of mean 0 and variance 1, and what they belong to.
 struct NoiseData {
-    std::vector<double> columns;   // one after the other, each with a number for every row
-    std::vector<double> gram;      // their covariance, block of rows by block of rows
-    std::vector<std::size_t> ends; // of blocks of rows with equations of their own; one at least
-    std::vector<double> weights;   // how many rows each row counts for
-    std::vector<int> sizes;        // columns of each variable; the first is the variable itself
-    std::vector<char> is_number;   // by variable; the others are blocks with a Gaussian cost
-    double price = 0.0;            // of a coefficient
+    std::vector<double> columns; // one after the other, each with a number for every row
+    std::vector<double> gram;    // their covariance, block of rows by block of rows
+    std::vector<int> ends;       // of blocks of rows with equations of their own; one at least
+    std::vector<double> weights; // how many rows each row counts for
+    std::vector<int> sizes;      // columns of each variable; the first is the variable itself
+    std::vector<char> is_number; // by variable; the others are blocks with a Gaussian cost
+    double price = 0.0;          // of a coefficient
 };
 
 // cost(v | P) = -2 Σ_i w_i log f(r_i / s) + 2 N log s + price · coefficients
@@ -50,8 +50,8 @@ class NoiseCost final : public FamilyCost {
     // Residuals in units of their spread; of what is no number those of its first column.
     std::vector<double> left(int variable, std::span<const int> parents);
 
-    int n() const { return static_cast<int>(data_.sizes.size()); }
-    int n_rows() const { return static_cast<int>(data_.weights.size()); }
+    int n() const { return count_of(data_.sizes); }
+    int n_rows() const { return count_of(data_.weights); }
 
   private:
     struct Density;
@@ -72,9 +72,9 @@ class NoiseCost final : public FamilyCost {
     Density density(const std::vector<double>& z);
     bool is_far(double z) const;
     // At a row that stands on the grid.
-    double log_at(const Density& density, std::size_t row, double z) const;
+    double log_at(const Density& density, int row, double z) const;
     double gaussian(int variable, const std::vector<int>& given, std::vector<double>* by_row) const;
-    double price_of(int variable, std::size_t columns) const;
+    double price_of(int variable, int columns) const;
     // The weighted sum of -2 log density over all rows, each of which is written down if wanted.
     double value_of(const Noise& noise, std::vector<double>* by_row);
     Noise constant_noise(int variable, const std::vector<int>& given) const;
@@ -87,7 +87,7 @@ class NoiseCost final : public FamilyCost {
 
     NoiseData data_;
     const Kernels& kernels_ = kernels();
-    std::size_t rows_ = 0;
+    int rows_ = 0;
     double total_ = 0.0;
     std::vector<int> firsts_;
     bool even_ = true; // all weights are 1

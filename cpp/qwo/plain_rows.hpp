@@ -5,7 +5,7 @@
 
 namespace qwo {
 
-// From where on the audit says something: src/qwo/moments/checks.py has each with its reason.
+// From where on the audit says something: src/qwo/inspection/checks.py has each with its reason.
 struct RowLimits {
     std::size_t head;     // rows that show a column to be of measurements
     double skewness;      // of a column, either way

@@ -38,15 +38,15 @@ RegimeCost::RegimeCost(std::vector<double> sums, int regimes, std::vector<int> s
         first_.push_back(next);
         next += size;
     }
-    const std::size_t square = static_cast<std::size_t>(width_) * width_;
+    const Index square = Index{width_} * width_;
     sums_.assign(lots() * square * kLanes, 0.0);
     total_.assign(square, 0.0);
-    rows_.assign(static_cast<std::size_t>(lots()) * kLanes, 1.0);
+    rows_.assign(lots() * kLanes, 1.0);
     Random random(0x9E3779B97F4A7C15ull);
     for (int r = 0; r < regimes_; ++r) {
         const double* from = sums.data() + r * square;
         double* to = sums_.data() + (r / kLanes) * square * kLanes + r % kLanes;
-        for (std::size_t i = 0; i < square; ++i) {
+        for (Index i = 0; i < square; ++i) {
             to[i * kLanes] = from[i];
             total_[i] += from[i];
         }
@@ -105,23 +105,24 @@ void RegimeCost::prepare(Stem& stem, int variable, std::span<const int> parents)
     stem.own = leading_[variable];
     for (int k = 0; k < stem.own; ++k)
         columns.push_back(first_[variable] + k);
-    const std::size_t m = columns.size(), stride = width_;
-    stem.triangle = m * (m + 1) / 2;
+    const int m = count_of(columns);
+    const Index stride = width_;
+    stem.triangle = Index{m} * (m + 1) / 2;
     stem.sums.resize(lots() * stem.triangle * kLanes);
     double* to = stem.sums.data();
     for (int lot = 0; lot < lots(); ++lot) {
         const double* from = sums_.data() + lot * stride * stride * kLanes;
-        for (std::size_t i = 0; i < m; ++i) {
-            for (std::size_t j = 0; j <= i; ++j, to += kLanes) {
+        for (int i = 0; i < m; ++i) {
+            for (int j = 0; j <= i; ++j, to += kLanes) {
                 const double* own = from + (columns[i] * stride + columns[j]) * kLanes;
                 std::copy(own, own + kLanes, to);
             }
         }
     }
     stem.alone = stem.sums;
-    const int given = static_cast<int>(m) - stem.own;
+    const int given = m - stem.own;
     for (int lot = 0; lot < lots(); ++lot)
-        kernels_.eliminate(static_cast<int>(m), given, rows_.data() + lot * kLanes, kNothingLeft,
+        kernels_.eliminate(m, given, rows_.data() + lot * kLanes, kNothingLeft,
                            stem.alone.data() + lot * stem.triangle * kLanes);
 }
 
@@ -141,7 +142,7 @@ RegimeCost::Step& RegimeCost::step(Stem& stem, double rows, const Step* before, 
     }
     const auto take = [&](int r) {
         const double* own = stem.sums.data() + (r / kLanes) * stem.triangle * kLanes + r % kLanes;
-        for (std::size_t i = 0; i < stem.triangle; ++i)
+        for (Index i = 0; i < stem.triangle; ++i)
             step.sums[i] -= own[i * kLanes];
     };
     if (before) {
@@ -151,7 +152,7 @@ RegimeCost::Step& RegimeCost::step(Stem& stem, double rows, const Step* before, 
         step.sums.clear();
         for (const int i : stem.columns) {
             for (const int j : stem.columns) {
-                step.sums.push_back(total_[static_cast<std::size_t>(i) * width_ + j]);
+                step.sums.push_back(total_[Index{i} * width_ + j]);
                 if (i == j)
                     break;
             }
@@ -162,10 +163,10 @@ RegimeCost::Step& RegimeCost::step(Stem& stem, double rows, const Step* before, 
         }
     }
     step.factors.resize(stem.sums.size());
-    const int m = static_cast<int>(stem.columns.size());
+    const int m = count_of(stem.columns);
     for (int lot = 0; lot < lots(); ++lot) {
         double* factors = step.factors.data() + lot * stem.triangle * kLanes;
-        kernels_.take_away(static_cast<int>(stem.triangle), step.sums.data(),
+        kernels_.take_away(stem.triangle, step.sums.data(),
                            stem.sums.data() + lot * stem.triangle * kLanes, factors);
         kernels_.eliminate(m, m - stem.own, step.rows.data() + lot * kLanes, kNothingLeft, factors);
     }
@@ -174,18 +175,18 @@ RegimeCost::Step& RegimeCost::step(Stem& stem, double rows, const Step* before, 
 
 void RegimeCost::gather_tail(const Stem& stem, int more) {
     const int count = more < 0 ? 0 : sizes_[more];
-    const std::size_t m = stem.columns.size(), stride = width_;
+    const Index m = count_of(stem.columns), stride = width_;
     tail_size_ = count * m + count * (count + 1) / 2;
     tails_.resize(lots() * tail_size_ * kLanes);
     tail_.resize(tail_size_ * kLanes);
     base_tail_.clear();
-    const std::size_t small = count + stem.own;
+    const Index small = count + stem.own;
     work_.resize(small * (small + 1) / 2 * kLanes);
     double* to = tails_.data();
     for (int lot = 0; lot < lots(); ++lot) {
         const double* from = sums_.data() + lot * stride * stride * kLanes;
         for (int k = 0; k < count; ++k) {
-            const std::size_t row = (first_[more] + k) * stride;
+            const Index row = (first_[more] + k) * stride;
             const auto add = [&](int column) {
                 const double* own = from + (row + column) * kLanes;
                 std::copy(own, own + kLanes, to);
@@ -202,7 +203,7 @@ void RegimeCost::gather_tail(const Stem& stem, int more) {
 
 void RegimeCost::fit(const Stem& stem, int more, const double* factors, const double* rows,
                      double* out) {
-    const int given = static_cast<int>(stem.columns.size()) - stem.own;
+    const int given = count_of(stem.columns) - stem.own;
     const int count = more < 0 ? 0 : sizes_[more];
     kernels_.extend(given, stem.own, count, rows, kNothingLeft, kLeastVariance, factors,
                     tail_.data(), work_.data(), out);
@@ -214,14 +215,14 @@ void RegimeCost::leave(int regime) {
     in_base_[regime] = 0;
     base_key_ ^= bits_[regime];
     const double* own = tails_.data() + (regime / kLanes) * tail_size_ * kLanes + regime % kLanes;
-    for (std::size_t i = 0; i < tail_size_; ++i)
+    for (Index i = 0; i < tail_size_; ++i)
         base_tail_[i] -= own[i * kLanes];
 }
 
 void RegimeCost::fit_without(const Stem& stem, int more, const Step& base) {
     for (int lot = 0; lot < lots(); ++lot) {
-        kernels_.take_away(static_cast<int>(tail_size_), base_tail_.data(),
-                           tails_.data() + lot * tail_size_ * kLanes, tail_.data());
+        kernels_.take_away(tail_size_, base_tail_.data(), tails_.data() + lot * tail_size_ * kLanes,
+                           tail_.data());
         fit(stem, more, base.factors.data() + lot * stem.triangle * kLanes,
             base.rows.data() + lot * kLanes, without_.data() + lot * kLanes);
     }
@@ -240,7 +241,7 @@ double RegimeCost::profile(Stem& stem, int more) {
     gather_tail(stem, more);
     const std::size_t n = sizes_.size();
     const double own = stem.own, count = more < 0 ? 0 : sizes_[more];
-    const double slopes = (static_cast<double>(stem.columns.size()) - own - 1 + count) * own;
+    const double slopes = (count_of(stem.columns) - own - 1 + count) * own;
     const double own_parameters = own + own * (own + 1) / 2;
     const double least_rows = kRowsPerParameter * (slopes + own_parameters) / own;
     const double leaving = prices_.target * (own_parameters + prices_.slopes * slopes);

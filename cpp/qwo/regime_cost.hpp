@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "qwo/family_search.hpp"
+#include "qwo/index.hpp"
 #include "qwo/kernels.hpp"
 
 namespace qwo {
@@ -59,7 +60,7 @@ class RegimeCost final : public FamilyCost {
         std::vector<int> parents;
         std::vector<int> columns;
         int own = 0;
-        std::size_t triangle = 0;
+        Index triangle = 0;
         Lanes sums;
         Lanes alone;             // what is left given the parents in each regime by itself
         std::vector<Step> steps; // of which so many are known
@@ -102,7 +103,7 @@ class RegimeCost final : public FamilyCost {
     // Of the profile that is looked at.
     std::vector<char> in_base_;
     std::uint64_t base_key_ = 0;
-    std::size_t tail_size_ = 0;
+    Index tail_size_ = 0;
     Lanes tails_;
     std::vector<double> base_tail_;
     Lanes tail_;

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from qwo.columns.curves import curve_of, natural_splines, roughness
 from qwo.curved.sizes import curved_moments, wanted_columns
 from qwo.graph import to_cpdag
 from qwo.moments import Moments
-from qwo.moments.curves import RowSource, curve_of, leading_columns, natural_splines, roughness
+from qwo.moments.curves import RowSource, leading_columns
 from qwo.options import ReadOptions
 from qwo.order.bic import BicEngine
 from qwo.order.blocks import BlockScore

@@ -12,10 +12,11 @@ from scipy.special import ndtr
 
 import qwo
 from qwo import _core
+from qwo.columns.curves import curve_of
+from qwo.columns.recipes import Coding, with_curves
 from qwo.curved.noise import NoiseModel, arrow_strengths, parents_of, turn_by_noise, vuong
 from qwo.graph import to_cpdag
-from qwo.moments.columns import Coding
-from qwo.moments.curves import RowSample, curve_of, with_curves
+from qwo.moments.curves import RowSample
 from qwo.search.control import Control
 from tests.helpers.curved_data import NOISES, additive_data, standardised
 from tests.helpers.noise_reference import log_density, noise_cost

@@ -23,9 +23,9 @@ from qwo.errors import (
     ShapeError,
     list_names,
 )
+from qwo.inspection.checks import copy_groups
+from qwo.inspection.findings import PivotedCholesky
 from qwo.moments import Moments, audit_data
-from qwo.moments.checks import copy_groups
-from qwo.moments.findings import PivotedCholesky
 
 NAMES = list("abcde")
 

@@ -17,6 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 
 import qwo
+from qwo.columns.levels import Words
+from qwo.columns.recipes import Coding, Variable
 from qwo.errors import (
     ArgumentError,
     ColumnNameError,
@@ -28,8 +30,6 @@ from qwo.errors import (
     NonNumericError,
 )
 from qwo.moments import Moments, read_table
-from qwo.moments.columns import Coding, Variable
-from qwo.moments.levels import Words
 from qwo.order.blocks import BlockScore
 from qwo.order.local_score import LocalScoreEngine
 from qwo.sem import adjusted_effect, direct_effect, total_effects

@@ -12,7 +12,7 @@ import pytest
 
 import qwo
 from qwo.errors import ArgumentError, DataWarning, InputError
-from qwo.moments.audit import looks_like_cluster
+from qwo.inspection.audit import looks_like_cluster
 from qwo.moments.estimators import design_effect, intraclass_correlations
 from qwo.resample.draws import Scheme
 

@@ -17,10 +17,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 import qwo
-from qwo.discovery.assumptions import DEFAULT, assumptions_of, gist
+from qwo.discovery.readings import DEFAULT, assumptions_of, gist
 from qwo.errors import ArgumentError
 from qwo.graph.cpdag import to_cpdag
-from qwo.moments.audit import looks_like_root
+from qwo.inspection.audit import looks_like_root
 from qwo.options import OPTIONS, READING
 from qwo.report.contents import Contents
 from qwo.report.verdict import arrow_sources, verdict
@@ -431,7 +431,7 @@ def test_factorisations_keep_to_one_thread_where_others_work(
 ) -> None:
     """Threads that wait for each other on a busy machine made a limit of .5 s take 18."""
     from qwo import compute
-    from qwo.moments import checks
+    from qwo.inspection import checks
 
     module, asked = sys.modules["qwo.discovery.discover"], list[bool]()
 

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 import qwo
+from qwo.columns.recipes import Coding
 from qwo.errors import ConstantColumnError, MergeError, ShapeError
 from qwo.moments import Moments
-from qwo.moments.columns import Coding
 from qwo.moments.readers import open_source
 from qwo.moments.reading import TableReading
 from qwo.options import ReadOptions

@@ -8,8 +8,9 @@ import pytest
 
 from qwo.errors import ArgumentError
 from qwo.graph import covered_edges, same_equivalence_class
+from qwo.graph.resolved_knowledge import Precedence
 from qwo.search import grasp
-from qwo.search.moves import Precedence, Tucks, draw_signatures
+from qwo.search.grasp import Tucks, draw_signatures
 from tests.helpers.plain_engine import PlainEngine
 from tests.helpers.random_knowledge import random_knowledge
 from tests.oracles.random_models import model_covariance, random_dag, to_correlation

@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 import qwo
+from qwo.columns.recipes import Coding, Variable
 from qwo.discovery.discover import discover_as
 from qwo.errors import ArgumentError, InputError, KnowledgeError
 from qwo.graph.cpdag import to_mpdag
 from qwo.moments import Moments
-from qwo.moments.columns import Coding, Variable
 from qwo.options import SearchOptions
 from qwo.order.bic import BicEngine
 from qwo.search.control import bic_insertion

@@ -11,7 +11,7 @@ import pytest
 
 import qwo
 from qwo.errors import ArgumentError
-from qwo.moments.findings import FARTHEST, independent_share
+from qwo.inspection.findings import FARTHEST, independent_share
 from qwo.report import write_report
 from qwo.series.stationarity import dickey_fuller
 from qwo.simulation import simulate_series

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import qwo
-from qwo.moments import checks
+from qwo.inspection import checks
 from qwo.order.bic import BicEngine
 
 

@@ -12,6 +12,7 @@ import pytest
 from scipy.stats import norm
 
 import qwo
+from qwo.columns.recipes import rank_normal, standardised
 from qwo.errors import (
     ArgumentError,
     ColumnNameError,
@@ -23,7 +24,6 @@ from qwo.errors import (
     ShapeError,
 )
 from qwo.moments import Moments, audit_file, read_moments, read_table
-from qwo.moments.columns import rank_normal, standardised
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "test-only" / "small_real"
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from qwo.moments.columns import Coding, Variable, lagged, regimes
+from qwo.columns.recipes import Coding, Variable, lagged, regimes
 from qwo.moments.moments import Moments
 from qwo.moments.readers import open_source
 from qwo.moments.reading import TableReading

@@ -10,8 +10,8 @@ import pytest
 
 import qwo
 from qwo.errors import ArgumentError
+from qwo.graph.resolved_knowledge import Precedence
 from qwo.search import Control, hill_climbing
-from qwo.search.moves import Precedence
 from tests.helpers.plain_engine import PlainEngine
 from tests.helpers.random_knowledge import random_knowledge
 from tests.oracles.random_models import model_covariance, random_dag, to_correlation

@@ -11,9 +11,9 @@ import pytest
 
 import qwo
 from qwo import plot
+from qwo.columns.recipes import Coding
 from qwo.datasets import load_us_quarters
 from qwo.errors import ArgumentError
-from qwo.moments.columns import Coding
 from qwo.series.reading import SeriesData
 from qwo.series.responses import long_run, responses_of
 from qwo.series.stationarity import stationarity_findings

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import kurtosis, skew
 
+from qwo.inspection.checks import Scores
 from qwo.moments import Moments, audit_data
-from qwo.moments.checks import Scores
 
 
 def shape(column: np.ndarray) -> tuple[float, float]:

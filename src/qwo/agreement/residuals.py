@@ -11,9 +11,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import fdtrc
 
+from qwo.columns.recipes import Coding
 from qwo.graph.dag import topological_order
 from qwo.graph.pdag import enumerate_dags
-from qwo.moments.columns import Coding
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
 FAR = 5.0

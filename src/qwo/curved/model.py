@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
+from qwo.columns.recipes import Coding
 from qwo.curved.partial import AdditiveEquation, fit_equation
 from qwo.errors import ArgumentError
 from qwo.graph.dag import ancestors, descendants, topological_order
 from qwo.graph.pdag import enumerate_dags
-from qwo.moments.columns import Coding
 from qwo.moments.curves import RowSample
 from qwo.names import Variable, as_column, between
 from qwo.text import aligned, count, fixed, number, p_value, records_frame

@@ -20,14 +20,14 @@ from itertools import pairwise
 import numpy as np
 
 from qwo import _core
+from qwo.columns.recipes import Coding, with_curves
 from qwo.curved.fit import Fit, ranks_of
 from qwo.curved.sizes import curved_columns
 from qwo.graph.cpdag import to_cpdag
 from qwo.graph.dag import topological_order
 from qwo.graph.pdag import meek_closure
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
-from qwo.moments.columns import Coding
-from qwo.moments.curves import RowSample, with_curves
+from qwo.moments.curves import RowSample
 from qwo.search.control import Control, Progress
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 

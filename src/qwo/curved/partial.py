@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import gammaincc, ndtri
 
-from qwo.moments.columns import Coding
-from qwo.moments.curves import RowSample, SmoothBasis, curve_of, is_curvable
+from qwo.columns.curves import SmoothBasis, curve_of
+from qwo.columns.recipes import Coding, is_curvable
+from qwo.moments.curves import RowSample
 from qwo.text import records_frame
 from qwo.types import Adjacency, FloatArray
 

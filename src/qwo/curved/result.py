@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qwo.columns.recipes import Coding
 from qwo.curved.partial import PartialEffect, partial_effect
 from qwo.errors import ArgumentError
 from qwo.graph.causal_graph import CausalGraph
-from qwo.moments.columns import Coding
 from qwo.moments.curves import RowSample
 from qwo.moments.moments import Moments
 from qwo.names import Variable, as_column

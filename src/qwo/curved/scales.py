@@ -14,9 +14,9 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import ndtri
 
+from qwo.columns.recipes import Coding
 from qwo.curved.fit import ranks_of
 from qwo.curved.noise import NoiseModel, parents_of, vuong
-from qwo.moments.columns import Coding
 from qwo.moments.curves import RowSample
 from qwo.types import Adjacency, FloatArray
 

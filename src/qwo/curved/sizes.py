@@ -6,19 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from qwo.columns.curves import MOST_COLUMNS, curve_of
+from qwo.columns.recipes import Coding, is_curvable, with_curves
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
-from qwo.moments.columns import Coding
-from qwo.moments.curves import (
-    MOST_COLUMNS,
-    RowSample,
-    RowSource,
-    curve_of,
-    is_curvable,
-    leading_columns,
-    moments_of,
-    orthonormal,
-    with_curves,
-)
+from qwo.moments.curves import RowSample, RowSource, leading_columns, moments_of, orthonormal
 from qwo.moments.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.order.blocks import columns_of

@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from qwo.arguments import ReadArguments
+from qwo.columns.curves import MOST_COLUMNS
 from qwo.curved.arrows import NoiseArrows
 from qwo.curved.noise import (
     HOPELESS,
@@ -34,14 +35,7 @@ from qwo.errors import ArgumentError
 from qwo.graph.cpdag import to_cpdag, to_mpdag
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import as_moments
-from qwo.moments.curves import (
-    MOST_COLUMNS,
-    RowSample,
-    RowSource,
-    leading_columns,
-    moments_of,
-    refuse_rowless,
-)
+from qwo.moments.curves import RowSample, RowSource, leading_columns, moments_of, refuse_rowless
 from qwo.moments.moments import Moments
 from qwo.names import drawn_seed
 from qwo.options import DEFAULT_LEVEL, ReadOptions, SearchOptions, is_whole

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from qwo.arguments import ReadArguments
+from qwo.columns.curves import MOST_COLUMNS, curve_of
+from qwo.columns.recipes import Coding, is_curvable, with_curves
 from qwo.curved.arrows import NoiseArrows
 from qwo.curved.noise import (
     NoiseModel,
@@ -30,18 +32,7 @@ from qwo.discovery.result import Discovery
 from qwo.errors import ArgumentError
 from qwo.graph.dag import topological_order
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
-from qwo.moments.columns import Coding
-from qwo.moments.curves import (
-    MOST_COLUMNS,
-    MOST_ROWS,
-    RowSample,
-    curve_of,
-    is_curvable,
-    leading_columns,
-    moments_of,
-    orthonormal,
-    with_curves,
-)
+from qwo.moments.curves import MOST_ROWS, RowSample, leading_columns, moments_of, orthonormal
 from qwo.moments.moments import Moments
 from qwo.options import SearchOptions
 from qwo.regimes.classes import n_members

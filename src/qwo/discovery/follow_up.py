@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from qwo.discovery.assumptions import Assumption, assumptions_of
+from qwo.discovery.readings import Assumption, assumptions_of
 from qwo.errors import ArgumentError
 from qwo.graph.display import plot
 from qwo.moments import Audit, Moments, as_moments

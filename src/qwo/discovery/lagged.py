@@ -30,9 +30,9 @@ from qwo.discovery.result import Discovery
 from qwo.errors import Cure, DataWarning
 from qwo.graph.knowledge import Knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.inspection.findings import MOST_PAIRED, independent_share
 from qwo.moments import Moments
 from qwo.moments.curves import MOST_ROWS, RowSample, refuse_rowless
-from qwo.moments.findings import MOST_PAIRED, independent_share
 from qwo.options import DEFAULTS, ReadOptions, SearchOptions
 from qwo.search.control import Control
 from qwo.series.design import lag_moments, lagged_knowledge, rows_with_lags

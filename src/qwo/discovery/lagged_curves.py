@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from qwo.columns.curves import MOST_COLUMNS
+from qwo.columns.recipes import Coding
 from qwo.curved.result import CurvedRelations, edge_shares
 from qwo.discovery.curved import chosen_size
 from qwo.discovery.result import Discovery
 from qwo.errors import ArgumentError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
-from qwo.moments.columns import Coding
-from qwo.moments.curves import MOST_COLUMNS, RowSample, leading_columns
+from qwo.moments.curves import RowSample, leading_columns
 from qwo.moments.moments import Moments
 from qwo.options import SearchOptions
 from qwo.search.control import Control

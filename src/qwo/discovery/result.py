@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwo.discovery.arrows import SURE, ArrowEvidence, leaning
-from qwo.discovery.assumptions import broken
 from qwo.discovery.follow_up import FollowUp, Origin
 from qwo.discovery.price import Evidence, WeakEdge
-from qwo.discovery.readings import AssumptionReading
+from qwo.discovery.readings import AssumptionReading, broken
 from qwo.errors import ArgumentError, list_names
 from qwo.graph.causal_graph import EDGE_HEADER, TARGETS, VARIABLES, CausalGraph, Edge, edges_of
 from qwo.graph.display import as_html, edge_lines

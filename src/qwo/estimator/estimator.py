@@ -16,8 +16,8 @@ from qwo.discovery.discover import discover_as
 from qwo.errors import ArgumentError, InputError
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.formats.objects import to_networkx
+from qwo.inspection.audit import MIN_SAMPLES
 from qwo.moments import Moments, read_table
-from qwo.moments.audit import MIN_SAMPLES
 from qwo.moments.tables import Table, is_frame
 from qwo.options import OPTIONS, READING, SearchOptions, unknown_argument
 from qwo.resample.draws import table_moments

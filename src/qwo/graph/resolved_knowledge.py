@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -295,6 +295,42 @@ def _refuse_cycle(cycle: list[int], names: Sequence[str]) -> None:
         f"the knowledge contradicts itself: {', '.join(steps)}; drop one of these",
         columns=[names[cycle[k]] for k in stops],
     )
+
+
+class Precedence:
+    """A strict partial order, as one bit mask for each variable: who must come after it.
+
+    Python integers are the bit sets: a question about a block costs one operation for each of its
+    variables, whatever their number in all.
+    """
+
+    def __init__(self, knowledge: ResolvedKnowledge) -> None:
+        self._after = [_mask(row.nonzero()[0].tolist()) for row in knowledge.before]
+        self._before = [_mask(row.nonzero()[0].tolist()) for row in knowledge.before.T]
+
+    @classmethod
+    def of(cls, knowledge: ResolvedKnowledge | None) -> Self | None:
+        """None where nothing restricts the order, so that a search need not ask."""
+        if knowledge is None or not knowledge.before.any():
+            return None
+        return cls(knowledge)
+
+    def allows_swap(self, block: Sequence[int]) -> bool:
+        """Whether the first and the last variable of a block may be exchanged."""
+        members = _mask(block)
+        return not (self._after[block[0]] & members or self._before[block[-1]] & members)
+
+    def allows_passing(self, stayers: Iterable[int], movers: Iterable[int]) -> bool:
+        """Whether all movers may go before all stayers that they stood behind."""
+        ahead = _mask(movers)
+        return not any(self._after[v] & ahead for v in stayers)
+
+
+def _mask(variables: Iterable[int]) -> int:
+    members = 0
+    for v in variables:
+        members |= 1 << v
+    return members
 
 
 _STORED = ("forbidden", "required", "before")

@@ -6,7 +6,7 @@ without warnings, `audit_data` looks at the same input without raising what is w
 `read_table` gives the rows themselves.
 """
 
-from qwo.moments.audit import Audit, Finding
+from qwo.inspection.audit import Audit, Finding
 from qwo.moments.moments import Moments
 from qwo.moments.reading import as_moments, read_moments, read_table
 from qwo.moments.reading import audit as audit_data

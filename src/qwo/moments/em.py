@@ -24,12 +24,12 @@ from typing import Literal
 
 import numpy as np
 
+from qwo.columns.recipes import Coding
 from qwo.compute import one_blas_thread
 from qwo.errors import Cure, list_names
-from qwo.moments.audit import Finding, MissingCounts, drop_cure, inspect_size, shown
-from qwo.moments.checks import inspect_matrix, inspect_spread
-from qwo.moments.columns import Coding
-from qwo.moments.findings import determined_columns
+from qwo.inspection.audit import Finding, MissingCounts, drop_cure, inspect_size, shown
+from qwo.inspection.checks import inspect_matrix, inspect_spread
+from qwo.inspection.findings import determined_columns
 from qwo.moments.moments import Moments
 from qwo.moments.sums import finite_extremes, inverse, mirror_lower, split_covariance
 from qwo.names import default_names

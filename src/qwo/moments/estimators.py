@@ -41,7 +41,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from qwo.errors import ArgumentError, CovarianceError, Cure, list_names
-from qwo.moments.audit import MIN_SAMPLES, Audit, Code, Finding
+from qwo.inspection.audit import MIN_SAMPLES, Audit, Code, Finding
 from qwo.moments.em import effective_size
 from qwo.moments.moments import LATENT, Moments
 from qwo.moments.sums import mirror_lower, split_covariance

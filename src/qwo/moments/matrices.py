@@ -21,6 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qwo.archives import opened, write_arrays
+from qwo.columns.levels import short
+from qwo.columns.recipes import PLAIN, Coding, column_names, is_number, select_columns
 from qwo.errors import (
     HOW_MANY,
     ArgumentError,
@@ -32,10 +34,8 @@ from qwo.errors import (
     ShapeError,
     list_names,
 )
-from qwo.moments.audit import MIN_SAMPLES
-from qwo.moments.columns import PLAIN, Coding, column_names, is_number, select_columns
-from qwo.moments.findings import PivotedCholesky
-from qwo.moments.levels import short
+from qwo.inspection.audit import MIN_SAMPLES
+from qwo.inspection.findings import PivotedCholesky
 from qwo.moments.moments import Moments
 from qwo.moments.readers import check_marks, existing_file, guess_separator, read_chunks, split_line
 from qwo.moments.sums import inverse, mirror_lower, split_covariance

@@ -19,9 +19,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from qwo.errors import ArgumentError, Cure, EngineError, MergeError, ShapeError, list_names
-from qwo.moments.audit import Audit
-from qwo.moments.columns import (
+from qwo.columns.recipes import (
     PLAIN,
     Coding,
     Variable,
@@ -30,6 +28,8 @@ from qwo.moments.columns import (
     select_columns,
     whitened,
 )
+from qwo.errors import ArgumentError, Cure, EngineError, MergeError, ShapeError, list_names
+from qwo.inspection.audit import Audit
 from qwo.options import Columns, ReadOptions
 from qwo.types import FloatArray, Indices
 
@@ -242,7 +242,7 @@ class Moments:
         Raises
         ------
         InputError
-            With the columns and a cure; see `qwo.moments.audit` for all that is looked at.
+            With the columns and a cure; see `qwo.inspection.audit` for all that is looked at.
 
         Warns
         -----
@@ -533,7 +533,7 @@ class Moments:
         correlation matrix shows.
         """
         if self.found is not None:
-            from qwo.moments.audit import inspect_names
+            from qwo.inspection.audit import inspect_names
 
             levels = {
                 name: len(own.levels)
@@ -541,7 +541,7 @@ class Moments:
             }
             told = inspect_names(self.names, self.found.types, levels)
             return self.found.beside(after=(f for f in told if f not in self.found.findings))
-        from qwo.moments.checks import inspect_matrix
+        from qwo.inspection.checks import inspect_matrix
 
         given, shrunk = self.estimator == "given", self.estimator not in ("given", "plain")
         findings = inspect_matrix(self, given=given, shrunk=shrunk, rows=not given)

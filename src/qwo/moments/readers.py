@@ -29,6 +29,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 
+from qwo.columns.levels import Rows, short
+from qwo.columns.recipes import is_number
 from qwo.errors import (
     ArgumentError,
     Cure,
@@ -39,9 +41,7 @@ from qwo.errors import (
     list_names,
     optional_module,
 )
-from qwo.moments.audit import Finding
-from qwo.moments.columns import is_number
-from qwo.moments.levels import Rows, short
+from qwo.inspection.audit import Finding
 from qwo.moments.sums import Batch
 from qwo.moments.tables import (
     ArrowDataset,

@@ -21,6 +21,16 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.arguments import ReadArguments, hinting
+from qwo.columns.levels import ColumnTypes, RefusedColumn, Rows, Words
+from qwo.columns.recipes import (
+    Coding,
+    Variable,
+    column_names,
+    is_number,
+    select_columns,
+    transformed,
+    with_transforms,
+)
 from qwo.compute import count_workers, one_blas_thread
 from qwo.errors import (
     HOW_MANY,
@@ -31,7 +41,7 @@ from qwo.errors import (
     list_names,
     optional_module,
 )
-from qwo.moments.audit import (
+from qwo.inspection.audit import (
     MIN_SAMPLES,
     Audit,
     Finding,
@@ -40,16 +50,8 @@ from qwo.moments.audit import (
     inspect_size,
     inspect_types,
 )
-from qwo.moments.checks import View, inspect_matrix, inspect_rows, inspect_spread
-from qwo.moments.columns import (
-    Coding,
-    Variable,
-    column_names,
-    is_number,
-    select_columns,
-    transformed,
-    with_transforms,
-)
+from qwo.inspection.checks import View, inspect_matrix, inspect_rows, inspect_spread
+from qwo.inspection.findings import SMALL_SAMPLE, inspect_levels, small_sample
 from qwo.moments.em import estimate_incomplete
 from qwo.moments.estimators import (
     SETTLED_BY_LATENT,
@@ -58,8 +60,6 @@ from qwo.moments.estimators import (
     regularized,
     with_effective_size,
 )
-from qwo.moments.findings import SMALL_SAMPLE, inspect_levels, small_sample
-from qwo.moments.levels import ColumnTypes, RefusedColumn, Rows, Words
 from qwo.moments.matrices import from_covariance, read_matrix, stored_moments
 from qwo.moments.moments import LATENT, Moments
 from qwo.moments.readers import CsvFiles, Reader, existing_file, is_path, open_source

@@ -28,10 +28,11 @@ import numpy.typing as npt
 from scipy.linalg import lapack
 from scipy.linalg.blas import dsyrk
 
+from qwo.columns.levels import RefusedColumn, Rows
+from qwo.columns.recipes import PLAIN, Coding
 from qwo.compute import count_workers, one_blas_thread, present_module, to_host
 from qwo.errors import ArgumentError, ShapeError
-from qwo.moments.columns import PLAIN, Coding
-from qwo.moments.levels import RefusedColumn, Rows
+from qwo.inspection.checks import SENTINELS
 from qwo.moments.moments import Moments
 from qwo.names import default_names
 from qwo.types import FloatArray, Indices
@@ -54,9 +55,6 @@ WIDE, STRIPE = 512, 256
 KEPT_ENTRIES, KEPT_ROWS = 1 << 17, 1000
 """Entries of the rows that are kept for the audit, and how many rows at least: so many of the
 first, and between half as many and as many from all over the data."""
-
-SENTINELS = frozenset(sign * (10.0**k - 1) for k in (2, 3, 4, 5, 6) for sign in (-1, 1))
-"""-99, 999, …: what some programs write for a missing value."""
 
 DEFAULT_MEMORY = 1 << 29
 """Half a gigabyte; more for thousands of variables, whose products alone take that."""

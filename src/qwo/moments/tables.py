@@ -23,10 +23,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from qwo.columns.levels import RefusedColumn, Rows, Words, short
+from qwo.columns.recipes import PLAIN, Coding, column_names, is_number
 from qwo.errors import ColumnNameError, FileFormatError, InputError, ShapeError, list_names
-from qwo.moments.audit import Finding
-from qwo.moments.columns import PLAIN, Coding, column_names, is_number
-from qwo.moments.levels import RefusedColumn, Rows, Words, short
+from qwo.inspection.audit import Finding
 from qwo.moments.sums import Batch
 from qwo.names import default_names
 from qwo.types import FloatArray, Indices

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from qwo.arguments import ReadArguments
 from qwo.errors import ArgumentError, ColumnNameError, Cure, InputError, ShapeError, list_names
-from qwo.moments.audit import Code
+from qwo.inspection.audit import Code
 from qwo.moments.moments import Moments
 from qwo.moments.readers import open_source
 from qwo.moments.reading import TableReading

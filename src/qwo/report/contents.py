@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qwo.discovery import Discovery
-from qwo.discovery.assumptions import Assumption, assumptions_of
+from qwo.discovery.readings import Assumption, assumptions_of
 from qwo.drawing.layers import downward_ends
 from qwo.errors import ArgumentError
 from qwo.graph.marks import ARROW, BY_CODE
+from qwo.inspection.audit import Audit
 from qwo.moments import Moments
-from qwo.moments.audit import Audit
 from qwo.resample.support import PairSupport, Shares, Supports, pair_supports
 from qwo.sem import Causes, LinearSem, fit_sem
 from qwo.types import Adjacency, Indices, Mask

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qwo import text
 from qwo.discovery import Discovery
-from qwo.moments.audit import Audit
+from qwo.inspection.audit import Audit
 from qwo.report import pictures, remarks, tables
 from qwo.report.contents import Contents
 from qwo.report.data import contents_data, draw_contents

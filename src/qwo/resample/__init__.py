@@ -2,8 +2,7 @@
 
 from qwo.resample.bootstrap import bootstrap
 from qwo.resample.result import Bootstrap
-from qwo.resample.runner import BootstrapProgress
-from qwo.resample.store import merge
+from qwo.resample.runner import BootstrapProgress, merge
 from qwo.resample.support import PairSupport
 
 __all__ = ["Bootstrap", "BootstrapProgress", "PairSupport", "bootstrap", "merge"]

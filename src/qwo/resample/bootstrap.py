@@ -31,8 +31,7 @@ from qwo.resample.options import (
     prepare,
 )
 from qwo.resample.result import Bootstrap
-from qwo.resample.runner import BootstrapCallback, Replication, Runner, Search, watched
-from qwo.resample.store import Checkpoint
+from qwo.resample.runner import BootstrapCallback, Checkpoint, Replication, Runner, Search, watched
 from qwo.resample.support import EdgeCounts
 
 

@@ -23,11 +23,11 @@ import numpy.typing as npt
 from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dsyrk
 
+from qwo.columns.recipes import PLAIN, Coding
 from qwo.errors import ConstantColumnError, list_names
+from qwo.inspection.audit import Audit
+from qwo.inspection.checks import inspect_matrix, is_well_conditioned
 from qwo.moments import Moments
-from qwo.moments.audit import Audit
-from qwo.moments.checks import inspect_matrix, is_well_conditioned
-from qwo.moments.columns import PLAIN, Coding
 from qwo.moments.reading import estimate_table
 from qwo.moments.sums import BLOCK_ENTRIES, MIN_BLOCK_ROWS, mirror_lower, split_covariance
 from qwo.moments.tables import Table

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from qwo.errors import ArgumentError
-from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.graph.resolved_knowledge import Precedence, ResolvedKnowledge
 from qwo.order.protocol import OrderEngine
 from qwo.search.control import Control, Run, SearchOutcome, supervise
-from qwo.search.moves import Precedence
 
 
 def hill_climbing(

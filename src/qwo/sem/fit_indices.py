@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc, chndtr, chndtrinc
 
+from qwo.columns.recipes import Coding
 from qwo.errors import InputError
+from qwo.inspection.findings import PivotedCholesky
 from qwo.moments import Moments
-from qwo.moments.columns import Coding
-from qwo.moments.findings import PivotedCholesky
 from qwo.sem.regression import Regression
 from qwo.types import FloatArray
 

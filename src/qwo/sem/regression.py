@@ -22,6 +22,7 @@ import numpy.typing as npt
 from scipy.linalg import lapack
 from scipy.special import chdtrc, stdtr
 
+from qwo.columns.recipes import Coding
 from qwo.errors import (
     ColumnNameError,
     CovarianceError,
@@ -30,9 +31,8 @@ from qwo.errors import (
     SampleSizeError,
     list_names,
 )
+from qwo.inspection.findings import TOLERANCE
 from qwo.moments import Moments
-from qwo.moments.columns import Coding
-from qwo.moments.findings import TOLERANCE
 from qwo.names import Variable, as_column
 from qwo.order.blocks import BlockScore
 from qwo.types import Adjacency, FloatArray, Indices

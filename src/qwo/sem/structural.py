@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qwo.columns.recipes import Coding
 from qwo.errors import InputError, MissingValuesError, list_names
 from qwo.moments import Moments
-from qwo.moments.columns import Coding
 from qwo.moments.reading import new_rows
 from qwo.text import records_frame
 from qwo.types import Adjacency, FloatArray

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from qwo.columns.curves import curve_of
+from qwo.columns.recipes import Coding, column_names, is_curvable, with_curves
 from qwo.errors import ArgumentError, Cure, KnowledgeError
 from qwo.graph.knowledge import Knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
-from qwo.moments.columns import Coding, column_names
-from qwo.moments.curves import curve_of, is_curvable, orthonormal, with_curves
+from qwo.moments.curves import orthonormal
 from qwo.moments.em import estimate_incomplete
 from qwo.moments.moments import Moments
 from qwo.moments.sums import PartialSums, split_covariance

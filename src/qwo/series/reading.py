@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from qwo.arguments import ReadArguments
+from qwo.columns.recipes import Coding, select_columns
 from qwo.errors import ArgumentError, Cure
-from qwo.moments.columns import Coding, select_columns
 from qwo.moments.moments import Moments
 from qwo.moments.readers import Reader, open_source
 from qwo.moments.reading import WHOLE_ROWS, TableReading, estimate_table

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from qwo.arguments import ReadArguments
+    from qwo.columns.recipes import Coding
     from qwo.graph.resolved_knowledge import ResolvedKnowledge
-    from qwo.moments.columns import Coding
     from qwo.moments.moments import Moments
     from qwo.options import SearchOptions
 

@@ -17,7 +17,7 @@ from qwo.graph import CausalGraph, compare
 from qwo.graph.adjustment import adjustment_set, d_separated
 from qwo.graph.marks import ARROW, LINE
 from qwo.graph.pdag import to_dag
-from qwo.moments.audit import Finding
+from qwo.inspection.audit import Finding
 from qwo.report.contents import Contents
 from qwo.report.data import contents_data, draw_contents, scene_layout
 from qwo.report.remarks import remarks

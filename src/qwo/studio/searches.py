@@ -15,8 +15,8 @@ from qwo.agreement import Check, ConditionChecks, check
 from qwo.bayes import Posterior, posterior
 from qwo.discovery import Discovery, discover
 from qwo.errors import InputError
+from qwo.inspection.audit import Audit
 from qwo.moments import Moments, as_moments
-from qwo.moments.audit import Audit
 from qwo.moments.reading import audit, read_table
 from qwo.moments.tables import Table
 from qwo.report.contents import model_of

@@ -19,7 +19,7 @@ BOTH = "<=>"
 """What a pair with an arrow each way is noted as."""
 
 TYPES = ("continuous", "ordinal", "nominal", "binary")
-"""What variables can be, as `qwo.moments.columns` has it."""
+"""What variables can be, as `qwo.columns.recipes` has it."""
 
 # The matrix of so many variables takes 2.5 GB.
 MOST_VARIABLES = 50_000

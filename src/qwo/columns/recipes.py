@@ -3,7 +3,7 @@
 A variable is computed from one column of a table: the column itself, its logarithm or ranks, one
 indicator for each level but the first of a nominal one (the degenerate Gaussian score of Andrews,
 Ramsey and Cooper, 2019), the indicator of one regime, a copy of an earlier row, or itself and some
-functions of it (`qwo.moments.curves`). A table has
+functions of it (`qwo.columns.curves`). A table has
 numbers, and the codes 0 … k of levels; `Coding.columns` makes of its rows what is summed up. A
 variable is searched, or given: it stands in front of all others and has no parents.
 
@@ -15,21 +15,20 @@ nor its graph, which see correlations alone; it does change the units of coeffic
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy.special import ndtri
 
+from qwo.columns.curves import SmoothBasis
 from qwo.errors import ArgumentError, ColumnNameError, Cure, list_names
 from qwo.options import Columns, Kind, Transform, TransformName
 from qwo.types import FloatArray, Indices
-
-if TYPE_CHECKING:
-    from qwo.moments.curves import SmoothBasis
 
 Role = Literal["searched", "given"]
 
@@ -38,6 +37,15 @@ LOWEST: dict[str, float] = {"log": 0.0, "log1p": -1.0}
 
 SINGULAR = 1e-10
 """Eigenvalue of the correlations of a block below which a direction of it does not exist."""
+
+CLUSTERS = frozenset(
+    re.findall(
+        r"\w+",
+        "patient subject participant person individual household family school classroom "
+        "village animal mouse litter firm company pid",
+    )
+)
+"""Words for whom or what several rows may be of."""
 
 
 def column_names(names: Iterable[object], *, cured: bool = False) -> tuple[str, ...]:
@@ -73,6 +81,18 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def looks_like_cluster(name: str) -> bool:
+    """Whether a column is named like someone of whom there may be several rows."""
+    words = words_of(name)
+    return bool(words) and (words[0] in CLUSTERS or (len(words) > 1 and words[-1] == "id"))
+
+
+def words_of(name: str) -> list[str]:
+    """The words in the name of a column, such as age, at, onset in ``AgeAtOnset``."""
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return [word for word in re.split(r"[^a-z]+", spaced.lower()) if word]
 
 
 def select_columns(labels: Sequence[str], columns: Columns, drop: Columns) -> list[int]:
@@ -485,3 +505,15 @@ TRANSFORMS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "standardise": standardised,
     "standardize": standardised,
 }
+
+
+def with_curves(coding: Coding, curves: Sequence[SmoothBasis | None]) -> Coding:
+    """Recipes with the functions of each variable, where it has some."""
+    pairs = zip(coding.variables, curves, strict=True)
+    return Coding(tuple(replace(variable, curve=curve) for variable, curve in pairs))
+
+
+def is_curvable(variable: Variable) -> bool:
+    """Whether functions of a variable mean something: numbers that are searched, or were before."""
+    own = variable.role == "searched" or variable.lag > 0
+    return not variable.levels and variable.level is None and own

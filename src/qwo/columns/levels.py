@@ -14,8 +14,8 @@ from typing import cast, get_args
 import numpy as np
 import numpy.typing as npt
 
+from qwo.columns.recipes import Variable, is_number, looks_like_cluster
 from qwo.errors import ArgumentError, ColumnNameError, Cure, list_names
-from qwo.moments.columns import Variable, is_number
 from qwo.options import Kind, Types
 from qwo.types import FloatArray
 
@@ -127,8 +127,6 @@ class RefusedColumn:
         shown = short(words.levels[int(words.codes[first])])
         if n_odd == n_given:
             return cls(name, f"text, for example {shown}", words=words)
-        from qwo.moments.audit import looks_like_cluster
-
         # Names of families or patients, some of which look like numbers.
         named = looks_like_cluster(name) and len(words.levels) <= 0.8 * n_given
         few = len(odd) <= MANY_STRAYS and 2 * n_odd <= n_given and not named
@@ -231,8 +229,6 @@ class LevelCounts:
         """The cure of saying that the column is a category, where it may be one."""
         possible = self.repeats and len(self.seen) <= MOST_DECLARED
         cures = [Cure("types", {name: "nominal"}, "treats it as a category")] if possible else []
-        from qwo.moments.audit import looks_like_cluster
-
         if looks_like_cluster(name) and 2 < len(self.seen) <= 0.8 * sum(self.counts.values()):
             cures.append(Cure("cluster", name, "says which rows belong together"))
         return tuple(cures)

@@ -1,6 +1,6 @@
 """How findings about rows and matrices are worded, and what takes a closer look to be worded.
 
-`qwo.moments.checks` looks; nothing of this module runs while there is nothing to say. A copy,
+`qwo.inspection.checks` looks; nothing of this module runs while there is nothing to say. A copy,
 whatever its shift, scale and sign, has a correlation of ±1 with its original. A linear combination
 shows as a vanishing pivot of the Cholesky factorisation with diagonal pivoting P R Pᵀ = L Lᵀ: the
 pivot of a column is its variance given the columns before it.
@@ -17,23 +17,22 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.linalg import eigvalsh, lapack, solve_triangular
 
+from qwo.columns.recipes import block_squares, looks_like_cluster
 from qwo.errors import Cure, list_names
-from qwo.moments.audit import (
+from qwo.inspection.audit import (
     SHOWN,
     Finding,
     Severity,
     belonging,
     count_of,
     drop_cure,
-    looks_like_cluster,
     shown,
 )
-from qwo.moments.columns import block_squares
-from qwo.moments.moments import Moments
 from qwo.types import FloatArray, Indices
 
 if TYPE_CHECKING:
-    from qwo.moments.checks import View
+    from qwo.inspection.checks import View
+    from qwo.moments.moments import Moments
 
 FOLLOWS = 1e-9
 """What rounding may leave of the columns of a block that follow from another variable."""

@@ -1,9 +1,9 @@
 """What an audit of the input leaves, and what the types and counts of a table show.
 
 Four things are looked at, each of which needs the one before: what was seen of the table (types,
-missing values, size), here; the spread of its columns, the correlation matrix and rows
-(`qwo.moments.checks`, worded by `qwo.moments.findings`). Nothing is repaired; every finding names
-columns, and cures where options can cure it.
+missing values, size), here; the spread of its columns, the correlation matrix and rows (`checks`,
+worded by `findings`). Nothing is repaired; every finding names columns, and cures where options can
+cure it.
 
 The names of columns suggest variables that nothing else can cause, clusters of rows, and
 conditions: a suggestion, which is never acted upon, since only the user can know.
@@ -28,6 +28,8 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo import errors
+from qwo.columns.levels import RefusedColumn
+from qwo.columns.recipes import looks_like_cluster, words_of
 from qwo.errors import (
     Cure,
     DataWarning,
@@ -37,7 +39,6 @@ from qwo.errors import (
     python_wording,
     worded_cures,
 )
-from qwo.moments.levels import RefusedColumn
 from qwo.options import Kind
 
 Code = Literal[
@@ -370,21 +371,6 @@ CONDITIONS = frozenset(
 )
 """Words for columns that tell under which circumstances a row was taken."""
 
-CLUSTERS = frozenset(
-    re.findall(
-        r"\w+",
-        "patient subject participant person individual household family school classroom "
-        "village animal mouse litter firm company pid",
-    )
-)
-"""Words for whom or what several rows may be of."""
-
-
-def looks_like_cluster(name: str) -> bool:
-    """Whether a column is named like someone of whom there may be several rows."""
-    words = words_of(name)
-    return bool(words) and (words[0] in CLUSTERS or (len(words) > 1 and words[-1] == "id"))
-
 
 def belonging(name: str, n_values: int) -> Finding:
     """Advice about a column that seems to say which rows belong together."""
@@ -392,12 +378,6 @@ def belonging(name: str, n_values: int) -> Finding:
     text += "different values). Rows that belong together tell less than independent ones, so that "
     cure = Cure("cluster", name, "counts and resamples such rows together")
     return Finding("clusters", "warning", (name,), f"{text}edges appear by chance", (cure,))
-
-
-def words_of(name: str) -> list[str]:
-    """The words in the name of a column, such as age, at, onset in ``AgeAtOnset``."""
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    return [word for word in re.split(r"[^a-z]+", spaced.lower()) if word]
 
 
 def looks_like_root(name: str) -> bool:

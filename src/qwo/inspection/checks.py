@@ -3,7 +3,7 @@
 Sums do not tell a code from a measurement, nor a row from its copy. The rows that were kept for
 this purpose, all of them where there are few, are looked at as they are. Nothing in rows is an
 error: data may look like this and be sound, so that each finding says what it saw. A check of rows
-is a line of `CHECKS`: what it looks for, and how `qwo.moments.findings` words what it has found.
+is a line of `CHECKS`: what it looks for, and how `qwo.inspection.findings` words what it has found.
 """
 
 # Long because all that is looked at in every table stands in one place.
@@ -16,21 +16,23 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress, islice
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from scipy.linalg import lapack
 
 from qwo import _core
+from qwo.columns.levels import RefusedColumn
+from qwo.columns.recipes import PLAIN, Coding
 from qwo.compute import one_blas_thread
-from qwo.moments import findings as word
-from qwo.moments.audit import Finding, Severity, shown
-from qwo.moments.columns import PLAIN, Coding
-from qwo.moments.levels import RefusedColumn
-from qwo.moments.moments import Moments
-from qwo.moments.sums import SENTINELS, Seen
+from qwo.inspection import findings as word
+from qwo.inspection.audit import Finding, Severity, shown
 from qwo.options import Kind
 from qwo.types import FloatArray, Indices, Mask
+
+if TYPE_CHECKING:
+    from qwo.moments.moments import Moments
+    from qwo.moments.sums import Seen
 
 FEW_ROWS = 50
 """Rows that show most columns to be measurements."""
@@ -54,6 +56,9 @@ REPEATED_SHARE = 0.05
 
 SERIAL, SERIAL_ERRORS = 0.3, 4.0
 """Correlation with the row before that counts: in itself, and in standard errors 1 / √N."""
+
+SENTINELS = frozenset(sign * (10.0**k - 1) for k in (2, 3, 4, 5, 6) for sign in (-1, 1))
+"""-99, 999, …: what some programs write for a missing value."""
 
 NEAR_COPY = 0.98
 """Correlation from which on two rounded columns are compared."""

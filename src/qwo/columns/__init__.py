@@ -1,0 +1,1 @@
+"""Columns with roles: what variables are computed from; their kinds, levels and curves."""
