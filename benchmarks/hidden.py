@@ -3,8 +3,10 @@
 ``python -m benchmarks.hidden oracle`` counts exactly recovered classes from exact moments;
 ``… ours n,N,sets …`` searches samples; ``… peers n,N,sets … [METHOD …]`` lets the peers do so, in
 environments of their own (``python -m benchmarks.peers.environments tetrad clearn``), where they
-have not done so yet; ``… thresholds n,N,sets …`` tries what changes must be worth, on sets of
-their own; ``… structures SETS`` takes textbook models, ``… tunnel FOLDER`` the light tunnel.
+have not done so yet; ``… grid n,N,sets … [METHOD …]`` takes so many sets of every degree, share of
+hidden variables and noise, ours beside the methods named; ``… thresholds n,N,sets …`` tries what
+changes must be worth, on sets of their own; ``… structures SETS`` takes textbook models, ``…
+tunnel FOLDER`` the light tunnel.
 Results are small tables in ``benchmarks/results``; ``… page`` writes ``docs/benchmarks/hidden.md``
 from them.
 """
@@ -40,6 +42,9 @@ MISSES = RESULTS / "hidden_misses.csv"
 REAL = RESULTS / "hidden_real.csv"
 THRESHOLDS = RESULTS / "hidden_thresholds.csv"
 STRUCTURES = RESULTS / "hidden_structures.csv"
+GRID = RESULTS / "hidden_grid.csv"
+DEGREES, SHARES = (2, 3, 4, 6), (0.0, 0.1, 0.2)
+NOISES = ("gaussian", "exponential", "laplace")
 TEXTBOOK = {
     "two effects with causes": ("abxy", "h", "ax by hx hy"),
     "the same, one causing the other": ("abxy", "h", "ax by hx hy xy"),
@@ -105,6 +110,17 @@ class Case(NamedTuple):
         return ("gaussian", "gaussian", "exponential", "laplace")[(self.seed // 2) % 4]
 
 
+class Point(NamedTuple):
+    """A data set of a degree, a share of hidden variables and a noise."""
+
+    n: int
+    rows: int
+    seed: int
+    degree: int
+    share: float
+    noise: str
+
+
 def model(rng: np.random.Generator, n: int, hidden: int, degree: float, low: float) -> Any:
     """A DAG on n measured variables and hidden roots of 2 to 4 children, slopes and variances."""
     size = n + hidden
@@ -121,7 +137,7 @@ def truth(dag: Any, n: int) -> Any:
     return pag_of_mag(mag_of_dag(dag, range(n, len(dag)))[0])
 
 
-def sample(case: Case) -> tuple[Any, Any]:
+def sample(case: Case | Point) -> tuple[Any, Any]:
     """The true marks and the rows of a data set."""
     rng = np.random.default_rng([case.n, case.rows, case.seed, 34])
     dag, slopes, variances = model(rng, case.n, round(case.share * case.n), case.degree, 0.2)
@@ -135,11 +151,11 @@ def sample(case: Case) -> tuple[Any, Any]:
     return truth(dag, case.n), data[:, : case.n]
 
 
-def case_fields(case: Case) -> tuple[Any, ...]:
+def case_fields(case: Case | Point) -> tuple[Any, ...]:
     return (case.n, case.rows, case.degree, case.share, case.noise, case.seed)
 
 
-def row(case: Case, method: str, true: Any, found: Any, cpu: float) -> dict[str, Any]:
+def row(case: Case | Point, method: str, true: Any, found: Any, cpu: float) -> dict[str, Any]:
     """Counts of one result."""
     once = np.triu_indices(case.n, 1)
     claims = [((true > 0)[once], (found > 0)[once]), (true == HEAD, found == HEAD)]
@@ -186,10 +202,15 @@ def write(path: Path, rows: list[dict[str, Any]], *, anew: bool = False) -> None
         writer.writerows(rows)
 
 
+def _import_all() -> None:
+    """Search once, so that no measured time holds an import."""
+    list(ours(np.random.default_rng(0).normal(size=(100, 4))))
+
+
 def own(n: int, rows: int, sets: int) -> None:
     """Our results on a cell, in place of those that were there."""
     others = [r for r in read(SAMPLES) if (int(r["n"]), int(r["rows"])) != (n, rows)]
-    list(ours(np.random.default_rng(0).normal(size=(100, 4))))  # imports what it needs
+    _import_all()
     found = []
     for seed in range(sets):
         case = Case(n, rows, seed)
@@ -227,6 +248,69 @@ def _run_peer(folder: Path, cell: Case, method: str, seeds: list[int]) -> int:
         write(PEER_SAMPLES, [row(case, method, sample(case)[0], found, cpu)])
         ended += 1
     return ended
+
+
+def grid(n: int, rows: int, sets: int, methods: list[str]) -> None:
+    """Sums over so many sets of every degree, share of hidden variables and noise, by method."""
+    _import_all()
+    for degree in DEGREES:
+        kinds = list(product(SHARES, NOISES))
+        points = [
+            Point(n, rows, 1000 * (degree * 10 + k) + number, degree, *kind)
+            for k, kind in enumerate(kinds)
+            for number in range(sets)
+        ]
+        true, own = [], []
+        with tempfile.TemporaryDirectory() as folder:
+            files = [Path(folder) / f"{k}.npy" for k in range(len(points))]
+            for point, file in zip(points, files, strict=True):
+                known, data = sample(point)
+                begin = time.process_time()
+                found = qwo.discover(data, hidden_causes=True, random_state=0).pag
+                cpu = time.process_time() - begin
+                assert found is not None
+                true.append(known)
+                own.append(row(point, "qwo", known, found.marks, cpu))
+                if methods:
+                    np.save(file, data)
+            told: dict[str, dict[int, Any]] = {"qwo": dict(enumerate(own))}
+            for method in methods:
+                told[method], left, late = {}, list(range(len(points))), 0
+                while left and late < MOST_LATE:
+                    answers = _answers(method, [files[k] for k in left], limit_of(n))
+                    ended = 0
+                    for at, marks, cpu in answers:
+                        k = left[at]
+                        told[method][k] = row(points[k], method, true[k], marks, cpu)
+                        ended += 1
+                    late += ended < len(left)
+                    left = left[ended + 1 :]
+        sums = [
+            _summed(own, [by[k] for k in sorted(by) if points[k][4:] == kind], sets)
+            for by in told.values()
+            for kind in kinds
+            if any(points[k][4:] == kind for k in by)
+        ]
+        same = {tuple(str(line[f]) for f in (*FIELDS[:5], "method")) for line in sums}
+        kept = [r for r in read(GRID) if tuple(r[f] for f in (*FIELDS[:5], "method")) not in same]
+        write(GRID, [*kept, *sums], anew=True)
+
+
+def _summed(own: list[dict[str, Any]], found: list[dict[str, Any]], sets: int) -> dict[str, Any]:
+    """A line of the grid: sums over the sets that a method ended, and over ours on the same."""
+    by = {r["seed"]: r for r in own}
+    beside = [by[r["seed"]] for r in found]
+    gaps = [r["wrong"] - b["wrong"] for r, b in zip(found, beside, strict=True)]
+    sums = {name: sum(r[name] for r in found) for name in ("wrong", *COUNTS, "legal")}
+    ours = {f"ours_{name}": sum(r[name] for r in beside) for name in ("wrong", *COUNTS[3:6])}
+    cpus = (sum(float(r["cpu"]) for r in rows) for rows in (found, beside))
+    error = np.std(gaps, ddof=1) / len(gaps) ** 0.5 if len(gaps) > 1 else 0.0
+    told = {name: found[0][name] for name in (*FIELDS[:5], "method")} | {"asked": sets}
+    told |= {"sets": len(found), **sums, **ours, "gap": f"{np.mean(gaps):.3f}"}
+    return told | {
+        name: f"{value:.4f}"
+        for name, value in zip(("error", "cpu", "ours_cpu"), (error, *cpus), strict=True)
+    }
 
 
 def limit_of(n: int) -> float:
@@ -447,6 +531,8 @@ def main(words: list[str]) -> None:
             own(*cell)
         elif command == "thresholds":
             thresholds(*cell)
+        elif command == "grid":
+            grid(*cell, [m for m in methods if m in rest])
         elif command == "peers":
             peers(*cell, [m for m in methods if m in rest] or methods)
 

@@ -17,7 +17,15 @@ from qwo.cli.application import app
 from qwo.graph import pag
 from qwo.graph.dag import ancestor_matrix
 from qwo.graph.marks import HEAD, TAIL
-from qwo.graph.pag import NO_MASK, definite_causes, is_mag, is_pag, pag_of_mag, possible_causes
+from qwo.graph.pag import (
+    NO_MASK,
+    ancestors_in,
+    definite_causes,
+    is_mag,
+    is_pag,
+    pag_of_mag,
+    possible_causes,
+)
 from qwo.hidden import search
 from qwo.hidden.search import LEAST_EVIDENCE, MagStep, without_weak
 from qwo.resample.options import DataRows, prepare
@@ -188,6 +196,26 @@ def test_tiers_give_arrowheads_and_no_tails():
     assert set(found.edges) == {("early", "o->", "late"), ("first", "-->", "late")}
 
 
+def test_a_variable_said_to_be_last_gets_no_false_tails():
+    # The model of causal-learn's issue 266: Z -> Y is true and confounded, so that tiers must leave
+    # a circle at Z; there they plant a tail.
+    names, edges = "XZQYU", ("XZ", "XY", "UZ", "UY", "ZQ", "QY")
+    dag = np.zeros((5, 5), np.int8)
+    for cause, effect in edges:
+        dag[names.index(cause), names.index(effect)] = 1
+    data = np.random.default_rng(42).normal(size=(4000, 5)) @ np.linalg.inv(np.eye(5) - 0.8 * dag)
+    table = pd.DataFrame(data[:, :4], columns=list(names[:4]))
+    true = {("X", "o-o", "Z"), ("Z", "o-o", "Q"), *((v, "o->", "Y") for v in "XZQ")}
+    for known in ({}, {"tiers": [list("XZQ"), ["Y"]]}, {"leaves": ["Y"]}):
+        found = qwo.discover(table, hidden_causes=True, knowledge=known, random_state=0)
+        assert set(found.edges) == true
+    # In four tiers Z separates X and Q, so that Z must cause Q; still no tail at Z towards Y.
+    tiers = {"tiers": [["X"], ["Z"], ["Q"], ["Y"]]}
+    found = qwo.discover(table, hidden_causes=True, knowledge=tiers, random_state=0)
+    late = {("X", "o->", "Z"), ("Z", "-->", "Q"), *((v, "o->", "Y") for v in "XZQ")}
+    assert set(found.edges) == late
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_with_tiers_every_mark_is_true(seed):
     n = 6
@@ -250,6 +278,26 @@ def test_some_effects_are_identified_in_spite_of_hidden_causes():
     assert found.hidden_causes.effect("y", "x").estimate == 0
     assert found.hidden_causes.causes_of("y") == ["x"]
     assert found.hidden_causes.causes_of("y", possible=True) == ["a", "b", "x"]
+
+
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_causes_of_a_class_are_those_of_all_and_of_some_of_its_members(n):
+    # All classes of three and four variables; of five, all those with some seven edges.
+    pairs, rng = list(itertools.combinations(range(n), 2)), np.random.default_rng(5)
+    shapes = [pairs] if n < 5 else [rng.permutation(pairs)[:7].tolist() for _ in range(8)]
+    indirect = 0
+    for shape in shapes:
+        classes = {}
+        for graph in by_definition.mags_on(n, shape, kinds=4 if n < 5 else 3):
+            mag = np.array(graph, np.int8)
+            pag = pag_of_mag(mag)
+            classes.setdefault(pag.tobytes(), (pag, []))[1].append(ancestors_in(mag))
+        for pag, causes in classes.values():
+            found = definite_causes(pag)
+            np.testing.assert_array_equal(found, np.all(causes, axis=0))
+            np.testing.assert_array_equal(possible_causes(pag), np.any(causes, axis=0))
+            indirect += (found & ~ancestors_in(pag)).sum()
+    assert bool(indirect) == (n > 3)
 
 
 def test_time_is_kept_and_the_best_so_far_is_a_class():
@@ -365,6 +413,14 @@ def test_a_result_is_drawn_reported_and_asked_for_effects(tmp_path):
     counted = [(own[v]["parents"], own[v]["children"], own[v]["undirected"]) for v in "axyz"]
     assert counted == [(0, 0, 1), (0, 0, 2), (0, 1, 2), (1, 0, 0)]
     assert "something unmeasured causes both" in page
+    told = page[page.index('id="hidden-causes"') : page.index('id="edges"')]
+    (removed, *_), rest = found.hidden_causes.removed, found.hidden_causes
+    given, left = rest.separation(*removed[:2])
+    assert not given
+    for text in ("nothing", f"{left:.3f}", f"{removed[2]:.1f}", f"{rest.outcome.worths[1, 2]:.1f}"):
+        assert f">{text}</td>" in told
+    assert "what each mark says stands under Hidden causes" in page
+    assert "the data cannot tell the direction" not in page
 
 
 def test_changes_that_save_little_together_are_taken_back():

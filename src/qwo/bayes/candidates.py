@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from qwo import _core
 from qwo.bayes.scores import BlockFamilies, FamilyScore
+from qwo.graph.dag import closure
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
@@ -83,7 +84,7 @@ class Constraints:
             return cls(~np.eye(n_variables, dtype=np.bool_), none, [[] for _ in none])
         possible = knowledge.allowed_parents
         # Where no allowed edges lead from j to i, i comes before j without being told.
-        needed = knowledge.before & _reachable(possible).T
+        needed = knowledge.before & closure(possible).T
         return cls(possible, knowledge.required, [np.flatnonzero(c).tolist() for c in needed.T])
 
 
@@ -317,15 +318,6 @@ class GrownLists:
             kept |= (rank < self._widest) & (worth > WORTH_A_PLACE)
             candidates.append(best[kept & (worth >= 0)].tolist())
         return ParentLists(candidates, [np.flatnonzero(c).tolist() for c in self._core.T])
-
-
-def _reachable(matrix: Mask) -> Mask:
-    """Entry (i, j) says that a directed path of at least one step leads from i to j."""
-    closure = matrix.copy()
-    for _ in range(max(1, int(np.ceil(np.log2(len(matrix)))))):
-        steps = closure.astype(np.float32)
-        closure |= (steps @ steps) > 0
-    return closure
 
 
 def _sure_parents(score: FamilyScore, dag: Mask) -> Mask:

@@ -11,13 +11,14 @@ and circles where they differ. There is no selection of rows, and no feedback.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
 from qwo import _core
 from qwo.graph.causal_graph import CausalGraph
-from qwo.graph.dag import ancestor_matrix, check_dag
+from qwo.graph.dag import ancestor_matrix, check_dag, closure
 from qwo.graph.marks import HEAD, TAIL
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.names import default_names
@@ -103,12 +104,35 @@ def _bytes(mask: Mask) -> npt.NDArray[np.uint8]:
     return np.ascontiguousarray(mask, dtype=np.uint8)
 
 
+def ancestors_in(marks: Adjacency) -> Mask:
+    """Entry (i, j) says that a path of → leads from i to j."""
+    return ancestor_matrix(((marks == HEAD) & (marks.T == TAIL)).astype(np.int8))
+
+
 def definite_causes(pag: Adjacency) -> Mask:
-    """Entry (i, j) says that i causes j in every graph of the class: a path of → leads there."""
-    arrows = ((pag == HEAD) & (pag.T == TAIL)).astype(np.int8)
-    causes: Mask = ancestor_matrix(arrows)
-    np.fill_diagonal(causes, False)
+    """Entry (i, j) says that i causes j in every graph of the class.
+
+    A path of → leads there; or i is no collider between two variables without an edge, so that it
+    causes one of them, and uncovered possibly directed paths lead on from both.
+    """
+    causes, steps = ancestors_in(pag), possibly_directed(pag)
+    for i in range(len(pag)):
+        ahead = {a: _uncovered(pag, steps, i, a) for a in np.flatnonzero(steps[i]).tolist()}
+        for a, b in combinations(ahead, 2):
+            if not pag[a, b]:
+                causes[i, list(ahead[a] & ahead[b])] = True
     return causes
+
+
+def _uncovered(pag: Adjacency, steps: Mask, i: int, first: int) -> set[int]:
+    """Ends of possibly directed paths i, first, … without an edge between second neighbours."""
+    seen, stack = {(i, first)}, [(i, first)]
+    while stack:
+        u, v = stack.pop()
+        ends = set(np.flatnonzero(steps[v] & (pag[u] == 0)).tolist()) - {i, u}
+        stack += (new := {(v, w) for w in ends} - seen)
+        seen |= new
+    return {v for _, v in seen}
 
 
 def possibly_directed(pag: Adjacency) -> Mask:
@@ -123,12 +147,6 @@ def possible_causes(pag: Adjacency) -> Mask:
     A possibly directed path leads from i to j: no end on it that comes first is an arrowhead, none
     that comes last a tail.
     """
-    steps = possibly_directed(pag)
-    reach = steps.copy()
-    while True:
-        further = reach | (reach.astype(np.float32) @ steps.astype(np.float32) > 0)
-        if np.array_equal(further, reach):
-            break
-        reach = further
+    reach = closure(possibly_directed(pag))
     np.fill_diagonal(reach, False)
     return reach

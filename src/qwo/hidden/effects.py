@@ -13,9 +13,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from qwo.graph.causal_graph import CausalGraph
-from qwo.graph.dag import ancestor_matrix
 from qwo.graph.marks import HEAD, TAIL
-from qwo.graph.pag import mag_of_pag, possibly_directed
+from qwo.graph.pag import ancestors_in, mag_of_pag, possibly_directed
 from qwo.hidden.tests_start import partial_correlation
 from qwo.moments.moments import Moments
 from qwo.names import Variable, as_pair
@@ -99,11 +98,6 @@ def _needed(marks: Adjacency, x: int, y: int, chosen: list[int]) -> list[int]:
         if m_separated(marks, x, y, fewer, above):
             chosen = fewer
     return chosen
-
-
-def ancestors_in(marks: Adjacency) -> Mask:
-    """Entry (i, j) says that arrows lead from i to j in an ancestral graph."""
-    return ancestor_matrix(((marks == HEAD) & (marks.T == TAIL)).astype(np.int8))
 
 
 def m_separated(

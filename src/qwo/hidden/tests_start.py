@@ -23,8 +23,9 @@ def pag_from_tests(
     """The marks that the tests imply; with few rows they need not be those of any class."""
     least = -np.expm1(-price / n_samples)
     # A pair that is linked in the true graph depends given any set, so given all others.
-    given_all = _partial_correlations(correlation)
-    linked = (dag != 0) | (dag.T != 0) | (given_all**2 > least)
+    precision = np.linalg.inv(correlation)
+    given_all = precision**2 > least * np.outer(np.diag(precision), np.diag(precision))
+    linked = ((dag != 0) | (dag.T != 0) | given_all) & ~np.eye(len(dag), dtype=bool)
     sets = _sets_of_dag(dag, linked)
     for rounds in range(2):
         marks = _colliders(linked, sets)
@@ -38,15 +39,6 @@ def pag_from_tests(
                 linked[x, y] = linked[y, x] = False
                 sets[x, y, list(found)] = sets[y, x, list(found)] = True
     return orient_by_sets(_colliders(linked, sets), sets)
-
-
-def _partial_correlations(correlation: FloatArray) -> FloatArray:
-    """The correlation of each pair given all other variables; 0 on the diagonal."""
-    precision = np.linalg.inv(correlation)
-    scale = np.sqrt(np.diag(precision))
-    partial: FloatArray = -precision / np.outer(scale, scale)
-    np.fill_diagonal(partial, 0.0)
-    return partial
 
 
 def _separating(

@@ -148,6 +148,8 @@ def first_rows(data: dict[str, Any]) -> dict[str, Any]:
 def edges_table(data: dict[str, Any]) -> PageTable:
     """One row for each edge."""
     columns = list(_ENDS)
+    if any(edge["type"] not in ("-->", "---") for edge in data["edges"]):
+        columns[1] = columns[1]._replace(help="what each mark says stands under Hidden causes")
     if any(edge["link_doubt"] is not None for edge in data["edges"]):
         columns += _doubts(data["doubt"])
     if data["price"] is not None:
