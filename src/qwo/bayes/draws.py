@@ -310,15 +310,16 @@ class CoefficientDraws:
         zero = np.zeros(len(self.masks))
         between = self._between(cause, wanted, held)
         reached = dict.fromkeys([*between, *wanted], zero) | {cause: zero + 1}
-        changed = True
         # DAGs have orders of their own: variables are gone through until none changes any more.
-        while changed:
+        for _ in between:
             changed = False
             for v in between:
                 terms = [slope * reached[u] for u, slope in self.slopes(v) if u in reached]
                 effect = np.sum(terms, axis=0) if terms else zero
                 if not np.array_equal(effect, reached[v]):
                     reached[v], changed = effect, True
+            if not changed:
+                break
         return {v: reached[v] for v in wanted}
 
     def _between(self, cause: int, wanted: Sequence[int], held: Collection[int]) -> list[int]:

@@ -35,6 +35,7 @@ from qwo.graph.resolved_knowledge import (
     stored_knowledge,
 )
 from qwo.moments import Moments
+from qwo.moments.matrices import check_stored
 from qwo.names import as_column, as_pair
 from qwo.text import records_frame, shown
 from qwo.types import Adjacency, FloatArray, read_only
@@ -399,11 +400,12 @@ class Posterior(StoredResult):
             raise ValueError("draws have parents outside the lists of candidates")
         said = typed(header, n_samples=float, estimator=str)
         means, scales, correlation = (arrays[f"moments_{name}"] for name in _MOMENTS)
+        size, estimator = float(said["n_samples"]), said["estimator"]
+        moments = Moments(names, size, means, scales, correlation, estimator)
+        check_stored("it", moments)
         values: dict[str, Any] = {name: arrays[name] for name in _ARRAYS}
         return cls(
-            moments=Moments(
-                names, float(said["n_samples"]), means, scales, correlation, said["estimator"]
-            ),
+            moments=moments,
             candidates=candidates,
             core=core,
             knowledge=stored_knowledge(names, arrays),

@@ -363,12 +363,12 @@ def stored_moments(path: str | PathLike[str]) -> Moments:
         raise FileFormatError(f"{file} gives {len(labels)} variables other types than they have")
     size = sample_size(n_samples)
     moments = Moments(labels, size, means, scales, correlation, estimator, coding=coding)
-    _check_stored(file, moments)
+    check_stored(str(file), moments)
     # Other programs may round the halves of a matrix differently.
     return replace(moments, correlation=mirror_lower(np.array(correlation)))
 
 
-def _check_stored(file: Path, moments: Moments) -> None:
+def check_stored(file: str, moments: Moments) -> None:
     """See that a file holds standard deviations and a correlation matrix that data can have."""
     columns = moments.column_names
     wrong = ~(np.isfinite(moments.scales) & (moments.scales > 0)) | np.isinf(moments.means)
