@@ -911,6 +911,7 @@ MEANT = {
     "lags": "rows in the order of time are for qwo.discover(data, lags=), whose .series.supports() "
     "tells how often edges are found again and whose .responses() has bands",
     "hidden_causes": "qwo.discover(data, hidden_causes=True) and qwo.bootstrap look for these",
+    **dict.fromkeys(("nominal", "ordinal"), 'categories are types=, as in types={"a": "nominal"}'),
     "n_boot": "resamples are n_resamples=",
     "max_lag": "earlier rows are lags=",
     "delimiter": "separators are found by themselves, or by separator=",

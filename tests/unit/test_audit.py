@@ -58,7 +58,7 @@ class TestMissingValues:
         with pytest.raises(MissingValuesError) as caught:
             Moments.from_data(holes, names=NAMES)
         message = str(caught.value)
-        assert "1 missing and 2 infinite values in 2 of 5 columns" in message
+        assert "1 missing value and 2 infinite values in 2 of 5 columns" in message
         assert "'b' (1 missing, 1 infinite), 'c' (1 infinite)" in message
         assert "2 of 100 rows are affected" in message
         assert "missing='drop'" in message

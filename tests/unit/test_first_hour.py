@@ -267,12 +267,23 @@ def test_results_show_themselves(found: qwo.Discovery, chain: Any) -> None:
 
 @pytest.mark.parametrize(
     ("wrong", "hint"),
-    [("tiers", 'knowledge={"tiers"'), ("seed", "random_state="), ("n_threads", "n_jobs=")],
+    [
+        ("tiers", 'knowledge={"tiers"'),
+        ("seed", "random_state="),
+        ("n_threads", "n_jobs="),
+        ("nominal", 'types={"a": "nominal"'),
+    ],
 )
 def test_options_under_other_names_get_a_hint(chain: Any, wrong: str, hint: str) -> None:
     with pytest.raises(TypeError, match=wrong) as error:
         qwo.discover(chain[0], **{wrong: 1})
     assert hint in str(error.value)
+
+
+def test_every_call_with_a_seed_hears_its_name(chain: Any) -> None:
+    for call in (qwo.simulate, qwo.bootstrap, qwo.posterior, qwo.penalty_path, qwo.QWO):
+        with pytest.raises(TypeError, match="the seed is random_state="):
+            call(*([] if call in (qwo.simulate, qwo.QWO) else [chain[0]]), seed=1)
 
 
 def test_copies_of_rows_are_no_time_series() -> None:
@@ -393,6 +404,39 @@ def test_links_of_near_copies_are_not_called_solid(chain: Any) -> None:
     assert f"{found.n_edges - judged} not judged without --bootstrap" in said.links
     assert any("'a', 'area'" in reason for reason in said.against)
     assert not Contents(qwo.discover(rows)).near_copies
+
+
+def test_only_resamples_make_links_solid() -> None:
+    """17 of 22 links were called solid of which half the rows give 8 again."""
+    from sklearn.datasets import load_diabetes
+
+    frame = load_diabetes(as_frame=True).frame
+    found = qwo.discover(frame, random_state=0)
+    by_rates, by_resamples, by_posterior = (
+        verdict(Contents(found, **known))
+        for known in (
+            {},
+            {"bootstrap": qwo.bootstrap(frame, n_resamples=100, random_state=1)},
+            {"posterior": qwo.posterior(frame, n_draws=200, random_state=1)},
+        )
+    )
+    assert by_rates.headline.startswith("17 of 22 links are hardly due to chance")
+    assert by_rates.links.endswith("fewer may be found again in other rows")
+    assert by_resamples.headline.startswith("8 of 22 links are solid")
+    assert "links are probable" in by_posterior.headline
+    assert "solid" not in f"{by_rates}{by_posterior}"
+    page = Path(__file__).parents[2] / "docs" / "howto" / "how-sure.md"
+    told = " ".join(page.read_text(encoding="utf-8").split())
+    assert "17 of 22 links are hardly due to chance, and 8 of 22 are found again" in told
+
+
+def test_links_of_an_outcome_without_a_direction_ask_whether_it_causes_anything() -> None:
+    from sklearn.datasets import load_diabetes
+
+    found = qwo.discover(load_diabetes(as_frame=True).frame, random_state=0)
+    said = verdict(Contents(found, outcome=found.causes_of("target")))
+    assert any(step.startswith("--leaves target, if it causes nothing") for step in said.steps)
+    assert not any("--leaves" in step for step in verdict(Contents(found)).steps)
 
 
 def test_an_arrow_is_doubted_with_its_link_and_few_rows_are_named() -> None:

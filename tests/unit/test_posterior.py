@@ -450,7 +450,7 @@ def test_chains_that_disagree_are_reported(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(chains, "ATTEMPTS", 0)
     monkeypatch.setattr(chains, "WARMING", 1)
     monkeypatch.setattr(chains, "MOST_THIN", 1)
-    with pytest.warns(qwo.DataWarning, match="chains disagree"):
+    with pytest.warns(qwo.DataWarning, match="chains of the posterior d"):
         qwo.posterior(data_of(3, 12, 30, 6), n_draws=16, random_state=1, edge_prior=1.0)
 
 

@@ -270,7 +270,7 @@ def _result(
         versions=versions(),
         knowledge=knowledge,
     )
-    _warn(result, disagreement(rhat))
+    _warn(result)
     return result
 
 
@@ -464,14 +464,10 @@ def _filled(where: Any, values: FloatArray, other: float) -> FloatArray:
     return matrix
 
 
-def _warn(result: Posterior, rhat: float) -> None:
-    if rhat > AGREED:
-        warnings.warn(
-            f"the chains disagree: R̂ is {rhat:.2f} for a hundredth of the unsure edges, wanted "
-            f"{AGREED:g} or less; probabilities may be off. More draws, or more time, help",
-            DataWarning,
-            stacklevel=5,
-        )
+def _warn(result: Posterior) -> None:
+    if result.apart:
+        more = "More draws, or more time, help"
+        warnings.warn(f"{result.apart}. {more}", DataWarning, stacklevel=5)
     missing = result.largest_outside
     if missing > WORTH_A_WARNING:
         warnings.warn(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +14,7 @@ import numpy.typing as npt
 
 from qwo.archives import Arrays, Layout, StoredResult, typed
 from qwo.bayes.candidates import Lists, Masks
-from qwo.bayes.chains import SURE, disagreement
+from qwo.bayes.chains import AGREED, SURE, disagreement
 from qwo.bayes.draws import (
     CoefficientDraws,
     DrawnDags,
@@ -423,6 +424,15 @@ class Posterior(StoredResult):
     @property
     def _rhat_99(self) -> float:
         return disagreement(self.rhat[self._varies])
+
+    @property
+    def apart(self) -> str:
+        """What is to be said of chains that disagree; empty where they agree."""
+        if math.isinf(rhat := self._rhat_99):
+            why = "some edges are in all draws of one chain and in none of another (R̂ is infinite)"
+            return f"the chains of the posterior do not mix: {why}. Probabilities may be far off"
+        text = f"the chains of the posterior disagree (R̂ {rhat:.2f}): probabilities may be off"
+        return text if rhat > AGREED else ""
 
     @property
     def _least_ess(self) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import shlex
 import sys
 import textwrap
@@ -113,7 +114,7 @@ def warn(text: str) -> None:
 
 def fail(text: str) -> None:
     """An error, on standard error: one line for each thing that is wrong."""
-    for line in text.splitlines() or [""]:
+    for line in re.sub(r"\.?\n(?=Try: )", ". ", text).splitlines() or [""]:
         typer.echo(flowed("error: ", line, sys.stderr), err=True)
 
 

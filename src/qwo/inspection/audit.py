@@ -40,6 +40,7 @@ from qwo.errors import (
     worded_cures,
 )
 from qwo.options import Kind
+from qwo.text import count
 
 Code = Literal[
     "non-numeric",
@@ -309,16 +310,13 @@ class MissingCounts:
 
     def __str__(self) -> str:
         affected = np.flatnonzero(self.absent + self.infinite).tolist()
-        counts = []
+        kinds, counts = {"missing": self.absent, "infinite": self.infinite}, []
         for k in affected:
-            parts = [(self.absent[k], "missing"), (self.infinite[k], "infinite")]
-            what = ", ".join(f"{number} {what}" for number, what in parts if number)
+            what = ", ".join(f"{own[k]} {kind}" for kind, own in kinds.items() if own[k])
             counts.append(f"{self.names[k]!r} ({what})")
-        return (
-            f"{self.absent.sum()} missing and {self.infinite.sum()} infinite values in "
-            f"{len(affected)} of {len(self.names)} columns: {shown(counts, 'columns')}; "
-            f"{self.rows} of {self.n_rows} rows are "
-        )
+        totals = [count(int(n.sum()), f"{kind} value") for kind, n in kinds.items() if n.any()]
+        where = f"in {len(affected)} of {len(self.names)} columns: {shown(counts, 'columns')}"
+        return f"{' and '.join(totals)} {where}; {self.rows} of {self.n_rows} rows are "
 
     @property
     def affected(self) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -78,8 +77,7 @@ def page_remarks(contents: Contents) -> list[Remark]:
             gist = first_few([text.partition(". ")[0].rstrip(".") for text in texts], _MOST_TOLD)
             text = f"the data audit has {count(len(texts), noun)}: {gist}"
             said.append(Remark(level, text, "audit"))
-    found = contents.posterior
-    apart = "" if found is None else mixing(float(found.to_dict()["rhat_99"]))
+    apart = "" if contents.posterior is None else contents.posterior.apart
     return [*said, Remark("warning", apart, "posterior")] if apart else said
 
 
@@ -160,18 +158,6 @@ def _posterior_remarks(contents: Contents) -> Iterator[Remark]:
     if missing:
         text = f"{count(missing, 'link')} that the graph lacks {'is' if missing == 1 else 'are'} "
         yield Remark("info", f"{text}more probable than not", "posterior")
-
-
-def mixing(rhat: float) -> str:
-    """What is to be said of chains that disagree."""
-    from qwo.bayes.chains import AGREED
-
-    if math.isinf(rhat):
-        why = "some edges are in all draws of one chain and in none of another (R̂ is infinite)"
-        return f"the chains of the posterior do not mix: {why}. Its probabilities may be far off"
-    if rhat > AGREED:
-        return f"the chains of the posterior disagree (R̂ {rhat:.2f}): its probabilities may be off"
-    return ""
 
 
 def rhat_text(value: float | None) -> str:

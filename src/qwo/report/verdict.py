@@ -15,11 +15,11 @@ from qwo.graph.cpdag import to_cpdag
 from qwo.graph.marks import ARROW
 from qwo.options import OPTIONS, READING
 from qwo.report.contents import Contents
-from qwo.report.remarks import WEAK, mixing, noise_may_tell
+from qwo.report.remarks import WEAK, noise_may_tell
 from qwo.text import about, count, csv_line
 
-SOLID = 0.1
-"""Doubt up to which a link is called solid."""
+SURE_LINK = 0.1
+"""Doubt up to which a link counts as sure; only resamples make it solid."""
 
 DEPENDENT = ("independent rows", "doubted")
 """The assumption without which no number of a graph holds."""
@@ -30,11 +30,12 @@ ROWS_OF_A_COLUMN = 10
 MOST_STEPS = 3
 
 MEASURES = {
-    "posterior": ("at least 90 % probable", "less probable than not"),
-    "bootstrap": ("in at least 90 % of the resamples", "in fewer than half"),
-    "false rate": ("at most 10 % likely to be false", "more likely false than true"),
+    "posterior": ("probable", "at least 90 %", "less than half"),
+    "bootstrap": ("solid", "in at least 90 % of the resamples", "in fewer than half"),
+    "false rate": ("hardly due to chance", "at most 10 % likely to be false", "over half"),
 }
-"""What solid and weak mean, by where the doubt comes from."""
+"""What sure links are called, what that means and what weak means, by where doubts come from.
+Resamples, in which other links change, too, are less sure than what is told under a model."""
 
 
 class Verdict(NamedTuple):
@@ -65,27 +66,27 @@ class Verdict(NamedTuple):
 
 def verdict(contents: Contents) -> Verdict:
     """The verdict on a result."""
-    against = [*_severe(contents), *_doubts(contents)]
+    severe = list(_severe(contents))
     made = [a.words for a in contents.assumptions if a.status == "made"]
     return Verdict(
-        _headline(contents, list(_severe(contents))),
+        _headline(contents, severe),
         _links(contents),
         _directions(contents),
-        against,
+        [*severe, *_doubts(contents)],
         ", ".join(made) or "nothing that the options given do not drop",
         list(_steps(contents))[:MOST_STEPS],
     )
 
 
 def _sizes(contents: Contents) -> tuple[int, int, int] | None:
-    """How many links are solid, in between and weak; None where that is not known."""
+    """How many links are sure, in between and weak; None where that is not known."""
     known = [doubt.link for doubt in contents.doubts if doubt.link is not None]
     if len(known) < len(contents.doubts) and not contents.near_copies:
         return None
     if contents.discovery.doubted_rates and not known:
         return None
-    solid, weak = sum(d <= SOLID for d in known), sum(d > WEAK for d in known)
-    return solid, len(known) - solid - weak, weak
+    sure, weak = sum(d <= SURE_LINK for d in known), sum(d > WEAK for d in known)
+    return sure, len(known) - sure - weak, weak
 
 
 def _headline(contents: Contents, severe: list[str]) -> str:
@@ -95,15 +96,15 @@ def _headline(contents: Contents, severe: list[str]) -> str:
     if severe:
         return f"do not take this graph at face value: {severe[0]}"
     directed = sum(mark == ARROW for _, mark, _ in contents.discovery.edges)
-    solid = count(total, "link")
+    links, word = count(total, "link"), MEASURES[contents.doubt_source][0]
     if sizes is not None:
-        solid = f"{sizes[0]:,} of {solid} {'is' if sizes[0] == 1 else 'are'} solid"
+        links = f"{sizes[0]:,} of {links} {'is' if sizes[0] == 1 else 'are'} {word}"
     told, doubts = f"{directed or 'none'} with a direction", _arrow_doubts(contents)
     sure = directed - sum(doubt is None or doubt > 1 - SURE for doubt in doubts)
     if sure < directed and set(doubts) != {None}:
         of, are = count(directed, "direction"), "is" if sure < 2 else "are"
         told = f"{sure or 'none'} of {of} {are} sure"
-    return f"{solid}, {told}; a hypothesis to test, not a proof"
+    return f"{links}, {told}; a hypothesis to test, not a proof"
 
 
 def _links(contents: Contents) -> str:
@@ -116,23 +117,22 @@ def _links(contents: Contents) -> str:
         either = "" if found.regimes is not None else " or a posterior"
         reason = f", as {why}" if why else f" without a bootstrap{either}"
         return f"{count(total, 'link')}; how many are false cannot be told{reason}"
-    solid, between, weak = sizes
-    strong, feeble = MEASURES[contents.doubt_source]
-    parts = [f"{solid} solid ({strong})", f"{between} in between", f"{weak} weak ({feeble})"]
+    strong, between, weak = sizes
+    word, meant, feeble = MEASURES[contents.doubt_source]
+    parts = [f"{strong} {word} ({meant})", f"{between} in between", f"{weak} weak ({feeble})"]
     text = f"of {count(total, 'link')}, {', '.join(parts if between else parts[::2])}"
     if found.doubted_rates:
         return f"{text}; these numbers are too good, as {found.doubted_rates}"
     if contents.doubt_source == "bootstrap":
         return text
     false = sum(doubt.link or 0.0 for doubt in contents.doubts)
-    open_ones = total - sum(sizes)
-    if open_ones:
-        text += (
-            f", {open_ones:,} not judged without --bootstrap, as they link near-copies with others"
-        )
-    text += f"; {'at least ' if open_ones else ''}{about(false)}"
-    text += " of the others" if open_ones else ""
-    return f"{text} expected to be false (links alone, whatever their direction)"
+    least, others = "", ""
+    if left := total - sum(sizes):
+        text += f", {left:,} not judged without --bootstrap, as they link near-copies with others"
+        least, others = "at least ", " of the others"
+    text += f"; {least}{about(false)}{others} expected to be false (whatever their direction)"
+    again = "; fewer may be found again in other rows"
+    return text if contents.doubt_source == "posterior" else text + again
 
 
 def _directions(contents: Contents) -> str:
@@ -206,10 +206,8 @@ def _severe(contents: Contents) -> Iterator[str]:
     if check is not None and check.alarm:
         alarms = ", ".join(test.name for test in check.tests if test.alarm)
         yield f"the check flags a conflict between data and graph ({alarms})"
-    if contents.posterior is not None:
-        words = mixing(float(contents.posterior.to_dict()["rhat_99"]))
-        if words:
-            yield words.partition(":")[0]
+    if contents.posterior is not None and contents.posterior.apart:
+        yield contents.posterior.apart.partition(":")[0]
 
 
 def _doubts(contents: Contents) -> Iterator[str]:
@@ -256,6 +254,9 @@ def _steps(contents: Contents) -> Iterator[str]:
     if roots:
         them = "it" if len(roots) == 1 else "them"
         yield f"--roots {shlex.quote(csv_line(roots))}, if nothing in the table can cause {them}"
+    outcome = None if contents.outcome is None else contents.outcome.outcome
+    if any(outcome in (a, b) and mark != ARROW for a, mark, b in found.edges):
+        yield f"--leaves {shlex.quote(csv_line([outcome or '']))}, if it causes nothing here"
     if noise_may_tell(contents):
         yield "--arrows noise, which directs edges by the shape of noise that is not normal"
     yield from _more_to_ask(contents)

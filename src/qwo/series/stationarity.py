@@ -307,12 +307,16 @@ def warn_of(
 
 
 def _worded(trouble: str, names: list[str], rows: list[int]) -> tuple[str, list[Cure]]:
-    shown = list_names(names)
+    shown, s = list_names(names), "" if len(names) > 1 else "s"
     if trouble == "unit root":
-        text = f"unit root: {shown} wander without a mean, as random walks do; lags find too much"
+        text = (
+            f"unit root: {shown} wander{s} without a mean, as random walks do; lags find too much"
+        )
         return text, [Cure("difference", names, "takes changes from row to row")]
     if trouble == "trend":
-        text = f"trend: {shown} rise or fall with time, which looks like an effect of the past"
+        text = (
+            f"trend: {shown} rise{s} or fall{s} with time, which looks like an effect of the past"
+        )
         return text, [Cure("detrend", names, "takes a straight line off")]
     if trouble == "units":
         text = f"units: means of {shown} differ between units, which looks like effects of the past"
