@@ -132,10 +132,7 @@ def _is_unicode(label: str) -> bool:
 
 
 def as_column(
-    names: Sequence[str],
-    variable: object,
-    role: str,
-    error: type[InputError] = ColumnNameError,
+    names: Sequence[str], variable: object, role: str, error: type[InputError] = ColumnNameError
 ) -> int:
     """The column number of a variable given by name or by column number.
 

@@ -51,7 +51,7 @@ def test_costs_are_those_of_the_definition(*, seed: int, n: int, size: int, mixe
     import pandas as pd
 
     data = pd.DataFrame(mixed_rows(seed)) if mixed else additive_data("smooth", n, 200, seed)[0]
-    moments, _ = leading_columns(full_moments(data), size)
+    moments = leading_columns(full_moments(data), size)
     n = moments.n_variables
     engine, reference = BicEngine(moments), BlockScore(moments)
     rng = np.random.default_rng(seed)
@@ -75,7 +75,7 @@ def test_the_best_of_all_dags_is_that_of_dynamic_programming(
 
     rows = mixed_rows(seed, 120)
     data = pd.DataFrame(rows) if mixed else additive_data("mixed", n, 120, seed, degree=2)[0]
-    moments, _ = leading_columns(full_moments(data), 3)
+    moments = leading_columns(full_moments(data), 3)
     n = moments.n_variables
     known = random_knowledge(np.random.default_rng(seed), n) if told else None
     engine, reference = BicEngine(moments, knowledge=known), BlockScore(moments)
@@ -87,7 +87,7 @@ def test_the_best_of_all_dags_is_that_of_dynamic_programming(
 @pytest.mark.parametrize("seed", range(4))
 def test_the_search_without_proof_comes_to_the_best_of_all(seed: int) -> None:
     rows, _ = additive_data(("smooth", "mixed")[seed % 2], 8, 500, seed, degree=4)
-    moments, _ = leading_columns(full_moments(rows), 4)
+    moments = leading_columns(full_moments(rows), 4)
     best, engine = BicEngine(moments), BicEngine(moments)
     assert best.take_best()
     least = np.inf
@@ -102,7 +102,7 @@ def test_the_search_without_proof_comes_to_the_best_of_all(seed: int) -> None:
 def test_one_column_is_the_linear_search_to_the_last_bit() -> None:
     rows, _ = additive_data("smooth", 6, 300, 3)
     linear = Moments.from_data(rows)
-    single, _ = leading_columns(full_moments(rows), 1)
+    single = leading_columns(full_moments(rows), 1)
     assert np.allclose(single.correlation, linear.correlation, atol=1e-12)
     ours, plain = BicEngine(single), BicEngine(linear)
     assert ours.cost == pytest.approx(plain.cost, abs=1e-7)
@@ -110,7 +110,7 @@ def test_one_column_is_the_linear_search_to_the_last_bit() -> None:
 
 def test_members_of_a_class_cost_the_same_only_on_whole_blocks() -> None:
     rows, _ = additive_data("smooth", 4, 500, 1)
-    moments, _ = leading_columns(full_moments(rows), 4)
+    moments = leading_columns(full_moments(rows), 4)
     whitened, sizes = moments.as_whitened()
     whole, first = BicEngine(whitened, block_sizes=sizes), BicEngine(moments)
 
@@ -127,7 +127,7 @@ def test_members_of_a_class_cost_the_same_only_on_whole_blocks() -> None:
 
 def test_another_basis_of_the_same_functions_changes_nothing() -> None:
     rows, _ = additive_data("smooth", 5, 300, 2)
-    moments, _ = leading_columns(full_moments(rows), 4)
+    moments = leading_columns(full_moments(rows), 4)
     rng = np.random.default_rng(0)
     turn = np.eye(20)
     for v in range(5):

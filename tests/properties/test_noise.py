@@ -26,7 +26,7 @@ SEEDS = st.integers(0, 100_000)
 
 def model_of(rows: np.ndarray, size: int = 1, weights: np.ndarray | None = None) -> NoiseModel:
     coding = Coding.plain(rows.shape[1])
-    curved = with_curves(coding, [curve_of(x, size) for x in rows.T])
+    curved = with_curves(coding, rows, size)
     return NoiseModel.of(RowSample(rows, weights, len(rows)), coding, curved, 2.0)
 
 
@@ -181,7 +181,7 @@ def test_wrong_calls_of_the_core_are_refused() -> None:
 def test_what_a_model_lacks_is_the_gain_of_one_with_a_dependence() -> None:
     """Next to the squared correlations of polynomials of ranks, one by one; with ties, too."""
     rng = np.random.default_rng(5)
-    x = np.round(rng.standard_normal(1500), 1)
+    x = np.round(rng.standard_normal(1500) / 0.08) * 0.08
     y = 0.5 * x + (1 + 0.5 * np.abs(x)) * rng.standard_normal(1500)
     model, parents = model_of(np.column_stack([x, y])), [[], [0]]
     lack = model.fit(parents).lack({1})

@@ -43,6 +43,21 @@ def test_linear_data_come_out_as_the_linear_search_gives_them(seed: int) -> None
     assert found.curves.size == 1
 
 
+def test_noise_that_bends_pairs_costs_no_search_for_curves() -> None:
+    rows, _ = additive_data("linear", 8, 1000, 3, noise="exponential")
+    found = qwo.discover(rows, relations="curved", random_state=0)
+    assert found.params["basis"] == 1
+    assert not found.curves.costs  # no number of columns was tried
+    plain = qwo.discover(rows, arrows="noise", random_state=0)
+    assert (found.cpdag == plain.cpdag).all()
+    # Noise explains no parabola, which lines do not even join.
+    rng = np.random.default_rng(1)
+    x, e = rng.exponential(size=(2, 1000))
+    x = x - x.mean()
+    bent = np.column_stack([rows, x, (x - 0.7) ** 2 + 0.3 * e])
+    assert qwo.discover(bent, relations="curved", random_state=0).params["basis"] > 1
+
+
 def test_a_whole_number_asks_for_so_many_columns_and_names_for_these() -> None:
     rows, _ = additive_data("smooth", 5, 300, 1)
     frame = pd.DataFrame(rows, columns=list("abcde"))

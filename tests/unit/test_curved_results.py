@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ import qwo
 from qwo.curved.model import AdditiveSem
 from qwo.errors import ArgumentError
 from qwo.report import write_report
+from qwo.report.pictures import relations
 from tests.helpers.curved_data import additive_data
 
 pytestmark = pytest.mark.filterwarnings("ignore::qwo.DataWarning")
@@ -131,8 +134,72 @@ def test_page_and_files_have_the_curves(tmp_path: Path) -> None:
     assert {"gain", "z"} <= set(pd.read_csv(out / "noise.csv").columns)
     page = (out / "report.html").read_text()
     assert page.count('class="band"') == told["n_edges"]
+    evidence = [f"{z:.1f}" for z in pd.read_csv(out / "noise.csv")["z"]]
+    shown = re.findall(r'<td class="number">([\d.]+)</td></tr>', page[page.index("Evidence of") :])
+    assert sorted(shown) == sorted(evidence)
     for refused in ("--check", "--posterior"):
         assert CliRunner().invoke(app, [*asked, refused]).exit_code != 0
+
+
+def test_the_command_line_answers_as_the_result_does(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from qwo.cli.application import app
+
+    path, out = tmp_path / "rows.csv", tmp_path / "out"
+    rows = pd.DataFrame(_rows(600, 1), columns=list("zxmy"))
+    rows.to_csv(path, index=False)
+    learn = ["learn", str(path), "--relations", "curved", "--seed", "0", "-o", str(out)]
+    assert CliRunner().invoke(app, [*learn, "--no-figures"]).exit_code == 0
+    found = qwo.discover(rows, relations="curved", random_state=0)
+    ask = ["effect", str(path), str(out), "x", "y"]
+    for given, values in (([], None), (["--values", "-0.5", "1.5"], (-0.5, 1.5))):
+        run = CliRunner().invoke(app, [*ask, *given, "--json"])
+        assert run.exit_code == 0, run.output
+        own = found.effect("x", "y", values=values)
+        told = json.loads(run.stdout)
+        assert (told["low"], *told["interval"]) == pytest.approx((own.low, *own.interval))
+        assert str(own) in CliRunner().invoke(app, [*ask, *given]).stdout
+    run = CliRunner().invoke(app, ["check", str(path), str(out), "--draws", "19"])
+    assert "look at their lines" in run.stderr
+    qwo.write_graph(found.graph, tmp_path / "lines.json")
+    lines = ["effect", str(path), str(tmp_path / "lines.json"), "x", "y", "--values", "0", "1"]
+    run = CliRunner().invoke(app, lines)
+    assert run.exit_code == 1
+    assert "causes with curves" in run.stderr
+
+
+def test_the_curve_of_a_category_has_a_point_for_each_level() -> None:
+    rng = np.random.default_rng(2)
+    group = rng.choice(["a", "b", "c"], 900)
+    z, noise = rng.standard_normal((2, 900))
+    y = np.sin(1.5 * z) + (group == "b") - (group == "c") + 0.5 * noise
+    other = np.where(rng.random(900) < 0.2, "a", np.where(y > 0, "b", "c"))
+    table = pd.DataFrame({"z": z, "group": group, "y": y, "other": other})
+    dag = np.zeros((4, 4), np.int8)
+    dag[[0, 1, 2], [2, 2, 3]] = 1
+    found = qwo.discover(table, relations="curved", random_state=0)
+    curves = replace(found.curves, dag=dag)
+    curve = curves.curve("group", "y").to_frame().set_index("x")
+    means = table["y"].groupby(table["group"]).mean()
+    assert set(curve.index) == {"a", "b", "c"}
+    assert curve["y"]["b"] - curve["y"]["a"] == pytest.approx(means["b"] - means["a"], abs=0.15)
+    assert curve["y"]["c"] - curve["y"]["a"] == pytest.approx(-1.0, abs=0.15)
+    assert (curve["low"] < curve["y"]).all()
+    share = table["group"].value_counts(normalize=True)
+    assert float((curve["y"] * share).sum()) == pytest.approx(0.0, abs=1e-9)
+    with pytest.raises(ArgumentError, match="a category of 3 levels"):
+        curves.curve("y", "other")
+    drawn = replace(found, curves=curves)
+    assert {row[:2] for row in curves.drawn()} == {("z", "y"), ("group", "y")}
+    figure = qwo.plot.plot_curves(drawn)
+    assert [ax.get_ylabel() for ax in figure.axes if ax.axison] == ["y", "y"]
+    ticks = [label.get_text() for ax in figure.axes for label in ax.get_xticklabels()]
+    assert {"a", "b", "c"} <= set(ticks)
+    svg = {(own.cause, own.effect): own.svg for own in relations(drawn)}
+    assert svg["group", "y"].count('class="band"') == 3
+    assert svg["z", "y"].count('class="band"') == 1
+    assert not svg["y", "other"]
 
 
 def test_a_page_of_noise_alone_has_evidence_without_curves(tmp_path: Path) -> None:

@@ -148,12 +148,7 @@ def check_conditions(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # said of all rows already
             try:
-                checks[label] = check(
-                    table.rows(labels == label),
-                    graph,
-                    learnt=False,
-                    **options,
-                )
+                checks[label] = check(table.rows(labels == label), graph, learnt=False, **options)
             except InputError as error:
                 left_out[label] = str(error.args[0])
     if not checks:

@@ -249,10 +249,7 @@ class Change:
 
 
 def wanted_changes(
-    data: Correlations,
-    dag: Adjacency,
-    price: float,
-    knowledge: ResolvedKnowledge | None = None,
+    data: Correlations, dag: Adjacency, price: float, knowledge: ResolvedKnowledge | None = None
 ) -> list[Change]:
     """Every addition, removal and reversal of one edge that raises the score, the best first.
 

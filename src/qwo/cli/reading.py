@@ -297,6 +297,8 @@ def read_for(
     """
     record = _record(graph)
     learnt = record.get("reading") or {}
+    if is_curved(graph):
+        console.note("the graph has curved relations; qwo fit and qwo check look at their lines")
     own = reading.as_learnt(learnt, console).of(names)
     found = read_data(file, own, console, learns=False, **how)
     if record.get("sha256") not in (None, found.sha256):
@@ -326,11 +328,16 @@ def rows_again(file: Path, reading: Reading) -> dict[str, Any]:
     return {"data": file, **arguments}
 
 
-def _record(graph: Path) -> dict[str, Any]:
-    """What a result folder tells of its data; nothing for other graphs."""
+def is_curved(graph: Path) -> bool:
+    """Whether a result folder has curves that functions of causes were searched for."""
+    return bool(_record(graph, "curves").get("columns", 1) > 1 and not _record(graph, "series"))
+
+
+def _record(graph: Path, part: str = "data") -> dict[str, Any]:
+    """What a result folder tells of something; nothing for other graphs."""
     try:
         text = (graph / RECORD).read_text(encoding="utf-8") if graph.is_dir() else "{}"
-        found = json.loads(text).get("data")
+        found = json.loads(text).get(part)
     except (OSError, ValueError, AttributeError):
         return {}
     return found if isinstance(found, dict) and isinstance(found.get("reading", {}), dict) else {}

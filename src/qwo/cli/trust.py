@@ -1,4 +1,5 @@
 """``qwo posterior``, ``qwo check``, ``qwo effect``: how far a graph holds, and what it implies."""
+# Long because an effect is worded for a DAG, a class, hidden causes and curves.
 
 from __future__ import annotations
 
@@ -251,19 +252,27 @@ def effect(
     console: Console,
     graph_format: GraphFormat = None,
     level: Annotated[float, option("--level", "Level of the confidence intervals.")] = 0.95,
+    values: Annotated[
+        tuple[float, float] | None,
+        option("--values", "Of a curved cause: from where to where it is set.", "FROM TO"),
+    ] = None,
 ) -> None:
     """Estimate the total effect of one variable on another.
 
     [b]qwo effect cells.csv result PKA Akt[/b]
+    [b]qwo effect cells.csv curved PKA Akt --values 1 2[/b]
     [b]qwo effect cells.csv model.dot PKA Akt --json[/b]
     [b]qwo effect patients.csv result smoking=current stage[/b]
 
     Of a DAG there is one effect. Where the graph leaves directions open, there is one for each set
     of parents that the cause may have (IDA), each with its interval. Where causes may be hidden, it
-    is the one that holds in every graph of the class, or the reason why there is none. Columns that
-    are not in the graph are left out.
+    is the one that holds in every graph of the class, or the reason why there is none. Where
+    relations are curved it is a difference between two values of the cause, by default its
+    quartiles. Columns that are not in the graph are left out.
     """
     import qwo
+    from qwo.cli.reading import is_curved
+    from qwo.curved.model import effect_over_class, model_of
     from qwo.hidden.effects import effect_in_pag
 
     if not 0 < level < 1:
@@ -277,6 +286,15 @@ def effect(
         told = effect_in_pag(given, moments, cause, outcome)
         console.result(str(told), {**asdict(told), "interval": list(told.interval(level))})
         return
+    if is_curved(graph):
+        again = arguments_for(graph, given.names, file, reading, console)
+        model = model_of(again.pop("data"), graph_from(graph, of_folder="dag"), again)
+        own = given.reordered(model.names).matrix
+        change = effect_over_class(model, own, cause, outcome, values=values, level=level)
+        console.result(f"{change}.\n{_caution([])}", asdict(change))
+        return
+    if values is not None:
+        raise ArgumentError("--values are of causes with curves, and here are lines: leave it out")
     found = _left_open(graph, given, moments, cause, outcome)
     if not found:
         possible = qwo.ida(moments, given, cause, outcome)

@@ -25,7 +25,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from scipy.special import ndtri
 
-from qwo.columns.curves import SmoothBasis
+from qwo.columns.curves import SmoothBasis, curve_of
 from qwo.errors import ArgumentError, ColumnNameError, Cure, list_names
 from qwo.options import Columns, Kind, Transform, TransformName
 from qwo.types import FloatArray, Indices
@@ -507,10 +507,13 @@ TRANSFORMS: dict[str, Callable[[FloatArray], FloatArray]] = {
 }
 
 
-def with_curves(coding: Coding, curves: Sequence[SmoothBasis | None]) -> Coding:
-    """Recipes with the functions of each variable, where it has some."""
-    pairs = zip(coding.variables, curves, strict=True)
-    return Coding(tuple(replace(variable, curve=curve) for variable, curve in pairs))
+def with_curves(
+    coding: Coding, rows: FloatArray, size: int, weights: FloatArray | None = None
+) -> Coding:
+    """Recipes with at most so many functions of each variable, from rows in columns of a coding."""
+    pairs = zip(coding.variables, coding.starts.tolist(), strict=True)
+    own = [curve_of(rows[:, k], size, weights) if is_curvable(v) else None for v, k in pairs]
+    return Coding(tuple(replace(v, curve=f) for v, f in zip(coding.variables, own, strict=True)))
 
 
 def is_curvable(variable: Variable) -> bool:

@@ -8,6 +8,7 @@ runs along all paths.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,13 +21,17 @@ from qwo.curved.partial import AdditiveEquation, fit_equation
 from qwo.errors import ArgumentError
 from qwo.graph.dag import ancestors, descendants, topological_order
 from qwo.graph.pdag import enumerate_dags
-from qwo.moments.curves import RowSample
+from qwo.moments import as_moments
+from qwo.moments.curves import RowSample, RowSource
 from qwo.names import Variable, as_column, between
+from qwo.options import ReadOptions
 from qwo.text import aligned, count, fixed, number, p_value, records_frame
 from qwo.types import Adjacency, FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from qwo.graph.causal_graph import CausalGraph
 
 MOST_FOLLOWED = 500
 """Rows along which a change is followed."""
@@ -274,6 +279,15 @@ class AdditiveSem:
 
     def __str__(self) -> str:
         return self.summary()
+
+
+def model_of(data: Any, dag: CausalGraph, reading: Mapping[str, Any]) -> AdditiveSem:
+    """The additive model on a DAG, from data that are read anew, without shares of variance."""
+    moments = as_moments(data, **reading)
+    source = RowSource(data, ReadOptions(**reading), moments, "an additive model")
+    matrix = dag.reordered(moments.names).matrix
+    none = np.full(matrix.shape, math.nan)
+    return AdditiveSem(moments.names, matrix, none, none, source.sample(), moments.coding)
 
 
 def effect_over_class(

@@ -16,11 +16,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from qwo import _core
-from qwo.columns.recipes import Coding, with_curves
+from qwo.columns.recipes import Coding
 from qwo.curved.fit import Fit, ranks_of
 from qwo.curved.sizes import curved_columns
 from qwo.graph.cpdag import to_cpdag
@@ -82,16 +83,10 @@ class NoiseModel:
 
         ends: of blocks of rows that have equations of their own.
         """
-        starts = coding.starts.tolist()
-        numbers = np.array(
-            [
-                not variable.levels and _most_tied(sample.columns[:, start]) <= MOST_TIED
-                for variable, start in zip(coding.variables, starts, strict=True)
-            ]
-        )
+        sample, numbers = unrounded(sample, coding)
         # Whoever has no density is explained in itself, so that costs compare between codings.
         pairs = zip(curved.variables, numbers.tolist(), strict=True)
-        curved = with_curves(curved, [v.curve if told else None for v, told in pairs])
+        curved = Coding(tuple(v if told else replace(v, curve=None) for v, told in pairs))
         columns = np.ascontiguousarray(curved_columns(sample, coding, curved).T)
         weights = np.ones(columns.shape[1]) if sample.weights is None else sample.weights
         last, grams = len(weights), []
@@ -151,17 +146,20 @@ class NoiseModel:
         )
 
 
-def unrounded(sample: RowSample, coding: Coding) -> RowSample:
-    """The rows with rounded numbers spread evenly over what they were rounded from.
+def unrounded(sample: RowSample, coding: Coding) -> tuple[RowSample, Mask]:
+    """The rows with rounded numbers spread evenly over what they were rounded from; what is dense.
 
-    That is so where one value has more than `MOST_TIED` of the rows, and the values are many, with
+    They are where one value has more than `MOST_TIED` of the rows, and the values are many, with
     gaps that are multiples of one step: their density is a step function then, whose likelihood is
     that of the rounded numbers.
     """
     columns, rng = sample.columns, np.random.default_rng(0)
-    for variable, start in zip(coding.variables, coding.starts.tolist(), strict=True):
+    numbers = np.array([not variable.levels for variable in coding.variables])
+    for v, start in zip(np.flatnonzero(numbers), coding.starts[numbers].tolist(), strict=True):
         own = sample.columns[:, start]
-        if variable.levels or not MOST_TIED < _most_tied(own) <= MOST_ROUNDED:
+        tied = _most_tied(own)
+        numbers[v] = tied <= MOST_TIED
+        if not MOST_TIED < tied <= MOST_ROUNDED:
             continue
         gaps = np.diff(np.unique(own))
         step = float(gaps.min())
@@ -169,7 +167,8 @@ def unrounded(sample: RowSample, coding: Coding) -> RowSample:
             continue
         columns = np.array(columns) if columns is sample.columns else columns
         columns[:, start] += rng.uniform(-step / 2, step / 2, len(own))
-    return sample if columns is sample.columns else replace(sample, columns=columns)
+        numbers[v] = True
+    return replace(sample, columns=columns), numbers
 
 
 def _most_tied(values: FloatArray) -> float:
@@ -226,15 +225,9 @@ def turn_by_noise(
     model is left alone if that member costs far more than what was found. The best of all goes on
     with restarts.
     """
-
-    def best_member(k: int) -> _core.NoiseSearch:
-        start = topological_order(bases[k])
-        search = models[k].search(start, allowed[k] | (bases[k] != 0), knowledge, seed)
-        search.take(start.astype(np.int64), parents_of(bases[k]))
-        search.to_best_member()
-        return search
-
-    first, base, member = models[0], bases[0], best_member(0)
+    known: Any = {"knowledge": knowledge, "seed": seed}
+    first, base = models[0], bases[0]
+    member = best_member(first, base, allowed[0], **known)
     own, order = member.dag(), member.order().astype(np.intp)
 
     def run(k: int, begin: Indices, restarts: int = 0) -> _core.NoiseSearch:
@@ -248,7 +241,7 @@ def turn_by_noise(
     searches = [run(0, begin) for begin in _different(order, orders[0])]
     k, search = 0, min(searches, key=lambda own: own.cost)
     for further in range(1, len(models)):
-        there = best_member(further)
+        there = best_member(models[further], bases[further], allowed[further], **known)
         if compared(models[further], there.dag(), models[k], search.dag()) > HOPELESS:
             continue
         starts = _different(there.order().astype(np.intp), orders[further])
@@ -270,6 +263,22 @@ def turn_by_noise(
     return TurnedGraph(model, search, theirs, found, True)
 
 
+def best_member(
+    model: NoiseModel,
+    dag: Adjacency,
+    allowed: Mask | None = None,
+    *,
+    knowledge: ResolvedKnowledge | None,
+    seed: int,
+) -> _core.NoiseSearch:
+    """The search at the member of the class of a DAG with the likeliest noise."""
+    start, joined = topological_order(dag), dag | dag.T if allowed is None else allowed | dag
+    search = model.search(start, joined != 0, knowledge, seed)
+    search.take(start.astype(np.int64), parents_of(dag))
+    search.to_best_member()
+    return search
+
+
 def _different(first: Indices, second: Indices) -> list[Indices]:
     """Two orders, or one if they are the same."""
     return [first] if np.array_equal(first, second) else [first, second]
@@ -289,12 +298,7 @@ def _keeps(dag: Adjacency, knowledge: ResolvedKnowledge | None) -> bool:
 
 
 def compared(
-    first: NoiseModel,
-    dag: Adjacency,
-    second: NoiseModel,
-    other: Adjacency,
-    *,
-    fits: bool = False,
+    first: NoiseModel, dag: Adjacency, second: NoiseModel, other: Adjacency, *, fits: bool = False
 ) -> float:
     """Vuong's z of how much more a DAG costs than another one, each under its own model.
 

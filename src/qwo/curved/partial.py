@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import gammaincc, ndtri
@@ -50,6 +50,8 @@ class PartialEffect:
         What the effect has more there than on the average over the rows, in its own units.
     low, high : ndarray
         The pointwise band at the level that was asked for.
+    levels : tuple of str
+        Of a category, one for each point, at 0, 1, …; empty for numbers.
     """
 
     cause: str
@@ -58,11 +60,24 @@ class PartialEffect:
     y: FloatArray
     low: FloatArray
     high: FloatArray
+    levels: tuple[str, ...] = ()
+
+    def records(self) -> list[tuple[Any, ...]]:
+        """One row for each point."""
+        parts = (own.tolist() for own in (self.y, self.low, self.high))
+        return list(zip(self.levels or self.x.tolist(), *parts, strict=True))
 
     def to_frame(self) -> pd.DataFrame:
         """The curve as a data frame: x, y, low, high."""
-        rows = zip(*(own.tolist() for own in (self.x, self.y, self.low, self.high)), strict=True)
-        return records_frame(("x", "y", "low", "high"), list(rows))
+        return records_frame(("x", "y", "low", "high"), self.records())
+
+    def pieces(self) -> list[FloatArray]:
+        """x, y, low, high of what is drawn: a line, or a short one for each level of a category."""
+        whole = np.stack([self.x, self.y, self.low, self.high])
+        if not self.levels:
+            return [whole]
+        wide = np.array([[-0.3, 0.3], *3 * [[0.0, 0.0]]])
+        return [own[:, None] + wide for own in whole.T]
 
 
 def partial_effect(
@@ -78,16 +93,23 @@ def partial_effect(
     """The curve of an edge of a DAG, at quantiles of the cause."""
     cause, effect = edge
     equation = fit_equation(sample, coding, dag, effect, columns)
-    x = sample.columns[:, coding.starts[cause]]
+    x, kind = sample.columns[:, coding.starts[cause]], coding.variables[cause]
+    levels = kind.levels if kind.level is None else ()
     grid = np.quantile(x, np.linspace(OUTER, 1 - OUTER, POINTS))
-    if len(np.unique(x)) <= POINTS:
+    if levels:
+        grid = np.arange(float(len(levels)))
+    elif len(np.unique(x)) <= POINTS:
         grid = np.unique(x)
     own = equation.places[cause]
-    away = equation.columns_of(cause, grid) - equation.centre[own]
+    # The first level of a category is the reference.
+    several = coding.sizes[cause] > 1
+    drawn = np.eye(len(levels))[:, 1:] if several else equation.columns_of(cause, grid)
+    away = drawn - equation.centre[own]
     values = away @ equation.slopes[own]
     errors = np.sqrt(np.einsum("ij,jk,ik->i", away, equation.covariance[own, own], away))
     reach = float(ndtri(0.5 + level / 2)) * errors
-    return PartialEffect(names[cause], names[effect], grid, values, values - reach, values + reach)
+    ends = values, values - reach, values + reach
+    return PartialEffect(names[cause], names[effect], grid, *ends, levels)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,6 @@ import numpy as np
 from qwo.columns.recipes import Coding
 from qwo.curved.partial import PartialEffect, partial_effect
 from qwo.errors import ArgumentError
-from qwo.graph.causal_graph import CausalGraph
 from qwo.moments.curves import RowSample
 from qwo.moments.moments import Moments
 from qwo.names import Variable, as_column
@@ -61,10 +60,22 @@ class CurvedRelations:
     sample: RowSample
     coding: Coding
 
+    @classmethod
+    def of(
+        cls,
+        moments: Moments,
+        dag: Adjacency,
+        costs: Mapping[int, float],
+        sample: RowSample,
+        coding: Coding,
+    ) -> CurvedRelations:
+        """Of the moments with which a DAG was found; coding: that of the rows of the sample."""
+        size = int(moments.coding.sizes.max()) if moments.coding.has_curves else 1
+        return cls(moments.names, dag, size, costs, *edge_shares(moments, dag), sample, coding)
+
     @property
-    def graph(self) -> CausalGraph | None:
+    def graph(self) -> None:
         """None: the graph is the class of the DAG."""
-        return None
 
     def records(self) -> list[tuple[Any, ...]]:
         """One row for each edge of the DAG, as `to_frame` has them."""
@@ -88,12 +99,7 @@ class CurvedRelations:
         }
 
     def curve(
-        self,
-        cause: Variable,
-        effect: Variable,
-        *,
-        columns: int | None = None,
-        level: float = 0.95,
+        self, cause: Variable, effect: Variable, *, columns: int | None = None, level: float = 0.95
     ) -> PartialEffect:
         """How an effect changes with one of its causes, the other causes held fixed.
 
@@ -106,15 +112,23 @@ class CurvedRelations:
                 f"{self.names[i]} --> {self.names[j]} is no edge of the DAG found; its edges are "
                 "in to_frame()"
             )
+        if not self.has_curve(j):
+            raise ArgumentError(
+                f"{self.names[j]} is a category of {len(self.coding.variables[j].levels)} levels, "
+                "and curves are of numbers; its edges are in to_frame()"
+            )
         rows = self.sample, self.coding, self.names
         return partial_effect(*rows, self.dag, (i, j), level=level, columns=columns)
+
+    def has_curve(self, effect: Variable) -> bool:
+        """Whether the causes of a variable have curves: not those of a category of many levels."""
+        return int(self.coding.sizes[as_column(self.names, effect, "effect")]) == 1
 
     def drawn(self) -> Iterator[tuple[Any, ...]]:
         """The points of all curves, one row each."""
         for a, b, _, _ in self.records():
-            own = self.curve(a, b)
-            points = zip(own.x, own.y, own.low, own.high, strict=True)
-            yield from ((a, b, *map(float, point)) for point in points)
+            if self.has_curve(b):
+                yield from ((a, b, *point) for point in self.curve(a, b).records())
 
     def model(self) -> AdditiveSem:
         """The additive model on the DAG: its equations, and effects between two values."""

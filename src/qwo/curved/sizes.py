@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qwo.columns.curves import MOST_COLUMNS, curve_of
-from qwo.columns.recipes import Coding, is_curvable, with_curves
+from qwo.columns.curves import MOST_COLUMNS
+from qwo.columns.recipes import Coding, with_curves
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments.curves import RowSample, RowSource, leading_columns, moments_of, orthonormal
 from qwo.moments.moments import Moments
@@ -15,7 +16,10 @@ from qwo.order.bic import BicEngine
 from qwo.order.blocks import columns_of
 from qwo.order.score import BIC
 from qwo.search.control import Control, bic_insertion
-from qwo.types import FloatArray, Indices
+from qwo.types import FloatArray, Indices, Mask
+
+if TYPE_CHECKING:
+    from qwo.curved.noise import NoiseModel
 
 
 def curved_moments(source: RowSource, sample: RowSample, size: int = MOST_COLUMNS) -> Moments:
@@ -25,11 +29,7 @@ def curved_moments(source: RowSource, sample: RowSample, size: int = MOST_COLUMN
     """
     moments = source.moments
     coding = moments.coding
-    curves = [
-        curve_of(sample.columns[:, start], size, sample.weights) if is_curvable(variable) else None
-        for variable, start in zip(coding.variables, coding.starts.tolist(), strict=True)
-    ]
-    curved = with_curves(coding, curves)
+    curved = with_curves(coding, sample.columns, size, sample.weights)
     if sample.is_whole:
         columns = curved_columns(sample, coding, curved)
         found = moments_of(moments.names, curved, columns, sample.weights)
@@ -76,6 +76,26 @@ def wanted_columns(moments: Moments, penalty: float) -> Indices:
     return wanted
 
 
+def follows_functions(
+    left: FloatArray, functions: FloatArray, moments: Moments, model: NoiseModel, never: Mask
+) -> bool:
+    """Whether a residual follows functions of a variable, by the rule of `wanted_columns`.
+
+    left, functions: the residuals and the columns of the moments, one in a row; never: which
+    residuals, of the rows, need not be independent of which variables.
+    """
+    share, size = model.weights / model.weights.sum(), moments.n_samples
+    left, functions = (own - (own @ share)[:, None] for own in (left, functions))
+    spread = np.outer(left**2 @ share, functions**2 @ share)
+    squares = np.square((left * share) @ functions.T) / np.maximum(spread, 1e-300)
+    price = model.price + 2 * np.log(len(left))
+    for u, own in enumerate(columns_of(moments.coding.sizes)):
+        gains = -size * np.log(np.maximum(1 - np.cumsum(squares[:, own[1:]], axis=1), 1e-12))
+        if (gains > price * np.arange(1, len(own)))[~never[:, u]].any():
+            return True
+    return False
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SizeChoice:
     """The number of columns of least cost, and the cost at each number that was tried."""
@@ -104,8 +124,7 @@ def best_size(
     """
 
     def engine(size: int, within: Indices) -> BicEngine:
-        own, _ = leading_columns(moments, size)
-        score = BIC(penalty)
+        own, score = leading_columns(moments, size), BIC(penalty)
         return BicEngine(own, score=score, knowledge=knowledge, order=within, threads=threads)
 
     searched = engine(min(first, most), order)

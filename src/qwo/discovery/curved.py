@@ -6,13 +6,15 @@ each variable as cost least; then arrows are turned by the density of residuals.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
 
 from qwo.arguments import ReadArguments
 from qwo.columns.curves import MOST_COLUMNS
+from qwo.columns.recipes import Coding
 from qwo.curved.arrows import NoiseArrows
 from qwo.curved.noise import (
     HOPELESS,
@@ -20,19 +22,28 @@ from qwo.curved.noise import (
     NoiseModel,
     TurnedGraph,
     arrow_strengths,
+    best_member,
     directed_by,
     near_by,
+    parents_of,
     turn_by_noise,
-    unrounded,
 )
-from qwo.curved.result import CurvedRelations, edge_shares
+from qwo.curved.result import CurvedRelations
 from qwo.curved.scales import in_scores, scores_ahead
-from qwo.curved.sizes import SizeChoice, best_size, curved_moments, wanted_columns
+from qwo.curved.sizes import (
+    SizeChoice,
+    best_size,
+    curved_columns,
+    curved_moments,
+    follows_functions,
+    wanted_columns,
+)
 from qwo.discovery.price import LEAST
 from qwo.discovery.resolve import resolved_knowledge
 from qwo.discovery.result import Discovery
 from qwo.errors import ArgumentError
 from qwo.graph.cpdag import to_cpdag, to_mpdag
+from qwo.graph.dag import ancestor_matrix
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import as_moments
 from qwo.moments.curves import RowSample, RowSource, leading_columns, moments_of, refuse_rowless
@@ -49,11 +60,30 @@ MOST_ASKED = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Searched:
-    """A graph found, and the moments whose columns it was found with."""
+class DensityRows:
+    """Rows in the columns of a coding, and costs by the density of residuals that were needed."""
+
+    sample: RowSample
+    coding: Coding
+    models: dict[tuple[int, float], NoiseModel] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Searched:
+    """A graph found, the moments whose columns it was found with, and rows."""
 
     found: Discovery
     moments: Moments
+    rows: DensityRows
+
+    @property
+    def model(self) -> NoiseModel:
+        """Costs by the density of residuals, with the same columns and penalty."""
+        coding, penalty = self.moments.coding, self.found.params["penalty_discount"]
+        key, known = (coding.n_columns, penalty), self.rows.models
+        if key not in known:
+            known[key] = NoiseModel.of(self.rows.sample, self.rows.coding, coding, penalty)
+        return known[key]
 
 
 def discover_curved(
@@ -65,46 +95,48 @@ def discover_curved(
     curved = options.relations == "curved"
     what = 'relations="curved"' if curved else 'arrows="noise"'
     asked, reading = asked_columns(reading) if curved else (1, reading)
-    read = ReadOptions(**reading)
-    refuse_rowless(data, read, what)
+    refuse_rowless(data, ReadOptions(**reading), what)
     moments = as_moments(data, **reading)
-    source = RowSource(data, read, moments, what)
-    plain = replace(options, relations="linear", arrows=None, level=DEFAULT_LEVEL)
+    source = RowSource(data, ReadOptions(**reading), moments, what)
     seed = drawn_seed() if options.random_state is None else options.random_state
-    plain = replace(plain, random_state=seed)
+    plain = replace(
+        options, relations="linear", arrows=None, level=DEFAULT_LEVEL, random_state=seed
+    )
     sample = source.sample(seed=seed)
+    rows = DensityRows(sample, moments.coding)
     full = curved_moments(source, sample, asked or MOST_COLUMNS) if curved else None
+
+    def search(data: Moments, how: SearchOptions = plain) -> Searched:
+        return Searched(discover_as(data, how, control=control), data, rows)
+
+    noise, arrows = None, options.arrows or ("noise" if curved else "class")
     # Where pairs show curves, the graph of lines is a beginning and no more.
     wanted = 1 if full is None else asked or wanted_of_pairs(full, options)
-    bent = full is not None and (asked is not None or wanted > 1)
-    first = replace(plain, restarts=0) if bent else plain
-    linear = _Searched(discover_as(moments, first, control=control), moments)
+    linear = search(moments, replace(plain, restarts=0) if wanted > 1 else plain)
+    tells = arrows == "noise" and linear.found.status == "converged" and sample.is_enough
+    if full is not None and wanted > 1 and tells and not asked and _lines_do(linear, full, options):
+        linear, wanted = search(moments), 1
     last, chosen = linear, SizeChoice(1, {}, linear.found.order)
-    if bent and full is not None:
+    if full is not None and wanted > 1:
         chosen = chosen_size(full, linear.found, options, asked, control, wanted=wanted)
+        begun = replace(plain, start=chosen.order) if options.start is None else plain
         if chosen.size > 1:
-            own, _ = leading_columns(full, chosen.size)
-            begun = replace(plain, start=chosen.order) if options.start is None else plain
-            last = _Searched(discover_as(own, begun, control=control), own)
-    arrows, noise = options.arrows or ("noise" if curved else "class"), None
-    if arrows == "noise" and last.found.status == "converged" and sample.is_enough:
-        last, noise = _by_noise(linear, last, sample, options, control)
-    if bent and not last.moments.coding.has_curves and control.remaining > 0:
+            last = search(leading_columns(full, chosen.size), begun)
+    if tells and last.found.status == "converged":
+        last, noise = by_noise(linear, last, options, control)
+    if wanted > 1 and not last.moments.coding.has_curves and control.remaining > 0:
         # Lines it is: their graph is searched as thoroughly as without curves.
-        last = _Searched(discover_as(moments, plain, control=control), moments)
+        last = search(moments)
         if noise is not None and last.found.status == "converged":
-            last, noise = _by_noise(last, last, sample, options, control)
+            last, noise = by_noise(last, last, options, control)
     if curved and asked is None and noise is not None and sample.is_whole and control.remaining > 0:
-        last, noise = _by_scores(linear, last, noise, sample, plain=plain, control=control)
+        last, noise = _by_scores(linear, last, noise, search)
     asked_for = {"relations": options.relations, "arrows": arrows, "level": options.level}
-    found, coding = last.found, last.moments.coding
-    basis, curves = int(coding.sizes.max()) if coding.has_curves else 1, None
-    if curved:
-        told = (*edge_shares(last.moments, found.dag), sample, moments.coding)
-        curves = CurvedRelations(moments.names, found.dag, basis, chosen.costs, *told)
+    found, told = last.found, (chosen.costs, sample, moments.coding)
+    curves = CurvedRelations.of(last.moments, found.dag, *told) if curved else None
     return replace(
         found,
-        params={**found.params, **asked_for, "basis": basis},
+        params={**found.params, **asked_for, "basis": 1 if curves is None else curves.size},
         curves=curves,
         noise=noise,
         status="interrupted" if control.interrupted else found.status,
@@ -155,34 +187,47 @@ def wanted_of_pairs(full: Moments, options: SearchOptions) -> int:
     return int(wanted_columns(full, _least_penalty(options)).max())
 
 
+def _lines_do(linear: Searched, full: Moments, options: SearchOptions) -> bool:
+    """Whether lines and the noise explain what pairs show of curves.
+
+    Noise that is not normal bends the relations of pairs. In the right direction nothing of that is
+    left: no residual of the likeliest member of the class follows a function of another variable
+    that it is no cause of.
+    """
+    model, known = linear.model, resolved_knowledge(options, full.names)
+    if not model.numbers.all():
+        return False
+    seed = linear.found.params["random_state"]
+    dag = best_member(model, linear.found.dag, knowledge=known, seed=seed).dag()
+    left = np.stack([model.cost.left(v, own) for v, own in enumerate(parents_of(dag))])
+    functions = curved_columns(linear.rows.sample, linear.rows.coding, full.coding).T
+    own = ancestor_matrix(dag) | np.eye(len(dag), dtype=bool)
+    return not follows_functions(left, functions, full, model, own)
+
+
 def _least_penalty(options: SearchOptions) -> float:
     given = options.penalty_discount
     return LEAST if isinstance(given, str) else given
 
 
-def _by_noise(
-    linear: _Searched,
-    last: _Searched,
-    sample: RowSample,
+def by_noise(
+    linear: Searched,
+    last: Searched,
     options: SearchOptions,
     control: Control,
     *,
     known: ResolvedKnowledge | None = None,
     also: Mask | None = None,
-) -> tuple[_Searched, NoiseArrows]:
+) -> tuple[Searched, NoiseArrows]:
     """The graph whose arrows the density of residuals has turned, and the evidence for them.
 
     With `also`, further pairs may be joined if their density wants it.
     """
     knowledge = known or resolved_knowledge(options, linear.moments.names)
-    sample = unrounded(sample, linear.moments.coding)
-    coding, searches = linear.moments.coding, [last] if last is linear else [last, linear]
-    models = [
-        NoiseModel.of(sample, coding, own.moments.coding, own.found.params["penalty_discount"])
-        for own in searches
-    ]
+    searches = [last] if last is linear else [last, linear]
+    models = [own.model for own in searches]
     joined = [_may_join(models[0], own.found.dag, also, of_lines=own is linear) for own in searches]
-    nothing = NoiseArrows.none(linear.moments.names, options.level, sample)
+    nothing = NoiseArrows.none(linear.moments.names, options.level, linear.rows.sample)
     try:
         turned = turn_by_noise(
             models,
@@ -206,34 +251,23 @@ def _by_noise(
 
 
 def _by_scores(
-    linear: _Searched,
-    last: _Searched,
-    noise: NoiseArrows,
-    sample: RowSample,
-    *,
-    plain: SearchOptions,
-    control: Control,
-) -> tuple[_Searched, NoiseArrows]:
+    linear: Searched, last: Searched, noise: NoiseArrows, search: Callable[[Moments], Searched]
+) -> tuple[Searched, NoiseArrows]:
     """The graph of normal scores, if lines between them explain the rows better by far."""
-    from qwo.discovery.discover import discover_as
-
-    coding, dag = linear.moments.coding, last.found.dag
-    penalty = last.found.params["penalty_discount"]
-    model = NoiseModel.of(unrounded(sample, coding), coding, last.moments.coding, penalty)
+    coding, dag, model, sample = last.rows.coding, last.found.dag, last.model, last.rows.sample
     scores = in_scores(sample, coding)
     if scores_ahead(model, dag, scores, coding, linear.found.dag) < -HOPELESS:
         return last, noise
-    moments = moments_of(linear.moments.names, coding, scores.columns, scores.weights)
-    found = discover_as(moments, plain, control=control)
+    found = search(moments_of(linear.moments.names, coding, scores.columns, scores.weights)).found
     if scores_ahead(model, dag, scores, coding, found.dag) < LEAVES_AT:
         return last, noise
     nothing = NoiseArrows.none(found.names, noise.level, sample, scores=True)
-    return _Searched(found, last.moments), nothing
+    return replace(last, found=found), nothing
 
 
 def _with_arrows(
-    own: _Searched, turned: TurnedGraph, arrows: NoiseArrows, knowledge: ResolvedKnowledge | None
-) -> tuple[_Searched, NoiseArrows]:
+    own: Searched, turned: TurnedGraph, arrows: NoiseArrows, knowledge: ResolvedKnowledge | None
+) -> tuple[Searched, NoiseArrows]:
     """The class of the DAG with the arrows that the noise supports."""
     dag = arrows.dag
     base = to_cpdag(dag) if knowledge is None else to_mpdag(dag, knowledge)
@@ -241,7 +275,7 @@ def _with_arrows(
     graph = directed_by(base, arrows.supported)
     if not turned.left and np.array_equal(graph, own.found.cpdag):
         return own, arrows
-    return _Searched(_redirected(own.found, dag, turned.order, graph), own.moments), arrows
+    return replace(own, found=_redirected(own.found, dag, turned.order, graph)), arrows
 
 
 def _redirected(found: Discovery, dag: Adjacency, order: Indices, graph: Adjacency) -> Discovery:
@@ -260,38 +294,16 @@ def _redirected(found: Discovery, dag: Adjacency, order: Indices, graph: Adjacen
 
 
 def _may_join(model: NoiseModel, dag: Adjacency, also: Mask | None, *, of_lines: bool) -> Mask:
-    """Pairs that an edge may join: those of a DAG, others if it is said, else some near by."""
+    """Pairs that an edge may join: those of a DAG, others if it is said, else some near by.
+
+    The noise chooses no direction of a pair with an end that has no density.
+    """
     joined = near_by(dag, of_lines=of_lines and also is None)
-    return np.asarray((joined if also is None else joined | also) & ~_apart(model, dag))
+    told = np.outer(model.numbers, model.numbers) | (dag != 0)
+    return np.asarray((joined if also is None else joined | also) & told)
 
 
-def _apart(model: NoiseModel, dag: Adjacency) -> Mask:
-    """Directions that the noise may not choose: of pairs with an end that has no density."""
-    mixed = ~(model.numbers[:, None] & model.numbers[None, :])
-    return np.asarray(mixed & ~dag.astype(bool))
-
-
-def _edges_in(own: _Searched, order: Indices, knowledge: ResolvedKnowledge | None) -> Adjacency:
+def _edges_in(own: Searched, order: Indices, knowledge: ResolvedKnowledge | None) -> Adjacency:
     """The edges that the Gaussian cost draws in an order."""
     score = BIC(own.found.params["penalty_discount"], own.found.params["gamma"])
     return BicEngine(own.moments, score=score, knowledge=knowledge, order=order).dag()
-
-
-def turned_by_noise(
-    linear: tuple[Discovery, Moments],
-    last: tuple[Discovery, Moments],
-    sample: RowSample,
-    options: SearchOptions,
-    control: Control,
-    *,
-    known: ResolvedKnowledge,
-    also: Mask,
-) -> tuple[tuple[Discovery, Moments], NoiseArrows]:
-    """The same for results with knowledge that has been resolved, as for lagged rows.
-
-    The first is that of lines, the last that of curves, or the same.
-    """
-    own = _Searched(*linear)
-    bent = own if last is linear else _Searched(*last)
-    turned, noise = _by_noise(own, bent, sample, options, control, known=known, also=also)
-    return (turned.found, turned.moments), noise

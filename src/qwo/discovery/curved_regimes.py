@@ -14,23 +14,22 @@ from typing import Any
 import numpy as np
 
 from qwo.arguments import ReadArguments
-from qwo.columns.curves import MOST_COLUMNS, curve_of
-from qwo.columns.recipes import Coding, is_curvable, with_curves
+from qwo.columns.curves import MOST_COLUMNS
+from qwo.columns.recipes import Coding, with_curves
 from qwo.curved.arrows import NoiseArrows
 from qwo.curved.noise import (
     NoiseModel,
     TurnedGraph,
     arrow_strengths,
+    best_member,
     directed_by,
     parents_of,
-    unrounded,
 )
-from qwo.curved.result import CurvedRelations, edge_shares
+from qwo.curved.result import CurvedRelations
 from qwo.curved.sizes import curved_columns
 from qwo.discovery.curved import chosen_size
 from qwo.discovery.result import Discovery
 from qwo.errors import ArgumentError
-from qwo.graph.dag import topological_order
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments.curves import MOST_ROWS, RowSample, leading_columns, moments_of, orthonormal
 from qwo.moments.moments import Moments
@@ -106,7 +105,7 @@ def looked_at(
         choice = chosen_size(full, linear, options, asked, control)
         costs = choice.costs
         if choice.size > 1:
-            own, _ = leading_columns(full, choice.size)
+            own = leading_columns(full, choice.size)
             bent = search(_sums(rows, own), own)
             # Noise that is not normal makes lines look like curves; its density tells.
             if not (noise and _likelier(linear, given.within, bent, own, rows)):
@@ -115,21 +114,14 @@ def looked_at(
         found = regime_noise(found, rows, within, options, knowledge)
     if options.relations != "curved":
         return found
-    basis = int(within.coding.sizes.max()) if within.coding.has_curves else 1
-    shares = edge_shares(within, found.dag)
-    drawn = rows.thinned().sample, rows.coding
-    curves = CurvedRelations(found.names, found.dag, basis, costs, *shares, *drawn)
-    return replace(found, curves=curves, params={**found.params, "basis": basis})
+    curves = CurvedRelations.of(within, found.dag, costs, rows.thinned().sample, rows.coding)
+    return replace(found, curves=curves, params={**found.params, "basis": curves.size})
 
 
 def _full_columns(rows: SortedRows, names: tuple[str, ...], size: int) -> Moments:
     """The moments, within regimes, of each variable and of so many functions of it."""
     coding, columns = rows.coding, rows.sample.columns
-    curves = [
-        curve_of(columns[:, start], size) if is_curvable(variable) else None
-        for variable, start in zip(coding.variables, coding.starts.tolist(), strict=True)
-    ]
-    curved = with_curves(coding, curves)
+    curved = with_curves(coding, columns, size)
     inside = rows.centred(curved_columns(rows.sample, coding, curved))
     return orthonormal(moments_of(names, curved, inside, None))
 
@@ -164,15 +156,11 @@ def regime_noise(
 ) -> Discovery:
     """The result with the arrows that the noise directs among those that regimes leave open."""
     whole, rows = rows.sample, rows.thinned()
-    rows = replace(rows, sample=unrounded(rows.sample, rows.coding))
     penalty, seed = (found.params[name] for name in ("penalty_discount", "random_state"))
     model = NoiseModel.of(rows.sample, rows.coding, within.coding, penalty, rows.ends)
     told = model.numbers[:, None] & model.numbers[None, :]
     allowed = (found.cpdag != 0) & (told | (found.dag != 0))
-    order = topological_order(found.dag)
-    search = model.search(order, allowed, knowledge, seed)
-    search.take(order.astype(np.int64), parents_of(found.dag))
-    search.to_best_member()
+    search = best_member(model, found.dag, allowed, knowledge=knowledge, seed=seed)
     dag, order = search.dag(), search.order().astype(np.intp)
     strengths: Any = arrow_strengths(TurnedGraph(model, search, order, dag, False), dag)
     strengths["z"][found.cpdag != 2] = np.nan

@@ -317,11 +317,7 @@ def learn_nearby(
         dense = dense_algebra(plan, moments, control)
         engine = make_engine(plan, moments, order, dense)
         outcome = bic_insertion(
-            engine,
-            restarts=plan.restarts,
-            nearby=True,
-            control=control,
-            random_state=plan.seed,
+            engine, restarts=plan.restarts, nearby=True, control=control, random_state=plan.seed
         )
     known = plan.knowledge
     cpdag = engine.cpdag() if known is None else to_mpdag(engine.dag(), known)

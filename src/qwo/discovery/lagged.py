@@ -19,13 +19,9 @@ from qwo.arguments import ReadArguments
 from qwo.compute import one_blas_thread
 from qwo.curved.arrows import NoiseArrows
 from qwo.curved.result import CurvedRelations
-from qwo.discovery.curved import asked_columns, turned_by_noise
+from qwo.discovery.curved import DensityRows, Searched, asked_columns, by_noise
 from qwo.discovery.lagged_curves import CurvedLags, check_curved_lags, with_curved_lags
-from qwo.discovery.lagged_regimes import (
-    lagged_regime_options,
-    regime_data,
-    searched_regimes,
-)
+from qwo.discovery.lagged_regimes import lagged_regime_options, regime_data, searched_regimes
 from qwo.discovery.result import Discovery
 from qwo.errors import Cure, DataWarning
 from qwo.graph.knowledge import Knowledge
@@ -204,11 +200,7 @@ def _by_regimes(task: _Task, options: SearchOptions, control: Control) -> Discov
 
 
 def _by_rows(
-    linear: CurvedLags,
-    task: _Task,
-    options: SearchOptions,
-    control: Control,
-    columns: int | None,
+    linear: CurvedLags, task: _Task, options: SearchOptions, control: Control, columns: int | None
 ) -> tuple[CurvedLags, NoiseArrows | None, CurvedRelations | None]:
     """The result by curves, if asked for, with arrows of the present turned by the noise."""
     rows, _ = task.rows_with_lags()
@@ -228,7 +220,8 @@ def _by_rows(
         last, noise = _by_noise((linear, last), task, sample, options, control)
     curves = None
     if options.relations == "curved":
-        curves = last.relations(sample, task.moments.coding)
+        own = last.moments, last.found.dag, last.costs
+        curves = CurvedRelations.of(*own, sample, task.moments.coding)
     return last, noise, curves
 
 
@@ -250,10 +243,11 @@ def _by_noise(
     # What noise of any shape explains may be too weak for the Gaussian cost.
     near = np.abs(np.atleast_2d(np.corrcoef(left.T))) > SEEN / np.sqrt(len(left))
     also[np.ix_(children, children)] = near & ~np.eye(len(children), dtype=bool)
-    first = linear.found, linear.moments
-    bent = first if last is linear else (last.found, last.moments)
-    turned, noise = turned_by_noise(first, bent, sample, options, control, known=known, also=also)
-    return CurvedLags(*turned, last.costs), noise.among(n)
+    rows = DensityRows(sample, task.moments.coding)
+    first = Searched(linear.found, linear.moments, rows)
+    bent = first if last is linear else Searched(last.found, last.moments, rows)
+    turned, noise = by_noise(first, bent, options, control, known=known, also=also)
+    return CurvedLags(turned.found, turned.moments, last.costs), noise.among(n)
 
 
 def _searched(

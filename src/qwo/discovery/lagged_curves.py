@@ -6,17 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from qwo.columns.curves import MOST_COLUMNS
-from qwo.columns.recipes import Coding
-from qwo.curved.result import CurvedRelations, edge_shares
+from qwo.columns.recipes import with_curves
 from qwo.discovery.curved import chosen_size
 from qwo.discovery.result import Discovery
 from qwo.errors import ArgumentError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
-from qwo.moments.curves import RowSample, leading_columns
+from qwo.moments.curves import leading_columns
 from qwo.moments.moments import Moments
 from qwo.options import SearchOptions
 from qwo.search.control import Control
-from qwo.series.design import curved_lag_moments, with_lag_curves
+from qwo.series.design import curved_lag_moments
 from qwo.series.reading import SeriesData
 from qwo.types import FloatArray
 
@@ -28,13 +27,6 @@ class CurvedLags:
     found: Discovery
     moments: Moments
     costs: dict[int, float]
-
-    def relations(self, sample: RowSample, coding: Coding) -> CurvedRelations:
-        """What curves have told: causes go by the names of copies, as ``x[t-1]``."""
-        basis = int(self.moments.coding.sizes.max()) if self.moments.coding.has_curves else 1
-        shares = edge_shares(self.moments, self.found.dag)
-        own = self.moments.names, self.found.dag, basis, self.costs
-        return CurvedRelations(*own, *shares, sample, coding)
 
 
 def with_curved_lags(
@@ -48,12 +40,12 @@ def with_curved_lags(
     search: Callable[[Moments], Discovery],
 ) -> CurvedLags:
     """The graph with as many functions of each column as pay; that of lines where none do."""
-    curved = with_lag_curves(linear.moments.coding, rows, asked or MOST_COLUMNS)
+    curved = with_curves(linear.moments.coding, rows, asked or MOST_COLUMNS)
     full = curved_lag_moments(linear.moments, rows, curved)
     choice = chosen_size(full, linear.found, options, asked, control, known=known)
     if choice.size == 1:
         return replace(linear, costs=choice.costs)
-    own, _ = leading_columns(full, choice.size)
+    own = leading_columns(full, choice.size)
     return CurvedLags(search(own), own, choice.costs)
 
 

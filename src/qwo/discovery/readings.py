@@ -45,9 +45,7 @@ class Dropped(NamedTuple):
 
 DROPPED = (
     Dropped(
-        "hidden_causes",
-        "all common causes are measured",
-        "hidden_causes:discover_hidden_causes",
+        "hidden_causes", "all common causes are measured", "hidden_causes:discover_hidden_causes"
     ),
     Dropped("lags", "rows are independent of each other", "lagged:discover_lagged"),
     Dropped("regime", "all rows come from one population", "regimes:discover_regimes"),

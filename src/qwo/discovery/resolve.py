@@ -35,13 +35,7 @@ from qwo.order.protocol import OrderEngine
 from qwo.order.qwo import QwoEngine
 from qwo.order.reference_engine import ReferenceEngine
 from qwo.order.score import BIC
-from qwo.search import (
-    Control,
-    SearchOutcome,
-    grasp,
-    hill_climbing,
-    insertion,
-)
+from qwo.search import Control, SearchOutcome, grasp, hill_climbing, insertion
 from qwo.search.control import bic_insertion
 from qwo.search.exact import check_exact, exact
 from qwo.types import FloatArray, Indices
@@ -360,12 +354,7 @@ def make_engine(plan: Resolved, moments: Moments, order: Indices, dense: DenseAl
     if plan.engine == "reference":
         return ReferenceEngine(moments, order=order, objective=objective, **test)
     return QwoEngine(
-        moments,
-        order=order,
-        objective=objective,
-        threads=plan.threads,
-        device=asked.device,
-        **test,
+        moments, order=order, objective=objective, threads=plan.threads, device=asked.device, **test
     )
 
 

@@ -24,11 +24,7 @@ from qwo.text import listed, shown
 
 
 def as_graph(
-    graph: object,
-    names: Sequence[str] | None = None,
-    *,
-    kind: str = "cpdag",
-    mixed: bool = False,
+    graph: object, names: Sequence[str] | None = None, *, kind: str = "cpdag", mixed: bool = False
 ) -> CausalGraph:
     """The graph in an object of any of the kinds below.
 

@@ -232,11 +232,7 @@ def sample_dag(graph: Any, random_state: RandomState = None, *, limit: int = 100
 
 
 def sample_dags(
-    graph: Any,
-    n_samples: int,
-    random_state: RandomState = None,
-    *,
-    limit: int = 100_000,
+    graph: Any, n_samples: int, random_state: RandomState = None, *, limit: int = 100_000
 ) -> Iterator[Adjacency]:
     """Independent draws from the uniform distribution on the DAGs that a CPDAG stands for.
 
@@ -279,9 +275,7 @@ def _draw(
     return dag
 
 
-def _undirected_components(
-    cpdag: Adjacency,
-) -> tuple[ChordalOrientations, list[frozenset[int]]]:
+def _undirected_components(cpdag: Adjacency) -> tuple[ChordalOrientations, list[frozenset[int]]]:
     """The undirected part of a CPDAG, and its components of more than one vertex."""
     neighbours = PartialDag.from_matrix(cpdag).neighbours
     orientations = ChordalOrientations(neighbours)

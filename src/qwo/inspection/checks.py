@@ -200,9 +200,7 @@ def _are_plain(rows: FloatArray) -> bool:
 
 
 def inspect_rows(
-    view: View,
-    correlation: FloatArray | None = None,
-    coding: Coding = PLAIN,
+    view: View, correlation: FloatArray | None = None, coding: Coding = PLAIN
 ) -> Iterator[Finding]:
     """Findings about rows, in the order of the checks; correlations are those of all columns."""
     if not view.names:
@@ -430,10 +428,7 @@ CHECKS: tuple[tuple[Callable[[View], Any], Callable[[View, Any], Finding]], ...]
         ],
         word.identifiers,
     ),
-    (
-        lambda view: view.marks.any() and _marks(view),
-        word.sentinels,
-    ),
+    (lambda view: view.marks.any() and _marks(view), word.sentinels),
     (_near_copies, word.rounded_copies),
     (_repeats, word.repeated_rows),
     (_dependent, word.serial),

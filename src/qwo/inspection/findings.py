@@ -19,15 +19,7 @@ from scipy.linalg import eigvalsh, lapack, solve_triangular
 
 from qwo.columns.recipes import block_squares, looks_like_cluster
 from qwo.errors import Cure, list_names
-from qwo.inspection.audit import (
-    SHOWN,
-    Finding,
-    Severity,
-    belonging,
-    count_of,
-    drop_cure,
-    shown,
-)
+from qwo.inspection.audit import SHOWN, Finding, Severity, belonging, count_of, drop_cure, shown
 from qwo.types import FloatArray, Indices
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from qwo.moments.reading import TableReading, is_dask, is_matrix_file
 from qwo.moments.sums import check_weights, sums_in_memory
 from qwo.moments.tables import Table
 from qwo.options import ReadOptions
-from qwo.types import FloatArray, Indices, Mask
+from qwo.types import FloatArray, Mask
 
 
 def orthonormal(moments: Moments) -> Moments:
@@ -59,8 +59,8 @@ def orthonormal(moments: Moments) -> Moments:
     )
 
 
-def leading_columns(moments: Moments, size: int) -> tuple[Moments, Indices]:
-    """The moments with at most so many columns of each curve, and which columns they are."""
+def leading_columns(moments: Moments, size: int) -> Moments:
+    """The moments with at most so many columns of each curve."""
     kept: list[int] = []
     variables = []
     starts = moments.coding.starts.tolist()
@@ -71,15 +71,14 @@ def leading_columns(moments: Moments, size: int) -> tuple[Moments, Indices]:
             curve = curve.leading(count)
         kept += range(start, start + count)
         variables.append(replace(variable, curve=curve))
-    own = np.array(kept, dtype=np.intp)
     return replace(
         moments,
-        means=moments.means[own],
-        scales=moments.scales[own],
-        correlation=moments.correlation[np.ix_(own, own)],
+        means=moments.means[kept],
+        scales=moments.scales[kept],
+        correlation=moments.correlation[np.ix_(kept, kept)],
         coding=Coding(tuple(variables)),
         found=None,
-    ), own
+    )
 
 
 MOST_ROWS = 20_000

@@ -210,10 +210,7 @@ class Moments:
 
     @classmethod
     def from_data(
-        cls,
-        data: Any,
-        names: Sequence[object] | None = None,
-        **reading: Unpack[ReadArguments],
+        cls, data: Any, names: Sequence[object] | None = None, **reading: Unpack[ReadArguments]
     ) -> Self:
         """Moments of an array, a list of rows, a data frame, or a file.
 

@@ -438,11 +438,7 @@ class BicEngine(EngineBase):
         return self._sets.take_best(most)
 
     def family_table(
-        self,
-        variable: int,
-        candidates: Indices,
-        required: Indices,
-        most_nodes: int | None = None,
+        self, variable: int, candidates: Indices, required: Indices, most_nodes: int | None = None
     ) -> tuple[npt.NDArray[np.uint64], FloatArray] | None:
         """Parent sets that can be in a best DAG, as bits, and their costs, by branch and bound.
 

@@ -137,11 +137,7 @@ class ReferenceEngine(EngineBase):
         old = self._state
         block = slice(first, last + 1)
         basis = qwo_by_matrix_products(order, self._whitening, first, last, old.order_basis)
-        factor, precisions, costs = (
-            old.factor.copy(),
-            old.precisions.copy(),
-            old.row_costs.copy(),
-        )
+        factor, precisions, costs = (old.factor.copy(), old.precisions.copy(), old.row_costs.copy())
         factor[block] = order_factor_from_basis(order[block], basis, self._whitening)
         # Past the place of a variable its column is zero but for rounding, which D would divide by.
         factor[block][np.argsort(order)[None, :] > np.arange(first, last + 1)[:, None]] = 0.0

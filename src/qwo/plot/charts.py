@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qwo.drawing.axes import (
-    PLAIN_TEXT,
-    SMALL,
-    local_style,
-    open_axes,
-    palette_for,
-    size_in_points,
-)
+from qwo.drawing.axes import PLAIN_TEXT, SMALL, local_style, open_axes, palette_for, size_in_points
 from qwo.drawing.style import Palette, label_texts
 from qwo.errors import ArgumentError, ShapeError
 from qwo.graph.marks import MARKS

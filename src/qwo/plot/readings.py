@@ -203,7 +203,8 @@ def plot_curves(discovery: Any, *, most: int = 12) -> Figure:
         raise ArgumentError(
             'there are no curves to draw: relations="curved" learns them, where there are edges'
         )
-    rows = sorted(curves.records(), key=lambda row: -row[3])[:most]
+    rows = sorted(curves.records(), key=lambda row: -row[3])
+    rows = [row for row in rows if curves.has_curve(row[1])][:most]
     with local_style():
         from matplotlib.figure import Figure
 
@@ -213,8 +214,11 @@ def plot_curves(discovery: Any, *, most: int = 12) -> Figure:
         grid = figure.subplots(down, across, squeeze=False).ravel()
         for ax, (cause, effect, _, _) in zip(grid, rows, strict=False):
             curve = curves.curve(cause, effect)
-            ax.fill_between(curve.x, curve.low, curve.high, alpha=0.25, linewidth=0)
-            ax.plot(curve.x, curve.y)
+            for x, y, low, high in curve.pieces():
+                ax.fill_between(x, low, high, color="C0", alpha=0.25, linewidth=0)
+                ax.plot(x, y, color="C0")
+            if curve.levels:
+                ax.set_xticks(curve.x, curve.levels)
             ax.set_xlabel(cause)
             ax.set_ylabel(effect)
         for ax in grid[len(rows) :]:

@@ -256,13 +256,13 @@ def relations(discovery: Discovery) -> list[DrawnRelation]:
     curves, noise = discovery.curves, discovery.noise
     if curves is None and noise is None:
         return []
-    evidence = {} if noise is None else {row[:2]: row[3] for row in noise.records()}
+    evidence = {} if noise is None else {(a, b): z for a, b, *_, z in noise.records()}
     own = [] if curves is None else sorted(curves.records(), key=lambda row: -row[3])
     rows = own or [(a, b, np.nan, np.nan) for a, b in evidence]
     found = []
     for k, (cause, effect, line, bend) in enumerate(rows):
         svg = ""
-        if curves is not None and k < _MOST_CURVES:
+        if curves is not None and k < _MOST_CURVES and curves.has_curve(effect):
             svg = _curve_svg(curves.curve(cause, effect))
         z = evidence.get((cause, effect), np.nan)
         linear, curved = ("" if np.isnan(share) else f"{share:.0%}" for share in (line, bend))
@@ -273,28 +273,33 @@ def relations(discovery: Discovery) -> list[DrawnRelation]:
 
 def _curve_svg(curve: PartialEffect) -> str:
     """A curve with its band, ends of both axes told; SVG."""
-    wide, high = _CURVE
+    wide, tall = _CURVE
     bottom, top = float(curve.low.min()), float(curve.high.max())
-    first, last = float(curve.x[0]), float(curve.x[-1])
+    pieces = curve.pieces()
+    first, last = float(pieces[0][0, 0]), float(pieces[-1][0, -1])
 
     def points(x: FloatArray, y: FloatArray) -> str:
         across = 4 + (x - first) / ((last - first) or 1.0) * (wide - 8)
-        down = 4 + (top - y) / ((top - bottom) or 1.0) * (high - 22)
+        down = 4 + (top - y) / ((top - bottom) or 1.0) * (tall - 22)
         return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(across, down, strict=True))
 
-    both = np.concatenate([curve.x, curve.x[::-1]]), np.concatenate([curve.low, curve.high[::-1]])
+    drawn = [
+        f'<polygon class="band" points="{points(np.r_[x, x[::-1]], np.r_[low, high[::-1]])}"/>'
+        f'<polyline class="curve" points="{points(x, y)}"/>'
+        for x, y, low, high in pieces
+    ]
     said = (
         f"{curve.effect} against {curve.cause}: from {number(float(curve.y.min()))} to "
         f"{number(float(curve.y.max()))} beside its mean"
     )
-    ends = [(4, "start", first), (wide - 4, "end", last)]
+    at = [curve.records()[k][0] for k in (0, -1)]
+    ends = [(4, "start", at[0]), (wide - 4, "end", at[1])]
     texts = "".join(
-        f'<text class="tick" x="{x}" y="{high - 4}" text-anchor="{anchor}">{number(value)}</text>'
+        f'<text class="tick" x="{x}" y="{tall - 4}" text-anchor="{anchor}">'
+        f"{escape(value if isinstance(value, str) else number(value))}</text>"
         for x, anchor, value in ends
     )
     return (
-        f'<svg viewBox="0 0 {wide} {high}" role="img" aria-label="{escape(said)}">'
-        f"<title>{escape(said)}</title>"
-        f'<polygon class="band" points="{points(*both)}"/>'
-        f'<polyline class="curve" points="{points(curve.x, curve.y)}"/>{texts}</svg>'
+        f'<svg viewBox="0 0 {wide} {tall}" role="img" aria-label="{escape(said)}">'
+        f"<title>{escape(said)}</title>{''.join(drawn)}{texts}</svg>"
     )

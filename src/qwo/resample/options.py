@@ -12,13 +12,7 @@ import numpy as np
 
 from qwo.arguments import ReadArguments
 from qwo.discovery import Discovery
-from qwo.errors import (
-    HOW_MANY,
-    ArgumentError,
-    Cure,
-    MissingValuesError,
-    SampleSizeError,
-)
+from qwo.errors import HOW_MANY, ArgumentError, Cure, MissingValuesError, SampleSizeError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments, read_table
 from qwo.moments.estimators import effective_share, standardized

@@ -235,10 +235,7 @@ def _locally_valid(graph: Adjacency, vertex: int) -> Iterator[tuple[int, ...]]:
 
 
 def _extends(
-    graph: Adjacency,
-    vertex: int,
-    parents: tuple[int, ...],
-    colliders: list[tuple[int, int, int]],
+    graph: Adjacency, vertex: int, parents: tuple[int, ...], colliders: list[tuple[int, int, int]]
 ) -> bool:
     """Whether a DAG of the graph's class gives the vertex exactly these parents."""
     branch = directed_at(graph, vertex, set(parents))

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from qwo.columns.curves import curve_of
-from qwo.columns.recipes import Coding, column_names, is_curvable, with_curves
+from qwo.columns.recipes import Coding, column_names
 from qwo.errors import ArgumentError, Cure, KnowledgeError
 from qwo.graph.knowledge import Knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
@@ -120,13 +119,6 @@ def moments_of_sums(
     scales, correlation = split_covariance(covariance)
     names, coding = lag_names(series, n_lags, step), lag_coding(series, n_lags, step)
     return Moments(names, max(size, 3.0), sums.means, scales, correlation, coding=coding)
-
-
-def with_lag_curves(coding: Coding, rows: FloatArray, size: int) -> Coding:
-    """The recipes of rows with their copies, with functions of each column, so many at most."""
-    pairs = zip(coding.variables, coding.starts.tolist(), strict=True)
-    curves = [curve_of(rows[:, k], size) if is_curvable(v) else None for v, k in pairs]
-    return with_curves(coding, curves)
 
 
 def curved_lag_moments(moments: Moments, rows: FloatArray, curved: Coding) -> Moments:

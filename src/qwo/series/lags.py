@@ -12,6 +12,7 @@ from typing import cast
 
 import numpy as np
 
+from qwo.columns.recipes import with_curves
 from qwo.moments.moments import Moments
 from qwo.options import SearchOptions
 from qwo.order.bic import BicEngine
@@ -21,7 +22,6 @@ from qwo.series.design import (
     curved_lag_moments,
     lag_moments,
     rows_with_lags,
-    with_lag_curves,
 )
 from qwo.series.equations import inverse_of
 from qwo.series.reading import MOST_LAGS, MOST_STEPS, SeriesData, lags_tried
@@ -95,7 +95,7 @@ def _choice_among(
     moments = lag_moments(series, most, step, within=within)
     if options.relations == "curved":
         stacked, _ = rows_with_lags(series, most, step, within=within)
-        coding = with_lag_curves(moments.coding, stacked, FUNCTIONS)
+        coding = with_curves(moments.coding, stacked, FUNCTIONS)
         moments = curved_lag_moments(moments, stacked, coding)
     rows = moments.n_samples / step
     n, chances = len(series.names), len(series.moving) ** 2 * most

@@ -178,11 +178,7 @@ def refuse_beside(*, standardize: bool, cycles: int) -> None:
 
 
 def sample_conditions(
-    model: LinearModel,
-    interventions: Any,
-    n_samples: int,
-    noise: str,
-    rng: np.random.Generator,
+    model: LinearModel, interventions: Any, n_samples: int, noise: str, rng: np.random.Generator
 ) -> dict[str, FloatArray]:
     """Rows of each condition; one without variables is the model as it is."""
     if not isinstance(interventions, Mapping) or not interventions:

@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from qwo.columns.recipes import Coding, Variable
+from qwo.curved.partial import fit_equation
+from qwo.moments.curves import RowSample
 from qwo.studio.searches import Data
 from qwo.types import FloatArray
 
@@ -14,9 +17,8 @@ MOST_POINTS = 1500
 """Points of a scatter plot; rows from all over the table."""
 FEWEST = 40
 """Rows below which no curve is looked for."""
-KNOTS, BENT = (0.2, 0.5, 0.8), 0.001
-"""Quantiles at which a curve through a scatter plot may bend, and the p-value of a line below which
-it is shown."""
+COLUMNS, BENT = 5, 0.001
+"""Columns of a curve through a scatter plot, and the p-value of a line below which it is shown."""
 
 
 def scatter_plot(data: Data, first: str, second: str) -> dict[str, Any]:
@@ -48,21 +50,13 @@ def scatter_plot(data: Data, first: str, second: str) -> dict[str, Any]:
 
 
 def _curve(rows: FloatArray) -> FloatArray | None:
-    """Points of a cubic spline, where it fits better than the line by more than chance."""
-    from scipy.interpolate import make_lsq_spline
-    from scipy.stats import f as ratio
-
-    x, y = rows[np.argsort(rows[:, 0], kind="stable")].T
-    knots = np.quantile(x, KNOTS)
-    if len(x) < FEWEST or not (np.diff([x[0], *knots, x[-1]]) > 0).all():
+    """Points of the curve, where it fits better than the line by more than chance."""
+    if len(rows) < FEWEST:
         return None
-    spline = make_lsq_spline(x, y, np.r_[[x[0]] * 4, knots, [x[-1]] * 4])
-    bent, straight = (
-        float(np.sum((y - fitted) ** 2))
-        for fitted in (spline(x), np.polyval(np.polyfit(x, y, 1), x))
-    )
-    more, left = len(KNOTS) + 2, len(x) - len(KNOTS) - 4
-    if bent <= 0 or ratio.sf((straight - bent) / more / (bent / left), more, left) > BENT:
+    sample, coding = RowSample(rows, None, len(rows)), Coding((Variable(), Variable()))
+    equation = fit_equation(sample, coding, np.array([[0, 1], [0, 0]], np.int8), 1, COLUMNS)
+    if not equation.p_value(slice(1, None)) <= BENT:
         return None
-    at = np.linspace(x[0], x[-1], 60)
-    return np.column_stack([at, spline(at)])
+    at = np.linspace(rows[:, 0].min(), rows[:, 0].max(), 60)
+    away = equation.columns_of(0, at) - equation.centre
+    return np.column_stack([at, rows[:, 1].mean() + away @ equation.slopes])

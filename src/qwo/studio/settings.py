@@ -15,16 +15,7 @@ from qwo.errors import ArgumentError
 from qwo.graph.knowledge import Knowledge
 from qwo.options import DEFAULTS, OPTIONS, READING
 
-EXTRAS = (
-    "regime",
-    "lags",
-    "time",
-    "unit",
-    "relations",
-    "arrows",
-    "hidden_causes",
-    "feedback",
-)
+EXTRAS = ("regime", "lags", "time", "unit", "relations", "arrows", "hidden_causes", "feedback")
 """Options of `qwo.discover` that drop an assumption; those that this version has are offered."""
 
 Pair = tuple[str, str]

@@ -185,7 +185,7 @@ def require_no_circles(graph: CausalGraph, title: str) -> None:
     """Refuse a graph with circles for a format that can hold ↔ alone."""
     if graph.matrix.max(initial=0) > 3:
         raise GraphError(
-            f"{title} has no circles; take a member of the class, `found.mag` of a result",
+            f"{title} has no circles; take a member of the class, `found.mag` of a result"
         )
 
 

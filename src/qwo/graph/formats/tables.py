@@ -153,11 +153,7 @@ CODES = {
         mixed=True,
     ),
     "zero-one": Code(
-        _to_zero_one,
-        _from_zero_one,
-        0,
-        1,
-        "1 for row → column, 1 in both entries for undirected",
+        _to_zero_one, _from_zero_one, 0, 1, "1 for row → column, 1 in both entries for undirected"
     ),
     "pcalg": Code(
         lambda graph: _to_zero_one(graph).T.copy(),
