@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "qwo/index.hpp"
+
 namespace qwo::bindings {
 
 namespace nb = nanobind;
@@ -45,6 +47,17 @@ nb::ndarray<nb::numpy, T, nb::ndim<2>> matrix_of(std::vector<T> values, std::siz
     auto* owned = new std::vector<T>(std::move(values));
     nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
     return nb::ndarray<nb::numpy, T, nb::ndim<2>>(owned->data(), {rows, columns}, owner);
+}
+
+// The adjacency matrix of a graph of n variables whose parents are parents_of(v).
+template <class ParentsOf>
+auto adjacency_of(int n, ParentsOf parents_of) {
+    auto matrix = zeros<std::int8_t>(n, n);
+    for (int v = 0; v < n; ++v) {
+        for (const int u : parents_of(v))
+            matrix.data()[Index{u} * n + v] = 1;
+    }
+    return matrix;
 }
 
 void bind_feedback(nb::module_& m);

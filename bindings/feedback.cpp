@@ -58,12 +58,7 @@ class CyclicGraphs {
     double found_cost() const { return search_.cost(); }
 
     auto found() const {
-        auto matrix = zeros<std::int8_t>(n_, n_);
-        for (std::size_t v = 0; v < n_; ++v) {
-            for (const int u : search_.parents()[v])
-                matrix.data()[u * n_ + v] = 1;
-        }
-        return matrix;
+        return adjacency_of(n_, [&](int v) { return search_.parents()[v]; });
     }
 
   private:

@@ -90,9 +90,7 @@ class NoiseSearch {
         auto own = checked_variables("variable", order.data(), order.shape(0), n);
         demand(count_of(own) == n && count_of(parents) == n,
                "there must be an order and parents of every variable");
-        std::vector<int> place(n);
-        for (int k = 0; k < n; ++k)
-            place[own[k]] = k;
+        const std::vector<int> place = places_of(own);
         for (int v = 0; v < n; ++v) {
             for (const int u : parents[v]) {
                 checked("parent", u, 0, n - 1LL);
@@ -112,13 +110,7 @@ class NoiseSearch {
     double cost() const { return search_->cost(); }
     auto order() const { return to_numpy<std::int64_t>(search_->order()); }
     auto dag() const {
-        const std::size_t n = cost_->n();
-        auto matrix = zeros<std::int8_t>(n, n);
-        for (std::size_t v = 0; v < n; ++v) {
-            for (const int u : search_->parents(static_cast<int>(v)))
-                matrix.data()[u * n + v] = 1;
-        }
-        return matrix;
+        return adjacency_of(cost_->n(), [&](int v) { return search_->parents(v); });
     }
 
   private:

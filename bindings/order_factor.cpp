@@ -96,14 +96,7 @@ FloatMatrix copy_rows(const OrderFactor& factor, Row row) {
 }
 
 ByteMatrix dag(const OrderFactor& factor) {
-    const std::size_t n = factor.n();
-    auto matrix = zeros<std::int8_t>(n, n);
-    for (int v = 0; v < factor.n(); ++v) {
-        for (const int parent : factor.parents(v)) {
-            matrix.data()[Index{parent} * n + v] = 1;
-        }
-    }
-    return matrix;
+    return adjacency_of(factor.n(), [&](int v) { return factor.parents(v); });
 }
 
 } // namespace

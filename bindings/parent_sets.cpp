@@ -125,10 +125,7 @@ void move(ParentSets& self, Whole variable, Whole place) {
 
 // Parents that load() can take: candidates that stand before their child, required ones first.
 void check_parents(const ParentSets& self, const ParentSetsState& state) {
-    std::vector<int> place(state.order.size());
-    for (int k = 0; k < count_of(place); ++k)
-        place[state.order[k]] = k;
-    const auto at = [&](int v) { return place[v]; };
+    const std::vector<int> place = places_of(state.order);
     const Lists& required = self.problem().constraints.required;
     for (int v = 0; v < self.n(); ++v) {
         const std::vector<int>& parents = state.parents[v];
@@ -137,7 +134,7 @@ void check_parents(const ParentSets& self, const ParentSetsState& state) {
         bool fits = first == nullptr || (first->size() <= parents.size() &&
                                          std::equal(first->begin(), first->end(), parents.begin()));
         for (int p : parents)
-            fits = fits && at(p) < at(v) && self.may_list(v, p);
+            fits = fits && place[p] < place[v] && self.may_list(v, p);
         if (!fits) {
             throw Refusal("EngineError", "the parents of variable " + std::to_string(v) +
                                              " do not fit this engine's order and candidates");

@@ -124,42 +124,17 @@ void check_place(ParentMask allowed, int place) {
 const ParentMask* check_draws(const ParentLists& lists, const MasksIn& masks) {
     const std::size_t n = lists.n();
     demand(masks.shape(1) == n, "masks must have one column for each variable");
-    std::vector<int> parents, missing(n), ready;
-    std::vector<std::vector<int>> children(n);
-    for (std::size_t d = 0; d < masks.shape(0); ++d) {
-        std::size_t placed = 0;
-        ready.clear();
-        for (auto& list : children)
-            list.clear();
-        for (int v = 0; v < lists.n(); ++v) {
-            const std::uint32_t mask = masks.data()[d * n + v];
-            lists.parents(v, check_mask(lists, v, mask), parents);
-            parents.insert(parents.end(), lists.earlier(v).begin(), lists.earlier(v).end());
-            for (const int u : parents)
-                children[u].push_back(v);
-            missing[v] = count_of(parents);
-            if (parents.empty())
-                ready.push_back(v);
-        }
-        for (; !ready.empty(); ++placed) {
-            const int u = ready.back();
-            ready.pop_back();
-            for (const int v : children[u]) {
-                if (--missing[v] == 0)
-                    ready.push_back(v);
-            }
-        }
-        demand(placed == n, "draw " + std::to_string(d) + " has a cycle");
-    }
+    for (std::size_t i = 0; i < masks.size(); ++i)
+        check_mask(lists, i % n, masks.data()[i]);
+    const int draws = masks.shape(0), cyclic = lists.first_cyclic(masks.data(), draws);
+    demand(cyclic == draws, "draw " + std::to_string(cyclic) + " has a cycle");
     return masks.data();
 }
 
 void construct_chain(GraphChain* chain, const ScoreTables& tables, const OrderIn& order,
                      std::uint64_t seed) {
     const std::vector<int> start = checked_order(order, tables.n());
-    std::vector<int> places(start.size());
-    for (int k = 0; k < count_of(start); ++k)
-        places[start[k]] = k;
+    const std::vector<int> places = places_of(start);
     for (int v = 0; v < tables.n(); ++v) {
         for (const int u : tables.lists().earlier(v))
             demand(places[u] < places[v],

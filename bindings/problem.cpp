@@ -149,25 +149,13 @@ void set_block_prices(BicProblem& problem, const std::vector<double>& prices, Wh
     const std::size_t widest = blocks.widest();
     if (prices.size() <= widest * widest)
         throw Refusal("ShapeError", "there must be a price for each number of parameters");
-    for (double price : prices)
-        set.block_prices.emplace_back(set.score.n_samples, checked_number("price", price, 0.0));
+    for (const double price : prices)
+        checked_number("price", price, 0.0);
     set.max_columns = checked_index("max_columns", max_columns, INT_MAX);
-    const auto price = [&](int u, int v) { return prices[blocks.size(u) * blocks.leading(v)]; };
-    const int n = blocks.n();
-    if (!bonus.empty() && std::ssize(bonus) != Index{n} * n)
+    if (!bonus.empty() && std::ssize(bonus) != Index{blocks.n()} * blocks.n())
         throw Refusal("ShapeError", "there must be a bonus for each pair of variables, or none");
     set.bonus = bonus;
-    problem.penalty = std::numeric_limits<double>::infinity();
-    problem.typical_penalty = 0.0;
-    for (int v = 0; v < n; ++v) {
-        double sum = 0.0;
-        for (int u = 0; u < n; ++u) {
-            sum += price(u, v);
-            problem.penalty = std::min(problem.penalty, price(u, v));
-        }
-        problem.penalties.push_back(sum / n);
-        problem.typical_penalty += sum / n / n;
-    }
+    problem.price_blocks(prices);
 }
 
 // Notes which variables are given. The constraints come before.

@@ -75,12 +75,7 @@ class RegimeSearch {
     auto order() const { return to_numpy<std::int64_t>(search_->order()); }
 
     auto dag() const {
-        auto matrix = zeros<std::int8_t>(n_, n_);
-        for (std::size_t v = 0; v < n_; ++v) {
-            for (const int u : search_->parents(static_cast<int>(v)))
-                matrix.data()[u * n_ + v] = 1;
-        }
-        return matrix;
+        return adjacency_of(n_, [&](int v) { return search_->parents(v); });
     }
 
     // Which equations have left their base in the DAG found: regimes by variables.

@@ -62,22 +62,15 @@ struct BitGenerator {
     std::uint64_t (*next_raw)(void*);
 };
 
-// The numbers that `Generator.integers(2**63)` and `Generator.integers(bound)` would have given: by
-// Lemire's method, with 32 bits for a bound.
+// The numbers that `Generator.integers(2**63)` and `Generator.integers(bound)` would have given:
+// with 32 bits for a bound.
 Draws draws_from(const nb::object& generator) {
     const nb::object capsule = nb::getattr(generator, "capsule", nb::none());
     if (!PyCapsule_IsValid(capsule.ptr(), "BitGenerator"))
         throw nb::type_error("wanted a bit generator of NumPy");
     auto* bits = static_cast<BitGenerator*>(PyCapsule_GetPointer(capsule.ptr(), "BitGenerator"));
     const auto below = [bits](int bound) {
-        if (bound == 1)
-            return 0;
-        const auto range = static_cast<std::uint32_t>(bound);
-        std::uint64_t product = std::uint64_t{bits->next_uint32(bits->state)} * range;
-        const std::uint32_t least = -range % range;
-        while (static_cast<std::uint32_t>(product) < least)
-            product = std::uint64_t{bits->next_uint32(bits->state)} * range;
-        return static_cast<int>(product >> 32);
+        return below_by_lemire(bound, [bits] { return bits->next_uint32(bits->state); });
     };
     return {[bits] { return bits->next_uint64(bits->state) >> 1; }, below};
 }

@@ -122,9 +122,7 @@ bool lead(ParentSets& sets, OrderedDag& member, int root) {
     std::stable_partition(member.order.begin(), member.order.end(),
                           [&](int v) { return above[v] || sets.is_given(v); });
     if (!sets.problem().constraints.precedes.empty()) {
-        std::vector<int> places(sets.n());
-        for (int k = 0; k < sets.n(); ++k)
-            places[member.order[k]] = k;
+        const std::vector<int> places = places_of(member.order);
         if (!sort_topologically(member.parents, places, rules_of(sets), member.order))
             return false;
     }

@@ -106,9 +106,7 @@ MemberRules rules_of(const ParentSets& sets) {
 std::vector<int> permitted_order(const ParentSets& sets, const std::vector<int>& order) {
     if (sets.problem().constraints.precedes.empty())
         return order;
-    std::vector<int> places(order.size());
-    for (int k = 0; k < count_of(order); ++k)
-        places[order[k]] = k;
+    const std::vector<int> places = places_of(order);
     std::vector<int> permitted;
     sort_topologically(std::vector<std::vector<int>>(order.size()), places, rules_of(sets),
                        permitted);

@@ -14,13 +14,6 @@ namespace {
 
 using Lists = std::vector<std::vector<int>>;
 
-std::vector<int> places_in(const std::vector<int>& order) {
-    std::vector<int> places(order.size());
-    for (int k = 0; k < count_of(order); ++k)
-        places[order[k]] = k;
-    return places;
-}
-
 std::vector<int> order_of(const std::vector<int>& places) {
     std::vector<int> order(places.size());
     for (int v = 0; v < count_of(places); ++v)
@@ -126,7 +119,7 @@ namespace {
 std::vector<std::vector<char>> labels_of(const OrderedDag& dag) {
     std::vector<std::vector<char>> compelled(dag.order.size());
     EdgeLabels labels(count_of(dag.order), dag.given);
-    const std::vector<int> places = places_in(dag.order);
+    const std::vector<int> places = places_of(dag.order);
     for (int y : dag.order)
         labels.label_edges_into(y, dag.parents, places, compelled);
     return compelled;
@@ -297,7 +290,7 @@ struct ClassMembers::Scratch {
 };
 
 ClassMembers::ClassMembers(OrderedDag dag)
-    : dag_(std::move(dag)), places_(places_in(dag_.order)), compelled_(labels_of(dag_)),
+    : dag_(std::move(dag)), places_(places_of(dag_.order)), compelled_(labels_of(dag_)),
       scratch_(std::make_unique<Scratch>(dag_, compelled_)) {}
 
 ClassMembers::~ClassMembers() = default;

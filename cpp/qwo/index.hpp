@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <iterator>
+#include <vector>
 
 namespace qwo {
 
@@ -16,6 +17,14 @@ using Index = std::ptrdiff_t;
 template <class Container>
 int count_of(const Container& items) {
     return static_cast<int>(std::size(items));
+}
+
+// The place of each variable in an order of all of them.
+inline std::vector<int> places_of(const std::vector<int>& order) {
+    std::vector<int> places(order.size());
+    for (int k = 0; k < count_of(order); ++k)
+        places[order[k]] = k;
+    return places;
 }
 
 } // namespace qwo

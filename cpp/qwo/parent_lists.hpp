@@ -76,6 +76,37 @@ class ParentLists {
         out.insert(out.end(), core(v).begin(), core(v).end());
     }
 
+    // The first of some graphs, rows of n masks, that has a cycle; `graphs` if none has.
+    int first_cyclic(const ParentMask* masks, int graphs) const {
+        std::vector<int> own, missing(n()), ready;
+        Lists children(n());
+        for (int graph = 0; graph < graphs; ++graph, masks += n()) {
+            for (Lists::value_type& list : children)
+                list.clear();
+            for (int v = 0; v < n(); ++v) {
+                parents(v, masks[v], own);
+                own.insert(own.end(), earlier(v).begin(), earlier(v).end());
+                for (const int u : own)
+                    children[u].push_back(v);
+                missing[v] = count_of(own);
+                if (own.empty())
+                    ready.push_back(v);
+            }
+            int placed = 0;
+            for (; !ready.empty(); ++placed) {
+                const int u = ready.back();
+                ready.pop_back();
+                for (const int v : children[u]) {
+                    if (--missing[v] == 0)
+                        ready.push_back(v);
+                }
+            }
+            if (placed < n())
+                return graph;
+        }
+        return graphs;
+    }
+
   private:
     std::size_t at(int row, int column) const { return Index{row} * candidates_.size() + column; }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -73,6 +74,23 @@ struct BicProblem {
     // Whether all members of an equivalence class cost the same.
     bool is_equivalent() const {
         return blocks.empty() || (blocks.all_lead() && sets.front().bonus.empty());
+    }
+    // Takes up what an edge with so many parameters costs, in the one set of moments.
+    void price_blocks(const std::vector<double>& prices) {
+        for (const double price : prices)
+            sets.front().block_prices.emplace_back(sets.front().score.n_samples, price);
+        penalty = std::numeric_limits<double>::infinity();
+        typical_penalty = 0.0;
+        for (int v = 0; v < n(); ++v) {
+            double sum = 0.0;
+            for (int u = 0; u < n(); ++u) {
+                const double price = prices[blocks.size(u) * blocks.leading(v)];
+                sum += price;
+                penalty = std::min(penalty, price);
+            }
+            penalties.push_back(sum / n());
+            typical_penalty += sum / n() / n();
+        }
     }
     int n_children() const { return n() - n_given; }
     bool is_given(int v) const { return !given.empty() && given[v] != 0; }

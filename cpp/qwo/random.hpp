@@ -7,6 +7,20 @@
 
 namespace qwo {
 
+// Uniform in 0 .. bound - 1 from 32 random bits at a time, as NumPy has it: Lemire, Fast random
+// integer generation in an interval, 2019.
+template <class Bits>
+int below_by_lemire(int bound, Bits bits) {
+    if (bound == 1)
+        return 0;
+    const auto range = static_cast<std::uint32_t>(bound);
+    std::uint64_t product = std::uint64_t{bits()} * range;
+    const std::uint32_t least = -range % range;
+    while (static_cast<std::uint32_t>(product) < least)
+        product = std::uint64_t{bits()} * range;
+    return static_cast<int>(product >> 32);
+}
+
 // SplitMix64 (Steele, Lea and Flood 2014).
 class Random {
   public:

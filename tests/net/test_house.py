@@ -13,6 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,28 @@ def docstrings(tree: ast.Module) -> Iterator[ast.expr]:
                 yield first.value
 
 
+REASONED = ("agreement", "bayes", "columns", "curved", "discovery", "feedback", "hidden")
+REASONED += ("inspection", "moments", "order", "regimes", "search", "sem", "series")
+
+
+def unexplained() -> dict[str, int]:
+    """Thresholds of searches and tests that no text behind them explains, by themselves or in one.
+
+    Those of the default search in the core are in ``cpp/qwo/policy.hpp``, which tests read.
+    """
+    found = {}
+    for path, tree in trees().items():
+        lines = tree.body if path.split("/")[0] in REASONED else []
+        for node, behind in pairwise([*lines, ast.Pass()]):
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name | ast.Tuple):
+                name, value = ast.unparse(node.targets[0]), ast.unparse(node.value)
+                number = re.fullmatch(r"[-+*/ ().,e<_\d]+", value)
+                grouped = isinstance(behind, ast.Assign) and behind.lineno == node.end_lineno + 1
+                if name.isupper() and number and not (grouped or isinstance(behind, ast.Expr)):
+                    found[f"{path}: {name}"] = node.lineno
+    return found
+
+
 def cast_indices() -> dict[str, int]:
     """Places in matrices that are computed by casts: `Index{i} * n` widens by itself."""
     wide = r"(static_cast<(std::size_t|std::ptrdiff_t|Index)>|\bstd::size_t)"
@@ -138,6 +161,7 @@ OFFENCES = {
     "modules above 400 lines": long_modules,
     "functions above 50 lines of code": long_functions,
     "indices in C++ that are cast": cast_indices,
+    "thresholds without a reason": unexplained,
 }
 
 

@@ -17,8 +17,7 @@ from qwo.graph.dag import is_acyclic
 from qwo.options import SearchOptions
 from qwo.regimes.compared import compared_equations
 from qwo.regimes.search import opened_search
-from qwo.regimes.sums import RegimeSums
-from qwo.regimes.usual import usual_moments
+from qwo.regimes.sums import RegimeSums, usual_moments
 from qwo.resample.dropped import regime_plan
 
 N = 200

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from qwo.agreement.families import CyclicFit
 
 INFLUENTIAL = 5
+"""Rows that are named."""
 
 MOST_SHUFFLED = 10_000
 """Rows up to which draws have the noise of the data: with more, sums of any noise are normal."""

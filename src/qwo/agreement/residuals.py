@@ -27,6 +27,7 @@ FEWEST = 50
 """Rows below which such powers say nothing."""
 
 FOLDS = 5
+"""Parts of the rows, each predicted from the others."""
 
 MEMBERS = 100
 """Ways to direct an undirected piece of a class up to which all are looked at."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SHOWN = 8
+"""Lines of each kind in a summary."""
 
 BLIND = (
     "Where noise is normal, a hidden common cause or feedback that the graph has taken up into its "

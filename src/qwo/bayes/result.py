@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 PosteriorStatus = Literal["complete", "time limit", "interrupted"]
 
 SHOWN_PAIRS = 20
+"""Pairs in a summary, the most probable."""
 
 _MATRICES = ("edge_probabilities", "rhat", "ess", "outside_ratios")
 _ARRAYS = ("masks", "log_scores", *_MATRICES)

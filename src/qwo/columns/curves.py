@@ -19,10 +19,8 @@ from qwo.types import FloatArray
 MOST_COLUMNS = 6
 """Columns of a variable, at most, where their number is chosen."""
 
-KNOTS = 9
+KNOTS, OUTER = 9, 0.03
 """Knots of the splines, at quantiles from 3 % to 97 %: three more than columns."""
-
-OUTER = 0.03
 
 DETERMINED = 1e-11
 """Share of its variance below which a function is taken to be determined by others."""

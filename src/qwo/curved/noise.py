@@ -33,11 +33,13 @@ from qwo.search.control import Control, Progress
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
 SLICE = 0.02
+"""Seconds that the core runs before it is asked whether to go on."""
 
 FEW_VARIABLES = 20
 """Up to so many variables the noise may join others than the Gaussian cost."""
 
 RESTARTS = 5
+"""In the model that was chosen, from the best graph there; none before."""
 
 MOST_TIED = 0.05
 """Share of rows with one value above which a variable is no number with a density."""

@@ -34,6 +34,7 @@ ROWS_A_COLUMN = 15
 """There are no more columns than this number of rows for each of them."""
 
 POINTS, OUTER = 101, 0.01
+"""Places at which a curve is drawn, at quantiles between this one and its counterpart."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -78,6 +78,7 @@ POWER, DOUBTED_EDGES, FEWEST_DOUBTED = 0.59, -0.29, 0.01
 by likelihood, with each family left out in turn, to 1392 data sets."""
 
 ROUNDS = 60
+"""Steps of EM for one share, which then stands still."""
 
 
 @dataclass(frozen=True, eq=False)

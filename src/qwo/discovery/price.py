@@ -100,6 +100,7 @@ STEPS = np.linspace(0.0, 1.0, 64)
 logarithms."""
 
 ROUNDS, REACH = 60, 12.0
+"""Steps of EM for the mixture; how far above the price, in quantiles, chance plays a part."""
 
 LIKELY_FALSE, JUDGED_AGAIN = 0.5, 3
 """The false rate above which an edge is left out, and how often what is left is judged again."""

@@ -39,9 +39,8 @@ from qwo.regimes.reading import (
 )
 from qwo.regimes.result import REPORTED, Regimes
 from qwo.regimes.search import RegimeOutcome, search_regimes
-from qwo.regimes.sums import RegimeSums
+from qwo.regimes.sums import RegimeSums, usual_moments
 from qwo.regimes.targets import Changes, TargetStatus, changes_of, still_explained
-from qwo.regimes.usual import usual_moments
 from qwo.search.control import Control, Status, keyboard_heard
 from qwo.types import Adjacency, Indices, Mask
 

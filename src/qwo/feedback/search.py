@@ -24,9 +24,8 @@ RUNS, MOST_RUNS = 24, 80
 """Annealed rotations from the order found: so many that draw no new graph end the search."""
 
 STEPS = (100, 100, 300, 300)
-"""Rotations tried for each variable in a run, by turns; in proportion fewer below `FEW` rows."""
-
 FEW = 8
+"""Rotations tried for each variable in a run, by turns; in proportion fewer below `FEW` rows."""
 
 EXACT_RUNS, EXACT_STEPS = 10, 3000
 """The same of exact moments."""

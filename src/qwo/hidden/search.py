@@ -41,6 +41,7 @@ MOST_TESTED = 30
 """Up to so many variables there is a second start: its separating sets are among neighbours."""
 
 SWEEPS, EXACT_SWEEPS = 200, 1000
+"""Of the fit of a district, at most: exact moments are fitted to more digits."""
 
 
 class MagStep(NamedTuple):

@@ -81,13 +81,11 @@ def leading_columns(moments: Moments, size: int) -> Moments:
     )
 
 
-MOST_ROWS = 20_000
-"""Rows that are kept: beyond, a density of residuals gains little and costs in proportion."""
+MOST_ROWS, AT_ONCE = 20_000, 1 << 14
+"""Rows that are kept (a density of residuals gains little from more), and those read at a time."""
 
 FEWEST_ROWS = 50
 """With fewer rows a density tells nothing."""
-
-AT_ONCE = 1 << 14
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -29,6 +29,7 @@ REPORTED: tuple[TargetStatus, ...] = ("target", "known", "set")
 DIFFERENT: tuple[TargetStatus, ...] = ("target", "may be curvature", "drift", "known", "set")
 
 ROWS_PER_PARAMETER = 10
+"""Of the largest equation; a condition with fewer rows is named."""
 
 MOST_LISTED = 30
 """Of more regimes, a summary shows those that changed something first, and says how many more."""

@@ -25,8 +25,8 @@ EXCUSE = 0.4
 """Curvature that is thought possible: standard deviations by which an effect may bend where its
 cause has moved by one of its own."""
 
-LEAST_VARIANCE = 1e-7
-RIDGE = 1e-9
+LEAST_VARIANCE, RIDGE = 1e-7, 1e-9
+"""Shares of a variance that are rounding: what is left unexplained, and what is added to causes."""
 
 MOST_STARTS = 25
 """Regimes from which the base is looked for, those with most rows."""

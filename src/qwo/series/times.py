@@ -14,6 +14,7 @@ TOLERANCE = 0.05
 """Share of a step by which it may be off and still count as one."""
 
 DAY = 86400.0
+"""Seconds."""
 
 
 def time_numbers(
