@@ -423,6 +423,40 @@ def test_a_result_is_drawn_reported_and_asked_for_effects(tmp_path):
     assert "the data cannot tell the direction" not in page
 
 
+def test_the_report_shows_how_often_resamples_have_each_mark(tmp_path):
+    data = confounded_pair()
+    found = qwo.discover(data, hidden_causes=True, random_state=0)
+    sure = qwo.bootstrap(data, hidden_causes=True, n_resamples=10, random_state=0)
+    qwo.report.write_report(tmp_path / "report.html", found, bootstrap=sure)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    table = page[page.index('id="stability"') :]
+    for record in sure.to_records():
+        assert f"{100 * record.spouses:.0f} %" in table
+    assert "each kind of edge" in table
+    # Of ↔ and o→ nobody has said that they are arrows.
+    assert "↔?" not in page
+    assert "Arrows that most" not in page
+    contents = qwo.report.contents.Contents(found, bootstrap=sure)
+    doubts = {edge: doubt.arrow for edge, doubt in zip(found.edges, contents.doubts, strict=True)}
+    assert doubts["x", "<->", "y"] is None
+    assert doubts["a", "o->", "x"] is None
+
+
+def test_the_command_line_counts_marks_in_resamples(tmp_path):
+    confounded_pair().to_csv(tmp_path / "data.csv", index=False)
+    out = tmp_path / "out"
+    asked = ["learn", str(tmp_path / "data.csv"), "-o", str(out), "--hidden-causes"]
+    done = CliRunner().invoke(app, [*asked, "-b", "8", "--seed", "0"])
+    assert done.exit_code == 0, done.output
+    written = pd.read_csv(out / "support.csv", keep_default_na=False)
+    spouses = written[written["reference"] == "<->"].iloc[0]
+    assert {spouses["first"], spouses["second"]} == {"x", "y"}
+    assert f"link {100 * spouses['link']:.0f} %, ↔ {100 * spouses['spouses']:.0f} %" in done.output
+    refused = CliRunner().invoke(app, [*asked, "--posterior", "--force"])
+    assert refused.exit_code == 1
+    assert "does not go with --posterior" in " ".join(refused.output.split())
+
+
 def test_changes_that_save_little_together_are_taken_back():
     # Nothing is hidden in these models; chance alone must not make ↔ of them.
     for seed in range(8):

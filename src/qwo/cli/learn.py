@@ -316,7 +316,7 @@ class _Asked(NamedTuple):
             **source,
             n_resamples=asked.bootstrap,
             resampling=asked.resampling,
-            checkpoint=checkpoint,
+            checkpoint=None if found.pag is not None else checkpoint,
             reference=found,
             knowledge=self.knowledge,
             progress=self.console.shows_progress,

@@ -204,13 +204,12 @@ class RelationFlags(OptionFlags):
                 "it out, and check the linear graph by qwo learn --check"
             )
         others = [f"--{name.replace('_', '-')}" for name in dropped if name not in of_rows]
-        # A graph with cycles can be checked.
-        if others and (resampled or drawn or (checked and others != ["--feedback"])):
-            raise ArgumentError(
-                f"{others[0]} does not go with --bootstrap, --posterior and --check, which assume "
-                "what it drops; leave them out"
-                + (", or call qwo.bootstrap in Python" if others == ["--hidden-causes"] else "")
-            )
+        # Marks of hidden causes can be counted in resamples, a graph with cycles can be checked.
+        hidden = others == ["--hidden-causes"]
+        if others and (drawn or (checked if hidden else resampled)):
+            beside = "--posterior and --check" if hidden else "--bootstrap and --posterior"
+            text = f"{others[0]} does not go with {beside}, which assume what it drops"
+            raise ArgumentError(f"{text}; leave them out")
 
 
 class SeriesFlags(RelationFlags):

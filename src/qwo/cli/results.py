@@ -90,6 +90,10 @@ class Learnt:
             pairs, form = known.edge_probabilities, "P({})"
         edges = self.found.edges[:most]
         beside = [_support_text(pair, form) for pair in pairs] or self.found.unsure()
+        if known.bootstrap is not None and self.found.pag is not None:
+            records: tuple[Any, ...] = known.bootstrap.to_records()  # of marks
+            marks = {frozenset(row[:2]): row.text for row in records}
+            beside = [marks[frozenset((a, b))] for a, _, b in edges]
         rows = [[*edge, text] for edge, text in zip(edges, beside, strict=False)]
         hidden = len(self.found.edges) - len(rows)
         shown = "\n".join(aligned(rows, left=None))
@@ -254,7 +258,6 @@ def _extras(learnt: Learnt, options: OutputOptions) -> Iterator[tuple[str, Calla
 
 def _write_tables(folder: Path, learnt: Learnt) -> None:
     """What the search and the bootstrap have found."""
-    from qwo.resample.support import PairSupport
     from qwo.sem.structural import EdgeEstimate
 
     known = learnt.contents
@@ -268,9 +271,10 @@ def _write_tables(folder: Path, learnt: Learnt) -> None:
         write_graph(cyclic.graph, folder / "graph.json")
         write_graph(CausalGraph(cyclic.names, cyclic.member, "cyclic"), folder / "member.json")
     if known.bootstrap is not None:
-        known.bootstrap.save(folder / COUNTS)
+        if learnt.found.pag is None:
+            known.bootstrap.save(folder / COUNTS)
         pairs = known.bootstrap.to_records()
-        write_csv(folder / SUPPORTS, PairSupport._fields, pairs)
+        write_csv(folder / SUPPORTS, known.bootstrap.FIELDS, pairs)
     if known.posterior is not None:
         write_probabilities(folder, known.posterior, known.effects)
     if known.outcome is not None:

@@ -69,10 +69,9 @@ def discover_hidden_causes(
     outcome = search_mags(problem, first.dag, control)
     marks = pag_of_mag(outcome.marks, knowledge, clear)
     told = () if conditions is None else conditions.names
-    if told:
-        # How conditions go together is known, and tells nothing.
-        among = np.isin(moments.names, told)
-        marks[np.ix_(among, among)] = 0
+    # How conditions go together is known, and tells nothing.
+    among = np.isin(moments.names, told)
+    marks[np.ix_(among, among)] = 0
     score = _score(outcome, moments, price, penalty)
     found = HiddenCauses(marks, outcome, score, moments, problem, first.dag, told)
     status = first.status if outcome.status == "converged" else outcome.status

@@ -213,6 +213,8 @@ class Discovery(FollowUp):
     @cached_property
     def shown(self) -> Adjacency:
         """The matrix of the `graph`: the class, with 2 for arrows that the data do not support."""
+        if self.pag is not None:
+            return self.pag.matrix
         if self.arrow_evidence is None:
             return self.cpdag
         shown, arrows = self.cpdag.copy(), self.arrow_evidence

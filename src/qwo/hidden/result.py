@@ -193,10 +193,9 @@ class HiddenCauses:
     def records(self) -> list[tuple[str, str, str, str, str, float]]:
         """The changes from the best DAG by name: edge before and after, new colliders, saving."""
         rows, name = [], self.names
-        for s in self.steps:
-            colliders = ", ".join(name[z] for z in s.colliders)
-            links = name[s.first], _LINKS[s.before], name[s.second], _LINKS[s.after]
-            rows.append((*links, colliders, s.saving))
+        for first, second, before, after, colliders, saving, _ in self.steps:
+            links = name[first], _LINKS[before], name[second], _LINKS[after]
+            rows.append((*links, ", ".join(name[z] for z in colliders), saving))
         return rows
 
     def to_frame(self) -> pd.DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -66,13 +67,6 @@ class MagStep(NamedTuple):
         all ways to choose colliders from the common neighbours the best one saves by chance, too.
         """
         return self.saving - (0 if self.after else excess) - 2 * math.log(2) * self.common
-
-    def pairs(self) -> list[tuple[int, int]]:
-        """The pairs whose edges it has changed, at most."""
-        return [
-            (self.first, self.second),
-            *((z, end) for z in self.colliders for end in (self.first, self.second)),
-        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +131,8 @@ def search_mags(problem: MagProblem, dag: Adjacency, control: Control) -> MagOut
     status = _descend(best, control)
     tests = problem.exact and len(dag) <= MOST_TESTED and problem.knowledge is None
     if tests and status == "converged":
-        size, price = problem.n_samples, problem.price
-        tested = mag_of_pag(pag_from_tests(problem.correlation, size, price, dag))
+        given = problem.correlation, problem.n_samples, problem.price
+        tested = mag_of_pag(pag_from_tests(*given, dag))
         if is_mag(tested):
             other = problem.search(tested, dag)
             status = _descend(other, control)
@@ -166,8 +160,8 @@ def without_weak(
             kept += group
             continue
         fewer = marks.copy()
-        for step in group:
-            for a, b in step.pairs():
+        for one, other, *_, z, _, _ in group:
+            for a, b in ((one, other), *product(z, (one, other))):
                 fewer[a, b], fewer[b, a] = dag[a, b], dag[b, a]
         if is_mag(fewer):
             marks = fewer
@@ -213,14 +207,12 @@ def _worths(found: _core.HiddenCausesSearch, dag: Adjacency) -> FloatArray:
     return worths
 
 
-def candidate_pairs(
-    correlation: FloatArray, n_samples: float, dag: Adjacency
-) -> npt.NDArray[np.uint8]:
+def candidate_pairs(correlation: FloatArray, size: float, dag: Adjacency) -> npt.NDArray[np.uint8]:
     """Pairs that may be linked: those of the DAG, and those that depend given all others."""
     near: Mask = (dag != 0) | (dag.T != 0)
     with suppress(np.linalg.LinAlgError):
-        precision = np.linalg.inv(correlation) if n_samples > 2 * len(dag) else np.eye(len(dag))
+        precision = np.linalg.inv(correlation) if size > 2 * len(dag) else np.eye(len(dag))
         scale = np.diag(precision)
-        near |= n_samples * precision**2 > NEARBY * np.outer(scale, scale)
+        near |= size * precision**2 > NEARBY * np.outer(scale, scale)
     np.fill_diagonal(near, False)
     return near.astype(np.uint8)

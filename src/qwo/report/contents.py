@@ -124,9 +124,7 @@ class Contents:
     @cached_property
     def types(self) -> list[str]:
         """The mark of every edge, from its cause."""
-        shown = self.discovery.shown if self.discovery.pag is None else self.discovery.pag.matrix
-        if self.cyclic is not None:
-            shown = self.cyclic.matrix
+        shown = self.discovery.shown if self.cyclic is None else self.cyclic.matrix
         codes = shown[self.ends].tolist()
         return [ARROW if code == 1 else BY_CODE[max(code, 2)] for code in codes]
 

@@ -93,11 +93,11 @@ def _bootstrap(contents: Contents) -> dict[str, Any] | None:
     found = contents.bootstrap
     if found is None:
         return None
-    return {
-        "n_resamples": int(found.n_counted),
-        "resampling": getattr(found, "params", {}).get("resampling"),
-        **_pairs_record(found, contents.discovery.shown, found.link_support > 0),
-    }
+    told = _pairs_record(found, contents.discovery.shown, found.link_support > 0)
+    if contents.discovery.pag is not None:
+        told["pairs"] = [pair._asdict() for pair in found.to_records()[:MOST_PAIRS]]
+    told |= {"resampling": getattr(found, "params", {}).get("resampling")}
+    return told | {"n_resamples": int(found.n_counted)}
 
 
 def _posterior(contents: Contents) -> dict[str, Any] | None:
@@ -247,7 +247,7 @@ def _price(discovery: Discovery) -> dict[str, Any] | None:
 def _variables(contents: Contents) -> list[dict[str, Any]]:
     """A record for each variable, in column order."""
     discovery = contents.discovery
-    shown = discovery.shown if discovery.pag is None else discovery.pag.matrix
+    shown = discovery.shown
     arrows = adjacency_lists(shown == 1)
     lines = adjacency_lists((shown > 1) | (shown.T > 1)).children
     place = np.argsort(discovery.order).tolist()

@@ -101,6 +101,13 @@ _PROBABILITIES = [
     _share("Reverse", "reverse", "that they direct it the other way"),
     _share("Undirected", "undirected", "that they cannot tell the direction"),
 ]
+_END_SUPPORTS = [
+    *_SUPPORTS[:3],
+    _share("↔", "spouses", "with a hidden cause of both"),
+    _share("o→", "open_arrow", "with a circle at the first, an arrowhead at the second"),
+    _share("←o", "open_reverse", "with these the other way"),
+    _share("o–o", "circles", "with two circles"),
+]
 _EFFECTS = [
     Column("Cause", "cause", "name"),
     Column("Effect", "effect", "name"),
@@ -192,6 +199,8 @@ def further_table(data: dict[str, Any], key: str) -> PageTable | None:
     section, records, caption, columns = FURTHER[key]
     if data[section] is None:
         return None
+    if any("spouses" in record for record in data[section][records]):
+        columns = [*_PAIR, *_END_SUPPORTS]
     return _table(key, caption, columns, data[section][records])
 
 

@@ -6,9 +6,10 @@ get rows; of conditions, a resample has the same share of the rows of each.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, cast
+from typing import Any, NamedTuple, NoReturn, Self, cast
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from qwo.discovery.curved import asked_columns
 from qwo.discovery.discover import discover_as
 from qwo.discovery.regimes import RegimeKnowledge, learn_regimes
 from qwo.errors import ArgumentError
-from qwo.graph.marks import CIRCLE, HEAD, TAIL
 from qwo.moments import Moments
 from qwo.moments.curves import refuse_rowless
 from qwo.moments.tables import Table
@@ -28,18 +28,19 @@ from qwo.regimes.sums import RegimeSums
 from qwo.resample.bootstrap import ResamplePlan
 from qwo.resample.draws import CountedRows, Resampling, Scheme, kept_rows
 from qwo.resample.options import DataRows, Prepared, check_size, digest_of, prepare
-from qwo.resample.result import SHOWN_PAIRS, SHOWN_THRESHOLDS, Bootstrap, BootstrapStatus
+from qwo.resample.result import Bootstrap, BootstrapStatus
 from qwo.resample.runner import Search
 from qwo.resample.support import Counts, EdgeCounts, Replicates, counted
 from qwo.search.control import Status
-from qwo.text import records_frame
 from qwo.types import Adjacency, FloatArray, Indices
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SPOUSE_CODE, OPEN_CODE, BACK_CODE = 3, 4, 5
 """What stands for i ↔ j, i o→ j and i ←o j in the matrices of replicates; 1 is →, 2 is o–o."""
+
+CODES = np.array(
+    [[0] * 4, [0, 2, BACK_CODE, 2], [0, OPEN_CODE, SPOUSE_CODE, 1], [0, 2, 0, 2]], "i1"
+)
+"""What stands for the edge between i and j by its marks at j and at i: none, circle, head, tail."""
 
 KINDS = ("arrow", "reverse", "spouses", "open_arrow", "open_reverse", "circles")
 SYMBOLS = ("→", "←", "↔", "o→", "←o", "o–o")
@@ -66,6 +67,13 @@ class MarkSupport(NamedTuple):
     def shares(self) -> dict[str, float]:
         """The share of resamples with each kind of edge, as it is written."""
         return dict(zip(SYMBOLS, (getattr(self, kind) for kind in KINDS), strict=True))
+
+    @property
+    def text(self) -> str:
+        """Such as ``link 100 %, o→ 94 %, o–o 6 %``: what occurs, the commonest kind first."""
+        kinds = [kind for kind in zip(self[4:], SYMBOLS, strict=True) if kind[0]]
+        shares = [(self.link, "link"), *sorted(kinds, reverse=True)]
+        return ", ".join(f"{what} {100 * share:.0f} %" for share, what in shares)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +102,7 @@ class MarkBootstrap(Bootstrap):
     undirected in what `Bootstrap` has.
     """
 
+    FIELDS = MarkSupport._fields
     spouse_counts: Counts = field(default_factory=lambda: np.zeros((0, 0), np.int32))
     open_counts: Counts = field(default_factory=lambda: np.zeros((0, 0), np.int32))
 
@@ -149,25 +158,16 @@ class MarkBootstrap(Bootstrap):
             rows.append(MarkSupport(self.names[i], self.names[j], mark, *shares))
         return tuple(sorted(rows, key=lambda row: -row.link))
 
-    def to_frame(self, threshold: float = 0.0) -> pd.DataFrame:
-        """`to_records` as a pandas data frame."""
-        return records_frame(MarkSupport._fields, self.to_records(threshold))
-
-    def summary(self) -> str:
-        """The gist: how many links hold, and the marks of the surest pairs."""
-        links = ", ".join(f"{self.n_links(s)} in {s:.0%}" for s in SHOWN_THRESHOLDS)
-        rows = self.to_records()
+    def _table(self, records: Sequence[Any]) -> list[str]:
+        """The marks of some pairs."""
         head = " link  " + "".join(f"{symbol:>5}" for symbol in SYMBOLS) + "  pair"
-        lines = [
+        lines = (
             f"{r.link:5.0%}  "
             + "".join(f"{share:5.0%}" for share in r.shares.values())
             + f"  {r.first} {r.reference or '   '} {r.second}"
-            for r in rows[:SHOWN_PAIRS]
-        ]
-        more = len(rows) - SHOWN_PAIRS
-        rest = [f"… {more} more pairs: to_frame() has them all"] if more > 0 else []
-        said = f"links: {links} or more of the resamples"
-        return "\n".join([repr(self), said, head, *lines, *rest])
+            for r in records
+        )
+        return [head, *lines]
 
     def _repr_html_(self) -> str:
         return f"<pre>{self.summary()}</pre>"
@@ -194,14 +194,7 @@ def search_marks(drawn: Moments | Table, options: SearchOptions) -> tuple[Adjace
 
 def edge_codes(marks: Adjacency) -> Adjacency:
     """One code for the kind of each edge, as replicates are counted by."""
-    codes = np.where(marks != 0, 2, 0).astype(np.int8)
-    heads, tails, circles = (marks == mark for mark in (HEAD, TAIL, CIRCLE))
-    codes[heads & tails.T] = 1
-    codes[tails & heads.T] = 0
-    codes[heads & heads.T] = SPOUSE_CODE
-    codes[heads & circles.T] = OPEN_CODE
-    codes[circles & heads.T] = BACK_CODE
-    return codes
+    return CODES[marks, marks.T]
 
 
 def with_marks(nothing: Bootstrap) -> MarkBootstrap:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -80,6 +80,7 @@ class Bootstrap(StoredResult):
     fingerprint: str
     knowledge: ResolvedKnowledge | None = None
 
+    FIELDS: ClassVar[tuple[str, ...]] = support.PairSupport._fields
     FORMAT: ClassVar[str] = "qwo bootstrap 1"
     LAYOUT: ClassVar[Layout] = {
         "directed_counts": ("int32", "nn"),
@@ -205,7 +206,7 @@ class Bootstrap(StoredResult):
 
     def to_frame(self, threshold: float = 0.0) -> pd.DataFrame:
         """`to_records` as a pandas data frame."""
-        return records_frame(support.PairSupport._fields, self.to_records(threshold))
+        return records_frame(self.FIELDS, self.to_records(threshold))
 
     def to_dict(self) -> dict[str, Any]:
         """What there is to know, as numbers, texts, lists and dicts."""
@@ -283,7 +284,7 @@ class Bootstrap(StoredResult):
         )
 
     def summary(self) -> str:
-        """The gist: how many links and arrows hold, and the surest pairs."""
+        """The gist: how many links and arrows hold, or marks, and the surest pairs."""
         links = ", ".join(f"{self.n_links(s)} in {s:.0%}" for s in SHOWN_THRESHOLDS)
         records = self.to_records()
         hidden = len(records) - SHOWN_PAIRS
@@ -291,12 +292,15 @@ class Bootstrap(StoredResult):
             [
                 repr(self),
                 f"links: {links} or more of the resamples",
-                f"arrows: {self._arrows()}",
-                " link  arrow  reverse  undirected  pair",
-                *(_line(record) for record in records[:SHOWN_PAIRS]),
+                *self._table(records[:SHOWN_PAIRS]),
                 *([f"… {hidden} more pairs: to_frame() has them all"] if hidden > 0 else []),
             ]
         )
+
+    def _table(self, records: Sequence[Any]) -> list[str]:
+        """How many arrows hold, and the shares of some pairs."""
+        head = " link  arrow  reverse  undirected  pair"
+        return [f"arrows: {self._arrows()}", head, *map(_line, records)]
 
     def _repr_html_(self) -> str:
         records = self.to_records()

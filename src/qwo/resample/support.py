@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from qwo.graph.marks import ARROW, LINE
+from qwo.graph.marks import edge_text
 from qwo.graph.pdag import PartialDag
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.types import Adjacency, FloatArray, Indices, Mask
@@ -218,7 +218,7 @@ def ranked_pairs(links: FloatArray, cpdag: Adjacency, wanted: Mask) -> tuple[Ind
     """Some of the pairs, the surest links first; an arrow of the graph from first to second."""
     i, j = np.nonzero(np.triu(wanted, 1))
     ranked = np.argsort(-links[i, j], kind="stable")
-    backward = cpdag[j, i] == 1
+    backward = np.isin(cpdag[j, i], (1, 4))
     return np.where(backward, j, i)[ranked], np.where(backward, i, j)[ranked]
 
 
@@ -232,7 +232,7 @@ def pair_supports(
         PairSupport(
             found.names[i],
             found.names[j],
-            ("", ARROW, LINE)[cpdag[i, j]],
+            edge_text(cpdag[i, j], cpdag[j, i]),
             link := float(links[i, j]),
             arrow := float(arrows[i, j]),
             reverse := float(arrows[j, i]),
