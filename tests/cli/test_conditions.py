@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+import qwo
 from tests.cli.running import run
 from tests.unit.test_regimes import table
 
@@ -122,3 +124,22 @@ def test_conditions_are_simulated(tmp_path: Path) -> None:
     own = run("simulate", "--graph", folder / "dag.json", "--conditions", "a=;b=X9", "--json")
     assert "X9" in own.stderr
     assert "drug=X2" in run("simulate", "--conditions", "drug", "--json").stderr
+
+
+@pytest.mark.parametrize("flags", [[], ["--targets", "day 1=b;day 2=a"]])
+def test_commands_on_a_folder_take_the_usual_equations(
+    file: Path, tmp_path: Path, flags: list[str]
+) -> None:
+    folder = tmp_path / "result"
+    flags = ["--regime", "batch", "--seed", "0", *flags]
+    run("learn", file, *flags, "-o", folder, "--no-figures")
+    targets = {"day 1": ["b"], "day 2": ["a"]} if len(flags) > 4 else None
+    found = qwo.discover(file, regime="batch", targets=targets, random_state=0)
+    told = json.loads(run("effect", file, folder, "a", "c", "--json").stdout)
+    assert told["low"] == found.effect("a", "c").low
+    fitted = json.loads(run("fit", file, folder, "--json").stdout)
+    own = found.fit().edges
+    assert [edge["coefficient"] for edge in fitted["edges"]] == [edge.coefficient for edge in own]
+    pooled = qwo.fit_sem(pd.read_csv(file).drop(columns="batch"), found.dag).edges
+    assert abs(pooled[0].coefficient - own[0].coefficient) > 0.005
+    assert "day 1" in run("check", file, folder).stdout

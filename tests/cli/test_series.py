@@ -6,9 +6,12 @@ import csv
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
+import qwo
+from qwo.series.autoregression import FittedAutoregression
 from qwo.simulation import simulate_series
 from tests.cli.running import run
 
@@ -102,3 +105,45 @@ def test_options_that_change_series_and_curves(file: Path) -> None:
         assert "Effects of earlier rows" in done.stderr
     audit = run("audit", file, "--drop", "day")
     assert "--lags auto" in audit.stdout + audit.stderr
+
+
+def test_commands_on_a_folder_answer_as_the_result_does(file: Path, tmp_path: Path) -> None:
+    folder, flags = tmp_path / "result", ["--lags", "1", "--time", "day", "--seed", "0"]
+    rows = pd.read_csv(file)
+    rows.assign(c=rows.c + rows.b.shift(1).fillna(0)).to_csv(file, index=False)
+    known = ["--forbid", "c,a"]
+    learnt = run("learn", file, *flags, *known, "-o", folder, "--no-figures", "--outcome", "c")
+    assert learnt.exit_code == 0, learnt.stderr
+    found = qwo.discover(file, lags=1, time="day", random_state=0)
+    listed = json.loads((folder / "result.json").read_text())["outcome"]["effects"]
+    assert [own["cause"] for own in listed] == [own.cause for own in found.causes_of("c")]
+    told = json.loads(run("effect", file, folder, "b", "c", "--json").stdout)
+    assert told["low"] == float(found.effect("b", "c")) != 0
+    fitted = json.loads(run("fit", file, folder, "--json").stdout)
+    model = found.fit()
+    assert isinstance(model, FittedAutoregression)
+    assert [tuple(own.values()) for own in fitted["edges"]] == model.records()
+    done = run("check", file, folder)
+    assert done.exit_code == 1
+    assert "independent" in done.stderr
+    other = tmp_path / "other.csv"
+    rows.assign(c=rows.a + 0.1 * rows.c).to_csv(other, index=False)
+    assert "learn it anew" in run("effect", other, folder, "b", "c").stderr
+
+
+def test_effects_of_earlier_rows_alone_are_no_empty_result(tmp_path: Path) -> None:
+    values = np.random.default_rng(0).normal(size=(300, 2))
+    values[1:, 1] += values[:-1, 0]
+    path = tmp_path / "late.csv"
+    pd.DataFrame(values, columns=["a", "b"]).to_csv(path, index=False)
+    told = run("learn", path, "--lags", "1", "--bootstrap", "5").stderr
+    assert "no link within one row, and 1 effect of earlier rows on others" in told
+    assert "penalty" not in told.partition("verdict")[2].partition("assumes")[0]
+    assert "a[t-1]  -->  b" in told
+    assert "in 100% of resamples" in told
+
+
+def test_a_column_of_dates_may_be_that_of_time(file: Path) -> None:
+    done = run("learn", file)
+    assert "or time= for lags=" in done.stderr
+    assert "try:   --drop day\n" in done.stderr

@@ -179,8 +179,20 @@ def test_every_pair_has_the_strength_of_its_regressions(found: Any) -> None:
 
 def test_what_is_of_a_linear_table_is_refused(found: Any) -> None:
     _, learnt = found
-    with pytest.raises(ArgumentError, match="series"):
-        learnt.causes_of("X1")
+    with pytest.raises(ArgumentError, match="rows follow each other"):
+        learnt.check()
+
+
+def test_causes_of_an_outcome_are_long_run_effects(found: Any) -> None:
+    _, learnt = found
+    run = learnt.fit().long_run
+    outcome = int((run != 0).sum(axis=0).argmax())
+    causes = learnt.causes_of(outcome, level=0.8)
+    known = {c.cause: c.low for c in causes} | dict.fromkeys(causes.others, 0.0)
+    assert known == {f"X{v}": pytest.approx(run[v, outcome]) for v in range(4) if v != outcome}
+    one = learnt.effect(causes[0].cause, outcome, level=0.8)
+    assert one == causes[0]
+    assert f"{one}".split(", ")[1].startswith("80 % interval")
 
 
 def test_pictures(found: Any) -> None:

@@ -11,13 +11,13 @@ import typer
 
 from qwo.cli.bootstrap import bootstrap, merge
 from qwo.cli.failures import Command, Commands
-from qwo.cli.graphs import changes, compare, convert, fit
+from qwo.cli.graphs import changes, check, compare, convert, fit
 from qwo.cli.learn import learn
 from qwo.cli.options import with_option_groups
 from qwo.cli.reading import audit
 from qwo.cli.simulate import bench, info, simulate
 from qwo.cli.studio import studio
-from qwo.cli.trust import check, effect, posterior
+from qwo.cli.trust import effect, posterior
 from qwo.reproduction.command import reproduce
 
 HELP = """

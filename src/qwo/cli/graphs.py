@@ -1,26 +1,28 @@
-"""``qwo compare``, ``changes``, ``convert``, ``fit``: commands about graphs that are given."""
+"""``qwo compare``, ``changes``, ``check``, ``convert``, ``fit``: about graphs that are given."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qwo.cli.console import Console, logger, warn
+from qwo.cli.console import Console, logger, shown_warnings, warn
+from qwo.cli.failures import ExitCode
 from qwo.cli.folder import write_csv
-from qwo.cli.options import GraphFile, GraphFormat, format_option, option
-from qwo.cli.reading import DataFile, Reading, read_for
+from qwo.cli.options import GraphFile, GraphFormat, RegimeColumn, format_option, option
+from qwo.cli.reading import DataFile, Reading, arguments_for, read_for, result_record
 from qwo.errors import ArgumentError, FileFormatError
 from qwo.text import aligned, count
 
 if TYPE_CHECKING:
+    from qwo.discovery import Discovery
     from qwo.graph import CausalGraph
-    from qwo.moments import Moments
     from qwo.sem import LinearSem
     from qwo.sem.cyclic import CyclicSem
+    from qwo.series.autoregression import FittedAutoregression
 
 STDIN = Path("-")
 
@@ -54,6 +56,35 @@ def graph_from(path: Path, form: str | None = None, *, of_folder: str = "cpdag")
             )
         path = inside
     return read_graph(path, form)
+
+
+def learnt_again(graph: Path, file: Path, reading: Reading, console: Console) -> Discovery | None:
+    """The result of a folder with conditions or lags, found anew: its graph does not hold them.
+
+    None of other graphs. What would be another result is refused.
+    """
+    from qwo.discovery import discover
+    from qwo.options import SearchOptions
+
+    record = result_record(graph)
+    if not record.get("regimes") and not record.get("series"):
+        return None
+    params, given = record["params"], graph_from(graph)
+    asked = {own.name: params[own.name] for own in fields(SearchOptions) if own.name in params}
+    if params.get("penalty_chosen"):
+        asked["penalty_discount"] = "auto"
+    told = [asked[name] for name in ("regime", "time", "unit", "targets")]
+    columns = [name for name in told if isinstance(name, str) and "=" not in name]
+    source = arguments_for(graph, (*given.names, *columns), file, reading, console)
+    asked |= {"time_limit": None, "knowledge": record["knowledge"]}
+    with shown_warnings([]):
+        found = discover(**source, **asked)
+    if (found.cpdag != given.reordered(found.names).matrix).any():
+        raise ArgumentError(
+            "with conditions or lags, equations come with their search, which finds another graph "
+            f"in these data than {str(graph)!r} has; learn it anew: qwo learn"
+        )
+    return found
 
 
 def write_graphs(folder: Path, dag: CausalGraph, cpdag: CausalGraph, form: str) -> None:
@@ -115,7 +146,7 @@ def compare(
     text = str(comparison)
     if data is not None:
         moments = read_for(estimated, second.names, data, reading, console).moments
-        scores = [_score(moments, graph, penalty) for graph in (first, second)]
+        scores = [float(qwo.score_graph(moments, graph, penalty)) for graph in (first, second)]
         text += f"\n\n{_verdict(*scores)}"
         document |= {
             "score_estimated": scores[0],
@@ -123,12 +154,6 @@ def compare(
             "score_gap": scores[1] - scores[0],
         }
     console.result(text, document)
-
-
-def _score(moments: Moments, graph: CausalGraph, penalty: float) -> float:
-    import qwo
-
-    return float(qwo.score_graph(moments, graph, penalty))
 
 
 def _verdict(estimated: float, true: float) -> str:
@@ -159,8 +184,7 @@ def convert(
     *,
     console: Console,
     source_format: Annotated[
-        str | None,
-        format_option("--from", "Format of SOURCE, where text and name do not tell."),
+        str | None, format_option("--from", "Format of SOURCE, where text and name do not tell.")
     ] = None,
     target_format: Annotated[
         str | None, format_option("--to", "Format of TARGET, where its name does not tell.")
@@ -226,10 +250,11 @@ def fit(
 
     Columns that are not in the graph are left out. Of a folder that qwo learn wrote, the DAG in
     dag.json is fitted. Where a graph file has undirected edges, one DAG of its class is; all have
-    the same likelihood.
+    the same likelihood. With conditions the usual equations are, with lags those of all lags.
     """
     import qwo
     from qwo.sem import EdgeEstimate
+    from qwo.series.autoregression import COLUMNS, FittedAutoregression
 
     if output is not None and output.exists() and not force:
         raise ArgumentError(f"{str(output)!r} is there already; add --force to replace it")
@@ -244,28 +269,32 @@ def fit(
         have = "has" if undirected == 1 else "have"
         text = f"{undirected} of {count(given.n_edges, 'edge')} {have} no direction; coefficients"
         warn(f"{text} of such edges are those of one DAG of the class, {which}")
-    model = qwo.fit_sem(moments, dag)
+    again = learnt_again(graph, file, reading, console)
+    model: Any = qwo.fit_sem(moments, dag) if again is None else again.fit()
+    edges: Any = model.records() if isinstance(model, FittedAutoregression) else model.edges
+    columns = COLUMNS if isinstance(model, FittedAutoregression) else EdgeEstimate._fields
     if output is not None:
-        write_csv(output, EdgeEstimate._fields, model.edges, spreadsheet=spreadsheet)
+        write_csv(output, columns, edges, spreadsheet=spreadsheet)
         console.say(f"wrote {output}")
     console.result(
         str(model),
         {
             "n_samples": model.n_samples,
-            "edges": [edge._asdict() for edge in model.edges],
-            **(_fit(model) if isinstance(model, qwo.LinearSem) else _cyclic_fit(model)),
+            "edges": [dict(zip(columns, edge, strict=True)) for edge in edges],
+            **_told_of_fit(model),
         },
     )
 
 
-def _fit(model: LinearSem) -> dict[str, Any]:
-    return {
-        "fit": asdict(model.fit),
-        "variables": [node._asdict() for node in model.nodes],
-    }
+def _told_of_fit(model: LinearSem | CyclicSem | FittedAutoregression) -> dict[str, Any]:
+    from qwo.sem import LinearSem
+    from qwo.sem.cyclic import CyclicSem
 
-
-def _cyclic_fit(model: CyclicSem) -> dict[str, Any]:
+    if isinstance(model, LinearSem):
+        variables = [node._asdict() for node in model.nodes]
+        return {"fit": asdict(model.fit), "variables": variables}
+    if not isinstance(model, CyclicSem):
+        return {"step": model.step, "largest_root": model.largest_root()}
     names = "chi_square", "df", "p_value"
     return {
         "fit": dict(zip(names, model.chi_square, strict=True)),
@@ -273,6 +302,55 @@ def _cyclic_fit(model: CyclicSem) -> dict[str, Any]:
         "spectral_radius": model.spectral_radius,
         "condition_number": model.condition_number,
     }
+
+
+def check(
+    file: DataFile,
+    graph: GraphFile,
+    *,
+    reading: Reading,
+    console: Console,
+    graph_format: GraphFormat = None,
+    alpha: Annotated[
+        float, option("--alpha", "Probability of an alarm if the graph is right.")
+    ] = 0.05,
+    draws: Annotated[
+        int, option("--draws", "Data sets drawn from the graph for comparison.", min=0)
+    ] = 100,
+    seed: Annotated[int | None, option("--seed", "Seed of the draws.")] = None,
+    regime: RegimeColumn = None,
+) -> None:
+    """Say how far data and a graph agree, in plain words first.
+
+    [b]qwo check cells.csv model.dot[/b]     a graph of your own
+    [b]qwo check cells.csv result[/b]        what qwo learn found in the same data
+    [b]qwo check cells.csv result --regime condition[/b]
+
+    Tests the independences that the graph implies, its overall fit, whether searches on some of
+    the variables contradict it, and whether its equations are linear. An alarm ends with exit
+    code 3. No alarm is no proof.
+    """
+    import qwo
+
+    given, learnt = graph_from(graph, graph_format), result_record(graph)
+    if learnt.get("series"):
+        raise ArgumentError(
+            f"{str(graph)!r} has effects of earlier rows, and a check takes rows for independent; "
+            "what qwo learn says of residuals and of --bootstrap is what tells how far it holds"
+        )
+    how: dict[str, Any] = {"alpha": alpha, "n_draws": draws, "random_state": seed}
+    if learnt.get("regimes") and regime is None:
+        regime = learnt["params"]["regime"]
+    if regime is not None:
+        how |= arguments_for(graph, (*given.names, regime), file, reading, console)
+        found: Any = qwo.check(graph=given, regime=regime, **how)
+    else:
+        read = read_for(graph, given.names, file, reading, console, with_rows=True)
+        rows = read.moments if read.rows is None else read.rows
+        found = qwo.check(rows, given, learnt=graph.is_dir(), **how)
+    console.result(found.summary(), found.to_dict())
+    if found.alarm:
+        raise typer.Exit(ExitCode.ATTENTION)
 
 
 def changes(

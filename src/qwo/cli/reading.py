@@ -295,11 +295,14 @@ def read_for(
 
     Whatever differs from then is a note: other options, or another file.
     """
-    record = _record(graph)
+    result = result_record(graph)
+    record = result.get("data", {})
     learnt = record.get("reading") or {}
     if is_curved(graph):
         console.note("the graph has curved relations; qwo fit and qwo check look at their lines")
     own = reading.as_learnt(learnt, console).of(names)
+    if result.get("series") or result.get("regimes"):
+        how["dropping"] = {"lags": None}  # rows depend on each other, as was known then
     found = read_data(file, own, console, learns=False, **how)
     if record.get("sha256") not in (None, found.sha256):
         console.note(
@@ -313,7 +316,7 @@ def arguments_for(
     graph: Path, names: Iterable[str], file: Path, reading: Reading, console: Console
 ) -> dict[str, Any]:
     """A file and how it is read for a graph, as `read_for` does, for whoever reads it anew."""
-    learnt = _record(graph).get("reading") or {}
+    learnt = result_record(graph).get("data", {}).get("reading") or {}
     return rows_again(file, reading.as_learnt(learnt, console).of(names))
 
 
@@ -330,17 +333,20 @@ def rows_again(file: Path, reading: Reading) -> dict[str, Any]:
 
 def is_curved(graph: Path) -> bool:
     """Whether a result folder has curves that functions of causes were searched for."""
-    return bool(_record(graph, "curves").get("columns", 1) > 1 and not _record(graph, "series"))
+    record = result_record(graph)
+    return bool((record.get("curves") or {}).get("columns", 1) > 1 and not record.get("series"))
 
 
-def _record(graph: Path, part: str = "data") -> dict[str, Any]:
-    """What a result folder tells of something; nothing for other graphs."""
+def result_record(graph: Path) -> dict[str, Any]:
+    """What a result folder tells, of its data as well; nothing for other graphs."""
     try:
         text = (graph / RECORD).read_text(encoding="utf-8") if graph.is_dir() else "{}"
-        found = json.loads(text).get(part)
+        found: dict[str, Any] = json.loads(text)
+        told = found.get("data")
     except (OSError, ValueError, AttributeError):
         return {}
-    return found if isinstance(found, dict) and isinstance(found.get("reading", {}), dict) else {}
+    right = isinstance(told, dict) and isinstance(told.get("reading", {}), dict)
+    return found if right else {}
 
 
 def _read(

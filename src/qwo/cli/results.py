@@ -11,14 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from qwo.cli.console import warn
 from qwo.cli.failures import Attempts, ExitCode, command_line, held_interrupts
-from qwo.cli.folder import (
-    COUNTS,
-    more_files,
-    whole_folder,
-    write_csv,
-    write_record,
-    written_files,
-)
+from qwo.cli.folder import COUNTS, more_files, whole_folder, write_csv, write_record, written_files
 from qwo.cli.graphs import write_graphs
 from qwo.cli.options import REPORT, OutputOptions, graph_formats
 from qwo.cli.reading import DataRead
@@ -104,7 +97,7 @@ class Learnt:
         found = self.found
         directed = sum(mark == "-->" for _, mark, _ in found.edges)
         parts = [
-            count(found.n_edges, "edge"),
+            count(found.n_edges, "edge") + ("" if found.series is None else " within one row"),
             f"{directed} directed and {found.n_edges - directed} "
             + ("undirected" if found.pag is None else "↔ or with circles"),
             "" if self.data.moments.is_oracle else f"score {found.score:.2f}",

@@ -1,9 +1,7 @@
-"""``qwo posterior``, ``qwo check``, ``qwo effect``: how far a graph holds, and what it implies."""
-# Long because an effect is worded for a DAG, a class, hidden causes and curves.
+"""``qwo posterior``, ``qwo effect``: how sure a graph is, and what it implies."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -12,8 +10,8 @@ import typer
 
 from qwo.cli.console import Console, shown_warnings
 from qwo.cli.failures import ExitCode, command_line
-from qwo.cli.folder import RECORD, check_folder, only_writer, whole_folder, write_csv, write_record
-from qwo.cli.graphs import graph_from
+from qwo.cli.folder import check_folder, only_writer, whole_folder, write_csv, write_record
+from qwo.cli.graphs import graph_from, learnt_again
 from qwo.cli.options import (
     GraphFile,
     GraphFormat,
@@ -25,12 +23,20 @@ from qwo.cli.options import (
     names_in,
     option,
 )
-from qwo.cli.reading import DataFile, Reading, arguments_for, read_data, read_for, rows_again
+from qwo.cli.reading import (
+    DataFile,
+    Reading,
+    arguments_for,
+    is_curved,
+    read_data,
+    read_for,
+    result_record,
+    rows_again,
+)
 from qwo.errors import ArgumentError
 from qwo.text import aligned, count, write_whole
 
 if TYPE_CHECKING:
-    from qwo.agreement import Check, ConditionChecks
     from qwo.bayes import EffectPosterior, Posterior
     from qwo.graph import CausalGraph
     from qwo.moments import Moments
@@ -195,49 +201,6 @@ def write_probabilities(folder: Path, found: Posterior, effects: list[EffectPost
         write_csv(folder / "effects.csv", list(tables[0]), [list(row.values()) for row in tables])
 
 
-def check(
-    file: DataFile,
-    graph: GraphFile,
-    *,
-    reading: Reading,
-    console: Console,
-    graph_format: GraphFormat = None,
-    alpha: Annotated[
-        float, option("--alpha", "Probability of an alarm if the graph is right.")
-    ] = 0.05,
-    draws: Annotated[
-        int, option("--draws", "Data sets drawn from the graph for comparison.", min=0)
-    ] = 100,
-    seed: Annotated[int | None, option("--seed", "Seed of the draws.")] = None,
-    regime: RegimeColumn = None,
-) -> None:
-    """Say how far data and a graph agree, in plain words first.
-
-    [b]qwo check cells.csv model.dot[/b]     a graph of your own
-    [b]qwo check cells.csv result[/b]        what qwo learn found in the same data
-    [b]qwo check cells.csv result --regime condition[/b]
-
-    Tests the independences that the graph implies, its overall fit, whether searches on some of
-    the variables contradict it, and whether its equations are linear. An alarm ends with exit
-    code 3. No alarm is no proof.
-    """
-    import qwo
-
-    given = graph_from(graph, graph_format)
-    how: dict[str, Any] = {"alpha": alpha, "n_draws": draws, "random_state": seed}
-    found: Check | ConditionChecks
-    if regime is not None:
-        how |= arguments_for(graph, (*given.names, regime), file, reading, console)
-        found = qwo.check(graph=given, regime=regime, **how)
-    else:
-        read = read_for(graph, given.names, file, reading, console, with_rows=True)
-        rows = read.moments if read.rows is None else read.rows
-        found = qwo.check(rows, given, learnt=graph.is_dir(), **how)
-    console.result(found.summary(), found.to_dict())
-    if found.alarm:
-        raise typer.Exit(ExitCode.ATTENTION)
-
-
 Choice = tuple[tuple[str, ...], "Effect", bool]
 """The parents that the cause may have, the effect with them, and whether a path leads there."""
 
@@ -271,8 +234,6 @@ def effect(
     quartiles. Columns that are not in the graph are left out.
     """
     import qwo
-    from qwo.cli.reading import is_curved
-    from qwo.curved.model import effect_over_class, model_of
     from qwo.hidden.effects import effect_in_pag
 
     if not 0 < level < 1:
@@ -282,16 +243,14 @@ def effect(
         # A contrast such as race=black is one of the variable race.
         given.index(name if name in given.names else name.partition("=")[0])
     moments = read_for(graph, given.names, file, reading, console).moments
+    how: Any = {"values": values, "level": level}
+    change = _by_result(graph, (file, reading, console), cause, outcome, how)
+    if change is not None:
+        console.result(f"{change}.\n{_caution([])}", asdict(change))
+        return
     if given.kind == "pag":
         told = effect_in_pag(given, moments, cause, outcome)
         console.result(str(told), {**asdict(told), "interval": list(told.interval(level))})
-        return
-    if is_curved(graph):
-        again = arguments_for(graph, given.names, file, reading, console)
-        model = model_of(again.pop("data"), graph_from(graph, of_folder="dag"), again)
-        own = given.reordered(model.names).matrix
-        change = effect_over_class(model, own, cause, outcome, values=values, level=level)
-        console.result(f"{change}.\n{_caution([])}", asdict(change))
         return
     if values is not None:
         raise ArgumentError("--values are of causes with curves, and here are lines: leave it out")
@@ -308,6 +267,19 @@ def effect(
     console.result(text, _effect_document(cause, outcome, found, level))
 
 
+def _by_result(graph: Path, read: Any, cause: str, outcome: str, how: Any) -> Any:
+    """The effect in a result whose graph alone does not hold it: conditions, lags and curves."""
+    from qwo.curved.model import effect_over_class, model_of
+
+    again = learnt_again(graph, *read)
+    if again is not None or not is_curved(graph):
+        return None if again is None else again.effect(cause, outcome, **how)
+    given, dag = graph_from(graph), graph_from(graph, of_folder="dag")
+    rows = arguments_for(graph, given.names, *read)
+    model = model_of(rows.pop("data"), dag, rows)
+    return effect_over_class(model, given.reordered(model.names).matrix, cause, outcome, **how)
+
+
 def _left_open(
     folder: Path, given: CausalGraph, moments: Moments, cause: str, outcome: str
 ) -> list[Choice]:
@@ -315,8 +287,7 @@ def _left_open(
 
     None for other graphs, whose arrows are taken as they are; as `Discovery.effect` does.
     """
-    record = folder / RECORD
-    leans = json.loads(record.read_text()).get("leans") if record.is_file() else None
+    leans = result_record(folder).get("leans")
     if not leans or given.kind != "cpdag":
         return []
     from qwo.sem.outcome import Setting, open_effects

@@ -372,7 +372,7 @@ def _inferred(name: str, found: LevelCounts) -> Variable | Doubt:
     levels = found.seen
     if levels and all(re.match(DATE, level) for level in levels):
         # A category of days would be one without order, and each day a coefficient.
-        reason = f"dates or times, for example {levels[0]!r}; convert them to numbers, such as days"
+        reason = f"dates or times, for example {levels[0]!r}; make them numbers, or time= for lags="
         return Doubt(reason, found.as_category(name))
     if len(levels) < 2 or (found.category and len(levels) <= MOST_DECLARED):
         kind: Kind = "ordinal" if found.ordered else "nominal"

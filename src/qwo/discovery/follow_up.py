@@ -218,6 +218,9 @@ class FollowUp:
         """
         from qwo.sem.outcome import causes_of
 
+        found = cast("Discovery", self)
+        if found.series is not None and found.graph.kind != "cyclic" and self._curves() is None:
+            return found.series.causes_of(outcome, level=level)
         return causes_of(self._setting(level), outcome, posterior)
 
     def _setting(self, level: float) -> Setting:
@@ -280,6 +283,12 @@ class FollowUp:
             raise ArgumentError(
                 "the graph has cycles: ask found.fit().effect(cause, effect), where the cause is "
                 "set and held, and qwo.check(data, found)"
+            )
+        if found.series is not None:
+            raise ArgumentError(
+                "rows follow each other, and a check of a linear DAG takes them for independent: "
+                "look at found.series and its notes, or ask found.effect(cause, effect) what a "
+                "lasting change does in the end"
             )
         for name in found.readings:
             if name not in ("regimes", "noise", "curves", "feedback"):

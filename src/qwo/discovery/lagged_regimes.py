@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from qwo.arguments import ReadArguments
-from qwo.discovery.regimes import RESTARTS, RegimeKnowledge, read_regime_outcome
+from qwo.discovery.regimes import RESTARTS, RegimeKnowledge, descent_of, read_regime_outcome
 from qwo.discovery.result import Discovery
 from qwo.errors import ArgumentError, Cure
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
@@ -28,7 +28,6 @@ from qwo.regimes.reading import (
     within_regimes,
 )
 from qwo.regimes.result import Regimes
-from qwo.regimes.search import search_regimes
 from qwo.regimes.sums import RegimeSums
 from qwo.regimes.targets import Changes
 from qwo.search.control import Control
@@ -95,18 +94,10 @@ def searched_regimes(
     fixed = touched if options.effect == "perfect" else np.zeros_like(touched)
     touched &= ~fixed
     sums = given.sums.standardised()
+    settled = {name: first.params[name] for name in ("penalty_discount", "random_state")}
     restarts = RESTARTS if options.restarts is None else options.restarts
-    outcome = search_regimes(
-        sums,
-        first.order,
-        penalty_discount=first.params["penalty_discount"],
-        known=touched | ~own,
-        dropped=fixed,
-        knowledge=edges,
-        restarts=restarts,
-        seed=first.params["random_state"],
-        control=control,
-    )
+    used = replace(options, **settled, restarts=restarts)
+    outcome = descent_of(sums, first.order, edges, used, control)(touched | ~own, fixed)
     reference = reference_of(options.reference, labels)
     known = RegimeKnowledge(touched, fixed | ~own, reference, edges)
     regimes, graph = read_regime_outcome(outcome, sums, given, known)

@@ -38,7 +38,7 @@ from qwo.regimes.reading import (
     regime_options,
 )
 from qwo.regimes.result import REPORTED, Regimes
-from qwo.regimes.search import RegimeOutcome, search_regimes
+from qwo.regimes.search import RegimeOutcome, opened_search, search_regimes
 from qwo.regimes.sums import RegimeSums, usual_moments
 from qwo.regimes.targets import Changes, TargetStatus, changes_of, still_explained
 from qwo.search.control import Control, Status, keyboard_heard
@@ -90,7 +90,7 @@ def _searched(
     restarts = few if options.restarts is None else options.restarts
     settled = {name: first.params[name] for name in ("penalty_discount", "random_state")}
     used = replace(options, **settled, restarts=restarts)
-    descend = _descent(sums, first.order, known.edges, used, control)
+    descend = descent_of(sums, first.order, known.edges, used, control)
     if known.set.any():
         # Leaving out rows of what was not really set would turn edges.
         outcome = descend(known.set, known.touched)
@@ -120,27 +120,17 @@ def _searched(
     )
 
 
-def _descent(
-    sums: RegimeSums,
-    order: Indices,
-    edges: ResolvedKnowledge | None,
-    used: Any,
-    control: Control,
+def descent_of(
+    sums: RegimeSums, order: Indices, edges: ResolvedKnowledge | None, used: Any, control: Control
 ) -> Callable[[Mask, Mask], RegimeOutcome]:
     """The search from an order, by which equations are known to have changed, and which were set.
 
     Nothing is left open in the options.
     """
+    how: Any = {"penalty_discount": used.penalty_discount, "knowledge": edges}
+    how |= {"restarts": used.restarts or 0, "seed": used.random_state}
     return lambda touched, fixed: search_regimes(
-        sums,
-        order,
-        penalty_discount=used.penalty_discount,
-        known=touched,
-        dropped=fixed,
-        knowledge=edges,
-        restarts=used.restarts or 0,
-        seed=used.random_state,
-        control=control,
+        opened_search(sums, order, known=touched, dropped=fixed, **how), control
     )
 
 
@@ -200,7 +190,7 @@ def _judged(outcome: RegimeOutcome, sums: RegimeSums, known: RegimeKnowledge) ->
 
 
 def learn_regimes(
-    sums: RegimeSums, order: Indices, options: SearchOptions, known: RegimeKnowledge
+    order: Indices, known: RegimeKnowledge, sums: RegimeSums, options: SearchOptions
 ) -> tuple[Adjacency, Status]:
     """The class of the graph that the search finds from an order near the best, and how it ended.
 
@@ -209,16 +199,13 @@ def learn_regimes(
     control = Control(time_limit=options.time_limit)
     scaled = sums.standardised()
     with keyboard_heard(control):
-        outcome = _descent(scaled, order, known.edges, options, control)(known.touched, known.set)
+        outcome = descent_of(scaled, order, known.edges, options, control)(known.touched, known.set)
     graph = _judged(outcome, scaled, known).graph
     return graph, "interrupted" if control.interrupted else outcome.status
 
 
 def read_regime_outcome(
-    outcome: RegimeOutcome,
-    sums: RegimeSums,
-    given: RegimeData,
-    known: RegimeKnowledge,
+    outcome: RegimeOutcome, sums: RegimeSums, given: RegimeData, known: RegimeKnowledge
 ) -> tuple[Regimes, Adjacency]:
     """Which changes are targets, why arrows point as they do, and the class that is left."""
     names, labels, dag = given.moments.names, given.labels, outcome.dag

@@ -281,7 +281,7 @@ def _of_series(name: str, series: nw.Series[Any]) -> Column:
     reason = f"{kind}, for example {short(series[int(np.argmin(null))])}"
     if dtype.is_temporal():
         day = str(series[int(np.argmin(null))]).removesuffix(" 00:00:00")
-        reason = f"dates or times, for example {day!r}; convert them to numbers, such as days"
+        reason = f"dates or times, for example {day!r}; make them numbers, or time= for lags="
     if dtype not in (nw.Categorical, nw.Enum):
         return RefusedColumn(name, reason)
     pairs = zip(series.to_list(), null, strict=True)

@@ -43,8 +43,6 @@ def interventional_class(
 def cut_by(targets: Mask) -> Mask:
     """Pairs of which some target set has one variable and not the other."""
     sets = np.asarray(targets, dtype=bool)
-    if not len(sets):
-        return np.zeros((sets.shape[1],) * 2, dtype=bool)
     return np.asarray((sets[:, :, None] != sets[:, None, :]).any(axis=0))
 
 
@@ -56,9 +54,7 @@ def reasons_of(
     An arrow of a v-structure has that as its reason; else a regime whose target set cuts it; else
     knowledge; else it follows from others by a rule.
     """
-    colliding = {(i, j) for i, j, k in v_structures(dag)} | {
-        (k, j) for i, j, k in v_structures(dag)
-    }
+    colliding = {(end, j) for i, j, k in v_structures(dag) for end in (i, k)}
     known = to_cpdag(dag) if knowledge is None else to_mpdag(dag, knowledge)
     found: dict[tuple[int, int], tuple[Reason, int | None]] = {}
     for i, j in np.argwhere(graph == 1).tolist():

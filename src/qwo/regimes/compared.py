@@ -229,12 +229,8 @@ class _Equation:
         square += slopes @ self.among[regime] @ slopes + offset**2
         return max(float(square), 1e-12 * float(self.variance.max()))
 
-    def _apart(self, *, same_variance: bool) -> float:
-        """Minus twice the log-likelihood, up to a constant, of a line for each table."""
-        return self._deviance(self.residual, same_variance)
-
     def _parallel(self, *, same_mean: bool, same_variance: bool) -> float:
-        """The same of lines with the same slopes, by weighted least squares."""
+        """The deviance of lines with the same slopes, by weighted least squares."""
         variances = self.residual
         for _ in range(ROUNDS):
             share = self.rows / (np.full(2, self.rows @ variances) if same_variance else variances)
@@ -250,6 +246,7 @@ class _Equation:
         return self._deviance(variances, same_variance)
 
     def _deviance(self, variances: FloatArray, same: bool) -> float:
+        """Minus twice the log-likelihood, up to a constant."""
         if same:
             variances = np.full(2, self.rows @ variances / self.rows.sum())
         return float(self.rows @ np.log(variances))
@@ -257,7 +254,7 @@ class _Equation:
     @property
     def p_value(self) -> float:
         ratio = self._parallel(same_mean=True, same_variance=True)
-        return _chance(ratio - self._apart(same_variance=False), len(self.columns) + 2)
+        return _chance(ratio - self._deviance(self.residual, False), len(self.columns) + 2)
 
     def parts(self) -> tuple[float, float, float]:
         """p-values of the mean, the variance and the slopes, each with all else free.
@@ -265,10 +262,10 @@ class _Equation:
         That of the mean takes slopes as shared where they may be: between different lines there is
         no one difference.
         """
-        free, k = self._apart(same_variance=False), len(self.columns)
+        free, k = self._deviance(self.residual, False), len(self.columns)
         lines = self._parallel(same_mean=False, same_variance=False)
         level = self._parallel(same_mean=True, same_variance=False)
-        spread = self._apart(same_variance=True)
+        spread = self._deviance(self.residual, True)
         slopes = _chance(lines - free, k) if k else 1.0
         return _chance(level - lines, 1), _chance(spread - free, 1), slopes
 

@@ -158,7 +158,7 @@ def _of_parts(data: Any, options: ReadOptions) -> tuple[Table, Indices]:
         if not table.coding.is_plain or table.refused:
             raise ArgumentError(
                 f"the table of {label!r} has categories; put all rows into one table with a column "
-                "for the regime, so that levels mean the same everywhere",
+                "for the regime, so that levels mean the same everywhere"
             )
         parts.append(table.values[:, [table.names.index(name) for name in first.names]])
     regime = np.repeat(np.arange(len(parts)), list(map(len, parts)))
@@ -170,12 +170,12 @@ def check_sizes(labels: Sequence[str], counts: Sequence[float], n_samples: float
     if sum(counts) < n_samples - 0.5:
         raise ArgumentError(
             f"{n_samples - sum(counts):.0f} rows have no regime: their value is missing; leave "
-            "these rows out, or give them a regime of their own",
+            "these rows out, or give them a regime of their own"
         )
     if len(labels) < 2:
         raise ArgumentError(
             f"all rows are of one regime, {list_names(labels)}: there is nothing to compare; leave "
-            "regime out",
+            "regime out"
         )
     few = [label for label, count in zip(labels, counts, strict=True) if count < FEWEST_ROWS]
     if few:

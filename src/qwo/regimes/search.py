@@ -37,34 +37,8 @@ class RegimeOutcome:
     trace: tuple[tuple[float, float], ...]
 
 
-def search_regimes(
-    sums: RegimeSums,
-    start: Indices,
-    *,
-    penalty_discount: float,
-    known: Mask,
-    dropped: Mask,
-    knowledge: ResolvedKnowledge | None,
-    restarts: int,
-    seed: int,
-    control: Control,
-) -> RegimeOutcome:
-    """The DAG of least Σ_g N_g log s_g² + penalties over all children and their groups of rows.
-
-    `known` targets are groups of their own without a penalty; `dropped` rows do not count for the
-    variable whose value was set. Sums are standardised.
-    """
-    n = sums.n_variables
-    search = opened_search(
-        sums,
-        start,
-        penalty_discount=penalty_discount,
-        known=known,
-        dropped=dropped,
-        knowledge=knowledge,
-        restarts=restarts,
-        seed=seed,
-    )
+def search_regimes(search: _core.RegimeSearch, control: Control) -> RegimeOutcome:
+    """The DAG of least Σ_g N_g log s_g² + penalties over all children and their groups of rows."""
     trace = [(control.seconds, search.cost)]
     status: Status = "converged"
     try:
@@ -79,7 +53,7 @@ def search_regimes(
     return RegimeOutcome(
         search.dag(),
         search.order().astype(np.intp),
-        sum(search.family_cost(v, []) for v in range(n)) - search.cost,
+        sum(search.family_cost(v, []) for v in range(len(search.order()))) - search.cost,
         search.changed().astype(bool),
         status,
         tuple(trace),
@@ -97,7 +71,11 @@ def opened_search(
     restarts: int = 0,
     seed: int = 0,
 ) -> _core.RegimeSearch:
-    """The search before its first step, which also tells what any family costs."""
+    """The search before its first step, which also tells what any family costs.
+
+    `known` targets are groups of their own without a penalty; `dropped` rows do not count for the
+    variable whose value was set. Sums are standardised.
+    """
     unit = math.log(sums.rows.sum())
     may_cause, precedes, required = _limits(knowledge, sums.n_variables)
     return _core.RegimeSearch(

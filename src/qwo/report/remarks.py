@@ -104,7 +104,8 @@ def _check_remarks(contents: Contents) -> Iterator[Remark]:
 def _edge_remarks(contents: Contents) -> Iterator[Remark]:
     edges, leans = contents.discovery.edges, contents.discovery.leans
     undirected = sum(mark == LINE for _, mark, _ in edges) - len(leans)
-    if not edges:
+    series = contents.discovery.series
+    if not edges and (series is None or not series.n_earlier):
         yield Remark(
             "info",
             "no edge is strong enough for the penalty",

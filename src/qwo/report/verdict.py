@@ -90,7 +90,10 @@ def _sizes(contents: Contents) -> tuple[int, int, int] | None:
 
 
 def _headline(contents: Contents, severe: list[str]) -> str:
-    total, sizes = contents.discovery.n_edges, _sizes(contents)
+    total, sizes, series = contents.discovery.n_edges, _sizes(contents), contents.discovery.series
+    later = f", and {count(series.n_earlier, 'effect')} of earlier rows on others" if series else ""
+    if not total and series is not None and series.n_earlier and not severe:
+        return f"no link within one row{later}; a hypothesis to test, not a proof"
     if not total:
         return "no link is strong enough to be found at this penalty"
     if severe:
@@ -104,7 +107,7 @@ def _headline(contents: Contents, severe: list[str]) -> str:
     if sure < directed and set(doubts) != {None}:
         of, are = count(directed, "direction"), "is" if sure < 2 else "are"
         told = f"{sure or 'none'} of {of} {are} sure"
-    return f"{links}, {told}; a hypothesis to test, not a proof"
+    return f"{links}, {told}{later}; a hypothesis to test, not a proof"
 
 
 def _links(contents: Contents) -> str:
@@ -248,6 +251,7 @@ def _steps(contents: Contents) -> Iterator[str]:
         if named:
             yield f"{named[0]} (drops the assumption: {assumption.words})"
     if not found.n_edges:
+        yield from _more_to_ask(contents) if found.series is not None else ()
         yield "--penalty 1, which finds weaker links"
         return
     roots = _roots(contents)

@@ -268,13 +268,6 @@ class RegimeRows:
         return RegimeSums.of(parts, self.sizes)
 
 
-def _search_regimes(
-    order: Indices, known: RegimeKnowledge, drawn: RegimeSums, options: SearchOptions
-) -> tuple[Adjacency, Status]:
-    """The class of rows of several conditions, from the order found on all data."""
-    return learn_regimes(drawn, order, options, known)
-
-
 def regime_plan(
     data: Any,
     options: SearchOptions,
@@ -308,5 +301,5 @@ def regime_plan(
         options,
         {"missing": reading.get("missing", "raise"), "covariance_estimator": "plain"},
         partial(discover_as, data, options, reading),
-        lambda reference: partial(_search_regimes, reference.order, known.as_in(reference.regimes)),
+        lambda reference: partial(learn_regimes, reference.order, known.as_in(reference.regimes)),
     )

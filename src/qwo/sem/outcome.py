@@ -30,14 +30,8 @@ if TYPE_CHECKING:
 Source = Literal["one graph", "all graphs left open", "posterior"]
 
 FIELDS = (
-    "cause",
-    "low",
-    "high",
-    "interval_low",
-    "interval_high",
-    "standardized",
-    "share",
-    "source",
+    *("cause", "low", "high", "interval_low", "interval_high"),
+    *("standardized", "share", "source"),
 )
 """Columns of the table of effects on an outcome."""
 
@@ -67,6 +61,8 @@ class TotalEffect:
         a posterior, the probability of one.
     possible : tuple of Effect
         The estimate for each such set; none from a posterior.
+    level : float
+        Of the interval.
     """
 
     cause: str
@@ -78,6 +74,7 @@ class TotalEffect:
     source: Source
     share: float = 1.0
     possible: tuple[Effect, ...] = ()
+    level: float = 0.95
 
     @property
     def identified(self) -> bool:
@@ -102,7 +99,8 @@ class TotalEffect:
 
     def __str__(self) -> str:
         low, high = map(number, self.interval)
-        return f"{self.cause} → {self.effect}: {self.sized()}, 95 % interval {low} to {high}"
+        percent = f"{100 * self.level:.3g} %"
+        return f"{self.cause} → {self.effect}: {self.sized()}, {percent} interval {low} to {high}"
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(str(self))}</p>"
@@ -295,6 +293,7 @@ def _effects(setting: Setting, x: int, y: int) -> TotalEffect:
         "one graph" if len(possible) == 1 else "all graphs left open",
         sum(paths) / len(paths),
         tuple(possible),
+        level,
     )
 
 
@@ -373,6 +372,13 @@ def causes_of(setting: Setting, outcome: Variable, posterior: Any = None) -> Cau
     return Causes(label, tuple(listed), level, others)
 
 
+def causes_among(outcome: str, effects: Sequence[TotalEffect], level: float) -> Causes:
+    """Of effects on one outcome those that the graph has."""
+    kept = sorted((effect for effect in effects if effect.share > 0), key=_rank)
+    others = tuple(effect.cause for effect in effects if not effect.share)
+    return Causes(outcome, tuple(kept), level, others)
+
+
 LEAST_SHARE = 0.05
 """Probability of a path below which a variable is not listed."""
 
@@ -401,6 +407,7 @@ def _drawn(
                 middle * unit,
                 "posterior",
                 drawn.probability,
+                level=level,
             )
         )
     return found, tuple(others)

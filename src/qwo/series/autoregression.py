@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,8 @@ from qwo.types import Adjacency, FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
+
+COLUMNS = ("cause", "effect", "lag", "coefficient", "standard_error")
 
 MOST_MEMBERS = 50
 """Graphs of a class over which an effect is followed."""
@@ -81,8 +84,7 @@ class FittedAutoregression(StructuralAutoregression):
 
     def to_frame(self) -> pd.DataFrame:
         """Each coefficient: cause, effect, lag in rows, value and standard error."""
-        columns = ("cause", "effect", "lag", "coefficient", "standard_error")
-        return records_frame(columns, self.records())
+        return records_frame(COLUMNS, self.records())
 
     def __str__(self) -> str:
         rows = [
@@ -95,39 +97,42 @@ class FittedAutoregression(StructuralAutoregression):
         return "\n".join([head, *aligned(rows, left=3), root])
 
 
-def long_run_effect(
+def long_run_effects(
     design: LagDesign,
     cpdag: Adjacency,
-    ends: tuple[Variable, Variable],
     *,
+    causes: Sequence[Variable],
+    effect: Variable,
     level: float,
     n_resamples: int,
     seed: int,
-) -> TotalEffect:
-    """What a lasting change of one variable does to another in the end, over the present's class.
+) -> list[TotalEffect]:
+    """What a lasting change of some variables, one by one, does to another in the end.
 
-    Each graph that the present leaves open has an estimate and a band of its own.
+    Over the class of the present: each graph that it leaves open has an estimate and a band.
     """
     names = design.series.names
-    i, j = (as_column(names, v, what) for v, what in zip(ends, ("cause", "effect"), strict=True))
-    n, found, bands = len(names), [], []
+    j, n, members = as_column(names, effect, "effect"), len(names), []
+    places = [as_column(names, cause, "cause") for cause in causes]
     for member in islice(enumerate_dags(cpdag), MOST_MEMBERS):
         dag = design.dag.copy()
         dag[:n, :n] = member
         own = impulse_responses(
             replace(design, dag=dag), horizon=0, level=level, n_resamples=n_resamples, seed=seed
         )
-        found.append(float(own.long_run[i, j]))
-        bands.append((float(own.long_run_low[i, j]), float(own.long_run_high[i, j])))
-    if not np.isfinite(found).all():
+        members.append((own.long_run[:, j], own.long_run_low[:, j], own.long_run_high[:, j]))
+    found, low, high = (np.array(own) for own in zip(*members, strict=True))
+    if not np.isfinite(found[:, places]).all():
         raise ArgumentError(
             "shocks never fade in the equations found, so that there is no effect in the end; take "
             "differences of columns that wander (difference=), or look at found.series.responses()"
         )
-    low, high = min(found), max(found)
     scales = design.moments().scales
-    scaled = max(low, high, key=abs) * float(scales[i] / scales[j])
-    interval = min(band[0] for band in bands), max(band[1] for band in bands)
     source: Any = "one graph" if len(found) == 1 else "all graphs left open"
-    share = float(np.mean([value != 0 for value in found]))
-    return TotalEffect(names[i], names[j], low, high, interval, scaled, source, share)
+    ends = zip(found.min(0), found.max(0), low.min(0), high.max(0), strict=True)
+    effects = []
+    for i, (least, most, bottom, top) in enumerate(np.array(list(ends)).tolist()):
+        scaled = max(least, most, key=abs) * float(scales[i] / scales[j])
+        told = least, most, (bottom, top), scaled, source, float(np.mean(found[:, i] != 0))
+        effects.append(TotalEffect(names[i], names[j], *told, level=level))
+    return [effects[i] for i in places]

@@ -12,12 +12,7 @@ from qwo.errors import ArgumentError, ColumnNameError, list_names
 from qwo.names import suggestion
 from qwo.options import SearchOptions
 from qwo.series.reading import SeriesData
-from qwo.series.stationarity import (
-    FEWEST_ROWS,
-    StationarityFinding,
-    stationarity_findings,
-    warn_of,
-)
+from qwo.series.stationarity import FEWEST_ROWS, StationarityFinding, stationarity_findings, warn_of
 from qwo.series.sums import row_numbers
 from qwo.types import Indices
 

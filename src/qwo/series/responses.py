@@ -19,13 +19,7 @@ from qwo.names import Variable, as_column
 from qwo.order.bic import BicEngine
 from qwo.order.score import BIC
 from qwo.search.control import bic_insertion
-from qwo.series.design import (
-    curved_lag_moments,
-    lag_coding,
-    lag_moments,
-    lag_names,
-    rows_with_lags,
-)
+from qwo.series.design import curved_lag_moments, lag_coding, lag_moments, lag_names, rows_with_lags
 from qwo.series.equations import equations_of, strengths_of
 from qwo.series.prepared import prepared_series
 from qwo.series.reading import SeriesData, read_series
@@ -273,18 +267,9 @@ def impulse_responses(
         sums = np.array([long_run(own) for own in draws])
         if np.isfinite(sums).all():
             totals = np.quantile(sums, [tail, 1 - tail], axis=0)
-    return ImpulseResponses(
-        design.series.names,
-        design.step,
-        responses_of(here, horizon),
-        ends[0],
-        ends[1],
-        long_run(here),
-        totals[0],
-        totals[1],
-        level,
-        n_resamples,
-    )
+    found: Any = responses_of(here, horizon), *ends, long_run(here), *totals
+    own: Any = (design.series.names, design.step, *found, level, n_resamples)
+    return ImpulseResponses(*own)
 
 
 def edge_supports(design: LagDesign, *, n_resamples: int, seed: int) -> FloatArray:
@@ -297,10 +282,7 @@ def edge_supports(design: LagDesign, *, n_resamples: int, seed: int) -> FloatArr
     for moments in design.resampled(n_resamples, seed, by_curves=True):
         own = replace(moments, n_samples=design.n_effective)
         engine = BicEngine(
-            own,
-            score=BIC(design.penalty_discount),
-            knowledge=design.knowledge,
-            order=design.order,
+            own, score=BIC(design.penalty_discount), knowledge=design.knowledge, order=design.order
         )
         bic_insertion(engine, restarts=0, random_state=seed)
         counts += by_lag(design, (engine.cpdag() != 0).astype(np.float64))

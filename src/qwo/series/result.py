@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import numpy as np
 from qwo.errors import ArgumentError
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.marks import ARROW, LINE
+from qwo.names import as_column
 from qwo.options import SHARE, whole_number
 from qwo.text import aligned, count, number, records_frame
 from qwo.types import Adjacency, FloatArray
@@ -20,20 +22,13 @@ if TYPE_CHECKING:
 
     from qwo.arguments import ReadArguments
     from qwo.names import Variable
-    from qwo.sem.outcome import TotalEffect
+    from qwo.sem.outcome import Causes, TotalEffect
     from qwo.series.autoregression import FittedAutoregression
     from qwo.series.responses import ImpulseResponses, LagDesign
 
 COLUMNS = (
-    "cause",
-    "mark",
-    "effect",
-    "lag",
-    "coefficient",
-    "standard_error",
-    "strength",
-    "false_rate",
-    "support",
+    *("cause", "mark", "effect", "lag", "coefficient"),
+    *("standard_error", "strength", "false_rate", "support"),
 )
 
 SHOWN = 30
@@ -149,6 +144,11 @@ class LaggedEffects:
         matrix[open_edges] = 2
         np.fill_diagonal(matrix, 0)
         return matrix
+
+    @property
+    def n_earlier(self) -> int:
+        """How many effects of earlier rows on other variables there are."""
+        return int((self.matrices[1:] != 0).sum() - (self.matrices[1:] != 0).trace(0, 1, 2).sum())
 
     def in_short(self) -> str:
         """The summary graph in a line: which variable acts on which."""
@@ -310,16 +310,26 @@ class LaggedEffects:
         With a band from blocks of rows, or units, drawn anew; over all graphs of the present that
         the data leave open, up to 50.
         """
-        from qwo.series.autoregression import long_run_effect
+        return self._long_run([cause], effect, level, n_resamples, random_state)[0]
 
-        return long_run_effect(
-            self._design(),
-            self.matrices[0],
-            (cause, effect),
-            level=SHARE.checked("level", level),
-            n_resamples=whole_number("n_resamples", n_resamples),
-            seed=whole_number("random_state", random_state),
-        )
+    def causes_of(self, outcome: Variable, *, level: float = 0.9) -> Causes:
+        """What a lasting change of each variable does to an outcome in the end, as `effect`."""
+        from qwo.sem.outcome import causes_among
+
+        j = as_column(self.names, outcome, "outcome")
+        causes = [v for v in range(len(self.names)) if v != j]
+        return causes_among(self.names[j], self._long_run(causes, j, level), level)
+
+    def _long_run(
+        self, causes: Sequence[Variable], effect: Variable, level: float, *drawn: int
+    ) -> list[TotalEffect]:
+        from qwo.series.autoregression import long_run_effects
+
+        draws, seed = drawn or (100, 0)
+        how: Any = {"level": SHARE.checked("level", level), "causes": causes, "effect": effect}
+        how |= {"n_resamples": whole_number("n_resamples", draws)}
+        how |= {"seed": whole_number("random_state", seed)}
+        return long_run_effects(self._design(), self.matrices[0], **how)
 
     def _design(self) -> LagDesign:
         if self.design is None:
@@ -348,7 +358,8 @@ class LaggedEffects:
         rows = self.records(lag_zero=False)
         shown = [
             (f"  {cause}[t-{lag}]", ARROW, effect, number(weight), f"± {number(error)}")
-            for cause, _, effect, lag, weight, error, *_ in rows[:SHOWN]
+            + (() if self.shares is None else (f"in {support:.0%} of resamples",))
+            for cause, _, effect, lag, weight, error, *_, support in rows[:SHOWN]
         ]
         lines = [f"Effects of earlier rows ({self._counted()}):", *aligned(shown, left=3)]
         if len(rows) > SHOWN:
@@ -364,7 +375,7 @@ class LaggedEffects:
         parts = [count(self.lags, "lag")]
         if self.step > 1:
             parts.append(f"{self.step} rows apart")
-        rows = f"{self.n_rows:g} rows"
+        rows = f"{self.n_rows:.0f} rows"
         if self.n_effective < 0.95 * self.n_rows:
             rows += f", worth {self.n_effective:.0f} independent ones"
         parts.append(rows)
