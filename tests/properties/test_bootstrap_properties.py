@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from qwo.graph import check_dag, to_cpdag
 from qwo.graph.dag import skeleton
 from qwo.moments import Moments
-from qwo.moments.sums import sample_moments
 from qwo.resample import merge
 from qwo.resample.draws import (
     Scheme,
@@ -21,6 +20,7 @@ from qwo.resample.draws import (
 from qwo.resample.options import DataRows, Prepared, prepare
 from qwo.resample.support import consensus, half_width, majority_marks
 from tests.helpers.random_knowledge import random_knowledge
+from tests.helpers.sample import sample_moments
 from tests.oracles.random_models import random_dag
 
 pytestmark = pytest.mark.filterwarnings("ignore:there are only")

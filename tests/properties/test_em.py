@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
 from qwo.moments.em import EmFit, fit_em
-from qwo.moments.sums import sample_moments
+from tests.helpers.sample import sample_moments
 
 SEEDS = st.integers(0, 2**32 - 1)
 MODEST = settings(max_examples=25, deadline=None)

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
 from qwo.moments import Moments
-from qwo.moments.sums import PartialSums, sample_moments, sums_over
+from qwo.moments.sums import PartialSums, sums_over
+from tests.helpers.sample import sample_moments
 
 SEEDS = st.integers(0, 2**32 - 1)
 MODEST = settings(max_examples=40, deadline=None)

@@ -185,7 +185,7 @@ def test_a_start_against_the_knowledge_is_refused() -> None:
 
 @pytest.mark.parametrize("wrong", [{"restarts": -1}, {"starts": -1}, {"tries": -1}])
 def test_wrong_parameters_are_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(ArgumentError, match="at least"):
+    with pytest.raises(ArgumentError, match="is -1; wanted a whole number from 0 up"):
         run(**wrong)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,9 @@ from qwo.columns.recipes import Coding, Variable, lagged, regimes
 from qwo.moments.moments import Moments
 from qwo.moments.readers import open_source
 from qwo.moments.reading import TableReading
-from qwo.moments.sums import sample_moments
 from qwo.options import ReadOptions
 from qwo.types import FloatArray
+from tests.helpers.sample import sample_moments
 
 N_ROWS = 700
 
@@ -118,3 +119,19 @@ def test_a_column_that_a_group_fixes_has_no_variance_there(frame: pd.DataFrame) 
     _, means, covariance = groups["drug"]
     assert means[0] == 1.5
     assert covariance[0].tolist() == [0.0, 0.0]
+
+
+@dataclass(frozen=True)
+class Squared(Variable):
+    """A recipe that the package does not have: the square of a number."""
+
+    power: int = 2
+
+    def columns(self, codes: FloatArray) -> FloatArray:
+        return codes[:, None] ** self.power
+
+
+def test_a_new_recipe_is_a_field_and_what_it_makes_of_rows() -> None:
+    rows = np.array([[1.0, 2.0], [3.0, np.nan]])
+    columns = Coding((Variable(), Squared())).columns(rows)
+    np.testing.assert_array_equal(columns, [[1.0, 4.0], [3.0, np.nan]])

@@ -161,6 +161,22 @@ class Variable:
             return 1
         return max(len(self.levels) - 1, 1)
 
+    @property
+    def is_itself(self) -> bool:
+        """Whether it is the column at its source as that stands, by all that is said of it."""
+        told = replace(self, kind="continuous", levels=(), role="searched", source=None)
+        return self.size == 1 and told == Variable()
+
+    def columns(self, codes: FloatArray) -> FloatArray:
+        """Its columns, of the column that it is computed from: a matrix."""
+        if self.curve is not None:
+            return self.curve.columns(codes)
+        if self.size == 1 and self.level is None:
+            return codes[:, None]
+        levels = range(1, len(self.levels)) if self.level is None else [self.level]
+        missing = np.isnan(codes)
+        return np.stack([np.where(missing, np.nan, codes == level) for level in levels], axis=1)
+
     def labels(self, name: str) -> tuple[str, ...]:
         """What its columns are called: ``race=black`` is 1 where the race is black."""
         if self.curve is not None:
@@ -219,9 +235,8 @@ class Coding:
     @cached_property
     def _is_identity(self) -> bool:
         """Whether the columns are those of the table, in order."""
-        places = all(v.source in (None, k) for k, v in enumerate(self.variables))
-        plain = not self.rows_before and all(v.level is None for v in self.variables)
-        return not self.has_blocks and places and plain
+        pairs = enumerate(self.variables)
+        return all(v.source in (None, k) and v.is_itself for k, v in pairs)
 
     def columns_of(self, variables: Sequence[int] | Indices) -> Indices:
         """The columns of some variables, one after the other."""
@@ -252,17 +267,8 @@ class Coding:
         for k, (variable, start) in enumerate(zip(self.variables, self.starts, strict=True)):
             source = k if variable.source is None else variable.source
             first = above - variable.lag
-            codes = values[first : first + n_rows, source]
-            if variable.size == 1 and variable.level is None:
-                columns[:, start] = codes
-                continue
-            if variable.curve is not None:
-                columns[:, start : start + variable.size] = variable.curve.columns(codes)
-                continue
-            levels = range(1, len(variable.levels)) if variable.level is None else [variable.level]
-            missing = np.isnan(codes)
-            for place, level in enumerate(levels, start):
-                columns[:, place] = np.where(missing, np.nan, codes == level)
+            own = variable.columns(values[first : first + n_rows, source])
+            columns[:, start : start + variable.size] = own
         return columns
 
     def recoded(self, values: FloatArray, old: Coding) -> FloatArray:

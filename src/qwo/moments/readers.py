@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -67,8 +67,6 @@ UTF_8, UTF_8_NAMES = "utf-8", ("utf-8", "utf8", "utf-8-sig")
 HEAD_BYTES = 1 << 16
 """How much of a file is looked at to tell how it is written."""
 
-TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".dat")
-PARQUET_SUFFIXES = (".parquet", ".pq")
 PANDAS_SUFFIXES = {
     ".xlsx": ("read_excel", "openpyxl"),
     ".xls": ("read_excel", "xlrd"),
@@ -77,6 +75,13 @@ PANDAS_SUFFIXES = {
     ".sav": ("read_spss", "pyreadstat"),
 }
 """Formats that pandas reads: its function, and the package that this takes."""
+
+SUFFIXES: dict[Format, Sequence[str]] = {
+    "csv": (".csv", ".tsv", ".tab", ".txt", ".dat"),
+    "parquet": (".parquet", ".pq"),
+    "pandas": tuple(PANDAS_SUFFIXES),
+}
+"""How the names of files end whose format is known by that."""
 
 COMPRESSIONS = (".gz", ".bz2", ".zst", ".lz4")
 GLOB_MARKS = "*?["
@@ -113,7 +118,7 @@ def open_source(source: Any, options: ReadOptions, kind: Format | None = None) -
         unknown = next(file for file in files if known_format(file) is None)
         raise FileFormatError(
             f"{str(unknown)!r} has no ending that tells its format; wanted one of "
-            f"{', '.join((*TEXT_SUFFIXES, *PARQUET_SUFFIXES, *PANDAS_SUFFIXES))}, or use "
+            f"{', '.join(chain(*SUFFIXES.values()))}, or use "
             "Moments.from_csv or Moments.from_parquet"
         )
     if len(kinds) > 1:
@@ -203,16 +208,14 @@ def _find_files(source: Any, kind: Format | None) -> tuple[list[Path], Path | No
     path = existing_file(source)
     if not path.is_dir():
         return [path], None
+    wanted: tuple[Format, ...] = (kind,) if kind else ("csv", "parquet")
     found = sorted(
         file
         for file in path.rglob("*")
-        if known_format(file) in ((kind,) if kind else ("csv", "parquet"))
-        and file.is_file()
-        and not file.name.startswith((".", "_"))
+        if known_format(file) in wanted and file.is_file() and not file.name.startswith((".", "_"))
     )
     if not found:
-        wanted = {"csv": TEXT_SUFFIXES, "parquet": PARQUET_SUFFIXES}
-        suffixes = wanted.get(kind or "", TEXT_SUFFIXES + PARQUET_SUFFIXES)
+        suffixes = chain(*(SUFFIXES[own] for own in wanted))
         raise MissingFileError(
             f"the folder {str(path)!r} holds no files that end in one of {', '.join(suffixes)}"
         )
@@ -225,11 +228,7 @@ def known_format(file: Path) -> Format | None:
     if suffixes and suffixes[-1] in COMPRESSIONS:
         suffixes.pop()
     last = suffixes[-1] if suffixes else ""
-    if last in PARQUET_SUFFIXES:
-        return "parquet"
-    if last in PANDAS_SUFFIXES:
-        return "pandas"
-    return "csv" if last in TEXT_SUFFIXES else None
+    return next((kind for kind, own in SUFFIXES.items() if last in own), None)
 
 
 def check_marks(options: ReadOptions) -> None:

@@ -741,11 +741,6 @@ def sums_over(rows: FloatArray, weights: FloatArray | None = None) -> PartialSum
         return PartialSums(rows.shape[1]).add(rows, weights).close()
 
 
-def sample_moments(values: FloatArray) -> Moments:
-    """Maximum-likelihood moments (divisor N) of finite columns, none of them constant."""
-    return sums_over(values).moments(overwrite=True)
-
-
 def check_weights(weights: FloatArray, name: str = "weights") -> FloatArray:
     """Weights that are numbers from 0 up."""
     wrong = ~(np.isfinite(weights) & (weights >= 0))

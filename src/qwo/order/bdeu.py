@@ -26,7 +26,7 @@ from qwo.errors import ArgumentError, Cure, InputError, MissingValuesError, list
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, read_table
 from qwo.moments.tables import Table
-from qwo.options import Missing
+from qwo.options import ABOVE_0, Missing
 from qwo.order.local_score import LocalScore, LocalScoreEngine
 
 Codes = npt.NDArray[np.int64]
@@ -48,10 +48,7 @@ class BDeu:
     equivalent_sample_size: float = 10.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.equivalent_sample_size < np.inf:
-            raise ArgumentError(
-                f"equivalent_sample_size is {self.equivalent_sample_size}; wanted a number above 0"
-            )
+        ABOVE_0.checked("equivalent_sample_size", self.equivalent_sample_size)
 
     def of(self, codes: Codes, levels: Sequence[int]) -> LocalScore:
         """The local score of the columns of a table.

@@ -14,7 +14,6 @@ then it grows with n times their number, and the search takes in those that have
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -26,6 +25,7 @@ from qwo import _core
 from qwo.errors import ArgumentError, KnowledgeError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
+from qwo.options import WHOLE_FROM_0
 from qwo.order.blocks import association, check_block_sizes, check_leading, without_given
 from qwo.order.linalg import as_integers, check_kernels, check_order
 from qwo.order.protocol import Changes, EngineBase, check_block
@@ -175,8 +175,8 @@ class BicEngine(EngineBase):
             self._which = _which_moments(moments_of, self._n, len(self._sources))
         if given is not None:
             self.given = _given_variables(given, self._n)
-        if max_parents is not None and operator.index(max_parents) < 0:
-            raise ArgumentError(f"max_parents must not be negative; got {max_parents}")
+        if max_parents is not None:
+            WHOLE_FROM_0.checked("max_parents", max_parents)
         self._most, self._kernels = max_parents, "" if kernels is None else check_kernels(kernels)
         self.knowledge, self.threads = knowledge, threads
         if order is None:

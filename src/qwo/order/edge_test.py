@@ -14,6 +14,7 @@ from typing import Protocol, runtime_checkable
 from scipy.special import ndtri
 
 from qwo.errors import ArgumentError, SampleSizeError
+from qwo.options import ABOVE_0, SHARE
 
 
 @runtime_checkable
@@ -42,8 +43,8 @@ class FisherZ:
     alpha: float | None = None
 
     def __post_init__(self) -> None:
-        if self.alpha is not None and not 0 < self.alpha < 1:
-            raise ArgumentError(f"alpha must be between 0 and 1; got {self.alpha}", option="alpha")
+        if self.alpha is not None:
+            SHARE.checked("alpha", self.alpha)
 
     def threshold(self, n_variables: int, n_samples: float) -> float:
         """τ = tanh²(z(1 - alpha/2) / √(N - n - 1))."""
@@ -75,11 +76,7 @@ class BicRule:
     penalty_discount: float = 2.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.penalty_discount < math.inf:
-            raise ArgumentError(
-                f"penalty_discount must be positive; got {self.penalty_discount}",
-                option="penalty_discount",
-            )
+        ABOVE_0.checked("penalty_discount", self.penalty_discount)
 
     def threshold(self, n_variables: int, n_samples: float) -> float:  # noqa: ARG002
         """τ = 1 - exp(-c log(N) / N)."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from qwo.errors import ArgumentError
+from qwo.options import ABOVE_0, FROM_0
 
 ORACLE_SAMPLES = 1e10
 """N that stands for infinity: the BIC needs a finite one to weigh fit against edges. At 1e8, one
@@ -50,13 +51,8 @@ class BIC:
     gamma: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.penalty_discount) and self.penalty_discount > 0):
-            raise ArgumentError(
-                f"penalty_discount must be above 0; got {self.penalty_discount}",
-                option="penalty_discount",
-            )
-        if not (math.isfinite(self.gamma) and self.gamma >= 0):
-            raise ArgumentError(f"gamma must not be negative; got {self.gamma}", option="gamma")
+        ABOVE_0.checked("penalty_discount", self.penalty_discount)
+        FROM_0.checked("gamma", self.gamma)
 
     def price(self, n_variables: int, n_samples: float, parameters: int = 1) -> float:
         """The penalty_discount times log N for each parameter, and 2 gamma log n for the edge."""

@@ -21,7 +21,7 @@ import numpy as np
 
 from qwo.errors import ArgumentError, KnowledgeError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
-from qwo.options import SECONDS
+from qwo.options import SECONDS, WHOLE_FROM_0
 from qwo.order.bic import BicEngine
 from qwo.order.protocol import OrderEngine
 from qwo.types import Indices
@@ -380,8 +380,8 @@ def bic_insertion(
     """
     how = {"restarts": restarts, "starts": starts, "tries": tries}
     for name, value in how.items():
-        if value is not None and value < 0:
-            raise ArgumentError(f"{name} must be at least 0; got {value}", option=name)
+        if value is not None:
+            WHOLE_FROM_0.checked(name, value)
     knowledge = engine.knowledge if knowledge is None else knowledge
     if knowledge is not None:
         check_allowed(engine.order, knowledge)

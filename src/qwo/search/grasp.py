@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from qwo.errors import ArgumentError
 from qwo.graph.resolved_knowledge import Precedence, ResolvedKnowledge
+from qwo.options import VERSION
 from qwo.order.protocol import OrderEngine
 from qwo.search.control import Control, Run, SearchOutcome, supervise
 from qwo.types import Adjacency, Indices, Mask
@@ -99,8 +100,7 @@ def _policy(version: int, *depths: int | None) -> _Policy:
             raise ArgumentError(
                 f"{name} must be at least {least}, or None; got {depth}", option=name
             )
-    if version not in (0, 1, 2):
-        raise ArgumentError(f"version must be 0, 1 or 2; got {version!r}", option="version")
+    VERSION.checked("version", version)
     limits = [math.inf if depth is None else depth for depth in depths[: version + 1]]
     return _Policy(*accumulate([*limits, 0, 0][:3], min))
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from qwo.errors import ArgumentError
 from qwo.graph.resolved_knowledge import Precedence, ResolvedKnowledge
+from qwo.options import WHOLE_FROM_1
 from qwo.order.protocol import OrderEngine
 from qwo.search.control import Control, Run, SearchOutcome, supervise
 
@@ -38,8 +38,7 @@ def hill_climbing(
     random_state : None, int or Generator
         Seed or source of randomness.
     """
-    if distance < 1:
-        raise ArgumentError(f"distance must be at least 1; got {distance}")
+    WHOLE_FROM_1.checked("distance", distance)
     rng = np.random.default_rng(random_state)
     precedence = Precedence.of(knowledge)
     return supervise(

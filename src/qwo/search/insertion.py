@@ -13,8 +13,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from qwo.errors import ArgumentError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.options import WHOLE_FROM_0, WHOLE_FROM_1
 from qwo.order.protocol import Changes, OrderEngine
 from qwo.search.control import Control, Run, SearchOutcome, bic_insertion, supervise
 from qwo.types import Indices
@@ -65,13 +65,9 @@ def insertion(
         Seed or source of randomness.
     """
     farthest = max(engine.n_variables // 4, LEAST_REACH) if reach is None else reach
-    for name, value, least in (
-        ("perturbations", perturbations, 0),
-        ("thrown", thrown, 1),
-        ("reach", farthest, 1),
-    ):
-        if value < least:
-            raise ArgumentError(f"{name} must be at least {least}; got {value}", option=name)
+    WHOLE_FROM_0.checked("perturbations", perturbations)
+    WHOLE_FROM_1.checked("thrown", thrown)
+    WHOLE_FROM_1.checked("reach", farthest)
     rng = np.random.default_rng(random_state)
 
     def search(run: Run) -> None:
