@@ -1,4 +1,4 @@
-"""The pictures of the documentation, made anew: ``python docs/gallery.py``."""
+"""The pictures of plots, drawn with the documentation, or by ``python docs/gallery.py``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from qwo.plot import (
 )
 from qwo.resample import bootstrap
 
-STATIC = Path(__file__).parent / "_static"
+FOLDER = Path(__file__).parent / "pictures"
 
 
 def graph() -> Axes:
@@ -93,9 +93,9 @@ def write(ax: Axes, file: Path) -> None:
 def main() -> None:
     """Write every picture."""
     mpl.use("Agg")
-    STATIC.mkdir(exist_ok=True)
+    FOLDER.mkdir(exist_ok=True)
     for name, draw in PICTURES.items():
-        write(draw(), STATIC / f"{name}.png")
+        write(draw(), FOLDER / f"{name}.png")
 
 
 if __name__ == "__main__":

@@ -1,16 +1,19 @@
-"""Figures that are drawn from stored results when the documentation is built."""
+"""Figures that are drawn when the documentation is built: from stored results, and of plots."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
+import gallery
 from sphinx.application import Sphinx
 
 from qwo.reproduction.aggregate import Cells
 from qwo.reproduction.figures import draw_figures
 from qwo.reproduction.store import ResultStore
 from qwo.reproduction.tasks import COLUMNS
+
+MADE_BY = Path(gallery.__file__)
 
 
 def draw(app: Sphinx) -> None:
@@ -19,6 +22,8 @@ def draw(app: Sphinx) -> None:
     folder, results = docs / "reproduction", docs.parent / "benchmarks" / "results"
     if _is_older(folder / "growth.png", runs := folder / "runs.csv"):
         draw_figures(Cells(ResultStore(runs, COLUMNS).rows().values()), folder)
+    if any(_is_older(gallery.FOLDER / f"{name}.png", MADE_BY) for name in gallery.PICTURES):
+        gallery.main()
     # The benchmarks are no part of the package.
     sys.path.append(str(docs.parent))
     from benchmarks.peers import page as peers

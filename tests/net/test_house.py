@@ -26,6 +26,8 @@ WING = ("_experiments", "reproduction")
 
 LONGEST_MODULE, LONGEST_FUNCTION = 400, 50
 REASON = "# Long because "
+BINARY = frozenset((".png", ".npz", ".npy", ".parquet", ".pdf", ".gif", ".jpg", ".gz", ".zip"))
+"""What history keeps for ever: figures are drawn when pages are built, results are rows of text."""
 
 
 @cache
@@ -60,6 +62,9 @@ def counts() -> dict[str, int]:
     found = {"with the wing": list(lines), "without the wing": house, "moments": moments}
     found["moments, columns and inspection"] = read
     files = {f"files, {what}": len(paths) for what, paths in found.items()}
+    kept = [ROOT / "docs" / "_static", *map(ROOT.joinpath, ("benchmarks", "examples", "tests"))]
+    stored = [path for folder in kept for path in folder.rglob("*") if path.suffix in BINARY]
+    files["kB, pictures and archives"] = sum(path.stat().st_size for path in stored) // 1000
     return files | {f"lines, {what}": sum(lines[p] for p in ps) for what, ps in found.items()}
 
 
