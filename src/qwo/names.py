@@ -57,18 +57,23 @@ def between(name: str, value: object, low: float, high: float) -> float:
     return number
 
 
+def number_pair(name: str, given: Any, wanted: str = "two numbers") -> Range:
+    """A pair of finite numbers."""
+    try:
+        first, second = (float(number) for number in given)
+    except (TypeError, ValueError, OverflowError):
+        first = second = math.nan
+    if not math.isfinite(first + second):
+        raise ArgumentError(f"{name} is {given!r}; wanted {wanted}", option=name)
+    return first, second
+
+
 def positive_range(name: str, limits: Any) -> Range:
     """A pair 0 < low ≤ high of finite numbers."""
-    try:
-        low, high = (float(limit) for limit in limits)
-    except (TypeError, ValueError, OverflowError):
-        raise ArgumentError(
-            f"{name} is {limits!r}; wanted a pair (low, high)", option=name
-        ) from None
-    if not 0 < low <= high < math.inf:
-        raise ArgumentError(
-            f"{name} is {limits!r}; wanted finite numbers with 0 < low <= high", option=name
-        )
+    wanted = "a pair (low, high) of finite numbers with 0 < low <= high"
+    low, high = number_pair(name, limits, wanted)
+    if not 0 < low <= high:
+        raise ArgumentError(f"{name} is {limits!r}; wanted {wanted}", option=name)
     return low, high
 
 

@@ -188,9 +188,7 @@ def _is_lags(value: Any) -> bool:
 
 MOST_LAGS = 1000
 LAGS = Rule(
-    "a whole number of rows from 0 up, or 'auto'",
-    _is_lags,
-    lambda v: v if v == "auto" else int(v),
+    "a whole number of rows from 0 up, or 'auto'", _is_lags, lambda v: v if v == "auto" else int(v)
 )
 SEASON = Rule(
     "a whole number of rows from 2 up, or 0 for none",
@@ -855,9 +853,7 @@ class ReadOptions:
     )
     n_jobs: int | None = option(-1, "int", "Threads; their number does not change the result.")
     progress: Callable[[Any], object] | None = option(
-        None,
-        "callable, optional",
-        "Gets a `qwo.moments.sums.StreamProgress` after each batch.",
+        None, "callable, optional", "Gets a `qwo.moments.sums.StreamProgress` after each batch."
     )
 
     def __post_init__(self) -> None:

@@ -55,6 +55,14 @@ def test_without_other_paths_it_is_a_difference_of_the_curve() -> None:
     assert effect.interval[0] < float(effect) < effect.interval[1]
     assert "from" in str(effect)
     assert "X3 changes by" in str(effect)
+    for wrong in ((0.0,), "ab", (0.0, np.nan), 3):
+        with pytest.raises(ArgumentError, match="wanted two numbers"):
+            found.effect("X2", "X3", values=wrong)
+    for given in ({"level": 2}, {"columns": 0}, {"columns": "five"}):
+        with pytest.raises(ArgumentError, match="wanted"):
+            found.curve("X2", "X3", **given)
+    with pytest.raises(ArgumentError, match="most is 0"):
+        qwo.plot.plot_curves(found, most=0)
     assert float(found.effect("X3", "X0")) == 0.0
     quartiles = np.quantile(_rows(600, 1)[:, 2], (0.25, 0.75))
     assert found.effect("X2", "X3").values == pytest.approx(quartiles)

@@ -30,13 +30,7 @@ from qwo.agreement.residuals import (
     noise_dependence,
 )
 from qwo.agreement.result import Check, Evidenced, evidence_tests
-from qwo.agreement.subsets import (
-    contradictions,
-    draw_subsets,
-    permuted,
-    quick_dag,
-    some_edges,
-)
+from qwo.agreement.subsets import contradictions, draw_subsets, permuted, quick_dag, some_edges
 from qwo.arguments import ReadArguments, hinting
 from qwo.compute import one_blas_thread
 from qwo.discovery import Discovery

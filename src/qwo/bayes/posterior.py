@@ -28,13 +28,7 @@ from qwo.graph.knowledge import KnowledgeLike, as_knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments
 from qwo.names import drawn_seed
-from qwo.options import (
-    ABOVE_0,
-    WHOLE_FROM_0,
-    InterventionName,
-    SearchOptions,
-    whole_number,
-)
+from qwo.options import ABOVE_0, WHOLE_FROM_0, InterventionName, SearchOptions, whole_number
 from qwo.order.candidates import block_candidates
 from qwo.order.linalg import precision_matrix, versions
 from qwo.order.score import BIC

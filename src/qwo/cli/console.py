@@ -133,10 +133,7 @@ def shown_warnings(already: Iterable[str] = ()) -> Iterator[list[str]]:
     seen = list(already)
 
     def show(
-        message: Warning | str,
-        category: type[Warning],
-        *_place: object,
-        **_more: object,
+        message: Warning | str, category: type[Warning], *_place: object, **_more: object
     ) -> None:
         text = str(message)
         if not isinstance(message, DataWarning):

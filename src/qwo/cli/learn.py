@@ -94,8 +94,7 @@ def learn(
     console: Console,
     beside: BesideOptions,
     resume: Annotated[
-        bool,
-        option("--resume", "Resume the bootstrap of an interrupted run.", panel="Output"),
+        bool, option("--resume", "Resume the bootstrap of an interrupted run.", panel="Output")
     ] = False,
 ) -> None:
     """Learn the causal graph of the variables in a file.

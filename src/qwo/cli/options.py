@@ -402,8 +402,7 @@ RegimeColumn = Annotated[
 ]
 
 GraphFile = Annotated[
-    Path,
-    typer.Argument(metavar="GRAPH", help="A graph file, or a folder that qwo learn wrote."),
+    Path, typer.Argument(metavar="GRAPH", help="A graph file, or a folder that qwo learn wrote.")
 ]
 
 

@@ -33,13 +33,14 @@ CHANCE = 1.5
 class Fit:
     """What a DAG's families under a model of noise leave unexplained.
 
-    ranks: the share of rows below each row's value, of each variable.
+    values: of each variable in each row; ranks: the share of rows below each, where needed.
     """
 
     cost: _core.NoiseCost
-    ranks: FloatArray
+    values: FloatArray
     weights: FloatArray
     parents: Sequence[Sequence[int]]
+    ranks: dict[int, FloatArray] = field(default_factory=dict)
     causes: dict[int, FloatArray] = field(default_factory=dict)
     left: dict[int, FloatArray] = field(default_factory=dict)
     known: dict[tuple[int, int, bool], float] = field(default_factory=dict)
@@ -61,11 +62,16 @@ class Fit:
 
     def _dependence(self, v: int, u: int, is_parent: bool) -> float:
         if is_parent and u not in self.causes:
-            self.causes[u] = _polynomials(self.ranks[u], self.weights)
+            self.causes[u] = _polynomials(self._ranks(u), self.weights)
         other = self.causes[u] if is_parent else self._residuals(u)
         own = self._residuals(v)
         total, free = float(self.weights.sum()), len(own) * len(other)
         return _beyond_chance(float(np.sum(((own * self.weights) @ other.T) ** 2)) / total, free)
+
+    def _ranks(self, u: int) -> FloatArray:
+        if u not in self.ranks:
+            self.ranks[u] = ranks_of(self.values[u], self.weights)
+        return self.ranks[u]
 
     def _residuals(self, v: int) -> FloatArray:
         """Polynomials of residuals less their means in classes of each parent, as of jumps."""
@@ -73,7 +79,7 @@ class Fit:
             own = list(map(int, self.parents[v]))
             left = self.cost.left(v, own)
             for u in own:
-                places = (self.ranks[u] * CLASSES).astype(np.intp)
+                places = (self._ranks(u) * CLASSES).astype(np.intp)
                 rows = np.maximum(np.bincount(places, self.weights, CLASSES), 1e-12)
                 means = np.bincount(places, self.weights * left, CLASSES) / rows
                 if _beyond_chance(float(rows @ means**2), CLASSES - 1):

@@ -23,7 +23,7 @@ from qwo.graph.dag import ancestors, descendants, topological_order
 from qwo.graph.pdag import enumerate_dags
 from qwo.moments import as_moments
 from qwo.moments.curves import RowSample, RowSource
-from qwo.names import Variable, as_column, between
+from qwo.names import Variable, as_column, between, number_pair
 from qwo.options import ReadOptions
 from qwo.text import aligned, count, fixed, number, p_value, records_frame
 from qwo.types import Adjacency, FloatArray
@@ -174,8 +174,7 @@ class AdditiveSem:
         x, y = as_column(self.names, cause, "cause"), as_column(self.names, effect, "effect")
         on_path = self._between(x, y)
         own = self.sample.columns[:, self.coding.starts[x]]
-        quartiles = np.quantile(own, (0.25, 0.75))
-        a, b = (float(v) for v in (quartiles if values is None else values))
+        a, b = number_pair("values", np.quantile(own, (0.25, 0.75)) if values is None else values)
         if not on_path:
             ends = 0.0, 0.0
             return ValueEffect(self.names[x], self.names[y], (a, b), *ends, ends, level)

@@ -22,7 +22,7 @@ import numpy as np
 
 from qwo import _core
 from qwo.columns.recipes import Coding
-from qwo.curved.fit import Fit, ranks_of
+from qwo.curved.fit import Fit
 from qwo.curved.sizes import curved_columns
 from qwo.graph.cpdag import to_cpdag
 from qwo.graph.dag import topological_order
@@ -70,7 +70,7 @@ class NoiseModel:
     numbers: Mask
     price: float
     sizes: Indices
-    ranks: FloatArray
+    values: FloatArray
 
     @classmethod
     def of(
@@ -103,8 +103,8 @@ class NoiseModel:
         blocks = np.concatenate(grams), [*(ends or (last,))]
         kinds = curved.sizes.tolist(), numbers.tolist()
         cost = _core.NoiseCost.create(columns, *blocks, weights.tolist(), *kinds, price)
-        ranks = np.stack([ranks_of(columns[start], weights) for start in curved.starts])
-        return cls(int(curved.sizes.max()), cost, weights, numbers, price, curved.sizes, ranks)
+        values = columns[curved.starts]
+        return cls(int(curved.sizes.max()), cost, weights, numbers, price, curved.sizes, values)
 
     def rows(self, families: Sequence[tuple[int, Sequence[int]]]) -> FloatArray:
         """-2 log density of each row, over some families."""
@@ -115,7 +115,7 @@ class NoiseModel:
 
     def fit(self, parents: Sequence[Sequence[int]]) -> Fit:
         """What the families of a DAG leave unexplained."""
-        return Fit(self.cost, self.ranks, self.weights, parents)
+        return Fit(self.cost, self.values, self.weights, parents)
 
     def of_dag(self, parents: Sequence[Sequence[int]]) -> float:
         """The cost of a DAG."""

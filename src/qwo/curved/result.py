@@ -13,7 +13,7 @@ from qwo.curved.partial import PartialEffect, partial_effect
 from qwo.errors import ArgumentError
 from qwo.moments.curves import RowSample
 from qwo.moments.moments import Moments
-from qwo.names import Variable, as_column
+from qwo.names import Variable, as_column, at_least, between
 from qwo.order.blocks import columns_of
 from qwo.text import count, records_frame
 from qwo.types import Adjacency, FloatArray
@@ -107,6 +107,8 @@ class CurvedRelations:
         `qwo.curved.partial`.
         """
         i, j = as_column(self.names, cause, "cause"), as_column(self.names, effect, "effect")
+        level = between("level", level, 0.0, 1.0)
+        columns = None if columns is None else at_least("columns", columns, 1)
         if not self.dag[i, j]:
             raise ArgumentError(
                 f"{self.names[i]} --> {self.names[j]} is no edge of the DAG found; its edges are "
@@ -134,8 +136,7 @@ class CurvedRelations:
         """The additive model on the DAG: its equations, and effects between two values."""
         from qwo.curved.model import AdditiveSem
 
-        shares = self.linear, self.curved
-        return AdditiveSem(self.names, self.dag, *shares, self.sample, self.coding)
+        return AdditiveSem(self.names, self.dag, self.linear, self.curved, self.sample, self.coding)
 
     def summary(self) -> str:
         """How many columns there were, and which edges are curved most."""

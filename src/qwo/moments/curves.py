@@ -6,6 +6,7 @@ Whoever bends lines looks at rows, too: `RowSource` reads them again, and draws 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from qwo.columns.recipes import Coding
 from qwo.errors import ArgumentError, Cure
 from qwo.moments.moments import Moments
 from qwo.moments.readers import open_source
-from qwo.moments.reading import TableReading, is_dask, is_matrix_file
+from qwo.moments.reading import ARCHIVE, TableReading, is_dask, is_matrix_file
 from qwo.moments.sums import check_weights, sums_in_memory
 from qwo.moments.tables import Table
 from qwo.options import ReadOptions
@@ -190,7 +191,8 @@ def moments_of(
 
 def refuse_rowless(data: Any, options: ReadOptions, what: str) -> None:
     """Refuse data without rows, and ways to treat rows after which a residual means nothing."""
-    if isinstance(data, Moments) or is_matrix_file(data) or str(data)[-4:] == ".npz":
+    archive = isinstance(data, str | PathLike) and str(data).endswith(ARCHIVE)
+    if isinstance(data, Moments) or is_matrix_file(data) or archive:
         raise ArgumentError(
             f"{what} looks at rows, but the data are moments or a covariance matrix; give the "
             "table itself"

@@ -54,10 +54,7 @@ VERSION, CODED = 1, 2
 
 
 def from_covariance(
-    matrix: Any,
-    n_samples: float | None,
-    names: Sequence[object] | None = None,
-    means: Any = None,
+    matrix: Any, n_samples: float | None, names: Sequence[object] | None = None, means: Any = None
 ) -> Moments:
     """Moments with a given covariance or correlation matrix."""
     labels, covariance = _symmetric(matrix, names, "covariance")

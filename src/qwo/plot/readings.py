@@ -12,7 +12,7 @@ from qwo.drawing.axes import PLAIN_TEXT, SMALL, local_style, open_axes, palette_
 from qwo.drawing.style import label_texts
 from qwo.errors import ArgumentError
 from qwo.graph.marks import LINE
-from qwo.names import Variable, as_column
+from qwo.names import Variable, as_column, at_least
 from qwo.regimes.result import REPORTED
 from qwo.types import FloatArray
 
@@ -204,7 +204,7 @@ def plot_curves(discovery: Any, *, most: int = 12) -> Figure:
             'there are no curves to draw: relations="curved" learns them, where there are edges'
         )
     rows = sorted(curves.records(), key=lambda row: -row[3])
-    rows = [row for row in rows if curves.has_curve(row[1])][:most]
+    rows = [row for row in rows if curves.has_curve(row[1])][: at_least("most", most, 1)]
     with local_style():
         from matplotlib.figure import Figure
 
