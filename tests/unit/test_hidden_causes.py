@@ -329,6 +329,8 @@ def test_what_does_not_go_with_hidden_causes_is_refused_with_a_reason():
     found = qwo.discover(confounded_pair(200), hidden_causes=True)
     with pytest.raises(qwo.InputError, match=r"found\.dag"):
         qwo.fit_sem(confounded_pair(200), found)
+    with pytest.raises(qwo.InputError, match=r"hidden_causes\.causes_of and found\.effect"):
+        found.causes_of("x")
     with pytest.raises(qwo.InputError, match="learnt with hidden_causes"):
         found.next_experiment()
     with pytest.raises(qwo.InputError, match="no circles; take a member"):
@@ -408,7 +410,10 @@ def test_a_result_is_drawn_reported_and_asked_for_effects(tmp_path):
         z=lambda own: own["y"] + np.random.default_rng(3).normal(size=4000)
     )
     asked = qwo.report.contents.Contents(qwo.discover(data, hidden_causes=True, random_state=0))
-    assert qwo.report.verdict.verdict(asked).directions == "1 from the data, 1 ↔, 2 open"
+    told = qwo.report.verdict.verdict(asked)
+    assert told.directions == "1 from the data, 1 ↔, 2 open"
+    assert told.links.endswith("cannot be told without a bootstrap")
+    assert any(step.startswith("--bootstrap") for step in told.steps)
     own = {record["name"]: record for record in qwo.report.data._variables(asked)}
     counted = [(own[v]["parents"], own[v]["children"], own[v]["undirected"]) for v in "axyz"]
     assert counted == [(0, 0, 1), (0, 0, 2), (0, 1, 2), (1, 0, 0)]

@@ -292,10 +292,11 @@ class FollowUp:
             )
         for name in found.readings:
             if name not in ("regimes", "noise", "curves", "feedback"):
+                own = ".causes_of and found.effect" if found.pag is not None else ""
                 raise ArgumentError(
                     f"the graph was read with {name}, for which effects and checks of a linear DAG "
-                    f"do not hold; look at found.{name}, or ask about a linear model on the class "
-                    "of the DAG: qwo.ida(data, found.cpdag, cause, effect), qwo.check(data, "
+                    f"do not hold; look at found.{name}{own}, or ask about a linear model on the "
+                    "class of the DAG: qwo.ida(data, found.cpdag, cause, effect), qwo.check(data, "
                     "found.cpdag)"
                 )
         return found

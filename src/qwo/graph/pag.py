@@ -147,6 +147,5 @@ def possible_causes(pag: Adjacency) -> Mask:
     A possibly directed path leads from i to j: no end on it that comes first is an arrowhead, none
     that comes last a tail.
     """
-    reach = closure(possibly_directed(pag))
-    np.fill_diagonal(reach, False)
+    reach: Mask = closure(possibly_directed(pag)) & ~np.eye(len(pag), dtype=bool)
     return reach

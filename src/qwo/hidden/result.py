@@ -90,8 +90,8 @@ class HiddenCauses:
     def removed(self) -> tuple[tuple[str, str, float], ...]:
         """Edges of the best DAG that are gone, and how much the score falls if one comes back."""
         gone = np.argwhere((self.dag != 0) & (self.outcome.marks == 0)).tolist()
-        worths = self.outcome.worths
-        return tuple((self.names[i], self.names[j], float(worths[i, j])) for i, j in gone)
+        name, worths = self.names, self.outcome.worths
+        return tuple((name[i], name[j], float(worths[i, j])) for i, j in gone)
 
     @cached_property
     def mag(self) -> CausalGraph:
@@ -139,9 +139,8 @@ class HiddenCauses:
 
     def causes_of(self, outcome: Variable, *, possible: bool = False) -> list[str]:
         """Variables that cause an outcome in every graph of the class, or in some of them."""
-        j = self.pag.index(outcome)
         causes = (possible_causes if possible else definite_causes)(self.marks)
-        return [self.names[i] for i in np.flatnonzero(causes[:, j])]
+        return [self.names[i] for i in np.flatnonzero(causes[:, self.pag.index(outcome)])]
 
     def effect(self, cause: Variable, effect: Variable) -> Effect:
         """The total effect of one variable on another, in spite of whatever is hidden.
@@ -154,8 +153,7 @@ class HiddenCauses:
 
     def adjustment_set(self, cause: Variable, effect: Variable) -> list[str] | None:
         """What to adjust for in every graph of the class; None where there is no such set."""
-        x, y = as_pair(self.names, cause, effect)
-        chosen = self._adjusted(x, y)[0]
+        chosen, _ = self._adjusted(*as_pair(self.names, cause, effect))
         return None if chosen is None else [self.names[v] for v in chosen]
 
     def _adjusted(self, x: int, y: int) -> tuple[list[int] | None, str]:

@@ -117,7 +117,7 @@ def _links(contents: Contents) -> str:
         return ""
     if sizes is None:
         why = found.doubted_rates
-        either = "" if found.regimes is not None else " or a posterior"
+        either = "" if found.regimes is not None or found.pag is not None else " or a posterior"
         reason = f", as {why}" if why else f" without a bootstrap{either}"
         return f"{count(total, 'link')}; how many are false cannot be told{reason}"
     strong, between, weak = sizes
@@ -285,6 +285,8 @@ def _more_to_ask(contents: Contents) -> Iterator[str]:
             yield "--bootstrap 100 (how sure is each effect?)"
         return
     if found.hidden_causes is not None:
+        if contents.bootstrap is None and not found.hidden_causes.conditions:
+            yield "--bootstrap 100 (how sure is each mark?)"
         return
     of_rows = found.curves is not None or found.noise is not None
     # The check takes rows for samples of their own.
