@@ -21,10 +21,14 @@
 #include "qwo/index.hpp"
 #include "qwo/insertion_search.hpp"
 #include "qwo/shuffles.hpp"
+#include "qwo/sink_search.hpp"
 
 namespace qwo::bindings {
 
 namespace {
+
+using SetsIn = nb::ndarray<const WideSet, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using NumbersIn = nb::ndarray<const double, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // The reverse: the items, and where each list ends.
 using ListsOut = std::pair<nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>,
@@ -173,6 +177,30 @@ auto table_of(const MatrixIn& correlation, Whole variable, const OrderIn& candid
                            to_numpy<double>(table.costs));
 }
 
+SinkSearch sink_search_of(const MatrixIn& correlation, const OrderIn& part,
+                          const std::vector<std::pair<SetsIn, NumbersIn>>& tables, double samples,
+                          double price, double best_known, double tolerance) {
+    const int n = static_cast<int>(checked_correlation(correlation));
+    const auto own = checked_variables("variable", part.data(), part.shape(0), n);
+    if (n > 64 || own.empty() || tables.size() != own.size())
+        throw Refusal("ShapeError", "a part has up to 64 variables, each with its parent sets");
+    std::vector<FamilyTable> families;
+    for (const auto& [sets, costs] : tables) {
+        if (sets.shape(0) == 0 || sets.shape(0) != costs.shape(0))
+            throw Refusal("ShapeError", "there must be a cost for each parent set");
+        families.push_back({{sets.data(), sets.data() + sets.size()},
+                            {costs.data(), costs.data() + costs.size()}});
+    }
+    return {{correlation.data(), correlation.data() + correlation.size()},
+            n,
+            own,
+            families,
+            checked_number("samples", samples, 1.0),
+            checked_number("price", price, 0.0),
+            best_known,
+            tolerance};
+}
+
 std::vector<int> sorted_parents(const ParentSets& engine, int v) {
     std::vector<int> parents = engine.fit(v).parents();
     std::sort(parents.begin(), parents.end());
@@ -187,6 +215,29 @@ void bind_parent_sets(nb::module_& m) {
           nb::arg("samples"), nb::arg("price"), nb::arg("most_parents"), nb::arg("most_nodes"),
           "All parent sets that no subset of theirs beats: whether they are all, the sets by bits, "
           "and what they cost.");
+    nb::class_<SinkSearch>(m, "SinkSearch", "The best DAG of a part, by branch and bound.")
+        .def_static("create", &sink_search_of, nb::arg("correlation").noconvert(),
+                    nb::arg("part").noconvert(), nb::arg("tables").noconvert(), nb::kw_only(),
+                    nb::arg("samples"), nb::arg("price"), nb::arg("best_known"),
+                    nb::arg("tolerance"),
+                    "Of each variable of the part its parent sets, as bits, and their costs.")
+        .def(
+            "run",
+            [](SinkSearch& self, std::size_t most, const nb::callable& look) {
+                return self.run(most, [&] {
+                    look();
+                    return true;
+                });
+            },
+            nb::arg("most"), nb::arg("look"),
+            "Go on until the end, or until a layer has more states than the most. What is looked "
+            "at every few milliseconds may raise.")
+        .def_prop_ro("is_proved", &SinkSearch::is_proved)
+        .def_prop_ro("bound", &SinkSearch::bound, "No DAG costs less, up to the tolerance.")
+        .def_prop_ro("states", &SinkSearch::states)
+        .def(
+            "chosen", [](const SinkSearch& self) { return to_numpy<std::uint64_t>(self.chosen()); },
+            "The parent sets of a better DAG than the best known; none if there is none.");
     nb::class_<ParentSets>(m, "ParentSets", "Parent sets by grow-shrink for a moving order.")
         .def_static(
             "create", &make_parent_sets, nb::arg("moments").noconvert(),

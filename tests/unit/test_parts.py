@@ -8,6 +8,7 @@ import pytest
 import qwo
 from qwo import _core
 from qwo.errors import DataWarning
+from qwo.order.bic import BicEngine
 from qwo.search import exact as parts
 
 NONE = np.empty(0, dtype=np.int64)
@@ -81,6 +82,75 @@ def test_parts_find_what_all_sets_find(seed, monkeypatch):
     assert found.score == pytest.approx(best.score, abs=1e-6)
 
 
+@pytest.mark.parametrize(("n", "degree", "rows"), [(12, 4, 80), (16, 3, 1000), (20, 2, 300)])
+def test_larger_parts_find_what_all_sets_find(n, degree, rows, monkeypatch):
+    data = qwo.simulate("er", n_variables=n, n_samples=rows, degree=degree, random_state=n).data
+    best = qwo.discover(data, search="exact", penalty_discount=2)
+    found = by_parts(monkeypatch, data)
+    assert found.proved
+    assert found.score == pytest.approx(best.score, abs=1e-6)
+
+
+class TestBoundOfAPart:
+    """Branch and bound over orders, stopped wherever it may be."""
+
+    @pytest.fixture(params=range(4))
+    def engine(self, request):
+        data = qwo.simulate(
+            "er", n_variables=11, n_samples=200, degree=3, random_state=request.param
+        ).data
+        return BicEngine(qwo.Moments.from_data(data), penalty_discount=1)
+
+    def search(self, engine, best_known):
+        everyone = np.arange(11)
+        tables = parts._tables(engine, lambda: None, None)
+        return engine.sink_search(everyone, tables, best_known)
+
+    def test_it_never_exceeds_the_best_and_reaches_it_in_the_end(self, engine):
+        assert engine.take_best()
+        best, ends = engine.cost, []
+        for states in (1, 5, 20, 80, 10_000):
+            search = self.search(engine, best + 300)
+            assert search.bound <= best + 1e-6
+            search.run(states, lambda: None)
+            assert search.bound <= best + 1e-6
+            ends.append(search.bound)
+        assert search.is_proved
+        assert ends == sorted(ends)
+        assert ends[-1] == pytest.approx(best, abs=1e-6)
+
+    def test_the_families_of_a_better_graph_are_told(self, engine):
+        assert engine.take_best()
+        search = self.search(engine, engine.cost + 1)
+        search.run(10_000, lambda: None)
+        parents = [[u for u in range(11) if own >> u & 1] for own in search.chosen().tolist()]
+        cost = sum(engine.family_cost(v, np.array(own, int)) for v, own in enumerate(parents))
+        assert cost == pytest.approx(engine.cost, abs=1e-6)
+        again = self.search(engine, engine.cost)
+        again.run(10_000, lambda: None)
+        assert again.is_proved
+        assert len(again.chosen()) == 0
+
+
+def test_a_search_that_ends_too_early_keeps_its_bound(monkeypatch):
+    data = qwo.simulate("er", n_variables=26, n_samples=1000, degree=2, random_state=0).data
+    monkeypatch.setattr(parts, "MOST_STATES", 1000)
+    with pytest.warns(DataWarning, match="that hang together have too many graphs"):
+        found = qwo.discover(data, search="exact", penalty_discount=2, random_state=0)
+    wide = qwo.discover(data, penalty_discount=2, random_state=0)
+    assert not found.proved
+    assert found.score < found.bound < wide.bound
+
+
+def test_it_can_be_stopped():
+    data = qwo.simulate("er", n_variables=30, n_samples=1000, degree=2, random_state=1).data
+    seen = []
+    options = {"search": "exact", "penalty_discount": 2, "random_state": 0}
+    found = qwo.discover(data, callback=lambda p: seen.append(p) or p.search == "exact", **options)
+    assert found.status == "stopped"
+    assert not found.proved
+
+
 def test_a_better_graph_is_taken_over(monkeypatch):
     data = qwo.simulate("er", n_variables=8, n_samples=300, degree=3, random_state=2).data
     best = qwo.discover(data, search="exact", penalty_discount=2)
@@ -103,9 +173,9 @@ def test_many_variables_that_fall_into_parts_are_proved():
 
 
 def test_what_hangs_together_is_said_and_searched(monkeypatch):
-    monkeypatch.setattr(parts, "MOST_PART", 3)
+    monkeypatch.setattr(parts, "MOST_STATES", 3)
     data = qwo.simulate("er", n_variables=18, n_samples=500, degree=2, random_state=1).data
-    with pytest.warns(DataWarning, match="hang together, and up to 3 are settled"):
+    with pytest.warns(DataWarning, match="that hang together have too many graphs"):
         found = by_parts(monkeypatch, data)
     assert not found.proved
     assert found.score == pytest.approx(
@@ -116,7 +186,7 @@ def test_what_hangs_together_is_said_and_searched(monkeypatch):
 def test_tables_that_are_too_long_are_said(monkeypatch):
     monkeypatch.setattr("qwo.order.bic.MOST_NODES", 2)
     data = qwo.simulate("er", n_variables=18, n_samples=500, degree=2, random_state=1).data
-    with pytest.warns(DataWarning, match="too many to be listed"):
+    with pytest.warns(DataWarning, match="too many parent sets"):
         assert not by_parts(monkeypatch, data).proved
 
 

@@ -225,6 +225,7 @@ def _result(
         params=params,
         versions=versions(),
         proved=outcome.proved and not weak,
+        least_cost=outcome.least,
         weak_edges=weak,
         origin=origin,
         **told,

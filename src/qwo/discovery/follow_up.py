@@ -98,9 +98,10 @@ class FollowUp:
     def bound(self) -> float:
         """A score that no DAG exceeds on these data, at the same penalty.
 
-        That of the best of all where a second tells (`qwo.search.exact.best_score`), otherwise from
-        the correlations (`qwo.order.linalg.score_bound`); infinite where these are singular; NaN
-        where there is no score, for categories, and where the graph has cycles.
+        That of the best of all where a second tells (`qwo.search.exact.best_score`), otherwise what
+        the exact search has come to, and from the correlations (`qwo.order.linalg.score_bound`);
+        infinite where these are singular; NaN where there is no score, for categories, and where
+        the graph has cycles.
         """
         found = cast("Discovery", self)
         if found.proved:
@@ -114,10 +115,10 @@ class FollowUp:
         from qwo.order.linalg import score_bound
         from qwo.search.exact import best_score
 
-        if (best := best_score(moments, price)) is not None:
-            return max(best, found.score)
         size = moments.n_samples
-        return score_bound(moments.correlation, size, price * math.log(size))
+        wide = score_bound(moments.correlation, size, price * math.log(size))
+        own = min(wide, best_score(moments, price, found.dag), -found.least_cost)
+        return max(own, found.score)
 
     def how_far(self) -> str:
         """How far the score is from the best possible at most, in words; empty if unknown."""

@@ -105,6 +105,8 @@ class Discovery(FollowUp):
         Whether no graph has a better score: of all that the knowledge allows, with at most N / 3
         parents a variable. The default search proves it for up to 16 variables, unless some of them
         all but determine another.
+    least_cost : float
+        What no graph costs less than, as far as ``search="exact"`` came: `bound` is its opposite.
     regimes : Regimes or None
         Which equations changed under which condition, where ``regime=`` was given.
     curves : CurvedRelations or None
@@ -145,6 +147,7 @@ class Discovery(FollowUp):
     versions: Mapping[str, Any]
     evidence: Evidence | None = LATER[0]
     proved: bool = False
+    least_cost: float = -math.inf
     regimes: Regimes | None = None
     hidden_causes: HiddenCauses | None = None
     arrow_evidence: ArrowEvidence | None = LATER[1]

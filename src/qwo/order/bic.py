@@ -457,6 +457,18 @@ class BicEngine(EngineBase):
         )
         return (sets, costs) if complete else None
 
+    def sink_search(self, part: Indices, tables: list[Any], best_known: float) -> _core.SinkSearch:
+        """Branch and bound over the orders of variables, with their family tables."""
+        return _core.SinkSearch.create(
+            np.ascontiguousarray(self.moments.correlation),
+            part.astype(np.int64),
+            tables,
+            samples=self.n_samples,
+            price=self.edge_price[0],
+            best_known=best_known,
+            tolerance=1e-6 * self.penalty,
+        )
+
     def coefficients(self) -> FloatArray:
         """B on the correlation scale: entry (i, j) belongs to i → j; i, j are columns of blocks."""
         columns = self._columns(self.block_sizes)

@@ -60,6 +60,8 @@ class SearchOutcome:
         How many orders were looked at; a scan counts each place.
     proved : bool
         Whether all graphs have been gone through, and none costs less.
+    least : float
+        What no graph costs less than, if that is known better than by a quick look.
     """
 
     order: Indices
@@ -69,6 +71,7 @@ class SearchOutcome:
     n_moves: int
     n_evaluations: int
     proved: bool = False
+    least: float = -math.inf
 
     def __post_init__(self) -> None:
         self.order.setflags(write=False)

@@ -4,13 +4,14 @@ Branch and bound lists the parent sets of each variable that no subset of theirs
 (`cpp/qwo/family_table.hpp`); no best DAG has others. A variable that is in such a set may be a
 cause; where these relations are no cycle, causes are settled before their effects, so that each
 strongly connected part is a problem of its own (Fan, Malone and Yuan 2014), which is solved by
-dynamic programming over the sets of its variables.
+branch and bound over which of its variables comes last (`cpp/qwo/sink_search.hpp`).
 """
 
 from __future__ import annotations
 
 import logging
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from qwo.errors import ArgumentError, Cure, DataWarning
 from qwo.graph.dag import is_acyclic, topological_order
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine, BicState
-from qwo.search.control import Control, Progress, SearchOutcome, Stopped, bic_insertion
+from qwo.search.control import Control, Progress, SearchOutcome, Status, Stopped, bic_insertion
 from qwo.text import count
 from qwo.types import Adjacency, FloatArray, Indices
 
@@ -42,7 +43,7 @@ def takes(n_variables: int) -> str:
     variable.
     """
     if n_variables > MOST:
-        return "up to 1.5 GB of memory and half a minute for each part that hangs together"
+        return "up to 2 GB of memory, and seconds to minutes for each part that hangs together"
     sets = 2.0**n_variables
     return (
         f"about {4e-9 * (n_variables + 4) * sets:.1g} GB of memory and "
@@ -101,44 +102,50 @@ def _by_parts(engine: BicEngine, control: Control, shared: dict[str, Any]) -> Se
         best = best_by_parts(engine, control)
     except Stopped as stopped:
         return replace(outcome, status=stopped.status)
-    if best.dag is None:
+    outcome = replace(outcome, least=best.bound, status=best.status)
+    if best.why and best.status == "converged":
         warning = f"no graph is proved the best: {best.why}; it was searched for instead"
         warnings.warn(DataWarning(warning), stacklevel=6)
-        return outcome
-    cost = _cost(engine, best.dag)
-    if cost < engine.cost - 1e-6 * engine.penalty:
-        engine.load(state_of(engine, best.dag, cost))
-    trace = *outcome.trace, (control.seconds, engine.cost)
-    return replace(outcome, order=engine.order, cost=engine.cost, trace=trace, proved=True)
+    if best.dag is not None:
+        engine.load(state_of(engine, best.dag, _cost(engine, best.dag)))
+        trace = *outcome.trace, (control.seconds, engine.cost)
+        outcome = replace(outcome, order=engine.order, cost=engine.cost, trace=trace)
+    return replace(outcome, proved=best.proved)
 
 
-MOST_PART = 24
-"""Variables of a part: 2²⁴ sets take 1.5 GB and some ten seconds."""
+MOST_STATES = 12_000_000
+"""States of one size that are kept, in .3 GB; the next size and the way back take as much each."""
 
-Sets = npt.NDArray[np.uint64]
-Table = tuple[Sets, FloatArray]
+Table = tuple[npt.NDArray[np.uint64], FloatArray]
 
 
 class BestByParts(NamedTuple):
-    """The best DAG, or why it is not known."""
+    """What is known of the best DAG.
 
-    dag: Adjacency | None
+    dag: one that is better than the present, if any is; proved: whether it, or the present one, is
+    the best; why: why that is not known; bound: no DAG costs less.
+    """
+
+    dag: Adjacency | None = None
+    proved: bool = False
     why: str = ""
+    bound: float = -np.inf
+    status: Status = "converged"
 
 
 QUICK, QUICK_PART, QUICK_NODES = 20, 16, 20_000
 """Variables, variables of a part, and nodes of a table up to which `best_score` takes a second."""
 
 
-def best_score(moments: Moments, penalty_discount: float) -> float | None:
-    """The score of the best of all DAGs, if a second tells: of 20 variables, or small parts."""
+def best_score(moments: Moments, penalty_discount: float, dag: Adjacency) -> float:
+    """What no DAG exceeds, from what a second tells: parts of 16 are settled, others bounded."""
     if moments.n_variables > MOST_BY_PARTS:
-        return None
+        return np.inf
     engine = BicEngine(moments, penalty_discount=penalty_discount)
-    if moments.n_variables <= QUICK:
-        return -engine.cost if engine.take_best(QUICK) else None
-    dag = best_by_parts(engine, Control(), QUICK_PART, QUICK_NODES).dag
-    return None if dag is None else -_cost(engine, dag)
+    if moments.n_variables <= QUICK and engine.take_best(QUICK):
+        return -engine.cost
+    engine.load(state_of(engine, dag, _cost(engine, dag)))
+    return -best_by_parts(engine, Control(), QUICK_PART, QUICK_NODES).bound
 
 
 def _cost(engine: BicEngine, dag: Adjacency) -> float:
@@ -146,44 +153,65 @@ def _cost(engine: BicEngine, dag: Adjacency) -> float:
 
 
 def best_by_parts(
-    engine: BicEngine, control: Control, most: int | None = None, most_nodes: int | None = None
+    engine: BicEngine, control: Control, most: int = MOST_BY_PARTS, most_nodes: int | None = None
 ) -> BestByParts:
-    """The best DAG that the knowledge of an engine allows, with its score and data."""
-    most = most or MOST_PART
+    """Whether the present DAG is the best that knowledge allows; the best, if it is not."""
+
+    def look() -> None:
+        if control.is_due():
+            control.report(Progress("exact", 0, engine.cost, engine.cost, control.seconds))
+
+    dag, bound, why = engine.dag(), 0.0, ""
+    status: Status = "converged"
+    if (tables := _tables(engine, look, most_nodes)) is None:
+        return BestByParts(why="a variable has too many parent sets that matter to list them")
+    # The smallest first: where time ends, most is known.
+    for part in sorted(_parts(tables), key=len):
+        here = sum(engine.family_cost(v, np.flatnonzero(dag[:, v])) for v in part.tolist())
+        search = engine.sink_search(part, [tables[v] for v in part], here)
+        try:
+            if status == "converged" and len(part) <= most:
+                search.run(MOST_STATES, look)
+        except Stopped as stopped:
+            status = stopped.status
+        if not search.is_proved:
+            why = f"{count(len(part), 'variable')} that hang together have too many graphs"
+        for v, chosen in zip(part.tolist(), search.chosen().tolist(), strict=False):
+            dag[:, v] = [chosen >> u & 1 for u in range(len(dag))]
+        bound += search.bound
+    known, changed = engine.knowledge, bool((dag != engine.dag()).any())
+    if changed and known is not None and not is_acyclic(dag.astype(bool) | known.before):
+        changed, why = False, "the order that knowledge asks for may exclude the best graph"
+    return BestByParts(dag if changed else None, not why, why, bound, status)
+
+
+def _tables(
+    engine: BicEngine, look: Callable[[], None], most_nodes: int | None
+) -> list[Table] | None:
+    """The parent sets of each variable that can be in a best DAG; none if they are too many."""
     n, known = engine.n_variables, engine.knowledge
     allowed = ~np.eye(n, dtype=bool) if known is None else known.allowed_parents.copy()
     required = np.zeros((n, n), dtype=bool) if known is None else np.asarray(known.required)
     tables: list[Table] = []
     for v in range(n):
-        if control.is_due():
-            control.report(Progress("exact", v, engine.cost, engine.cost, control.seconds))
+        look()
         must = np.flatnonzero(required[:, v])
         may = np.setdiff1d(np.flatnonzero(allowed[:, v]), [*must, v])
         found = engine.family_table(v, may, must, most_nodes)
         if found is None:
-            return BestByParts(
-                None, "the parent sets of a variable that matter are too many to be listed"
-            )
+            return None
         tables.append(found)
+    return tables
+
+
+def _parts(tables: list[Table]) -> list[Indices]:
+    """The variables that may cause each other, directly or by way of others."""
     from scipy.sparse.csgraph import connected_components
 
     causes = [int(np.bitwise_or.reduce(sets, initial=0)) for sets, _ in tables]
-    relation = np.array([[_bit(own, u) for own in causes] for u in range(n)])
+    relation = np.array([[own >> u & 1 for own in causes] for u in range(len(tables))])
     _, label = connected_components(relation, connection="strong")
-    largest = int(np.bincount(label).max())
-    if largest > most:
-        return BestByParts(
-            None, f"{count(largest, 'variable')} hang together, and up to {most} are settled"
-        )
-    dag = np.zeros((n, n), dtype=np.int8)
-    for group in np.unique(label):
-        part = np.flatnonzero(label == group)
-        own = [tables[v] for v in part]
-        for v, parents in zip(part.tolist(), _settled(part, own), strict=True):
-            dag[[u for u in range(n) if _bit(parents, u)], v] = 1
-    if known is not None and not is_acyclic(dag.astype(bool) | known.before):
-        return BestByParts(None, "the order that knowledge asks for may exclude the best graph")
-    return BestByParts(dag)
+    return [np.flatnonzero(label == group) for group in np.unique(label)]
 
 
 def state_of(engine: BicEngine, dag: Adjacency, cost: float) -> BicState:
@@ -194,52 +222,3 @@ def state_of(engine: BicEngine, dag: Adjacency, cost: float) -> BicState:
     parents = np.concatenate(lists).astype(np.int64), np.cumsum([len(own) for own in lists])
     none = np.empty(0, dtype=np.int64), np.zeros(len(dag), dtype=np.int64)
     return order.astype(np.int64), (parents[0], parents[1].astype(np.int64)), none, cost
-
-
-def _bit(number: int, place: int) -> bool:
-    return bool(number >> place & 1)
-
-
-def _settled(part: Indices, tables: list[Table]) -> list[int]:
-    """The parent sets of the variables of a part, as bits, that cost least without a cycle."""
-    k = len(part)
-    ranked = []
-    for sets, costs in tables:
-        ranks = np.argsort(costs, kind="stable")
-        ranked.append((sets[ranks], np.append(costs[ranks], np.inf)))
-    # The cheapest set of parents within each set of the part, by its rank.
-    kind = np.uint16 if max(len(sets) for sets, _ in ranked) < 65_535 else np.uint32
-    first = np.empty((k, 1 << k), dtype=kind)
-    for own, (sets, _) in zip(first, ranked, strict=True):
-        own.fill(len(sets))
-        np.minimum.at(own, _inside(sets, part), np.arange(len(sets), dtype=kind))
-        for bit in range(k):
-            halves = own.reshape(-1, 2, 1 << bit)
-            np.minimum(halves[:, 1], halves[:, 0], out=halves[:, 1])
-    least = np.full(1 << k, np.inf)
-    least[0] = 0.0
-    last = np.zeros(1 << k, dtype=np.int8)
-    sizes = np.bitwise_count(np.arange(1 << k, dtype=np.uint32))
-    for size in range(1, k + 1):
-        now = np.flatnonzero(sizes == size).astype(np.uint32)
-        for v in range(k):
-            own = now[(now >> v & 1) == 1]
-            before = own ^ np.uint32(1 << v)
-            cost = least[before] + ranked[v][1][first[v, before]]
-            better = cost < least[own]
-            least[own[better]] = cost[better]
-            last[own[better]] = v
-    chosen, left = [0] * k, (1 << k) - 1
-    while left:
-        v = int(last[left])
-        left ^= 1 << v
-        chosen[v] = int(ranked[v][0][first[v, left]])
-    return chosen
-
-
-def _inside(sets: Sets, part: Indices) -> npt.NDArray[np.int64]:
-    """Each set's variables of a part, the part's k-th as bit k."""
-    found = np.zeros(len(sets), dtype=np.int64)
-    for k, u in enumerate(part):
-        found |= ((sets >> np.uint64(u)) & np.uint64(1)).astype(np.int64) << k
-    return found
