@@ -35,25 +35,16 @@ class AssumptionReading(Protocol):
         """All of it, for programs."""
 
 
-class Dropped(NamedTuple):
-    """An option that drops an assumption, its words, and the function of `discovery` for it."""
-
-    option: str
-    assumption: str
-    answer: str
-
-
-DROPPED = (
-    Dropped(
-        "hidden_causes", "all common causes are measured", "hidden_causes:discover_hidden_causes"
-    ),
-    Dropped("lags", "rows are independent of each other", "lagged:discover_lagged"),
-    Dropped("regime", "all rows come from one population", "regimes:discover_regimes"),
-    Dropped("relations", "effects are sums of multiples of causes", "curved:discover_curved"),
-    Dropped("feedback", "no variable causes itself by way of others", "feedback:discover_feedback"),
-    Dropped("arrows", "the shape of the noise tells nothing", "curved:discover_curved"),
-)
-"""The first that is asked for answers, and takes account of the others."""
+DROPPED = {
+    "hidden_causes": "hidden_causes:discover_hidden_causes",
+    "lags": "lagged:discover_lagged",
+    "regime": "regimes:discover_regimes",
+    "relations": "curved:discover_curved",
+    "feedback": "feedback:discover_feedback",
+    "arrows": "curved:discover_curved",
+}
+"""Options that drop one, and the function of `discovery` for each. The first that is asked for
+answers, and takes account of the others."""
 
 APART: dict[frozenset[str], str] = {
     frozenset(("relations", "feedback")): "cycles are found for lines only; learn the curved graph "
@@ -83,9 +74,9 @@ def answer_of(options: SearchOptions) -> Callable[..., Discovery]:
 
     Several tables in place of one are regimes, also where no option says so.
     """
-    asked = [d for d in DROPPED if d.option in (options.dropped or ("regime",))]
-    check_together([d.option for d in asked], options)
-    module, function = asked[0].answer.split(":")
+    asked = [name for name in DROPPED if name in (options.dropped or ("regime",))]
+    check_together(asked, options)
+    module, function = DROPPED[asked[0]].split(":")
     found: Callable[..., Discovery] = getattr(import_module(f"qwo.discovery.{module}"), function)
     return found
 
