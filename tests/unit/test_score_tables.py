@@ -5,12 +5,13 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from scipy.stats import chi2
 
 import qwo
-from qwo import Moments, _core
+from qwo import InputError, Moments, _core
 from qwo.bayes.candidates import Constraints, ParentLists
 from qwo.bayes.chains import ChainRecord, Chains, convergence, edge_traces, shares
 from qwo.bayes.scores import FamilyScore, bge_score, bic_score
@@ -280,3 +281,23 @@ def test_chains_that_disagree_keep_their_draws() -> None:
     assert np.array_equal(short.masks, long.masks[:, 3::4])
     assert np.array_equal(short.log_scores, long.log_scores[:, 3::4])
     assert np.array_equal(short.edges, long.edges)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_first_draw_with_a_cycle_is_named(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    core = [[3], *NONE[1:]]
+    lists = [[u for u in own if u not in core[v]] for v, own in enumerate(ALL)]
+    masks = np.zeros((200, N), dtype=np.uint32)
+    cyclic = np.zeros(200, dtype=bool)
+    for d in range(200):
+        edges = [(3, 0)]
+        for v, own in enumerate(lists):
+            chosen = rng.random(len(own)) < 0.12
+            masks[d, v] = chosen @ 2 ** np.arange(len(own))
+            edges += [(u, v) for u, taken in zip(own, chosen, strict=True) if taken]
+        cyclic[d] = not nx.is_directed_acyclic_graph(nx.DiGraph(edges))
+    assert 0 < cyclic.sum() < 200
+    with pytest.raises(InputError, match=f"draw {cyclic.argmax()} has a cycle"):
+        _core.count_relations(lists, core, masks)
+    _core.count_relations(lists, core, np.ascontiguousarray(masks[~cyclic]))
