@@ -7,13 +7,14 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 
 import qwo
 from qwo import plot
 from qwo.columns.recipes import Coding
 from qwo.datasets import load_us_quarters
-from qwo.errors import ArgumentError
+from qwo.errors import ArgumentError, DataWarning
 from qwo.series.reading import SeriesData
 from qwo.series.responses import long_run, responses_of
 from qwo.series.stationarity import stationarity_findings
@@ -36,6 +37,7 @@ def troubles(values: Any) -> list[tuple[str, int]]:
         np.zeros(1, np.intp),
         ("",),
         np.empty(0, np.intp),
+        places=np.arange(len(values)),
     )
     return [(found.trouble, found.rows) for found in stationarity_findings(series)]
 
@@ -212,3 +214,59 @@ def test_the_quarters_come_along() -> None:
     frame = load_us_quarters()
     assert frame.shape == (203, 7)
     assert frame.notna().all().all()
+
+
+def climate(seed: int, *, slope: float = 0.0, season: float = 0.0) -> pd.DataFrame:
+    """Months of five slow series, with a line and a season."""
+    truth = simulate_series(
+        n_variables=5, n_samples=300, lags=3, autocorrelation=(0.85, 0.95), random_state=seed
+    )
+    values, months = truth.data / truth.data.std(axis=0), np.arange(300)[:, None]
+    values = values + slope * months / 300 * np.array([1, -1, 1, -1, 1])
+    values += season * np.sin(2 * np.pi * months / 12 + np.arange(5))
+    frame = pd.DataFrame(values, columns=list("abcde"))
+    return frame.assign(month=pd.date_range("1990-01-01", periods=300, freq="MS"))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3])
+def test_a_line_under_slow_series_is_taken_off(seed: int) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        how: Any = {"lags": "auto", "time": "month", "random_state": 0}
+        flat = qwo.discover(climate(seed), **how)
+        risen = qwo.discover(climate(seed, slope=3), **how)
+    assert not flat.params["detrend"]
+    assert risen.params["detrend"] is True
+    assert risen.series is not None
+    assert flat.series is not None
+    assert "trend: " in risen.series.summary()
+    assert risen.series.lags <= flat.series.lags + 1
+
+
+def test_random_walks_are_not_taken_for_series_around_a_line() -> None:
+    for seed in range(4):
+        steps = np.random.default_rng(seed).standard_normal((300, 4))
+        with pytest.warns(DataWarning, match="unit root"):
+            found = qwo.discover(np.cumsum(steps, axis=0), lags="auto", random_state=0)
+        assert not found.params["detrend"]
+
+
+def test_seasons_go_by_the_clock_across_gaps() -> None:
+    frame = climate(2, season=4)
+    lost = np.random.default_rng(0).choice(300, 12, replace=False)
+    missing = frame.mask(np.random.default_rng(1).random(frame.shape) < 0.03)
+    missing["month"] = frame.month
+    how: Any = {"time": "month", "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        found = qwo.discover(frame.drop(index=lost), lags="auto", **how)
+        whole = qwo.discover(frame, lags=1, season=12, **how).series
+        guessed = qwo.discover(missing, lags="auto", missing="em", **how)
+    assert found.params["season"] == guessed.params["season"] == 12
+    assert found.series is not None
+    assert found.series.step == 1  # a season is no sign that rows are too close
+    assert found.series.design is not None
+    assert whole is not None
+    assert whole.design is not None
+    kept = np.delete(whole.design.series.values, lost, axis=0)
+    assert np.abs(found.series.design.series.values - kept).max() < 0.5

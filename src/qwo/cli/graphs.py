@@ -59,10 +59,7 @@ def graph_from(path: Path, form: str | None = None, *, of_folder: str = "cpdag")
 
 
 def learnt_again(graph: Path, file: Path, reading: Reading, console: Console) -> Discovery | None:
-    """The result of a folder with conditions or lags, found anew: its graph does not hold them.
-
-    None of other graphs. What would be another result is refused.
-    """
+    """The result of a folder with conditions or lags, found anew; None of other graphs."""
     from qwo.discovery import discover
     from qwo.options import SearchOptions
 

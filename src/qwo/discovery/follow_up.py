@@ -288,8 +288,7 @@ class FollowUp:
         if found.series is not None:
             raise ArgumentError(
                 "rows follow each other, and a check of a linear DAG takes them for independent: "
-                "look at found.series and its notes, or ask found.effect(cause, effect) what a "
-                "lasting change does in the end"
+                "look at found.series and its notes, or ask found.effect(cause, effect)"
             )
         for name in found.readings:
             if name not in ("regimes", "noise", "curves", "feedback"):

@@ -38,6 +38,7 @@ from qwo.series.lags import (
     LagChoice,
     choose_lags,
     goes_on,
+    line_pays,
     looks_far_back,
     mean_autocorrelation,
     residual_rows,
@@ -109,12 +110,16 @@ def _by_lags(
 ) -> Discovery:
     """The result of series as they are, beside that of single rows if these are too close."""
     learnt = partial(_learnt, control=control, columns=asked)
-    if options.lags == "auto" and goes_on(series):
-        finely = learnt(series, options, quiet=True)
-        if looks_far_back(cast("LaggedEffects", finely.series).matrices):
-            return _as_told_of_fine_rows(finely, series, options, learnt)
     unlike = [] if options.within else unlike_units(series)
-    series, options = made_stationary(series, options, unlike)
+    steady = partial(made_stationary, series, options, unlike, partial(line_pays, options=options))
+    if options.lags == "auto" and goes_on(series):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)
+            smooth = goes_on(steady()[0])  # and not for its seasons alone
+        finely = learnt(series, options, quiet=True) if smooth else None
+        if finely and looks_far_back(cast("LaggedEffects", finely.series).matrices):
+            return _as_told_of_fine_rows(finely, series, options, learnt)
+    series, options = steady()
     return learnt(series, options)
 
 
@@ -341,13 +346,12 @@ def _effects(last: CurvedLags, task: _Task) -> LaggedEffects:
     graph = (found.dag, found.order, penalty, moments.n_samples, task.known, task.asked)
     curves = last.moments.coding if last.moments.coding.has_curves else None
     design = LagDesign(series, choice.lags, choice.step, within, *graph, curves)
-    fitted = equations_of(moments, found.dag, np.arange(len(series.names)))
-    pairs = np.full((2, *found.dag.shape), np.nan)
+    n = len(series.names)
+    fitted = equations_of(moments, found.dag, np.arange(n))
+    strengths, rates = np.full((2, *found.dag.shape), np.nan)
     if found.evidence is not None:
         ends = found.evidence.causes, found.evidence.effects
-        pairs[0][ends], pairs[1][ends] = found.evidence.strengths, found.evidence.false_rates
-    variances = fitted.variances.copy()
-    variances[series.static] = np.nan
+        strengths[ends], rates[ends] = found.evidence.strengths, found.evidence.false_rates
     return LaggedEffects(
         names=series.names,
         lags=choice.lags,
@@ -355,9 +359,9 @@ def _effects(last: CurvedLags, task: _Task) -> LaggedEffects:
         matrices=by_lag(design, found.cpdag).astype(np.int8),
         coefficients=by_lag(design, fitted.coefficients),
         errors=by_lag(design, fitted.errors),
-        strengths=by_lag(design, pairs[0], np.nan),
-        false_rates=by_lag(design, pairs[1], np.nan),
-        variances=variances,
+        strengths=by_lag(design, strengths, np.nan),
+        false_rates=by_lag(design, rates, np.nan),
+        variances=np.where(np.isin(np.arange(n), series.static), np.nan, fitted.variances),
         n_rows=task.rows,
         n_effective=moments.n_samples,
         n_series=len(series.bounds),

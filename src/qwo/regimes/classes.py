@@ -87,17 +87,15 @@ def next_experiments(graph: Adjacency) -> dict[int, float]:
     undirected = graph == 2
     variables = np.flatnonzero(undirected.any(axis=1))
     members = list(islice(enumerate_dags(graph), MOST_MEMBERS)) if len(variables) else []
-    before = int(undirected.sum()) // 2
-    expected = {}
+    expected, before = {}, int(undirected.sum()) // 2
     for v in variables.tolist():
         near = np.flatnonzero(undirected[v])
         outcomes = Counter(tuple(member[near, v].tolist()) for member in members)
-        settled = 0.0
+        expected[v] = 0.0
         for outcome, count in outcomes.items():
             told = graph.copy()
             for u, is_cause in zip(near.tolist(), outcome, strict=True):
                 told[u, v], told[v, u] = (1, 0) if is_cause else (0, 1)
             left = int((meek_closure(told) == 2).sum()) // 2
-            settled += count / len(members) * (before - left)
-        expected[v] = settled
+            expected[v] += count / len(members) * (before - left)
     return dict(sorted(expected.items(), key=lambda item: (-item[1], item[0])))

@@ -119,12 +119,8 @@ class EquationChanges:
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each variable; slopes stand in `equations`."""
-        rows = [
-            tuple(
-                ", ".join(own.kinds) if name == "kinds" else getattr(own, name) for name in COLUMNS
-            )
-            for own in self.equations
-        ]
+        told = [[getattr(own, name) for name in COLUMNS] for own in self.equations]
+        rows = [tuple(", ".join(v) if isinstance(v, tuple) else v for v in own) for own in told]
         return records_frame(COLUMNS, rows)
 
     def to_dict(self) -> dict[str, Any]:

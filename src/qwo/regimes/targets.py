@@ -8,7 +8,7 @@ range. A target has to exceed all that.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -96,24 +96,12 @@ class Changes:
 
     def status(self, absorbed: Mask, known: Mask, dropped: Mask) -> list[list[TargetStatus]]:
         """What is to be said of each pair, in words."""
-        shape = self.statistics.shape
-        found: list[list[TargetStatus]] = [["same"] * shape[1] for _ in range(shape[0])]
-        targets = self.targets
-        for r, v in np.ndindex(*shape):
-            x = self.statistics[r, v]
-            if dropped[r, v]:
-                found[r][v] = "set"
-            elif known[r, v]:
-                found[r][v] = "known" if x > self.significant[v] else "known, does not show"
-            elif targets[r, v]:
-                found[r][v] = "target"
-            elif x > self.bars[r, v]:
-                found[r][v] = "may be curvature"
-            elif x > self.significant[v]:
-                found[r][v] = "drift"
-            elif absorbed[r, v]:
-                found[r][v] = "absorbed"
-        return found
+        shows, above = self.statistics > self.significant, self.statistics > self.bars
+        words: dict[TargetStatus, Mask] = {"set": dropped, "known": known & shows}
+        words |= {"known, does not show": known, "target": self.targets}
+        words |= {"may be curvature": above, "drift": shows, "absorbed": absorbed}
+        said: Any = np.select(list(words.values()), list(words), "same").tolist()
+        return list(said)
 
 
 def changes_of(
@@ -156,15 +144,11 @@ def changes_of(
         quiet = left
     statistics = np.where(asked, seen.parts.sum(axis=-1), 0.0)
     raised = np.divide(statistics, calm, out=np.ones_like(calm), where=calm > 0.0)
-    return Changes(
-        statistics,
-        np.where(asked, seen.divergence, 0.0),
-        np.where(asked, excused * raised, 0.0),
-        np.where(asked, seen.shift, 0.0),
-        np.where(asked, seen.ratio, 0.0),
-        np.where(asked, significant * raised, np.inf),
-        np.where(asked.any(axis=0), significant, np.inf),
-    )
+    told = seen.divergence, excused * raised, seen.shift, seen.ratio
+    chance = np.where(asked.any(axis=0), significant, np.inf)
+    bars = np.where(asked, significant * raised, np.inf)
+    found: Any = (statistics, *(np.where(asked, own, 0.0) for own in told), bars, chance)
+    return Changes(*found)
 
 
 def still_explained(sums: RegimeSums, dag: Adjacency, pairs: Mask) -> Mask:
@@ -198,7 +182,10 @@ def _surprises(
     others have the usual one.
     """
     groups = families_of(sums, dag, wanted)
-    sharing = _sharing(groups, usable)
+    sharing = [  # sets of regimes that may share the equation of each variable
+        (variables, families.agreeing(usable[:, variables].T, _chance(families, KEPT_OUT)))
+        for variables, families in groups
+    ]
     base, unsettled = _bases(groups, sharing, sums.rows, usable, reference)
     seen: Surprise | None = None
     degrees = np.zeros((sums.n_variables, 3))
@@ -218,14 +205,6 @@ def _surprises(
         two = ((others | usual).all(axis=-1)) & (others.sum(axis=-1) >= FEWEST_ALIKE)
         alike[:, variables] = (others & two[..., None]).any(axis=1).T
     return seen, degrees, unsettled, alike
-
-
-def _sharing(groups: list[tuple[Indices, Families]], usable: Mask) -> list[tuple[Indices, Bases]]:
-    """Sets of regimes that may share the equation of each variable."""
-    return [
-        (variables, families.agreeing(usable[:, variables].T, _chance(families, KEPT_OUT)))
-        for variables, families in groups
-    ]
 
 
 def _chance(families: Families, level: float) -> float:

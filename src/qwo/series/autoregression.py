@@ -71,15 +71,11 @@ class FittedAutoregression(StructuralAutoregression):
 
     def records(self) -> list[tuple[Any, ...]]:
         """The rows of `to_frame`."""
+        places = np.argwhere(self.coefficients != 0).tolist()
+        numbers = np.stack([self.coefficients, self.errors], axis=-1)
         return [
-            (
-                self.names[i],
-                self.names[j],
-                k * self.step,
-                float(self.coefficients[k, i, j]),
-                float(self.errors[k, i, j]),
-            )
-            for k, i, j in np.argwhere(self.coefficients != 0).tolist()
+            (self.names[i], self.names[j], k * self.step, *numbers[k, i, j].tolist())
+            for k, i, j in places
         ]
 
     def to_frame(self) -> pd.DataFrame:
@@ -92,8 +88,8 @@ class FittedAutoregression(StructuralAutoregression):
             for cause, effect, lag, b, e in self.records()
         ]
         head = f"Structural autoregression of {len(self.names)} variables, N = {self.n_samples:g}"
-        root = f"Largest root {self.largest_root():.3f}: shocks "
-        root += "fade" if self.largest_root() < 1 else "never fade"
+        fade = "fade" if self.largest_root() < 1 else "never fade"
+        root = f"Largest root {self.largest_root():.3f}: shocks {fade}"
         return "\n".join([head, *aligned(rows, left=3), root])
 
 

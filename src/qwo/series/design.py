@@ -198,12 +198,8 @@ def _split(
                 lagged.append((places[cause], places[effect], field == "required"))
             else:
                 plain[field].append((cause, effect))
-    rest: dict[str, Any] = {
-        "tiers": knowledge.tiers,
-        "forbidden_within_tiers": knowledge.forbidden_within_tiers,
-        "roots": knowledge.roots,
-        "leaves": knowledge.leaves,
-    }
+    kept = ("tiers", "forbidden_within_tiers", "roots", "leaves")
+    rest: dict[str, Any] = {name: getattr(knowledge, name) for name in kept}
     always = Knowledge(forbidden=plain["forbidden"], **rest)
     now = Knowledge(
         forbidden=plain["forbidden"] + present["forbidden"],

@@ -20,6 +20,7 @@ from qwo.order.score import BIC
 from qwo.search.control import Control, bic_insertion
 from qwo.series.design import curved_lag_moments, lag_moments, rows_with_lags
 from qwo.series.equations import inverse_of
+from qwo.series.prepared import prepared_series
 from qwo.series.reading import MOST_LAGS, MOST_STEPS, SeriesData, lags_tried
 from qwo.series.sums import row_numbers, usable_rows
 from qwo.types import Adjacency, FloatArray, Indices
@@ -115,6 +116,22 @@ def _choice_among(
     else:
         costs.append(lowest)
     return LagChoice(max(len(costs) - 1, 1), step, tuple(costs))
+
+
+def line_pays(series: SeriesData, options: SearchOptions) -> bool:
+    """Whether straight lines in all columns explain more than log N for each of their slopes."""
+    if options.relations == "curved":
+        return False
+    plain = replace(options, difference=None, season=None, detrend=True)
+    most = lags_tried(series.all_lengths, len(series.moving), 1, MOST_LAGS)
+    costs, unit = [], 1.0
+    for own in (series, prepared_series(series, plain)):
+        moments = lag_moments(own, most, within=options.within)
+        unit, engine = math.log(moments.n_samples), BicEngine(moments, score=BIC(PENALTY))
+        bic_insertion(engine, restarts=0, random_state=cast("int", options.random_state))
+        scales = moments.scales[: series.coding.n_columns]
+        costs.append(engine.cost + 2 * moments.n_samples * float(np.log(scales).sum()))
+    return costs[0] - costs[1] > unit * len(series.moving)
 
 
 def mean_autocorrelation(series: SeriesData, lag: int) -> float:

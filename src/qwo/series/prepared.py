@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from qwo.options import SearchOptions
 from qwo.series.reading import SeriesData
 from qwo.series.stationarity import FEWEST_ROWS, StationarityFinding, stationarity_findings, warn_of
 from qwo.series.sums import row_numbers
-from qwo.types import Indices
+from qwo.types import FloatArray, Indices
 
 
 def prepared_series(series: SeriesData, options: SearchOptions) -> SeriesData:
@@ -43,11 +43,15 @@ SEASONS = 8
 
 
 def made_stationary(
-    series: SeriesData, options: SearchOptions, also: Sequence[StationarityFinding]
+    series: SeriesData,
+    options: SearchOptions,
+    also: Sequence[StationarityFinding],
+    line_pays: Callable[[SeriesData], bool],
 ) -> tuple[SeriesData, SearchOptions]:
     """The series with what was found noted, without seasons and lines if lags are chosen, too.
 
-    All columns lose them, as if season and line were causes of each; the options say so then.
+    All columns lose them, as if season and line were causes of each; the options say so then. Slow
+    series around a line look like random walks: where lines pay they are taken off as well.
     """
     found = stationarity_findings(series)
     taken: dict[str, Any] = {}
@@ -56,30 +60,35 @@ def made_stationary(
         season = _on_calendar(max(set(seasons), key=seasons.count), series) if seasons else 0
         if options.season is None and season and _has_long(series, SEASONS * season):
             taken["season"] = season
-        trend = any(f.trouble == "trend" for f in found)
-        if options.detrend is None and trend and _has_long(series, FEWEST_ROWS):
+        again: dict[str, Any] = {"difference": None, "season": None, "detrend": None}
+        series = prepared_series(series, replace(options, **again | taken))
+        wander = [f for f in found if f.trouble not in ("season", "units")]
+        may = options.detrend is None and bool(wander) and _has_long(series, FEWEST_ROWS)
+        if may and (any(f.trouble == "trend" for f in wander) or line_pays(series)):
             taken["detrend"] = True
-    if taken:
-        again: dict[str, Any] = {"season": None, "detrend": None, **taken}
-        series = prepared_series(series, replace(options, **again))
-        gone = [
-            f for f in found if {"season": "season", "trend": "detrend"}.get(f.trouble) in taken
-        ]
-        found = [*gone, *stationarity_findings(series)]
+            series = prepared_series(series, replace(options, **again | {"detrend": True}))
+        left = stationarity_findings(series) if taken else found
+        gone = [f for f in found if f.trouble == "season" and "season" in taken]
+        if "detrend" in taken:
+            same = {f.variable for f in left if f.trouble in ("unit root", "break")}
+            lines = [f for f in wander if f.variable not in same] or wander
+            gone += [f._replace(trouble="trend") for f in lines]
+        found = [*gone, *left]
     notes = warn_of(series, [*found, *also], taken)
     return replace(series, notes=(*series.notes, *notes)), replace(options, **taken)
 
 
 def _on_calendar(rows: int, series: SeriesData) -> int:
     """The length of a season on the calendar that cannot be told from the one found; 0 if none."""
-    longest = int(series.lengths.max())
+    longest = int(np.bincount(series.unit_of_rows).max())
     apart = [abs(longest / own - longest / rows) for own in CALENDAR]
     return CALENDAR[int(np.argmin(apart))] if min(apart) < 0.6 else 0
 
 
 def _has_long(series: SeriesData, rows: int) -> bool:
-    """Whether nine rows in ten are in series of so many rows."""
-    return bool(series.lengths[series.lengths >= rows].sum() >= 0.9 * series.lengths.sum())
+    """Whether nine rows in ten are of units of so many rows, gaps or not."""
+    counts = np.bincount(series.unit_of_rows)
+    return bool(counts[counts >= rows].sum() >= 0.9 * counts.sum())
 
 
 def _chosen(series: SeriesData, asked: bool | Sequence[str] | str, option: str) -> Indices:
@@ -108,7 +117,7 @@ def _chosen(series: SeriesData, asked: bool | Sequence[str] | str, option: str) 
 
 
 def _without_season(series: SeriesData, period: int) -> SeriesData:
-    longest = int(series.lengths.max())
+    longest = int(np.bincount(series.unit_of_rows).max())
     if longest < 2 * period:
         raise ArgumentError(
             f"season is {period} rows, but the longest series has {longest}; two seasons at least "
@@ -116,25 +125,30 @@ def _without_season(series: SeriesData, period: int) -> SeriesData:
             option="season",
         )
     columns = _chosen(series, True, "season")
+    # By the clock, so that what comes behind a gap has the season of its time.
+    units = series.unit_of_rows
+    phases = np.unique(units * period + series.places % period, return_inverse=True)[1]
     values = series.values.copy()
-    for start, stop in series.bounds.tolist():
-        for phase in range(min(period, stop - start)):
-            own = slice(start + phase, stop, period)
-            values[own, columns] -= np.nanmean(series.values[own][:, columns], axis=0)
-        values[start:stop, columns] += np.nanmean(series.values[start:stop][:, columns], axis=0)
+    for v in columns.tolist():
+        values[:, v] += _means(values[:, v], units) - _means(values[:, v], phases)
     return replace(series, values=values)
 
 
+def _means(values: FloatArray, groups: Indices) -> FloatArray:
+    """The mean of the group of each row, over what is there."""
+    there = np.isfinite(values)
+    sums = np.bincount(groups[there], values[there], groups.max() + 1)
+    counts = np.bincount(groups[there], minlength=groups.max() + 1)
+    return np.asarray((sums / np.maximum(counts, 1))[groups])
+
+
 def _without_trend(series: SeriesData, columns: Indices) -> SeriesData:
-    values = series.values.copy()
-    for start, stop in series.bounds.tolist():
-        time = np.arange(stop - start, dtype=np.float64)
-        for v in columns.tolist():
-            own = values[start:stop, v]
-            there = np.isfinite(own)
-            if there.sum() > 2:
-                slope = np.polyfit(time[there], own[there], 1)[0]
-                values[start:stop, v] = own - slope * (time - time[there].mean())
+    values, units = series.values.copy(), series.unit_of_rows
+    for v in columns.tolist():
+        time = np.where(np.isfinite(values[:, v]), series.places.astype(np.float64), np.nan)
+        time -= _means(time, units)
+        spread = np.maximum(_means(time**2, units), 1e-300)
+        values[:, v] -= time * _means(time * values[:, v], units) / spread
     return replace(series, values=values)
 
 
@@ -156,4 +170,5 @@ def _differences(series: SeriesData, columns: Indices) -> SeriesData:
         bounds=np.stack([ends - lengths, ends], axis=1),
         units=units,
         regimes=None if series.regimes is None else series.regimes[kept],
+        places=series.places[kept],
     )

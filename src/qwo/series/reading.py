@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from qwo.moments.tables import Table
 from qwo.options import Missing, ReadOptions, SearchOptions, estimator_name
 from qwo.series.streams import StreamedSums, is_streamed, series_numbers, streamed_rows
 from qwo.series.sums import usable_rows
-from qwo.series.times import regular_steps, time_numbers
+from qwo.series.times import regular_steps, steps_of, time_numbers
 from qwo.types import FloatArray, Indices
 
 
@@ -33,6 +33,7 @@ class SeriesData:
     notes: what was found about steps of time.
     streamed: the sums over all rows of a file, of which `values` are the first.
     regimes: the condition of each row, and regime_labels what they are called, if asked for.
+    places: the step of time of each row.
     """
 
     names: tuple[str, ...]
@@ -46,6 +47,7 @@ class SeriesData:
     regimes: Indices | None = None
     regime_labels: tuple[str, ...] = ()
     streamed: StreamedSums | None = None
+    places: Indices = field(default_factory=lambda: np.empty(0, np.intp))
 
     @property
     def all_lengths(self) -> Indices:
@@ -139,7 +141,8 @@ def _streamed(
     cut = np.flatnonzero(np.diff(numbers[: len(first)]) != 0) + 1
     bounds = np.stack([np.r_[0, cut], np.r_[cut, len(first)]], axis=1)
     own = codes[: len(first)][bounds[:, 0]], labels, static, tuple(notes)
-    return SeriesData(moments.names, first, moments.coding, bounds, *own, streamed=sums)
+    more: Any = {"streamed": sums, "places": np.arange(len(first))}
+    return SeriesData(moments.names, first, moments.coding, bounds, *own, **more)
 
 
 MOST_LAGS, MOST_STEPS, MOST_COLUMNS = 12, 3, 3000
@@ -229,9 +232,11 @@ def _as_series(
         values, codes = values[order], codes[order]
         under = None if under is None else under[order]
     breaks = np.diff(codes) != 0
+    places = steps_of(np.arange(len(values), dtype=np.float64), breaks)
     if times is not None:
         ordered, more = times[order], list[str]()
         gaps, more = regular_steps(ordered, breaks, [labels[c] for c in codes[1:]])
+        places = steps_of(ordered, breaks)
         breaks, notes = breaks | gaps, [*notes, *more]
     checked = replace(table, values=values)
     _audited(checked, missing)
@@ -240,24 +245,15 @@ def _as_series(
         numbers = np.flatnonzero(kept)
         # A row left out ends the series, as a missing step does.
         segment = np.concatenate([[0], np.cumsum(breaks)]) + np.cumsum(~kept)
-        values, codes = values[numbers], codes[numbers]
+        values, codes, places = values[numbers], codes[numbers], places[numbers]
         under = None if under is None else under[numbers]
         breaks = np.diff(segment[numbers]) != 0
     edges = np.flatnonzero(breaks) + 1
     bounds = np.stack([np.r_[0, edges], np.r_[edges, len(values)]], axis=1)
     static = _static(values, codes, len(labels))
-    return SeriesData(
-        table.names,
-        np.ascontiguousarray(values),
-        table.coding,
-        bounds,
-        codes[bounds[:, 0]],
-        labels,
-        static,
-        tuple(notes),
-        under,
-        conditions,
-    )
+    own = table.names, np.ascontiguousarray(values), table.coding, bounds, codes[bounds[:, 0]]
+    told: Any = (labels, static, tuple(notes), under, conditions, None, places)
+    return SeriesData(*own, *told)
 
 
 def _coded(texts: Sequence[str]) -> tuple[Indices, tuple[str, ...]]:

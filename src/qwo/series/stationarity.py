@@ -1,7 +1,8 @@
 """Whether series keep their mean and spread: unit roots, trends, seasons and breaks, by column.
 
 Nothing is changed here; each finding names its columns and the option that would help. Columns are
-looked at in their longest stretch without a gap.
+looked at in the unit with most rows, where a few that lack are filled in, or else in the longest
+stretch without a gap.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from qwo.errors import Cure, DataWarning, list_names
 from qwo.series.reading import SeriesData
 from qwo.series.sums import row_numbers
-from qwo.types import FloatArray, Indices, Mask
+from qwo.types import FloatArray, Indices
 
 Trouble = Literal["unit root", "trend", "season", "break", "units"]
 
@@ -38,6 +39,9 @@ FEWEST_UNITS, UNLIKE = 5, 6.0
 BEFORE, BESIDE = 4, 9.0
 """Earlier rows beside which a wave must explain a series to be a season, and the F that it has."""
 
+MOSTLY = 0.8
+"""Share of the steps of time that must be there for the others to be filled in for the tests."""
+
 AT_ONCE = 1 << 17
 """Values that are looked at together."""
 
@@ -53,29 +57,43 @@ class StationarityFinding(NamedTuple):
 
 def stationarity_findings(series: SeriesData) -> list[StationarityFinding]:
     """What keeps columns of numbers from being stationary; at most one thing each, and seasons."""
-    start, stop = series.bounds[int(np.argmax(series.lengths))].tolist()
-    if stop - start < FEWEST_ROWS:
+    rows = _rows_looked_at(series)
+    if len(rows) < FEWEST_ROWS:
         return []
     columns = [v for v in series.moving.tolist() if not series.coding.variables[v].levels]
-    values = series.values[start:stop, columns].T
-    whole: Mask = np.asarray(np.isfinite(values).all(axis=1))
-    size = max(1, AT_ONCE // (stop - start))
-    together = np.flatnonzero(whole)
-    groups = [together[k : k + size] for k in range(0, len(together), size)]
-    groups += [np.array([k]) for k in np.flatnonzero(~whole)]
+    times = series.places[rows] - series.places[rows[0]]
+    size = max(1, AT_ONCE // int(times[-1] + 1))
     found: list[StationarityFinding] = []
-    for group in groups:
-        part = values[group] if whole[group[0]] else values[group][:, np.isfinite(values[group[0]])]
-        if part.shape[1] >= FEWEST_ROWS:
-            for k, trouble, *told in _troubles(part, LEVEL / len(columns)):
-                at = told[1] + start if trouble == "break" else 0
-                found.append(StationarityFinding(columns[group[k]], trouble, told[0], at))
+    for first in range(0, len(columns), size):
+        group = columns[first : first + size]
+        part = np.array([_filled(series.values[rows, v], times) for v in group])
+        for k, trouble, *told in _troubles(part, LEVEL / len(columns)):
+            at = int(rows[np.searchsorted(times, told[1])]) if trouble == "break" else 0
+            found.append(StationarityFinding(group[k], trouble, told[0], at))
     known = series.regimes is not None
     return sorted((f for f in found if not (known and f.trouble == "break")), key=lambda f: f[0])
 
 
+def _rows_looked_at(series: SeriesData) -> Indices:
+    """Those of the unit with most rows if few steps lack there, or of the longest stretch."""
+    rows = np.flatnonzero(series.unit_of_rows == np.bincount(series.unit_of_rows).argmax())
+    if len(rows) >= MOSTLY * (series.places[rows[-1]] + 1 - series.places[rows[0]]):
+        return rows
+    return np.arange(*series.bounds[int(np.argmax(series.lengths))])
+
+
+def _filled(values: FloatArray, times: Indices) -> FloatArray:
+    """A value for each step of time, between its neighbours where it lacks; 0 if few are known."""
+    there = np.isfinite(values)
+    if there.sum() < max(FEWEST_ROWS, MOSTLY * len(there)):
+        return np.zeros(int(times[-1]) + 1)
+    return np.asarray(np.interp(np.arange(times[-1] + 1), times[there], values[there]))
+
+
 def _troubles(values: FloatArray, level: float) -> list[tuple[int, Trouble, int, int]]:
     """What is wrong with which of the series, the rows of a season, and where a break is."""
+    from scipy.special import ndtri
+
     moving = np.flatnonzero(np.ptp(values, axis=1) > 0)
     values = values[moving]
     values = (values - values.mean(axis=1)[:, None]) / values.std(axis=1)[:, None]
@@ -93,7 +111,7 @@ def _troubles(values: FloatArray, level: float) -> list[tuple[int, Trouble, int,
         shape: Trouble = "break" if step[k] > line[k] else "trend"
         if plain[k] > UNIT_ROOT and around[k] >= UNIT_ROOT_TREND:
             trouble = "break" if dickey_fuller(left[[k]])[0][0] < AROUND_STEP else "unit root"
-        elif plain[k] > UNIT_ROOT or abs(rising[k]) > _normal_point(level):
+        elif plain[k] > UNIT_ROOT or abs(rising[k]) > -ndtri(level / 2):
             trouble = shape
         elif likely[k]:
             trouble = "break"
@@ -280,12 +298,6 @@ def _reaches(values: FloatArray) -> tuple[FloatArray, Indices]:
     return np.where(second, found[1], found[0]), np.where(second, places[1], places[0])
 
 
-def _normal_point(level: float) -> float:
-    from scipy.special import ndtri
-
-    return float(-ndtri(level / 2))
-
-
 def warn_of(
     series: SeriesData, found: Sequence[StationarityFinding], taken: Mapping[str, Any]
 ) -> tuple[str, ...]:
@@ -308,28 +320,21 @@ def warn_of(
 
 def _worded(trouble: str, names: list[str], rows: list[int]) -> tuple[str, list[Cure]]:
     shown, s = list_names(names), "" if len(names) > 1 else "s"
-    if trouble == "unit root":
-        text = (
-            f"unit root: {shown} wander{s} without a mean, as random walks do; lags find too much"
-        )
-        return text, [Cure("difference", names, "takes changes from row to row")]
-    if trouble == "trend":
-        text = (
-            f"trend: {shown} rise{s} or fall{s} with time, which looks like an effect of the past"
-        )
-        return text, [Cure("detrend", names, "takes a straight line off")]
-    if trouble == "units":
-        text = f"units: means of {shown} differ between units, which looks like effects of the past"
-        return text, [Cure("within", True, "gives each unit a mean of its own")]
-    if trouble == "season":
-        length = max(set(rows), key=rows.count)
-        text = f"season: {shown} repeat every {length} rows"
-        return text, [Cure("season", length, "takes the mean of each phase off")]
-    at = sorted(set(rows))
+    length, at = max(set(rows), key=rows.count), sorted(set(rows))
     where = f"row {at[0]}" if len(at) == 1 else f"rows {at[0]} to {at[-1]}"
-    text = (
-        f"break: mean or spread of {shown} changes in the course of time, about {where}; let "
+    texts = {
+        "unit root": f"{shown} wander{s} without a mean, as random walks do; lags find too much",
+        "trend": f"{shown} rise{s} or fall{s} with time, which looks like an effect of the past",
+        "units": f"means of {shown} differ between units, which looks like effects of the past",
+        "season": f"{shown} repeat{s} every {length} rows",
+        "break": f"mean or spread of {shown} changes in the course of time, about {where}; let "
         "equations differ between conditions, by a column that says before or after "
-        '(regime="period")'
-    )
-    return text, []
+        '(regime="period")',
+    }
+    cures = {
+        "unit root": Cure("difference", names, "takes changes from row to row"),
+        "trend": Cure("detrend", names, "takes a straight line off"),
+        "units": Cure("within", True, "gives each unit a mean of its own"),
+        "season": Cure("season", length, "takes the mean of each phase off"),
+    }
+    return f"{trouble}: {texts[trouble]}", [cures[trouble]] if trouble in cures else []

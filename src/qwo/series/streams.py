@@ -125,14 +125,12 @@ def streamed_rows(
     reading: TableReading, moments: Moments, numbers: Indices, codes: Indices, n_lags: int
 ) -> tuple[SeriesPass, FloatArray]:
     """The pass over all rows, and the first of them."""
-    found = SeriesPass(moments, n_lags, int(codes.max(initial=0)) + 1)
-    first, kept, total = 0, list[FloatArray](), 0
+    found, first = SeriesPass(moments, n_lags, int(codes.max(initial=0)) + 1), 0
+    kept = list[FloatArray]()
     for batch in reading.reader.batches(reading.chosen, AT_ONCE):
         rows = reading._columns(moments.names, moments.coding, batch).values
         own = slice(first, first + len(rows))
-        first = own.stop
         found.add(rows, numbers[own], codes[own])
-        if total < KEPT:
-            kept.append(rows[: KEPT - total])
-            total += len(kept[-1])
+        kept.append(rows[: max(KEPT - first, 0)])
+        first = own.stop
     return found, np.concatenate(kept)

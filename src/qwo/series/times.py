@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from qwo.errors import ArgumentError, list_names
-from qwo.types import FloatArray, Mask
+from qwo.types import FloatArray, Indices, Mask
 
 TOLERANCE = 0.05
 """Share of a step by which it may be off and still count as one."""
@@ -55,11 +55,8 @@ def _parsed(name: str, texts: Sequence[str | None]) -> Any:
     try:
         import pandas as pd
 
-        return (
-            pd.to_datetime(pd.Series(list(texts)), format="mixed")
-            .to_numpy()
-            .astype("datetime64[us]")
-        )
+        read = pd.to_datetime(pd.Series(list(texts)), format="mixed")
+        return read.to_numpy().astype("datetime64[us]")
     except (ImportError, ValueError, TypeError) as error:
         raise ArgumentError(
             f"time is {name!r}, which holds no dates that can be read: {error}; wanted numbers, or "
@@ -85,6 +82,13 @@ def _counted(stamps: Any) -> FloatArray:
         whole = stamps.astype("datetime64[D]")
         return np.asarray(np.busday_count(whole.min(), whole), np.float64)
     return np.asarray(seconds)
+
+
+def steps_of(times: FloatArray, breaks: Mask) -> Indices:
+    """How many usual steps each time is behind the first; units begin where others end."""
+    steps = np.where(breaks, 0.0, np.diff(times))
+    usual = np.median(steps[~breaks]) if not breaks.all() else 1.0
+    return np.concatenate([[0], np.cumsum(np.rint(steps / usual))]).astype(np.intp)
 
 
 def regular_steps(times: FloatArray, breaks: Mask, units: Sequence[str]) -> tuple[Mask, list[str]]:
