@@ -171,7 +171,7 @@ def test_bad_arguments_are_refused():
     engine, _ = make_case(0)
     with pytest.raises(ArgumentError, match="version is 3; wanted 0, 1 or 2"):
         grasp(engine, version=3)
-    with pytest.raises(ArgumentError, match="depth must be at least 1, or None; got 0"):
+    with pytest.raises(ArgumentError, match="depth is 0; wanted 1 or more, or None"):
         grasp(engine, depth=0)
-    with pytest.raises(ArgumentError, match="nonsingular_depth must be at least 0"):
+    with pytest.raises(ArgumentError, match="nonsingular_depth is -1; wanted 0 or more"):
         grasp(engine, nonsingular_depth=-1)

@@ -55,16 +55,14 @@ APART: dict[frozenset[str], str] = {
     "within a row are looked for with lags=0, which counts rows for what they are worth",
     frozenset({"relations", "hidden_causes"}): "the score of graphs with hidden causes is that of "
     'lines; transform the columns (transform="rank-normal"), or leave one of the two out',
-    frozenset(
-        {"lags", "hidden_causes"}
-    ): "the search with hidden causes treats rows as independent; leave one of the two out",
+    frozenset({"lags", "hidden_causes"}): "the search with hidden causes treats rows as "
+    "independent; leave one of the two out",
     frozenset({"feedback", "hidden_causes"}): "cycles and hidden causes cannot be told apart by "
     "one table; leave one of the two out",
     frozenset(("feedback", "arrows")): "the likelihood of residuals directs graphs without cycles; "
     "leave one of them out",
-    frozenset(
-        ("hidden_causes", "arrows")
-    ): "a hidden common cause looks like an arrow to the shape of the noise; leave one of them out",
+    frozenset(("hidden_causes", "arrows")): "a hidden common cause looks like an arrow to the "
+    "shape of the noise; leave one of them out",
 }
 """Pairs that do not go together, with the reason and what to do instead."""
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from qwo.arguments import EstimatorArguments, named_engine, takes_options
 from qwo.discovery import Discovery
 from qwo.discovery.discover import discover_as
-from qwo.errors import ArgumentError, InputError
+from qwo.errors import ArgumentError, InputError, MissingValuesError
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.formats.objects import to_networkx
 from qwo.inspection.audit import MIN_SAMPLES
@@ -121,7 +121,11 @@ class QWO(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
         """
         options = self._options()
         table = self._table(X)
-        moments = table_moments(table, self.covariance_estimator, self.missing)
+        try:
+            moments = table_moments(table, self.covariance_estimator, self.missing)
+        except MissingValuesError as error:
+            error.args = (f"X has NaN or inf: {error.args[0]}",)  # the words of scikit-learn
+            raise
         found = discover_as(moments, options)
         self.sem_ = fit_sem(moments, found)
         self._keep(found)

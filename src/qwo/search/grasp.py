@@ -97,9 +97,7 @@ def _policy(version: int, *depths: int | None) -> _Policy:
     names = ("depth", "singular_depth", "nonsingular_depth")
     for name, depth, least in zip(names, depths, (1, 0, 0), strict=True):
         if depth is not None and depth < least:
-            raise ArgumentError(
-                f"{name} must be at least {least}, or None; got {depth}", option=name
-            )
+            raise ArgumentError(f"{name} is {depth}; wanted {least} or more, or None", option=name)
     VERSION.checked("version", version)
     limits = [math.inf if depth is None else depth for depth in depths[: version + 1]]
     return _Policy(*accumulate([*limits, 0, 0][:3], min))
