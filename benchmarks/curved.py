@@ -1,7 +1,7 @@
 """Curved relations and arrows from the noise: distance to the truth, evidence and time.
 
     python -m benchmarks.curved run --out benchmarks/results/curved.csv
-    python -m benchmarks.curved table benchmarks/results/curved.csv
+    python -m benchmarks.curved table benchmarks/results/curved.csv [FILE of peers]
     .venv-peers-python/bin/python -m benchmarks.curved_peers --out FILE direct-lingam …
 
 Random graphs of mean degree 3; every variable is standardised as it is made; an edge is w f(x) with
@@ -29,6 +29,8 @@ from benchmarks.curved_data import KINDS, NOISES, OTHER_KINDS, data_set, distanc
 
 COLUMNS = ("kind", "noise", "n", "rows", "seed", "method", "shd", "shd_class", "missed", "extra")
 COLUMNS = (*COLUMNS, "reversed", "open", "wrong", "sure", "seconds")
+CURVED = ("random", "sine", "square", "network")
+"""Kinds without lines, where arrows from the noise of lines are asked in one size alone."""
 METHODS: dict[str, dict[str, Any]] = {
     "linear": {},
     "noise": {"arrows": "noise"},
@@ -46,6 +48,8 @@ def measure(kind: str, noise: str, n: int, rows: int, seed: int) -> Iterator[dic
     """One row of the table for each method."""
     x, dag = data_set(kind, noise, n, rows, seed)
     for method, options in METHODS.items():
+        if method == "noise" and kind in CURVED and (n, rows) != (10, 2000):
+            continue
         began = time.process_time()
         found = qwo.discover(x, random_state=0, **options)
         seconds = time.process_time() - began
@@ -68,49 +72,104 @@ def measure(kind: str, noise: str, n: int, rows: int, seed: int) -> Iterator[dic
         }
 
 
-SIZES = ((10, 200, 20), (10, 500, 20), (10, 10_000, 10), (20, 2000, 20), (50, 2000, 6))
-LARGE = ((100, 2000, 2), (300, 1000, 1))
-OTHERS = 6
-"""Variables, rows and data sets of cells beside those of ten variables and 2000 rows; data sets of
-the kinds that nothing was chosen on."""
+FIVE = tuple(noise for noise in NOISES if noise != "spread")
+MAIN = (("random", "gauss"), ("linear", "exponential"), ("linear", "gauss"))
+CROSSED = ((10, 2000, 20), (10, 200, 20), (20, 2000, 20), (10, 500, 20))
+LARGER = ((50, 2000, 20), (100, 2000, 4), (300, 1000, 2))
+AFTER = ((50, 2000, 4), (10, 10_000, 4))
+"""Variables, rows and data sets of cells: all kinds meet all noises first, `MAIN` is done with more
+variables, and then all meet again."""
 
 
-def grid(sets: int) -> Iterator[tuple[str, str, int, int, int]]:
-    """Data set by data set: kinds by noise with ten variables, then sizes, fewer where dear."""
-    some = (("random", "gauss"), ("linear", "exponential"), ("linear", "gauss"))
-    for seed in range(sets):
-        yield from ((kind, noise, 10, 2000, seed) for kind in KINDS for noise in NOISES)
-        some_noises = ("gauss", "exponential") if seed < OTHERS else ()
-        yield from ((kind, noise, 10, 2000, seed) for kind in OTHER_KINDS for noise in some_noises)
-        for n, rows, most in SIZES:
-            yield from ((*cell, n, rows, seed) for cell in some if seed < most)
-    yield from (
-        (*cell, n, rows, seed) for n, rows, most in LARGE for seed in range(most) for cell in some
-    )
+def grid() -> Iterator[tuple[str, str, int, int, int]]:
+    """Cell by cell, those first that say most."""
+    for n, rows, sets in (*CROSSED, *LARGER, *AFTER):
+        cells = [(kind, noise) for kind in KINDS for noise in FIVE]
+        if (n, rows, sets) in LARGER:
+            cells = list(MAIN)
+        if (n, rows) == (10, 2000):
+            cells += [(kind, "spread") for kind in KINDS]
+            cells += [(kind, noise) for kind in OTHER_KINDS for noise in ("gauss", "exponential")]
+        yield from ((*cell, n, rows, seed) for seed in range(sets) for cell in cells)
+
+
+def records_of(path: Path) -> list[dict[str, str]]:
+    """The rows of a table of results."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _mean(records: list[dict[str, str]], name: str) -> float:
+    return float(np.mean([float(r[name]) for r in records]))
 
 
 def table(path: Path) -> str:
-    """Means over data sets, one line a cell, as a table of Markdown."""
-    with path.open(encoding="utf-8", newline="") as file:
-        records = list(csv.DictReader(file))
-    cells: dict[tuple[str, ...], dict[str, list[dict[str, str]]]] = {}
-    for record in records:
-        key = tuple(record[name] for name in ("kind", "noise", "n", "rows"))
-        cells.setdefault(key, {}).setdefault(record["method"], []).append(record)
+    """Means over data sets, the linear search first, as a table of Markdown."""
+    cells: dict[tuple[str, ...], dict[str, dict[str, list[dict[str, str]]]]] = {}
+    for record in records_of(path):
+        key = record["kind"], record["n"], record["rows"]
+        own = cells.setdefault(key, {}).setdefault(record["method"], {})
+        own.setdefault(record["noise"], []).append(record)
     lines = [
-        "| relations | noise | n | rows | sets | linear | noise | curved | wrong | seconds |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        f"| relations | n | rows | sets | {' | '.join(NOISES)} | class | wrong | seconds |",
+        "|" + "---|" * (len(NOISES) + 7),
     ]
-    for key, methods in cells.items():
-        shown = [f"{np.mean([float(r['shd']) for r in methods[m]]):.1f}" for m in METHODS]
-        every = [record for method in methods.values() for record in method]
-        wrong = [sum(int(record[name]) for record in every) for name in ("wrong", "sure")]
-        spent = [f"{np.mean([float(r['seconds']) for r in methods[m]]):.2g}" for m in METHODS]
-        count = len(methods["linear"])
-        lines.append(
-            f"| {' | '.join(key)} | {count} | {' | '.join(shown)} | {wrong[0]} of {wrong[1]} | "
-            f"{', '.join(spent)} |"
-        )
+    for (kind, n, rows), methods in cells.items():
+        for method in ("noise", "curved"):
+            if method not in methods or (method == "noise" and "linear" not in kind):
+                continue
+            own, plain = methods[method], methods["linear"]
+            shown = [
+                f"{_mean(plain[noise], 'shd'):.1f} / {_mean(own[noise], 'shd'):.1f}"
+                if noise in own
+                else ""
+                for noise in NOISES
+            ]
+            every = [record for noise in own.values() for record in noise]
+            lines_ = [record for noise in plain.values() for record in noise]
+            both = [
+                " / ".join(form.format(_mean(part, name)) for part in (lines_, every))
+                for name, form in (("shd_class", "{:.1f}"), ("seconds", "{:.2g}"))
+            ]
+            wrong = " of ".join(str(sum(int(r[k]) for r in every)) for k in ("wrong", "sure"))
+            sets = sorted({len(records) for records in own.values()})
+            name = kind if method == "curved" else f'{kind}, `arrows="noise"`'
+            numbers = f"{n} | {rows} | {'–'.join(map(str, sets[:1] + sets[1:][-1:]))}"
+            told = " | ".join([*shown, both[0], wrong, both[1]])
+            lines.append(f"| {name} | {numbers} | {told} |")
+    return "\n".join(lines)
+
+
+def beside(path: Path, peers: Path) -> str:
+    """Peers and `relations="curved"` on the same data sets, as a table of Markdown."""
+    own = {tuple(r[k] for k in COLUMNS[:5]): r for r in records_of(path) if r["method"] == "curved"}
+    cells: dict[tuple[str, ...], list[tuple[dict[str, str], dict[str, str]]]] = {}
+    for record in records_of(peers):
+        key = tuple(record[k] for k in COLUMNS[:5])
+        if key in own:
+            place = record["method"], record["kind"], record["n"], record["rows"]
+            cells.setdefault(place, []).append((record, own[key]))
+    lines = [
+        "| peer | relations | n | rows | sets | distance | curved | closest noise | times |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    closer = total = 0
+    for key, pairs in cells.items():
+        there, here = ([pair[k] for pair in pairs] for k in (0, 1))
+        by_noise = {}
+        for noise in dict.fromkeys(record["noise"] for record in there):
+            own_pairs = [(a, b) for a, b in pairs if a["noise"] == noise]
+            gaps = np.array([float(a["shd"]) - float(b["shd"]) for a, b in own_pairs])
+            error = gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else np.nan
+            by_noise[noise] = gaps.mean(), error
+            closer, total = closer + int(gaps.mean() < 0), total + 1
+        noise = min(by_noise, key=lambda name: by_noise[name][0])
+        gap, error = by_noise[noise]
+        told = f"{noise} {gap:+.1f}" + ("" if np.isnan(error) else f" ± {error:.1f}")
+        ratio = _mean(there, "seconds") / _mean(here, "seconds")
+        means = f"{_mean(there, 'shd'):.1f} | {_mean(here, 'shd'):.1f}"
+        lines.append(f"| {' | '.join(key)} | {len(pairs)} | {means} | {told} | {ratio:.2g} |")
+    lines.append(f"| all | the peer is closer in {closer} of {total} cells {'| ' * 7}|")
     return "\n".join(lines)
 
 
@@ -119,26 +178,26 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run")
     run.add_argument("--out", type=Path, required=True)
-    run.add_argument("--sets", type=int, default=5)
     run.add_argument("--seconds", type=float, default=480)
     shown = commands.add_parser("table")
     shown.add_argument("file", type=Path)
+    shown.add_argument("peers", type=Path, nargs="?")
     asked = parser.parse_args()
     if asked.command == "table":
-        print(table(asked.file))
+        print(beside(asked.file, asked.peers) if asked.peers else table(asked.file))
         return
     warnings.simplefilter("ignore", qwo.DataWarning)
     began, done = time.monotonic(), set()
     if asked.out.exists():
-        with asked.out.open(encoding="utf-8", newline="") as file:
-            done = {tuple(row[k] for k in COLUMNS[:5]) for row in csv.DictReader(file)}
+        done = {tuple(row[k] for k in COLUMNS[:5]) for row in records_of(asked.out)}
     with asked.out.open("a", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         if not done:
             writer.writeheader()
-        for cell in grid(asked.sets):
+        for cell in grid():
             if tuple(map(str, cell)) in done:
                 continue
+            done.add(tuple(map(str, cell)))
             if time.monotonic() - began > asked.seconds:
                 print("time is up at", cell, file=sys.stderr)
                 break

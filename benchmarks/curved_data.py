@@ -26,7 +26,7 @@ NOISES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
 }
 
 
-def _unit(x: np.ndarray) -> np.ndarray:
+def unit(x: np.ndarray) -> np.ndarray:
     return (x - x.mean()) / max(float(x.std()), 1e-9)
 
 
@@ -38,16 +38,16 @@ def _curve(x: np.ndarray, kind: str, rng: np.random.Generator) -> np.ndarray:
     if kind in ("saturating", "steps"):
         steps = (x[:, None] > rng.normal(size=2)) @ rng.choice([-1.0, 1.0, 2.0], 2)
         rising = 1 / (1 + np.exp(-rng.uniform(1.5, 4) * (x - rng.uniform(-1, 1))))
-        return _unit(steps if kind == "steps" else rising) * rng.choice([-1, 1])
+        return unit(steps if kind == "steps" else rising) * rng.choice([-1, 1])
     if kind == "square":
         bend = rng.choice([-1, 1]) * rng.uniform(0.3, 1)
-        return _unit(rng.choice([-1, 1]) * x + bend * (x**2 - 1))
+        return unit(rng.choice([-1, 1]) * x + bend * (x**2 - 1))
     if kind == "sine":
         if rng.random() < 0.5:
-            return _unit(np.tanh(rng.uniform(1, 3) * x + rng.normal()))
-        return _unit(np.sin(rng.uniform(1, 2.5) * x + rng.uniform(0, 2 * np.pi)))
+            return unit(np.tanh(rng.uniform(1, 3) * x + rng.normal()))
+        return unit(np.sin(rng.uniform(1, 2.5) * x + rng.uniform(0, 2 * np.pi)))
     waves, shifts = rng.standard_normal(100), rng.uniform(0, 2 * np.pi, 100)
-    return _unit(np.cos(np.outer(x, waves) + shifts) @ rng.standard_normal(100))
+    return unit(np.cos(np.outer(x, waves) + shifts) @ rng.standard_normal(100))
 
 
 def _seen(own: np.ndarray, causes: np.ndarray, kind: str, rng: np.random.Generator) -> np.ndarray:
@@ -72,17 +72,17 @@ def data_set(kind: str, noise: str, n: int, rows: int, seed: int) -> tuple[np.nd
     x = np.empty((rows, n))
     for v in order:
         parents = np.flatnonzero(dag[:, v])
-        own = rng.uniform(0.5, 1.0) * _unit(NOISES[noise](rng, rows))
+        own = rng.uniform(0.5, 1.0) * unit(NOISES[noise](rng, rows))
         if noise == "spread" and len(parents):
             own = own * np.exp(0.4 * x[:, parents[0]])
         if kind == "network" and len(parents):
             weights = rng.normal(size=(len(parents), 50)) * 1.5
             joint = np.tanh(x[:, parents] @ weights + rng.normal(size=50)) @ rng.normal(size=50)
-            own = own + 0.8 * np.sqrt(len(parents)) * _unit(joint)
+            own = own + 0.8 * np.sqrt(len(parents)) * unit(joint)
         else:
             for u in parents:
                 own = own + rng.uniform(0.5, 1.0) * _curve(x[:, u], kind, rng)
-        x[:, v] = _unit(_seen(own, x[:, parents], kind, rng))
+        x[:, v] = unit(_seen(own, x[:, parents], kind, rng))
     return x, dag
 
 

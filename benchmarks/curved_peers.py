@@ -4,7 +4,8 @@
     .venv-peers-tetrad/bin/python -m benchmarks.curved_peers --out FILE tetrad
 
 Each runs in an environment of its own (`benchmarks.peers.environments`) and on the cells where it
-ends: `CELLS` below. Rows are appended.
+ends: `CELLS` below. Rows are appended. CAM and NoGAM are those of dodiscover, which has no package:
+``.venv-peers-python/bin/pip install --no-deps git+https://github.com/py-why/dodiscover@6e64456``.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ import csv
 import sys
 import time
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.curved_data import data_set, distances
+from benchmarks.curved_data import KINDS, data_set, distances
 
 COLUMNS = ("kind", "noise", "n", "rows", "seed", "method", "shd", "missed", "extra", "reversed")
 COLUMNS = (*COLUMNS, "open", "seconds")
@@ -49,6 +51,26 @@ def cam_uv(x: np.ndarray) -> np.ndarray:
     model = lingam.CAMUV()
     model.fit(x)
     return (np.nan_to_num(model.adjacency_matrix_.T) != 0).astype(np.int8)
+
+
+def _by_order(method: str, x: np.ndarray) -> np.ndarray:
+    """A method of dodiscover with its defaults."""
+    import networkx as nx
+    import pandas as pd
+    from dodiscover import make_context, toporder
+
+    frame = pd.DataFrame(x, columns=list(range(x.shape[1])))
+    model = getattr(toporder, method)()
+    model.learn_graph(frame, make_context().variables(data=frame).build())
+    return (nx.to_numpy_array(model.graph_, nodelist=frame.columns) != 0).astype(np.int8)
+
+
+def cam(x: np.ndarray) -> np.ndarray:
+    return _by_order("CAM", x)
+
+
+def nogam(x: np.ndarray) -> np.ndarray:
+    return _by_order("NoGAM", x)
 
 
 def dagma(x: np.ndarray) -> np.ndarray:
@@ -94,36 +116,45 @@ METHODS = {
     "direct-lingam": direct_lingam,
     "resit": resit,
     "cam-uv": cam_uv,
+    "cam": cam,
+    "nogam": nogam,
     "dagma": dagma,
     "tetrad": tetrad,
 }
-CELLS: dict[str, tuple[tuple[str, str, int, int, int], ...]] = {
+FIVE = ("gauss", "exponential", "laplace", "uniform", "t5")
+Cells = tuple[tuple[str, str, int, int, int], ...]
+
+
+def _crossed(kinds: Iterable[str], noises: Iterable[str], n: int, rows: int, sets: int) -> Cells:
+    return tuple((kind, noise, n, rows, sets) for kind in kinds for noise in noises)
+
+
+CELLS: dict[str, Cells] = {
     "direct-lingam": (
-        ("linear", "exponential", 10, 2000, 20),
-        ("linear", "laplace", 10, 2000, 10),
-        ("linear", "uniform", 10, 2000, 10),
-        ("linear", "gauss", 10, 2000, 10),
-        ("random", "gauss", 10, 2000, 10),
-        ("linear", "exponential", 20, 2000, 5),
-        ("linear", "exponential", 50, 2000, 1),
+        *_crossed(["linear"], FIVE, 10, 2000, 20),
+        *_crossed(["linear"], FIVE, 10, 200, 20),
+        *_crossed(["half linear", "random"], ["exponential"], 10, 2000, 10),
+        ("linear", "exponential", 20, 2000, 10),
+        ("linear", "exponential", 50, 2000, 2),
     ),
-    "dagma": (
-        ("linear", "gauss", 10, 2000, 5),
-        ("linear", "exponential", 10, 2000, 5),
-        ("random", "gauss", 10, 2000, 5),
+    "dagma": _crossed(KINDS, ["gauss", "exponential"], 10, 2000, 3),
+    "cam": (
+        *_crossed(["random", "half linear", "sine", "linear"], ["gauss"], 10, 200, 3),
+        ("random", "exponential", 10, 200, 3),
+        ("random", "gauss", 10, 500, 3),
     ),
-    "resit": (("random", "gauss", 10, 200, 3), ("random", "gauss", 10, 500, 2)),
+    "nogam": (
+        *_crossed(["random", "half linear", "sine", "linear"], ["gauss"], 10, 200, 5),
+        ("random", "exponential", 10, 200, 5),
+        ("random", "gauss", 10, 500, 5),
+    ),
+    "resit": (("random", "gauss", 10, 200, 5), ("random", "gauss", 10, 500, 3)),
     "cam-uv": (("random", "gauss", 10, 200, 2),),
     "tetrad": (
-        ("random", "gauss", 10, 2000, 20),
-        ("half linear", "gauss", 10, 2000, 10),
-        ("sine", "gauss", 10, 2000, 10),
-        ("square", "gauss", 10, 2000, 10),
-        ("network", "gauss", 10, 2000, 10),
-        ("linear", "gauss", 10, 2000, 10),
-        ("linear", "exponential", 10, 2000, 10),
-        ("random", "gauss", 20, 2000, 10),
-        ("random", "gauss", 50, 2000, 3),
+        *_crossed(KINDS, FIVE, 10, 2000, 10),
+        *_crossed(KINDS, FIVE, 10, 200, 10),
+        *_crossed(KINDS, ["gauss", "exponential"], 20, 2000, 5),
+        *_crossed(["random", "linear"], ["gauss"], 50, 2000, 2),
         ("random", "gauss", 100, 2000, 1),
     ),
 }
@@ -149,16 +180,21 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=240)
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
-    began, new = time.monotonic(), not asked.out.exists()
+    began, done = time.monotonic(), set()
+    if asked.out.exists():
+        with asked.out.open(encoding="utf-8", newline="") as file:
+            done = {tuple(row[k] for k in COLUMNS[:6]) for row in csv.DictReader(file)}
     with asked.out.open("a", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        if new:
+        if not done:
             writer.writeheader()
         for method in asked.methods:
             if method == "tetrad":
                 start_java()
             for kind, noise, n, rows, sets in CELLS[method]:
                 for seed in range(sets):
+                    if tuple(map(str, (kind, noise, n, rows, seed, method))) in done:
+                        continue
                     if time.monotonic() - began > asked.seconds:
                         return
                     cell: dict[str, Any] = {"kind": kind, "noise": noise, "n": n, "rows": rows}

@@ -76,6 +76,7 @@ bool InsertionSearch::run(double seconds) {
 
 void InsertionSearch::mark_restart() {
     restarting_ = true;
+    misled_ = 0;
     phase_ = SearchPhase::descent;
     restart_mark_ = engine_.mark();
     cost_before_restart_ = engine_.cost();
@@ -268,6 +269,11 @@ void InsertionSearch::scan_and_move(int v, double give_up) {
         queue_touched();
     } else {
         engine_.take_touched();
+        misled_ += engine_.cost() > before + noise_ ? 1 : 0;
+        if (misled_ > policy::most_misled * engine_.n()) {
+            queue_.clear();
+            std::fill(queued_.begin(), queued_.end(), 0);
+        }
     }
 }
 
@@ -332,6 +338,7 @@ bool InsertionSearch::keep_or_undo(std::size_t mark, double before, double give_
         return false;
     }
     const std::vector<char> changed_before = changed_;
+    misled_ = 0;
     queue_touched();
     while (!queue_.empty()) {
         repair_next();
@@ -489,6 +496,7 @@ void InsertionSearch::list_sweep() {
 }
 
 void InsertionSearch::visit(int v) {
+    misled_ = 0;
     // Twins of a wide search list no sweeps; there all that are visited have changed.
     if (engine_.exchange(v, noise_, is_wide() || fresh_[v])) {
         ++counts_.exchanges;

@@ -68,6 +68,10 @@
     ROW(double, give_up_repair, 2.0,                                                                \
         "what a tuck has touched finds its place nearby",                                           \
         "peers.flop")                                                                               \
+    ROW(int, most_misled, 4,                                                                        \
+        "moves for each variable that cost more although less was expected, as where columns are "  \
+        "nearly dependent, before nothing more is followed up",                                     \
+        "curved_kinds")                                                                             \
     ROW(double, give_up_turn, 1.0,                                                                  \
         "the same after an arrow is turned to see what it is worth: 2 takes a quarter more time "   \
         "and lowers 1 % of worths by more than 1",                                                  \

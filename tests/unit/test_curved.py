@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -197,13 +199,20 @@ def test_curves_are_drawn() -> None:
         qwo.plot.plot_curves(qwo.discover(rows, random_state=0))
 
 
-def test_the_page_shows_the_table_of_the_results() -> None:
-    from benchmarks.curved import table
+def test_pages_show_the_tables_of_the_results() -> None:
+    from benchmarks import curved, curved_kinds
 
     root = Path(__file__).parents[2]
-    page = (root / "docs/howto/curved-relations.md").read_text(encoding="utf-8")
-    shown = page.split("curved.csv -->\n")[1].split("\n<!-- end")[0]
-    assert shown == table(root / "benchmarks/results/curved.csv")
+    stored = root / "benchmarks/results"
+    own = stored / "curved.csv"
+    tables = (
+        ("curved-relations", "curved", curved.table(own)),
+        ("curved-relations", "curved-peers", curved.beside(own, stored / "curved-peers.csv")),
+        ("arrows-from-noise", "curved-kinds", curved_kinds.table(stored / "curved-kinds.csv")),
+    )
+    for page, name, table in tables:
+        text = (root / f"docs/howto/{page}.md").read_text(encoding="utf-8")
+        assert text.split(f"{name}.csv -->\n")[1].split("\n<!-- end")[0] == table
 
 
 def test_time_limit_threads_and_seed() -> None:
@@ -272,3 +281,18 @@ def test_the_audit_proposes_arrows_from_the_noise_where_columns_are_far_from_nor
     rows = np.random.default_rng(0).exponential(size=(500, 3)) ** 2
     cures = {c.option: c.value for f in qwo.audit(rows).findings for c in f.cures}
     assert cures["arrows"] == "noise"
+
+
+def test_the_search_ends_where_one_row_rules_all_columns() -> None:
+    """Columns nearly dependent: moves cost more although less is expected, again and again."""
+    code = """
+import qwo, warnings
+from benchmarks.curved_kinds import data_set
+warnings.simplefilter("ignore")
+found = qwo.discover(data_set("bent scales", 9)[0], relations="curved", random_state=0)
+print(found.status, found.params["basis"])
+"""
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-c", code]
+    run = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=300, check=True)
+    assert run.stdout.split() == ["converged", "6"]

@@ -14,6 +14,8 @@ import pytest
 import qwo
 from qwo.curved.model import AdditiveSem
 from qwo.errors import ArgumentError
+from qwo.graph.formats.r_packages import render_lavaan
+from qwo.graph.formats.registry import parse_graph
 from qwo.report import write_report
 from qwo.report.pictures import relations
 from tests.helpers.curved_data import additive_data
@@ -94,6 +96,16 @@ def test_the_additive_model_tells_lines_from_curves() -> None:
         found.causes_of("X3")
     with pytest.raises(ArgumentError, match="relations are curved"):
         found.check()
+
+
+def test_a_file_of_lines_says_that_relations_are_curved() -> None:
+    found = qwo.discover(_rows(800, 2), relations="curved", random_state=0)
+    graph = found.graph.to_dag()
+    text = render_lavaan(graph)
+    assert text.startswith("# Relations are curved, and these equations are lines.")
+    assert (parse_graph(text, "lavaan").matrix == graph.matrix).all()
+    lines = qwo.discover(_rows(800, 2), random_state=0).graph.to_dag()
+    assert "#" not in render_lavaan(lines)
 
 
 def test_linear_results_are_asked_as_ever() -> None:

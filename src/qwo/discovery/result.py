@@ -209,7 +209,7 @@ class Discovery(FollowUp):
         if self.hidden_causes is None:
             raise ArgumentError(
                 "nothing is known of hidden causes: the graph was learnt without; ask for them by "
-                "hidden_causes=True",
+                "hidden_causes=True"
             )
         return self.hidden_causes.confounded
 
@@ -312,11 +312,7 @@ class Discovery(FollowUp):
         known, and for edges that the class leaves open.
         """
         columns = (*Edge._fields, "strength", "false_rate", "arrow_worth", "arrow_odds")
-        known = (
-            self.edge_strengths,
-            self.edge_false_rates,
-            *self._of_arrows().T,
-        )
+        known = (self.edge_strengths, self.edge_false_rates, *self._of_arrows().T)
         numbers = zip(*(column.tolist() for column in known), strict=True)
         rows = [(*edge, *own) for edge, own in zip(self.edges, numbers, strict=True)]
         return records_frame((*columns, "arrow_probability"), rows)
@@ -386,7 +382,7 @@ class Discovery(FollowUp):
         if self.regimes is None:
             raise ArgumentError(
                 "there are no targets: the graph was learnt without conditions; name the column "
-                "that says under which condition a row was taken: regime=",
+                "that says under which condition a row was taken: regime="
             )
         return self.regimes.to_frame()
 

@@ -30,6 +30,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+import numpy as np
+
 from qwo.graph.causal_graph import CausalGraph, Kind
 from qwo.graph.dag import adjacency_lists
 from qwo.graph.formats.builder import (
@@ -237,7 +239,9 @@ def render_lavaan(graph: CausalGraph) -> str:
         "lavaan's syntax",
         "a plain R name: letters, digits, dots and underscores, a letter first",
     )
-    lines = [f"{name} ~~ {name}" for name in graph.names]
+    bent = np.nansum(graph.values.get("curved_share", 0.0)) > 0
+    lines = ["# Relations are curved, and these equations are lines."] * int(bent)
+    lines += [f"{name} ~~ {name}" for name in graph.names]
     for name, parents in zip(graph.names, adjacency_lists(graph.matrix == 1).parents, strict=True):
         if parents:
             lines.append(f"{name} ~ {' + '.join(graph.names[parent] for parent in parents)}")
