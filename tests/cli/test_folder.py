@@ -149,7 +149,7 @@ def test_learn_twice_into_one_folder(data: Path) -> None:
     assert not (FOLDER / "cpdag.dot").exists()
 
 
-@pytest.mark.parametrize("failing", ["qwo.plot.plot_graph", "qwo.report.write_report"])
+@pytest.mark.parametrize("failing", ["qwo.plot.plot_graph", "qwo.report.page.write_contents"])
 def test_a_failed_drawing_costs_no_result(
     data: Path, monkeypatch: pytest.MonkeyPatch, failing: str
 ) -> None:
@@ -172,7 +172,7 @@ def test_a_report_that_fails_costs_neither_the_folder_nor_the_graph(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device", "report.html")
 
-    monkeypatch.setattr("qwo.report.write_report", full)
+    monkeypatch.setattr("qwo.report.page.write_contents", full)
     result = run("learn", data, "-o", FOLDER, "--no-figures")
     assert result.exit_code == 3
     assert "no report: the system refused 'report.html': No space left on device" in result.stderr

@@ -89,6 +89,20 @@ def test_the_folder_is_complete(data: Path) -> None:
     assert (folder / "report.html").read_text(encoding="utf-8").lstrip().startswith("<!")
 
 
+def test_the_report_spells_options_as_the_command_line_does() -> None:
+    """Its notes said knowledge={'roots': ['age']} below a verdict that said --roots age."""
+    a, b, c, _ = chain(200)
+    rows = "\n".join(f"{c[k]},{b[k]},{a[k]}" for k in range(200))
+    Path("ages.csv").write_text(f"age,dose,effect\n{rows}\n", encoding="utf-8")
+    assert run("learn", "ages.csv", "-o", "result", "--no-figures").exit_code == 0
+    page = Path("result/report.html").read_text(encoding="utf-8")
+    assert "Try: --roots age says so" in page
+    assert "knowledge=" not in page
+    found = qwo.discover("ages.csv")
+    qwo.report.write_report("own.html", found, audit=qwo.audit("ages.csv"))
+    assert "knowledge=" in Path("own.html").read_text(encoding="utf-8")
+
+
 def test_report_and_figures_can_be_left_out(data: Path) -> None:
     run("learn", data, "-o", "result", "--no-report", "--no-figures")
     assert files_in(Path("result")) == FILES

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qwo.cli.console import warn
+from qwo.cli.console import as_flag, warn
 from qwo.cli.failures import Attempts, ExitCode, command_line, held_interrupts
 from qwo.cli.folder import COUNTS, more_files, whole_folder, write_csv, write_record, written_files
 from qwo.cli.graphs import write_graphs
@@ -306,21 +306,16 @@ def _write_graphs(folder: Path, learnt: Learnt, form: str) -> None:
 
 
 def _write_report(folder: Path, learnt: Learnt, *, figures: bool) -> None:
-    from qwo.report import write_report
+    from qwo.report.page import write_contents
 
-    known = {name: getattr(learnt.contents, name) for name in ("model", "bootstrap", "posterior")}
-    write_report(
-        folder / REPORT,
-        learnt.found,
-        **known,
-        audit=learnt.data.audit,
-        check=learnt.contents.check,
-        outcome=learnt.contents.outcome,
+    known = replace(
+        learnt.contents,
         command=command_line(),
         title=f"Causal graph of {Path(learnt.data.source).name}",
         data_summary=learnt.data.summary(),
-        figures=figures,
+        wording=as_flag,
     )
+    write_contents(folder / REPORT, known, figures=figures)
 
 
 def _write_picture(folder: Path, learnt: Learnt) -> None:

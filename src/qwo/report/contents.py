@@ -13,7 +13,7 @@ import numpy as np
 from qwo.discovery import Discovery
 from qwo.discovery.readings import Assumption, assumptions_of
 from qwo.drawing.layers import downward_ends
-from qwo.errors import ArgumentError
+from qwo.errors import ArgumentError, Wording, python_wording
 from qwo.graph.marks import ARROW, BY_CODE
 from qwo.inspection.audit import Audit
 from qwo.moments import Moments
@@ -73,6 +73,7 @@ class Contents:
     check: Check | ConditionChecks | None = None
     outcome: Causes | None = None
     """The total effects on the variable that the user asks about."""
+    wording: Wording = python_wording
 
     def __post_init__(self) -> None:
         names = tuple(self.discovery.names)

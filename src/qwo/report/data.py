@@ -185,7 +185,10 @@ def contents_data(contents: Contents, drawing: Scene | None) -> dict[str, Any]:
             "data": contents.data_summary,
             "audit": None
             if contents.audit is None
-            else [{**asdict(f), "message": f.worded()} for f in contents.audit.findings],
+            else [
+                {**asdict(f), "message": f.worded(contents.wording)}
+                for f in contents.audit.findings
+            ],
             "verdict": dict(verdict(contents).lines()),
             "doubt": contents.doubt_source,
             "outcome": None if contents.outcome is None else contents.outcome.to_dict(),

@@ -107,19 +107,15 @@ def write_report(
     Path
         The file written.
     """
-    contents = Contents(
-        discovery,
-        audit,
-        model,
-        bootstrap,
-        posterior,
-        truth,
-        command,
-        title,
-        data_summary,
-        check,
-        outcome,
-    )
+    beside = audit, model, bootstrap, posterior, truth, command, title, data_summary, check, outcome
+    contents = Contents(discovery, *beside)
+    return write_contents(path, contents, figures=figures, interactive=interactive)
+
+
+def write_contents(
+    path: str | os.PathLike[str], contents: Contents, *, figures: bool, interactive: bool = True
+) -> Path:
+    """The page of what is known already."""
     html = _render(contents, figures=figures, interactive=interactive)
     # Half a surrogate pair, which no file can hold, is shown as a question mark.
     write_whole(path, html.encode("utf-8", "replace"))

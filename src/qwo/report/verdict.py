@@ -173,9 +173,13 @@ def _doubted(contents: Contents) -> str:
     """How far to believe the arrows whose doubts are known; shares of resamples do not add up."""
     every = _arrow_doubts(contents)
     doubts = [doubt for doubt in every if doubt is not None]
-    of = "them" if len(doubts) == len(every) else f"the {len(doubts)} judged"
-    unsure = sum(doubt > 1 - SURE for doubt in doubts)
-    parts = [f"{unsure} of {of} less than {100 * SURE:.0f} % sure"] if unsure else []
+    unsure, of = sum(doubt > 1 - SURE for doubt in doubts), f"of the {len(doubts)} judged"
+    of = of if len(doubts) < len(every) else "of them"
+    parts = (
+        [f"{'all' if unsure == len(doubts) else unsure} {of} less than {100 * SURE:.0f} % sure"]
+        if unsure
+        else []
+    )
     if unsure and contents.doubt_source != "bootstrap":
         parts.append(f"{about(sum(doubts))} expected to be wrong")
     return f" ({', '.join(parts)})" if parts else ""
