@@ -602,8 +602,8 @@ class SearchOptions:
     difference: bool | Sequence[str] | str | None = option(
         None,
         "True or sequence of names, optional",
-        "Columns to replace by their changes from row to row, for lags; True for all. On the "
-        "command line names, or all.",
+        "Columns to replace by their changes from row to row, for lags: names, or True (on the "
+        "command line all) for all of them.",
         SOME_COLUMNS,
         "--difference A,B,…",
         type=str,
@@ -611,8 +611,8 @@ class SearchOptions:
     detrend: bool | Sequence[str] | str | None = option(
         None,
         "True or sequence of names, optional",
-        "Columns from which to subtract a straight line in time, for lags; True for all. On "
-        "the command line names, all or none. With lags='auto' trends that are found are "
+        "Columns from which to subtract a straight line in time, for lags: names, or True (on "
+        "the command line all) for all of them. With lags='auto' trends that are found are "
         "subtracted, and that is said; False keeps them.",
         SOME_COLUMNS,
         "--detrend A,B,…",
@@ -908,6 +908,7 @@ MEANT = {
     "tells how often edges are found again and whose .responses() has bands",
     "hidden_causes": "qwo.discover(data, hidden_causes=True) and qwo.bootstrap look for these",
     **dict.fromkeys(("nominal", "ordinal"), 'categories are types=, as in types={"a": "nominal"}'),
+    "names": "columns have names in a frame, as in pandas.DataFrame(data, columns=names)",
     "n_boot": "resamples are n_resamples=",
     "max_lag": "earlier rows are lags=",
     "delimiter": "separators are found by themselves, or by separator=",

@@ -69,7 +69,9 @@ def test_a_separator_at_the_end_of_each_line_is_no_index(tmp_path: Path) -> None
     """With names without one, all names were read one column further left."""
     file, values = tmp_path / "t.csv", np.random.default_rng(0).normal(size=(30, 3))
     file.write_text("a,b,c\n" + "".join(f"{a},{b},{c},\n" for a, b, c in values))
-    with pytest.raises(qwo.InputError, match=r"(?s)with no name, at position 3.*drop=\[3\]"):
+    with pytest.raises(
+        qwo.InputError, match=r"(?s)without a name \(counted from 0: 3\).*drop=\[3\]"
+    ):
         qwo.Moments.from_csv(file)
     found = qwo.Moments.from_csv(file, drop=[3])
     assert found.names == ("a", "b", "c")

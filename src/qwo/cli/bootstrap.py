@@ -48,9 +48,9 @@ class ResamplingOptions:
 
     panel: ClassVar[str] = "Resamples"
 
-    resamples: Annotated[int, option("--resamples --replicates -r", "How many resamples.", "R")] = (
-        100
-    )
+    resamples: Annotated[
+        int, option("--resamples --replicates -r -b", "How many resamples.", "R")
+    ] = 100
     resampling: Annotated[
         Literal["halves", "subsamples", "replacement"],
         option(

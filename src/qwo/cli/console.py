@@ -114,7 +114,8 @@ def warn(text: str) -> None:
 
 def fail(text: str) -> None:
     """An error, on standard error: one line for each thing that is wrong."""
-    for line in re.sub(r"\.?\n(?=Try: )", ". ", text).splitlines() or [""]:
+    text = re.sub(r"(?<![?!])\.?\n(?=Try: )", ". ", text).replace("\nTry: ", " Try: ")
+    for line in text.splitlines() or [""]:
         typer.echo(flowed("error: ", line, sys.stderr), err=True)
 
 

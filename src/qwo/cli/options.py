@@ -314,6 +314,8 @@ class KnowledgeOptions:
         """All of it together, or None if there is none."""
         from qwo.graph import Knowledge
 
+        if any("<" in tier and ">" not in tier for tier in self.tiers or []):
+            raise ArgumentError("--tiers go from causes to effects: --tiers 'age > dose,diet'")
         fields = {} if self.knowledge is None else _fields_of_file(self.knowledge)
         inline = self._inline()
         if fields.get("tiers") and inline["tiers"]:

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from qwo.cli.options import option
-from qwo.errors import optional_module
+from qwo.errors import ArgumentError, optional_module
 
 
 def studio(
@@ -45,6 +45,8 @@ def studio(
         name = project.add_file(existing_file(file).absolute())
         if not any(run.file == name for run in project.runs.values()):
             project.add_run(name)
+    if not 0 <= port < 65536:
+        raise ArgumentError(f"--port is {port}; wanted a whole number from 0 to 65535")
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(("127.0.0.1", port))

@@ -58,7 +58,7 @@ def column_names(names: Iterable[object], *, cured: bool = False) -> tuple[str, 
         places = ", ".join(map(str, empty[:5]))
         cure = Cure("drop", empty, "leaves them out")
         raise ColumnNameError(
-            f"{len(empty)} of {len(labels)} columns with no name, at position {places} from 0; "
+            f"{len(empty)} of {len(labels)} columns without a name (counted from 0: {places}); "
             "name them, or leave them out if they only number the rows",
             cures=[cure] if cured and len(labels) - len(empty) >= 2 else [],
         )

@@ -86,7 +86,8 @@ def check_together(asked: list[str], options: SearchOptions) -> None:
     for pair, reason in APART.items():
         if pair <= set(asked) and not (pair == {"lags", "feedback"} and options.lags == 0):
             first, second = sorted(pair)
-            raise ArgumentError(f"{first} and {second} do not go together: {reason}", option=first)
+            other = second.replace("_", " ")
+            raise ArgumentError(f"{first} and {other} do not go together: {reason}", option=first)
     for name in ("method", "score", "alpha"):
         value = getattr(options, name)
         if value != DEFAULTS[name]:

@@ -118,8 +118,7 @@ def open_source(source: Any, options: ReadOptions, kind: Format | None = None) -
         unknown = next(file for file in files if known_format(file) is None)
         raise FileFormatError(
             f"{str(unknown)!r} has no ending that tells its format; wanted one of "
-            f"{', '.join(chain(*SUFFIXES.values()))}, or use "
-            "Moments.from_csv or Moments.from_parquet"
+            f"{', '.join(chain(*SUFFIXES.values()))}, or Moments.from_csv or Moments.from_parquet"
         )
     if len(kinds) > 1:
         raise FileFormatError(

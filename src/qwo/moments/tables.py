@@ -357,8 +357,8 @@ def _as_array(data: Any) -> npt.NDArray[Any]:
         hasattr(data, "__array__") or isinstance(data, Sequence)
     ):
         raise InputError(
-            f"the data are a {type(data).__name__}; wanted an array, a list of rows, a data frame, "
-            "the path of a CSV or Parquet file, or Moments"
+            f"the data are of type {type(data).__name__}; wanted an array, a list of rows, a data "
+            "frame, the path of a CSV or Parquet file, or Moments"
         )
     try:
         return np.asarray(data)

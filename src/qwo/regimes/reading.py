@@ -139,6 +139,8 @@ def _of_parts(data: Any, options: ReadOptions) -> tuple[Table, Indices]:
             f"the data are a {type(data).__name__}; wanted a table with a column that says under "
             "which condition a row was taken, or a mapping from conditions to tables"
         )
+    if any(np.ndim(rows) == 1 for rows in data.values() if isinstance(rows, (list, np.ndarray))):
+        raise InputError("a dict has a table for each condition; for columns: pandas.DataFrame(…)")
     tables = {
         str(label): TableReading(open_source(source, options), options).table()
         for label, source in data.items()

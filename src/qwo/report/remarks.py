@@ -106,16 +106,11 @@ def _edge_remarks(contents: Contents) -> Iterator[Remark]:
     undirected = sum(mark == LINE for _, mark, _ in edges) - len(leans)
     series = contents.discovery.series
     if not edges and (series is None or not series.n_earlier):
-        yield Remark(
-            "info",
-            "no edge is strong enough for the penalty",
-            advice="A lower --penalty (1 is the BIC) finds weaker ones",
-        )
+        text = "no edge is strong enough for the penalty"
+        yield Remark("info", text, advice="A lower --penalty (1 is the BIC) finds weaker ones")
     if undirected:
-        text = (
-            f"{undirected:,} of {count(len(edges), 'edge')} could point either way: the data fit "
-            "both equally well"
-        )
+        of = count(len(edges), "edge")
+        text = f"{undirected:,} of {of} could point either way: the data fit both equally well"
         told = f"{DECIDE}, and so may the shape of the noise (--arrows noise)"
         yield Remark("info", text, "edges", told if noise_may_tell(contents) else DECIDE)
     curves = contents.discovery.curves

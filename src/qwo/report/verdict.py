@@ -27,7 +27,7 @@ DEPENDENT = ("independent rows", "doubted")
 ROWS_OF_A_COLUMN = 10
 """With fewer rows for each column, it is said that they are few."""
 
-MOST_STEPS = 3
+MOST_STEPS, ENOUGH = 3, 20
 
 MEASURES = {
     "posterior": ("probable", "at least 90 %", "less than half"),
@@ -117,7 +117,7 @@ def _links(contents: Contents) -> str:
         return ""
     if sizes is None:
         why = found.doubted_rates
-        either = "" if found.regimes is not None or found.pag is not None else " or a posterior"
+        either = "" if found.pag is not None else " or a posterior"
         reason = f", as {why}" if why else f" without a bootstrap{either}"
         return f"{count(total, 'link')}; how many are false cannot be told{reason}"
     strong, between, weak = sizes
@@ -134,8 +134,8 @@ def _links(contents: Contents) -> str:
         text += f", {left:,} not judged without --bootstrap, as they link near-copies with others"
         least, others = "at least ", " of the others"
     text += f"; {least}{about(false)}{others} expected to be false (whatever their direction)"
-    again = "; fewer may be found again in other rows"
-    return text if contents.doubt_source == "posterior" else text + again
+    asked = contents.doubt_source == "posterior"
+    return text if asked else f"{text}; fewer may be found again in other rows"
 
 
 def _directions(contents: Contents) -> str:
@@ -173,16 +173,14 @@ def _doubted(contents: Contents) -> str:
     """How far to believe the arrows whose doubts are known; shares of resamples do not add up."""
     every = _arrow_doubts(contents)
     doubts = [doubt for doubt in every if doubt is not None]
-    unsure, of = sum(doubt > 1 - SURE for doubt in doubts), f"of the {len(doubts)} judged"
-    of = of if len(doubts) < len(every) else "of them"
-    parts = (
-        [f"{'all' if unsure == len(doubts) else unsure} {of} less than {100 * SURE:.0f} % sure"]
-        if unsure
-        else []
-    )
-    if unsure and contents.doubt_source != "bootstrap":
-        parts.append(f"{about(sum(doubts))} expected to be wrong")
-    return f" ({', '.join(parts)})" if parts else ""
+    unsure = sum(doubt > 1 - SURE for doubt in doubts)
+    if not unsure:
+        return ""
+    much = "all" if unsure == len(doubts) else unsure
+    of = "of them" if len(doubts) == len(every) else f"of the {len(doubts)} judged"
+    false = contents.doubt_source != "bootstrap"
+    wrong = f", {about(sum(doubts))} expected to be wrong" if false else ""
+    return f" ({much} {of} less than {100 * SURE:.0f} % sure{wrong})"
 
 
 def arrow_sources(contents: Contents) -> dict[tuple[str, str], str]:
@@ -229,12 +227,13 @@ def _doubts(contents: Contents) -> Iterator[str]:
         )
     if few := _few_rows(contents):
         yield few
+    if (drawn := getattr(contents.bootstrap, "n_done", ENOUGH)) < ENOUGH:
+        yield f"{count(drawn, 'resample')} cannot tell how often a link comes again; take 100"
     near = contents.near_copies
     if near:
         yield (
-            f"{len(near)} of {len(names)} columns are nearly copies of others, with a correlation "
-            f"above .97 ({list_names(near)}): what else they are linked with hangs on the little "
-            "that differs"
+            f"{len(near)} of {len(names)} columns are nearly copies of others (correlations above "
+            f".97: {list_names(near)}), and their other links hang on the little that differs"
         )
     for assumption in contents.assumptions:
         reason = assumption.reason
@@ -277,8 +276,7 @@ def _few_rows(contents: Contents) -> str:
     rows, columns = contents.discovery.params.get("n_samples"), contents.discovery.n_variables
     if not rows or rows >= ROWS_OF_A_COLUMN * columns:
         return ""
-    few = f"{rows:,.0f} rows are few for {columns} columns"
-    return f"{few}: other rows may well give other links and arrows"
+    return f"{rows:,.0f} rows are few for {columns} columns: others may give other links and arrows"
 
 
 def _more_to_ask(contents: Contents) -> Iterator[str]:
@@ -299,7 +297,7 @@ def _more_to_ask(contents: Contents) -> Iterator[str]:
     if contents.check is None and found.curves is None and not together:
         steps.append("--check (do data and graph agree?)")
     if contents.posterior is None and contents.bootstrap is None and found.feedback is None:
-        drawn = "" if of_rows or found.regimes is not None else " or --posterior"
+        drawn = "" if of_rows else " or --posterior"
         steps.append(f"--bootstrap 100{drawn} (how sure is each link?)")
     yield from reversed(steps) if _few_rows(contents) else steps
 
