@@ -6,7 +6,8 @@ environments of their own (``python -m benchmarks.peers.environments tetrad clea
 have not done so yet; ``… grid n,N,sets … [METHOD …]`` takes so many sets of every degree, share of
 hidden variables and noise, ours beside the methods named; ``… thresholds n,N,sets …`` tries what
 changes must be worth, on sets of their own; ``… structures SETS`` takes textbook models, ``…
-tunnel FOLDER`` the light tunnel.
+families SETS`` kinds of models and rows that nothing was chosen on, ``… tunnel FOLDER`` the light
+tunnel.
 Results are small tables in ``benchmarks/results``; ``… page`` writes ``docs/benchmarks/hidden.md``
 from them.
 """
@@ -43,6 +44,20 @@ REAL = RESULTS / "hidden_real.csv"
 THRESHOLDS = RESULTS / "hidden_thresholds.csv"
 STRUCTURES = RESULTS / "hidden_structures.csv"
 GRID = RESULTS / "hidden_grid.csv"
+FAMILIES = RESULTS / "hidden_families.csv"
+KINDS = {
+    "scale-free": "each variable has two earlier causes, the commoner ones first",
+    "scale-free, nothing hidden": "the same, all measured",
+    "confounded blocks": "each hidden variable causes five",
+    "hidden inside": "hidden variables have causes",
+    "100 rows": "few rows",
+    "mixtures": "noise of two normal distributions",
+    "t noise": "noise of a t distribution with 3 degrees of freedom",
+    "dependent rows": "noise with autocorrelation 0.6",
+    "weak": "slopes 0.05 to 0.3",
+    "strong": "slopes 0.9 to 1.8",
+}
+"""Models and rows unlike those that the search was tried on."""
 DEGREES, SHARES = (2, 3, 4, 6), (0.0, 0.1, 0.2)
 NOISES = ("gaussian", "exponential", "laplace")
 TEXTBOOK = {
@@ -333,7 +348,7 @@ def _answers(method: str, files: list[Path], limit: float) -> Iterator[tuple[int
                 yield told["file"], np.array(told["marks"], np.int8), told["cpu"]
 
 
-def oracle(graphs: int = 1000) -> None:
+def oracle(graphs: int = 2500) -> None:
     """How many true classes come back exactly from exact moments, and why the others do not."""
     counts: dict[int, list[int]] = {}
     misses = []
@@ -486,6 +501,68 @@ def structures(sets: int) -> None:
     write(STRUCTURES, told, anew=True)
 
 
+def family(kind: str, seed: int, n: int = 15, hidden: int = 3) -> tuple[Any, Any]:
+    """The true marks and the rows of a data set of some kind."""
+    rng = np.random.default_rng([77, seed, *kind.encode()])
+    hidden = 0 if kind.endswith("nothing hidden") else hidden
+    size, rows = n + hidden, 100 if kind == "100 rows" else 1000
+    dag = model(rng, n, hidden, 3, 0.2)[0]
+    if kind.startswith("scale-free"):
+        dag[:n, :n], worth = 0, np.ones(n)
+        for j in range(1, n):
+            share = worth[:j] / worth[:j].sum()
+            causes = rng.choice(j, size=min(j, 2), replace=False, p=share)
+            dag[causes, j] = 1
+            worth[causes] += 2
+    elif kind == "confounded blocks":
+        for h in range(n, size):
+            dag[h] = 0
+            dag[h, rng.choice(n, size=5, replace=False)] = 1
+    elif kind == "hidden inside":
+        order = rng.permutation(size)
+        dag[np.ix_(order, order)] = np.triu(rng.random(dag.shape) < 3 / (size - 1), 1)
+    low, high = {"weak": (0.05, 0.3), "strong": (0.9, 1.8)}.get(kind, (0.3, 1.0))
+    slopes = dag * rng.uniform(low, high, dag.shape) * rng.choice([-1, 1], dag.shape)
+    errors = rng.normal(size=(rows, size))
+    if kind == "mixtures":
+        errors = errors * np.where(rng.random(errors.shape) < 0.15, 4.0, 0.6)
+        errors += np.where(rng.random(errors.shape) < 0.2, 2.5, -0.6)
+    elif kind == "t noise":
+        errors = rng.standard_t(3, size=errors.shape) / np.sqrt(3.0)
+    elif kind == "dependent rows":
+        for t in range(1, rows):
+            errors[t] += 0.6 * errors[t - 1]
+    errors *= np.sqrt(rng.uniform(1.0, 3.0, size))
+    return truth(dag, n), (errors @ np.linalg.inv(np.eye(size) - slopes))[:, :n]
+
+
+def families(sets: int) -> None:
+    """Wrong marks in models and rows unlike those that the search was tried on."""
+    lines = []
+    for kind in KINDS:
+        drawn = [family(kind, seed) for seed in range(sets)]
+        marks: dict[str, dict[int, Any]] = {"qwo": {}, "qwo, DAG's class": {}}
+        for k, (_, data) in enumerate(drawn):
+            for method, found, _ in ours(data):
+                if method in marks:
+                    marks[method][k] = found
+        with tempfile.TemporaryDirectory() as folder:
+            files = [Path(folder) / f"{k}.npy" for k in range(sets)]
+            for file, (_, data) in zip(files, drawn, strict=True):
+                np.save(file, data)
+            for method in ("LvDumb", "LvLite", "BFci"):
+                marks[method] = {k: found for k, found, _ in _answers(method, files, LIMIT)}
+        for method, by in marks.items():
+            both = [(by[k], marks["qwo"][k], drawn[k][0]) for k in by]
+            gaps = [int((a != t).sum()) - int((b != t).sum()) for a, b, t in both]
+            counts = {"sets": len(by), "wrong": sum(int((a != t).sum()) for a, _, t in both)}
+            counts["legal"] = sum(is_pag(a) for a in by.values())
+            error = np.std(gaps, ddof=1) / len(gaps) ** 0.5
+            beside = {"gap": f"{np.mean(gaps):.2f}", "error": f"{error:.2f}"}
+            lines.append({"kind": kind, "method": method, **counts, **beside})
+        write(FAMILIES, lines, anew=True)
+
+
 def thresholds(n: int, rows: int, sets: int) -> None:
     """Wrong marks by what changes that hang together must be worth, on sets of their own."""
     from qwo.hidden import search
@@ -518,8 +595,8 @@ def main(words: list[str]) -> None:
     cells = [tuple(map(int, word.split(","))) for word in rest if word[:1].isdigit()]
     if command == "oracle":
         oracle()
-    elif command == "structures":
-        structures(int(rest[0]))
+    elif command in ("structures", "families"):
+        (structures if command == "structures" else families)(int(rest[0]))
     elif command == "tunnel":
         tunnel(rest[0])
     elif command == "page":
