@@ -501,7 +501,7 @@ def single_figures(rows: Sequence[Row], binned: Sequence[Row]) -> list[list[str]
 def page_parts(rows: Sequence[Row], binned: Sequence[Row]) -> dict[str, str]:
     """The tables of the page on the penalty."""
     methods = [name for name in METHODS if name != BASE]
-    false = ["false edges", "price", "cells", "expected", "found", "within 1.3", "or may be"]
+    false = ["false edges", "penalty", "cells", "expected", "found", "within 1.3", "or may be"]
     return {
         "price-shd": markdown_table(
             ["SHD against c = 2", "kinds", "sets", *methods], families(rows)

@@ -388,8 +388,8 @@ class SearchOptions:
     engine: EngineName | OrderEngine = option(
         "auto",
         '{"auto", "bic", "qwo", "reference"} or OrderEngine',
-        'What builds the graph of an order: ``"auto"``, ``"bic"`` (exact), ``"qwo"`` (G^π from the '
-        'order factor), or ``"reference"`` (G^π by the paper\'s Algorithm 1, slow). Or an object '
+        'What builds the graph of an order: ``"auto"``, ``"bic"`` (exact), ``"qwo"`` (as the paper '
+        'has it), or ``"reference"`` (the same by its Algorithm 1, slow). Or an object '
         "that follows the engine protocol.",
         ENGINE,
         "--engine NAME",
@@ -432,7 +432,7 @@ class SearchOptions:
     objective: ObjectiveName | None = option(
         None,
         ObjectiveName,
-        'What an order costs to the engines that build G^π: its ``"edges"`` or the capped '
+        'What an order costs to the engines qwo and reference: its ``"edges"`` or the capped '
         '``"likelihood"``. If not given, edges for GRaSP, the likelihood for the other searches.',
         flag="--objective NAME",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -114,3 +115,12 @@ def test_no_block_is_overlooked(page: Path) -> None:
 
 def test_pages_that_other_tests_run_are_there() -> None:
     assert all((DOCS / page).is_file() for page in ELSEWHERE)
+
+
+def test_cards_of_the_first_page_lead_to_one_page_each() -> None:
+    """A second page below a link made the card's options end there."""
+    text = (DOCS / "index.md").read_text(encoding="utf-8")
+    cards = re.findall(r":::\{grid-item-card\}.*\n((?::.*\n)*)", text)
+    links = [re.search(r":link: (.*)\n:link-type: doc\n", options) for options in cards]
+    assert cards
+    assert all(link is not None and (DOCS / f"{link[1]}.md").is_file() for link in links)
