@@ -103,6 +103,10 @@ def _mean(records: list[dict[str, str]], name: str) -> float:
     return float(np.mean([float(r[name]) for r in records]))
 
 
+def _times(ratio: float) -> str:
+    return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}"
+
+
 def table(path: Path) -> str:
     """Means over data sets, the linear search first, as a table of Markdown."""
     cells: dict[tuple[str, ...], dict[str, dict[str, list[dict[str, str]]]]] = {}
@@ -141,16 +145,17 @@ def table(path: Path) -> str:
 
 
 def beside(path: Path, peers: Path) -> str:
-    """Peers and `relations="curved"` on the same data sets, as a table of Markdown."""
-    own = {tuple(r[k] for k in COLUMNS[:5]): r for r in records_of(path) if r["method"] == "curved"}
+    """Peers and what answers the same question on the same data sets, as a table of Markdown."""
+    own = {tuple(r[k] for k in COLUMNS[:6]): r for r in records_of(path)}
     cells: dict[tuple[str, ...], list[tuple[dict[str, str], dict[str, str]]]] = {}
     for record in records_of(peers):
-        key = tuple(record[k] for k in COLUMNS[:5])
+        method = "noise" if record["method"] == "direct-lingam" else "curved"
+        key = (*(record[k] for k in COLUMNS[:5]), method)
         if key in own:
             place = record["method"], record["kind"], record["n"], record["rows"]
             cells.setdefault(place, []).append((record, own[key]))
     lines = [
-        "| peer | relations | n | rows | sets | distance | curved | closest noise | times |",
+        "| peer | relations | n | rows | sets | distance | ours | closest noise | times |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     closer = total = 0
@@ -168,7 +173,7 @@ def beside(path: Path, peers: Path) -> str:
         told = f"{noise} {gap:+.1f}" + ("" if np.isnan(error) else f" ± {error:.1f}")
         ratio = _mean(there, "seconds") / _mean(here, "seconds")
         means = f"{_mean(there, 'shd'):.1f} | {_mean(here, 'shd'):.1f}"
-        lines.append(f"| {' | '.join(key)} | {len(pairs)} | {means} | {told} | {ratio:.2g} |")
+        lines.append(f"| {' | '.join(key)} | {len(pairs)} | {means} | {told} | {_times(ratio)} |")
     lines.append(f"| all | the peer is closer in {closer} of {total} cells {'| ' * 7}|")
     return "\n".join(lines)
 
