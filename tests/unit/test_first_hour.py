@@ -406,6 +406,23 @@ def test_links_of_near_copies_are_not_called_solid(chain: Any) -> None:
     assert not Contents(qwo.discover(rows)).near_copies
 
 
+def test_findings_speak_of_variables_and_not_of_their_levels() -> None:
+    """Of a category with holes it was said that 'thal=6' has missing values."""
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    thal = rng.choice([3, 6, 7], size=300)
+    frame = pd.DataFrame({"thal": np.where(rng.random(300) < 0.05, np.nan, thal)})
+    frame["rate"] = 0.5 * thal + rng.normal(size=300)
+    frame["code"] = np.where(rng.random(300) < 0.1, -999.0, rng.normal(size=300))
+    for missing in ("em", "drop"):
+        audit = qwo.audit(frame, types={"thal": "nominal"}, missing=missing)
+        said = {finding.code for finding in audit.findings}
+        assert {"missing-values", "sentinel"} <= said
+        assert {name for f in audit.findings for name in f.columns} <= set(frame.columns)
+        assert "thal=" not in " ".join(finding.worded() for finding in audit.findings)
+
+
 def test_only_resamples_make_links_solid() -> None:
     """17 of 22 links were called solid of which half the rows give 8 again."""
     from sklearn.datasets import load_diabetes
