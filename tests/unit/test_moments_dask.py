@@ -92,7 +92,7 @@ def test_missing_values_have_the_words_of_memory(frame):
     with pytest.raises(MissingValuesError) as caught:
         Moments.from_frame(lazy)
     assert str(caught.value) == str(expected.value)
-    with pytest.warns(DataWarning, match="2 of 2000 rows are left out"):
+    with pytest.warns(DataWarning, match="2 of 2,000 rows are left out"):
         moments = Moments.from_frame(lazy, missing="drop")
     with pytest.warns(DataWarning):
         agree(moments, Moments.from_frame(frame, missing="drop"))

@@ -262,7 +262,7 @@ class TestFindings:
         frame.loc[[5, 2000], "b"] = np.nan
         frame.loc[2000, "c"] = np.inf
         self.same(frame, tmp_path / name, MissingValuesError)
-        with pytest.warns(DataWarning, match="2 of 3000 rows are left out"):
+        with pytest.warns(DataWarning, match="2 of 3,000 rows are left out"):
             moments = Moments.from_dataset(tmp_path / name, missing="drop")
         with pytest.warns(DataWarning):
             agree(moments, Moments.from_frame(frame, missing="drop"))

@@ -316,7 +316,7 @@ class MissingCounts:
             counts.append(f"{self.names[k]!r} ({what})")
         totals = [count(int(n.sum()), f"{kind} value") for kind, n in kinds.items() if n.any()]
         where = f"in {len(affected)} of {len(self.names)} columns: {shown(counts, 'columns')}"
-        return f"{' and '.join(totals)} {where}; {self.rows} of {self.n_rows} rows are "
+        return f"{' and '.join(totals)} {where}; {self.rows:,} of {self.n_rows:,} rows are "
 
     @property
     def affected(self) -> tuple[str, ...]:

@@ -445,7 +445,7 @@ def _estimated(counts: MissingCounts, fit: EmFit) -> Finding:
         "warning",
         counts.affected,
         f"{counts}incomplete{infinite}{left_out}. EM uses what they have: effective sample size "
-        f"{fit.moments.n_samples:.0f} of {counts.n_rows} rows, right if values are missing at "
+        f"{fit.moments.n_samples:,.0f} of {counts.n_rows:,} rows, right if values are missing at "
         "random",
     )
 
