@@ -50,6 +50,10 @@
         "beyond, only who has so many asks for two: most have fewer, and it is among many that "    \
         "those that came first keep out better ones (degree 8, n = 500: 431 points)",               \
         "seeds")                                                                                    \
+    ROW(int, proved_dense_up_to, 18,                                                                \
+        "up to so many all DAGs are gone through if there are two edges a variable: the restarts "  \
+        "take half as long, and end short on one of fifty",                                         \
+        "proof")                                                                                   \
     ROW(int, crowded_up_to, 20,                                                                     \
         "up to so many all DAGs are gone through if more than half of all pairs are joined: 300 "   \
         "restarts take as long, and still end short on one of twelve",                              \

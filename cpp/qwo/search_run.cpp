@@ -193,7 +193,9 @@ void SearchRun::restart_near() {
 }
 
 void SearchRun::begin_rounds() {
-    if (n_ <= policy::crowded_up_to && 4 * n_edges(engine_) > children_ * (children_ - 1)) {
+    const int edges = n_edges(engine_);
+    if ((n_ <= policy::proved_dense_up_to && edges >= 2 * children_) ||
+        (n_ <= policy::crowded_up_to && 4 * edges > children_ * (children_ - 1))) {
         prove(policy::crowded_up_to);
         if (is_proved_)
             return;

@@ -539,7 +539,9 @@ class TestCommandLine:
         assert fit.exit_code == 0
         assert "spectral radius" in fit.output
         assert run(app, ["check", data, folder]).exit_code == 0
-        assert run(app, ["effect", data, folder, "X", "Y"]).exit_code == 1
+        effect = run(app, ["effect", data, folder, "X", "Y"]).output.split()[-1]
+        own = qwo.fit_sem(frame, f"{folder}/graph.json").effect("X", "Y")
+        assert float(effect) == pytest.approx(own, rel=1e-3)
         assert run(app, ["compare", folder, folder + "/graph.json"]).exit_code == 0
 
     def test_what_the_exact_search_takes_is_said_before(self, tmp_path):

@@ -229,9 +229,9 @@ def effect(
 
     Of a DAG there is one effect. Where the graph leaves directions open, there is one for each set
     of parents that the cause may have (IDA), each with its interval. Where causes may be hidden, it
-    is the one that holds in every graph of the class, or the reason why there is none. Where
-    relations are curved it is a difference between two values of the cause, by default its
-    quartiles. Columns that are not in the graph are left out.
+    is the one that holds in every graph of the class, or the reason why there is none; where there
+    are cycles, what follows if the cause is set and held; where relations are curved, a difference
+    between two values of the cause, by default its quartiles. Other columns are left out.
     """
     import qwo
     from qwo.hidden.effects import effect_in_pag
@@ -247,6 +247,12 @@ def effect(
     change = _by_result(graph, (file, reading, console), cause, outcome, how)
     if change is not None:
         console.result(f"{change}.\n{_caution([])}", asdict(change))
+        return
+    if given.kind == "cyclic":
+        total = qwo.fit_sem(moments, given).effect(cause, outcome)
+        console.result(
+            f"{cause} on {outcome}, if it is set and held: {total:.4g}", {"total": total}
+        )
         return
     if given.kind == "pag":
         told = effect_in_pag(given, moments, cause, outcome)
