@@ -234,7 +234,6 @@ def effect(
     between two values of the cause, by default its quartiles. Other columns are left out.
     """
     import qwo
-    from qwo.hidden.effects import effect_in_pag
 
     if not 0 < level < 1:
         raise ArgumentError(f"--level is {level:g}; wanted a number between 0 and 1")
@@ -248,15 +247,8 @@ def effect(
     if change is not None:
         console.result(f"{change}.\n{_caution([])}", asdict(change))
         return
-    if given.kind == "cyclic":
-        total = qwo.fit_sem(moments, given).effect(cause, outcome)
-        console.result(
-            f"{cause} on {outcome}, if it is set and held: {total:.4g}", {"total": total}
-        )
-        return
-    if given.kind == "pag":
-        told = effect_in_pag(given, moments, cause, outcome)
-        console.result(str(told), {**asdict(told), "interval": list(told.interval(level))})
+    if given.kind in ("cyclic", "pag"):
+        console.result(*_told(given, moments, cause, outcome, level))
         return
     if values is not None:
         raise ArgumentError("--values are of causes with curves, and here are lines: leave it out")
@@ -271,6 +263,18 @@ def effect(
         found = [(found[0][0], replace(total, note=""), True)]
     text = _effect_text(cause, outcome, found, level, _change(moments, cause))
     console.result(text, _effect_document(cause, outcome, found, level))
+
+
+def _told(given: CausalGraph, moments: Moments, cause: str, outcome: str, level: float) -> Any:
+    """The effect in a graph with cycles, and in all where causes may be hidden: words, document."""
+    from qwo.hidden.effects import effect_in_pag
+    from qwo.sem.cyclic import fit_cyclic
+
+    if given.kind == "cyclic":
+        total = fit_cyclic(moments, given).effect(cause, outcome)
+        return f"{cause} on {outcome}, if it is set and held: {total:.4g}", {"total": total}
+    told = effect_in_pag(given, moments, cause, outcome)
+    return str(told), {**asdict(told), "interval": list(told.interval(level))}
 
 
 def _by_result(graph: Path, read: Any, cause: str, outcome: str, how: Any) -> Any:

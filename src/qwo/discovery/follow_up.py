@@ -98,10 +98,9 @@ class FollowUp:
     def bound(self) -> float:
         """A score that no DAG exceeds on these data, at the same penalty.
 
-        That of the best of all where a second tells (`qwo.search.exact.best_score`), otherwise what
-        the exact search has come to, and from the correlations (`qwo.order.linalg.score_bound`);
-        infinite where these are singular; NaN where there is no score, for categories, and where
-        the graph has cycles.
+        The least of what a second tells (`qwo.search.exact.best_score`), what the exact search has
+        come to, and what correlations say (`qwo.order.linalg.score_bound`; infinite where they are
+        singular). NaN where there is no score, for categories, and where the graph has cycles.
         """
         found = cast("Discovery", self)
         if found.proved:
@@ -117,8 +116,8 @@ class FollowUp:
 
         size = moments.n_samples
         wide = score_bound(moments.correlation, size, price * math.log(size))
-        own = min(wide, best_score(moments, price, found.dag), -found.least_cost)
-        return max(own, found.score)
+        quick = best_score(moments, price, found.dag)
+        return max(found.score, min(wide, quick, -found.least_cost))
 
     def how_far(self) -> str:
         """How far the score is from the best possible at most, in words; empty if unknown."""

@@ -99,8 +99,8 @@ def _by_parts(engine: BicEngine, control: Control, shared: dict[str, Any]) -> Se
         return replace(outcome, status=stopped.status)
     outcome = replace(outcome, least=best.bound, status=best.status)
     if best.why and best.status == "converged":
-        warning = f"no graph is proved the best: {best.why}; it was searched for instead"
-        warnings.warn(DataWarning(warning), stacklevel=6)
+        words = f"no graph is proved the best: {best.why}; it was searched for instead"
+        warnings.warn(DataWarning(words), stacklevel=6)
     if best.dag is not None:
         engine.load(state_of(engine, best.dag, _cost(engine, best.dag)))
         trace = *outcome.trace, (control.seconds, engine.cost)
@@ -115,11 +115,7 @@ Table = tuple[npt.NDArray[np.uint64], FloatArray]
 
 
 class BestByParts(NamedTuple):
-    """What is known of the best DAG.
-
-    dag: one that is better than the present, if any is; proved: whether it, or the present one, is
-    the best; why: why that is not known; bound: no DAG costs less.
-    """
+    """A better DAG than the present, if any; whether it, or that, is the best; else why; a bound."""
 
     dag: Adjacency | None = None
     proved: bool = False
