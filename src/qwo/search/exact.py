@@ -115,7 +115,7 @@ Table = tuple[npt.NDArray[np.uint64], FloatArray]
 
 
 class BestByParts(NamedTuple):
-    """A better DAG than the present, if any; whether it, or that, is the best; else why; a bound."""
+    """A better DAG than the present, if any; whether either is the best, or why not; a bound."""
 
     dag: Adjacency | None = None
     proved: bool = False
