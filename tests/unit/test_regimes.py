@@ -727,3 +727,17 @@ class TestChamber:
             qwo.discover(frame, regime="what")
         assert "missing='drop'" in str(caught.value)
         assert "em" not in str(caught.value).split("Try")[1]
+
+
+@pytest.mark.parametrize(("spread", "status"), [(1.0, "may be curvature"), (3.0, "target")])
+def test_a_bend_explains_no_change_of_the_variance(spread: float, status: str) -> None:
+    rng = np.random.default_rng(0)
+    tables = {}
+    for day, moved in {"day 0": 0, "day 1": 0, "day 2": 0, "day 3": 8}.items():
+        a = moved + rng.normal(size=400)
+        noise = rng.normal(size=400) * (spread if moved else 1)
+        tables[day] = pd.DataFrame({"a": a, "b": 4 * a + 0.02 * a**2 + noise})
+    found = qwo.discover(tables, reference="day 0", knowledge={"required": [("a", "b")]})
+    assert found.regimes is not None
+    frame = found.targets
+    assert frame[(frame.regime == "day 3") & (frame.variable == "b")].status.item() == status

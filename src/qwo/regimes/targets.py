@@ -134,8 +134,10 @@ def changes_of(
         pairs[reference] = False
     for _ in range(1 if unsettled else ROUNDS):
         inflation = _inflation(seen, degrees, quiet, 0.5 if unsettled else QUIET)
-        calm = np.where(asked, (seen.parts / inflation).sum(axis=-1), 0.0)
-        excused = seen.excused / inflation[..., 0]
+        parts = np.where(asked[..., None], seen.parts / inflation, 0.0)
+        # A bend moves means and slopes; what the variance tells is no part of it.
+        calm, bent = parts.sum(axis=-1), parts[..., :2].sum(axis=-1)
+        excused = np.minimum(seen.excused / inflation[..., 0], bent)
         level = _level(np.maximum(calm - excused, 0.0), usual, pairs)
         significant = _quantile(usual, level)
         left = asked & ~(pairs & (calm - excused > significant))

@@ -120,8 +120,6 @@ def _choice_among(
 
 def line_pays(series: SeriesData, options: SearchOptions) -> bool:
     """Whether straight lines in all columns explain more than log N for each of their slopes."""
-    if options.relations == "curved":
-        return False
     plain = replace(options, difference=None, season=None, detrend=True)
     most = lags_tried(series.all_lengths, len(series.moving), 1, MOST_LAGS)
     costs, unit = [], 1.0
