@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import price
+from benchmarks import false_edges, price
 from benchmarks.price import PAGE, RESULTS, Setting
 from benchmarks.rows import read_rows
 
@@ -27,6 +27,28 @@ def test_the_page_shows_what_the_results_say() -> None:
     page = PAGE.read_text()
     for part, content in price.page_parts(rows, binned).items():
         assert f"<!-- begin {part} -->\n\n{content}\n\n" in page, part
+
+
+def test_the_page_shows_false_edges_of_noise_sparse_and_dense_graphs() -> None:
+    rows = read_rows(false_edges.RESULTS)
+    assert f"<!-- begin false-edges -->\n\n{false_edges.report(rows)}\n\n" in PAGE.read_text()
+    kinds = [kind.name for kind in false_edges.KINDS]
+    assert [row["kind"] for row in rows] == [name for name in kinds for _ in false_edges.PRICES]
+    for row in rows:
+        assert float(row["false"]) <= float(row["edges"])
+        if str(row["kind"]).startswith("noise"):
+            assert row["false"] == row["edges"]
+            assert float(row["expected"]) == pytest.approx(float(row["false"]), rel=0.3)
+
+
+def test_false_edges_are_counted_with_those_left_out() -> None:
+    row = false_edges.counted(false_edges.Kind("noise", 10, 100, 40), "auto")
+    assert row["edges"] == row["false"] >= row["left_out"] > 0
+    dense = false_edges.Kind("degree 6", 12, 200, 3)
+    found, (_, dag) = false_edges.counted(dense, 2.0), dense.draw(0)
+    assert found["left_out"] == 0
+    assert 0 <= found["false"] < found["edges"]
+    assert 16 < dag.sum() < 56
 
 
 def test_a_summary_compares_on_the_same_data_sets(runs: price.Runs) -> None:

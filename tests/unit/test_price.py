@@ -520,3 +520,15 @@ def test_chance_seldom_joins_two_variables() -> None:
     rng = np.random.default_rng(1)
     found = [qwo.discover(rng.standard_normal((60, 2)), random_state=0) for _ in range(40)]
     assert sum(own.n_edges for own in found) <= 2
+
+
+def test_edges_into_a_variable_with_settled_causes_are_likelier() -> None:
+    null = NullEdges(200.0, np.array([180.0]), 1.0)
+    causes, strengths = np.arange(10), np.array([*[60.0] * 9, 12.0])
+    parents, kinds = np.ones(10), np.zeros(10, np.intp)
+    gathered, spread = (
+        Evidence((null,), 10.6, causes, effects, strengths, parents, kinds).rates_by_strength
+        for effects in (np.full(10, 19), np.arange(10, 20))
+    )
+    assert gathered[-1] < 0.6 * spread[-1]
+    assert spread[-1] > 0.2
