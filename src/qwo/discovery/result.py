@@ -103,8 +103,8 @@ class Discovery(FollowUp):
         moments and for engines other than the exact BIC.
     proved : bool
         Whether no graph has a better score: of all that the knowledge allows, with at most N / 3
-        parents a variable. The default search proves it for up to 16 variables, unless some of them
-        all but determine another.
+        parents a variable. The default search proves it up to 16 variables (18 in dense graphs), if
+        none is all but determined by others.
     least_cost : float
         What no graph costs less than, as far as ``search="exact"`` came: `bound` is its opposite.
     regimes : Regimes or None
