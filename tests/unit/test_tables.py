@@ -100,7 +100,7 @@ class TestArrays:
         [
             (["a", "a"], "more than once: 'a'"),
             ([1, "1"], "more than once: '1'"),
-            (["a", " "], "no name, at position 1"),
+            (["a", " "], "without a name .counted from 0: 1"),
             ("ab", "single string"),
         ],
     )
@@ -358,7 +358,7 @@ class TestCsv:
 
     def test_an_unnamed_column_of_data_can_be_dropped(self, write):
         path = write(",a,b\n0.5,1,2\n0.25,3,4\n")
-        with pytest.raises(ColumnNameError, match=r"position 0(.|\n)*drop=\[0\]"):
+        with pytest.raises(ColumnNameError, match=r"counted from 0: 0(.|\n)*drop=\[0\]"):
             as_table(path)
         assert as_table(path, drop=[0]).names == ("a", "b")
 
