@@ -84,7 +84,7 @@ def test_a_report_that_fails_costs_nothing_else(
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("nothing to divide")
 
-    monkeypatch.setattr("qwo.report.write_report", fail)
+    monkeypatch.setattr("qwo.report.page.write_contents", fail)
     result = run("learn", table, "-o", "out", "-b", 4)
     assert result.exit_code == 3
     assert "no report: ZeroDivisionError: nothing to divide" in result.stderr
