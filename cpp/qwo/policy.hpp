@@ -51,8 +51,8 @@
         "those that came first keep out better ones (degree 8, n = 500: 431 points)",               \
         "seeds")                                                                                    \
     ROW(int, proved_dense_up_to, 18,                                                                \
-        "up to so many all DAGs are gone through if there are two edges a variable: the restarts "  \
-        "take half as long, and end short on one of fifty",                                         \
+        "up to so many all DAGs are gone through if there are two edges a variable: restarts "      \
+        "take half as long or longer, and end short on one of fifty",                                         \
         "proof")                                                                                   \
     ROW(int, crowded_up_to, 20,                                                                     \
         "up to so many all DAGs are gone through if more than half of all pairs are joined: 300 "   \
