@@ -182,3 +182,15 @@ def test_sheets_are_named_and_chosen(tmp_path: Path, frame: pd.DataFrame) -> Non
     np.testing.assert_allclose(second.moments().scales, 2 * frame.std(ddof=0), rtol=0.02)
     with pytest.raises(ArgumentError, match="'one', 'two'"):
         qwo.audit(file, sheet="three")
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    with pytest.raises(ArgumentError, match="no workbook"):
+        qwo.audit(tmp_path / "x.csv", sheet="two")
+
+
+def test_per_cent_in_a_sheet_are_numbers(tmp_path: Path, frame: pd.DataFrame) -> None:
+    pytest.importorskip("openpyxl")
+    first = frame.columns[0]
+    shares = frame.assign(**{first: [f"{value:.4f} %" for value in frame[first]]})
+    shares.to_excel(tmp_path / "x.xlsx", index=False)
+    read = qwo.Moments.from_data(tmp_path / "x.xlsx")
+    np.testing.assert_allclose(read.scales, qwo.Moments.from_data(frame).scales, rtol=1e-3)

@@ -124,6 +124,8 @@ def open_source(source: Any, options: ReadOptions, kind: Format | None = None) -
         raise FileFormatError(
             f"{source} holds text and Parquet files ({files[0].name!r}, …); wanted one kind"
         )
+    if options.sheet is not None and not kinds.isdisjoint(("csv", "parquet")):
+        raise ArgumentError(f"{source} is no workbook: it has no sheets", option="sheet")
     if kinds == {"parquet"}:
         return ParquetFiles(files, root)
     if kinds == {"csv"}:
@@ -136,33 +138,31 @@ def open_source(source: Any, options: ReadOptions, kind: Format | None = None) -
 
 def is_path(source: Any) -> bool:
     """Whether the source is a path, or a list of them."""
-    if isinstance(source, str | PathLike):
-        return True
-    paths = isinstance(source, Sequence) and len(source) > 0
-    return paths and all(isinstance(item, str | PathLike) for item in source)
+    several = isinstance(source, Sequence) and not isinstance(source, str)
+    items = source if several else [source]
+    return len(items) > 0 and all(isinstance(item, str | PathLike) for item in items)
 
 
 def _read_with_pandas(file: Path, sheet: str | int | None) -> tuple[Any, tuple[Finding, ...]]:
-    """The frame in a file of a statistics program or a spreadsheet, and what is to be said of it.
-
-    A workbook has several sheets: the first is taken, and the others are named.
-    """
+    """The frame in a file of a statistics program, or in one sheet of a workbook, and notes."""
     suffix = file.suffix.lower()
     function, package = PANDAS_SUFFIXES[suffix]
     pandas = optional_module("pandas", f"{suffix} files need", "pandas")
     try:
         if function != "read_excel":
             return getattr(pandas, function)(file), ()
-        # Of all sheets, by name, in their order.
         sheets = pandas.read_excel(file, sheet_name=None)
         names = list(map(str, sheets))
         chosen = _sheet(file, names, sheet)
         frame = list(sheets.values())[chosen]
-        others = [name for k, name in enumerate(names) if k != chosen]
-        text = f"{file.name} has {len(names)} sheets; {names[chosen]!r} is read"
-        cures = (Cure("sheet", others[0], "reads another"),) if others else ()
-        said = cures and sheet is None
-        return frame, (Finding("sheets", "note", (), text, cures),) if said else ()
+        for name, column in frame.items():
+            if column.dropna().astype(str).str.fullmatch(PERCENT).mean() == 1:
+                frame[name] = column.str.rstrip(" %").astype(float)
+        if sheet is not None or len(names) == 1:
+            return frame, ()
+        text = f"{file.name} has {len(names)} sheets; {names[0]!r} is read"
+        cures = (Cure("sheet", names[1], "reads another"),)
+        return frame, (Finding("sheets", "note", (), text, cures),)
     except InputError:
         raise
     except ImportError as error:
