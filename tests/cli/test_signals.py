@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -12,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from qwo.cli.console import logger
+from qwo.cli.failures import Attempts
 from tests.cli.running import QWO, run, started
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
@@ -85,6 +88,25 @@ def test_ctrl_c_during_the_bootstrap_keeps_the_graph(long_search: Path, seconds:
     assert b"the bootstrap was cut short by Ctrl-C" in errors
     record = json.loads(Path("result/result.json").read_text(encoding="utf-8"))
     assert record["edges"]
+
+
+def test_ctrl_c_while_something_is_announced_costs_no_result() -> None:
+    """The line in the log is written after the graph is there."""
+
+    class Interrupted(logging.Handler):
+        def emit(self, _: logging.LogRecord) -> None:
+            raise KeyboardInterrupt
+
+    handler, level = Interrupted(), logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        attempt = Attempts()
+        assert attempt("bootstrap", lambda: 1) is None
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+    assert attempt.stopped == "bootstrap"
 
 
 def test_a_reader_that_goes_away_is_no_error() -> None:

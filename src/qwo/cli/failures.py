@@ -89,9 +89,10 @@ class Attempts:
         """What the call gives, or None; data that refuse what nobody asked for are no failure."""
         if self.stopped:
             return None
-        logger.info("the %s begins", what)
         try:
+            logger.info("the %s begins", what)
             result = call()
+            logger.info("%s: %r", what, result)
         except KeyboardInterrupt:
             self.stopped = what
             return None
@@ -105,7 +106,6 @@ class Attempts:
             logger.debug("no %s", what, exc_info=True)
             text = f"{type(error).__name__}: {error}. This is a fault of qwo; the rest is fine"
         else:
-            logger.info("%s: %r", what, result)
             if getattr(result, "status", "") == "interrupted":
                 self.stopped = what
             return result
