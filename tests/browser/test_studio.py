@@ -16,7 +16,7 @@ import uvicorn
 
 import qwo
 from qwo.studio import make_app
-from qwo.studio.project import Project
+from qwo.studio.settings import Project
 from tests.helpers.reports import HOSTILE_NAMES
 
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
@@ -303,7 +303,7 @@ def test_a_full_disk_is_said(studio: Served, monkeypatch: pytest.MonkeyPatch) ->
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
     with monkeypatch.context() as patched:
-        patched.setattr("qwo.studio.project.write_whole", full)
+        patched.setattr("qwo.studio.settings.write_whole", full)
         studio.panel("search")
         studio.page.fill("#penalty", "9")
         studio.page.wait_for_selector("#notes >> text=No space left on device")

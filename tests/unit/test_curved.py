@@ -245,7 +245,7 @@ def test_lines_seen_through_bent_scales_are_found_by_normal_scores() -> None:
 def test_the_likelihood_of_normal_scores_is_that_of_a_gaussian_copula() -> None:
     from qwo.columns.recipes import Coding, rank_normal
     from qwo.curved.noise import NoiseModel
-    from qwo.curved.scales import in_scores, scores_ahead
+    from qwo.discovery.curved import in_scores, scores_ahead
     from qwo.moments.curves import RowSample
 
     rows = np.exp(additive_data("linear", 4, 400, 2)[0])

@@ -12,7 +12,7 @@ import pytest
 import qwo
 from qwo.errors import ArgumentError
 from qwo.options import SearchOptions
-from qwo.series import streams
+from qwo.series import sums
 from qwo.series.design import lag_moments
 from qwo.series.reading import read_series
 from qwo.simulation import simulate_series
@@ -43,7 +43,7 @@ def moments_of(source: Any, lags: int, *, within: bool, **reading: Any) -> Any:
 def test_moments_are_those_of_rows_in_memory(
     panel: pd.DataFrame, tmp_path: Path, monkeypatch: Any, sort: str, within: bool
 ) -> None:
-    monkeypatch.setattr(streams, "AT_ONCE", 37)
+    monkeypatch.setattr(sums, "AT_ONCE", 37)
     frame = panel.sort_values("t", kind="stable") if sort == "time" else panel
     path = tmp_path / "panel.csv"
     frame.to_csv(path, index=False)
@@ -72,7 +72,7 @@ def test_a_streamed_file_gives_the_graph_of_the_table(panel: pd.DataFrame, tmp_p
 
 
 def test_rows_left_out_end_a_series_in_a_streamed_file(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(streams, "AT_ONCE", 50)
+    monkeypatch.setattr(sums, "AT_ONCE", 50)
     rows = simulate_series(n_variables=3, n_samples=400, lags=1, random_state=2).data
     rows[[100, 101, 250], 1] = np.nan
     path = tmp_path / "one.csv"

@@ -10,7 +10,7 @@ import pytest
 
 import qwo
 from qwo.errors import ArgumentError, InputError
-from qwo.series.panels import corrected_covariance
+from qwo.series.sums import corrected_covariance
 from qwo.simulation import StructuralAutoregression, simulate_series
 
 

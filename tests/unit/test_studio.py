@@ -16,10 +16,8 @@ from starlette.testclient import TestClient
 import qwo
 from qwo.errors import FileFormatError, InputError
 from qwo.studio import make_app
-from qwo.studio.project import Project, StudioRun
-from qwo.studio.scatter import scatter_plot
-from qwo.studio.searches import Searches, SupersededError
-from qwo.studio.settings import Settings
+from qwo.studio.searches import Searches, SupersededError, scatter_plot
+from qwo.studio.settings import Project, Settings, StudioRun
 from tests.helpers.reports import HOSTILE_NAMES
 
 HOST = "127.0.0.1:7000"
@@ -347,7 +345,7 @@ def test_a_full_disk_is_said_and_nothing_is_lost(
         def full(path: Path, _: Any) -> None:
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
-        patched.setattr("qwo.studio.project.write_whole", full)
+        patched.setattr("qwo.studio.settings.write_whole", full)
         told = ask(client, "change", run="cells", settings={"penalty": 5.0})
         assert "No space left on device" in told["unsaved"]
         assert told["graph"] is not None

@@ -37,8 +37,8 @@ def studio(
     uvicorn = optional_module("uvicorn", "the studio needs", "qwo[studio]")
     optional_module("starlette", "the studio needs", "qwo[studio]")
     from qwo.moments.readers import existing_file
-    from qwo.studio.project import Project
     from qwo.studio.server import make_app
+    from qwo.studio.settings import Project
 
     project = Project(folder)
     if file is not None:

@@ -20,8 +20,14 @@ from qwo.compute import one_blas_thread
 from qwo.curved.arrows import NoiseArrows
 from qwo.curved.result import CurvedRelations
 from qwo.discovery.curved import DensityRows, Searched, asked_columns, by_noise
-from qwo.discovery.lagged_curves import CurvedLags, check_curved_lags, with_curved_lags
-from qwo.discovery.lagged_regimes import lagged_regime_options, regime_data, searched_regimes
+from qwo.discovery.lagged_with import (
+    CurvedLags,
+    check_curved_lags,
+    lagged_regime_options,
+    regime_data,
+    searched_regimes,
+    with_curved_lags,
+)
 from qwo.discovery.result import Discovery
 from qwo.errors import Cure, DataWarning
 from qwo.graph.knowledge import Knowledge
@@ -32,7 +38,6 @@ from qwo.moments.curves import MOST_ROWS, RowSample, refuse_rowless
 from qwo.options import DEFAULTS, ReadOptions, SearchOptions
 from qwo.search.control import Control
 from qwo.series.design import lag_moments, lagged_knowledge, rows_with_lags
-from qwo.series.equations import equations_of
 from qwo.series.lags import (
     FEWEST_STEPS,
     LagChoice,
@@ -46,7 +51,7 @@ from qwo.series.lags import (
 )
 from qwo.series.prepared import made_stationary, prepared_series
 from qwo.series.reading import MOST_LAGS, SeriesData, read_series
-from qwo.series.responses import LagDesign, by_lag
+from qwo.series.responses import LagDesign, by_lag, equations_of
 from qwo.series.result import LaggedEffects
 from qwo.series.stationarity import unlike_units
 from qwo.series.sums import row_numbers

@@ -15,7 +15,7 @@ import numpy as np
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.marks import HEAD, TAIL
 from qwo.graph.pag import ancestors_in, mag_of_pag, possibly_directed
-from qwo.hidden.tests_start import partial_correlation
+from qwo.hidden.search import partial_correlation
 from qwo.moments.moments import Moments
 from qwo.names import Variable, as_pair
 from qwo.sem.effects import Effect

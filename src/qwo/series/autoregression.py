@@ -13,8 +13,14 @@ from qwo.errors import ArgumentError
 from qwo.graph.pdag import enumerate_dags
 from qwo.names import Variable, as_column
 from qwo.sem.outcome import TotalEffect
-from qwo.series.equations import equations_of
-from qwo.series.responses import LagDesign, by_lag, impulse_responses, long_run, responses_of
+from qwo.series.responses import (
+    LagDesign,
+    by_lag,
+    equations_of,
+    impulse_responses,
+    long_run,
+    responses_of,
+)
 from qwo.simulation import StructuralAutoregression
 from qwo.text import aligned, number, records_frame
 from qwo.types import Adjacency, FloatArray

@@ -15,9 +15,15 @@ from qwo.moments.curves import orthonormal
 from qwo.moments.em import estimate_incomplete
 from qwo.moments.moments import Moments
 from qwo.moments.sums import PartialSums, split_covariance
-from qwo.series.panels import corrected_covariance
 from qwo.series.reading import SeriesData, check_length
-from qwo.series.sums import CHUNK, LagSums, lag_sums, stacked_rows, usable_rows
+from qwo.series.sums import (
+    CHUNK,
+    LagSums,
+    corrected_covariance,
+    lag_sums,
+    stacked_rows,
+    usable_rows,
+)
 from qwo.types import FloatArray, Indices
 
 PRESENT = "[t]"

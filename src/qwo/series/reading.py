@@ -16,8 +16,7 @@ from qwo.moments.readers import Reader, open_source
 from qwo.moments.reading import WHOLE_ROWS, TableReading, estimate_table
 from qwo.moments.tables import Table
 from qwo.options import Missing, ReadOptions, SearchOptions, estimator_name
-from qwo.series.streams import StreamedSums, is_streamed, series_numbers, streamed_rows
-from qwo.series.sums import usable_rows
+from qwo.series.sums import StreamedSums, is_streamed, series_numbers, streamed_rows, usable_rows
 from qwo.series.times import regular_steps, steps_of, time_numbers
 from qwo.types import FloatArray, Indices
 

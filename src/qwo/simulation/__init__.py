@@ -4,12 +4,13 @@ A random graph is drawn in two steps, edges between the positions of a causal or
 variable for each position, so that the order of the columns says nothing about the graph.
 """
 
-from qwo.simulation.autoregression import (
+from qwo.simulation.linear_model import (
+    LinearModel,
     SeriesSimulation,
     StructuralAutoregression,
+    implied_covariance,
     simulate_series,
 )
-from qwo.simulation.linear_model import LinearModel, implied_covariance
 from qwo.simulation.random_models import Simulation, random_model, simulate
 
 __all__ = [

@@ -22,8 +22,7 @@ from qwo.report.contents import Contents
 from qwo.report.data import contents_data, draw_contents, scene_layout
 from qwo.report.remarks import remarks
 from qwo.sem import LinearSem, fit_sem, ida, score_graph, total_effect
-from qwo.studio.scatter import scatter_plot
-from qwo.studio.searches import Data, Result
+from qwo.studio.searches import Data, Result, scatter_plot
 from qwo.studio.settings import Settings, offered
 from qwo.text import plain
 from qwo.types import FloatArray

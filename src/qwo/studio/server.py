@@ -23,9 +23,8 @@ from starlette.routing import Route
 
 from qwo.errors import ArgumentError, InputError
 from qwo.studio import answers
-from qwo.studio.project import Project, StudioRun, free_name
 from qwo.studio.searches import Result, Searches, SupersededError
-from qwo.studio.settings import Settings, offered
+from qwo.studio.settings import Project, Settings, StudioRun, free_name, offered
 
 PAGES = Path(__file__).parent / "pages"
 BUNDLE = Path(__file__).parents[1] / "report" / "_bundle" / "studio.js"
