@@ -10,7 +10,6 @@ import hashlib
 import shutil
 import subprocess
 import sys
-import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,8 @@ from benchmarks.peers.process import ROOT
 
 REQUIREMENTS = Path(__file__).parent
 TETRAD = "tetrad-lib-7.6.6-shaded.jar"
-TETRAD_URL = f"https://repo1.maven.org/maven2/io/github/cmu-phil/tetrad-lib/7.6.6/{TETRAD}"
+TETRAD_ARTIFACT = "io.github.cmu-phil:tetrad-lib:7.6.6:jar:shaded"
+MAVEN_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
 TETRAD_SHA256 = "9bb2668ccc0dc77b1b84a7ec601927d1ea78da302f22fc9479bdff68fc519172"
 STAMP = "peers.stamp"
 
@@ -69,27 +69,25 @@ class Environment:
         if self.alone:
             self._run(*install, "--no-deps", *self.alone)
         if self.name == "tetrad":
-            _fetch_tetrad(self.folder / TETRAD)
+            self._fetch_tetrad()
         (self.folder / STAMP).write_text(self.digest)
 
+    def _fetch_tetrad(self) -> None:
+        """Tetrad's library by Maven, checked against its digest."""
+        given = (f"-Dartifact={TETRAD_ARTIFACT}", f"-DoutputDirectory={self.folder}")
+        self._run("mvn", "-q", "-B", MAVEN_COPY, *given)
+        if hashlib.sha256((self.folder / TETRAD).read_bytes()).hexdigest() != TETRAD_SHA256:
+            raise BuildError(f"{TETRAD_ARTIFACT} is not the file that was expected")
+
     def _run(self, *command: object) -> None:
-        done = subprocess.run(
-            [str(part) for part in command], capture_output=True, text=True, check=False
-        )
+        try:
+            done = subprocess.run(
+                [str(part) for part in command], capture_output=True, text=True, check=False
+            )
+        except FileNotFoundError as error:
+            raise BuildError(f"{command[0]} is not installed") from error
         if done.returncode:
             raise BuildError((done.stderr.strip() or "no message").splitlines()[-1])
-
-
-def _fetch_tetrad(path: Path) -> None:
-    """Tetrad's library from Maven Central, checked against its digest."""
-    try:
-        with urllib.request.urlopen(TETRAD_URL, timeout=300) as answer:
-            content = answer.read()
-    except OSError as error:
-        raise BuildError(f"{TETRAD_URL}: {error}") from error
-    if hashlib.sha256(content).hexdigest() != TETRAD_SHA256:
-        raise BuildError(f"{TETRAD_URL} is not the file that was expected")
-    path.write_bytes(content)
 
 
 def _beside(name: str, *alone: str) -> Environment:
