@@ -342,6 +342,22 @@ def test_a_coin_toss_is_said_only_of_arrows_that_are_one() -> None:
     assert "a --> c (arrow 0 %, reverse 100 %)" in said["arrows that most resamples turn round"]
 
 
+def test_arrows_that_are_not_shown_are_said_to_be_stable_where_resamples_repeat_them() -> None:
+    """In chains and bands, resamples repeat the wrong arrows that missed edges bring about."""
+    sample = qwo.simulate("er", n_variables=8, n_samples=300, degree=4, random_state=3)
+    found = qwo.discover(sample.data)
+    opened = np.argwhere((found.cpdag == 1) & (found.graph.matrix == 2))
+    links = (found.cpdag + found.cpdag.T > 0).astype(float)
+    arrows = np.zeros((8, 8))
+    arrows[*opened[0]] = 0.95
+    arrows[*opened[1]] = 0.85
+    known = Contents(found, bootstrap=Supports(found.names, 20, links, arrows))
+    (said,) = (r.text for r in remarks(known) if "shown without a direction" in r.text)
+    assert "Resamples direct 1 of them nearly always, which tells little" in said
+    known = Contents(found, bootstrap=Supports(found.names, 20, links, arrows.clip(0, 0.85)))
+    assert not any("nearly always" in r.text for r in remarks(known))
+
+
 def test_chains_that_do_not_mix_are_said_in_words(judged: dict[str, Any], tmp_path: Path) -> None:
     """An infinite R-hat is no JSON, and ended the report in a TypeError."""
     found = judged["posterior"]
