@@ -126,9 +126,8 @@ def _edge_remarks(contents: Contents) -> Iterator[Remark]:
             f"can, the odds against the reverse are {first_few(words, _MOST_NAMED)}"
         )
         pairs = contents.edge_supports or contents.edge_probabilities
-        stable = sum(
-            max(p.arrow, p.reverse) >= SURE for p in pairs if not leans.keys().isdisjoint(p.ends)
-        )
+        turned = [p for p in pairs if max(p.arrow, p.reverse) >= SURE]
+        stable = sum(1 for p in turned if {(p.first, p.second), (p.second, p.first)} & leans.keys())
         if stable:
             source = "Resamples direct" if contents.edge_supports else "The posterior directs"
             text += (

@@ -204,11 +204,6 @@ class PairSupport(NamedTuple):
     coin_toss: bool
 
     @property
-    def ends(self) -> tuple[tuple[str, str], tuple[str, str]]:
-        """The two variables, in both directions."""
-        return (self.first, self.second), (self.second, self.first)
-
-    @property
     def shares(self) -> dict[str, float]:
         """Link, arrow, reverse and undirected."""
         return {name: getattr(self, name) for name in SHARES}
