@@ -311,6 +311,30 @@ def test_what_all_regimes_do_is_drift() -> None:
     assert sum(own.count("drift") for own in status) > 12
 
 
+@pytest.mark.parametrize("reference", [None, 0])
+def test_what_was_touched_is_no_usual_equation_where_all_regimes_drift(
+    reference: int | None,
+) -> None:
+    """No two regimes agree then; one with many rows that was touched passed for the usual one."""
+    found = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        parts = []
+        for r in range(9):
+            off = 0.15 * rng.standard_normal(4)
+            scale = np.exp(0.05 * rng.standard_normal(4)) * np.where(np.arange(4) == 1, 2.5, 1.0)
+            rows = rng.standard_normal((3000 if r == 8 else 1500, 4))
+            rows = off + rows * (scale if r == 8 else np.ones(4))
+            for v in (1, 2, 3):
+                rows[:, v] += 0.8 * rows[:, v - 1]
+            parts.append(rows)
+        sums = RegimeSums.of(parts).standardised()
+        found.append(changes_of(sums, np.eye(4, k=1, dtype=np.int8), reference=reference).targets)
+    assert np.sum(found, axis=0)[8, 1] >= 19
+    # Of 700 others: 75 and 37 where what drifts may not share an equation.
+    assert np.sum(found) - 20 <= 32
+
+
 def test_statistics_are_those_of_chance_where_nothing_changed() -> None:
     """About χ² in the middle and in the tail, and hardly ever a target."""
     rng = np.random.default_rng(4)

@@ -257,6 +257,61 @@ def test_columns_constant_within_conditions_are_refused() -> None:
         qwo.discover(frame, regime="batch")
 
 
+@pytest.mark.parametrize("kind", ["dates", "days", "truth", "numbers"])
+def test_any_column_tells_conditions_apart(kind: str) -> None:
+    """A column of dates was called missing; True is 1 in a column of numbers."""
+    frame = table()
+    day = pd.Timestamp("2024-03-01") + pd.to_timedelta(frame.batch.str[-1].astype(int), "D")
+    columns = {
+        "dates": (day, "2024-03-02", "2024-03-01"),
+        "days": (day.dt.date, "2024-03-02", day[0].date()),
+        "truth": (frame.batch == "day 1", "1", False),
+        "numbers": (frame.batch.str[-1].astype(float), "1", 0),
+    }
+    column, touched, reference = columns[kind]
+    found = qwo.discover(frame.assign(batch=column), regime="batch", reference=reference)
+    assert found.regimes is not None
+    assert "b" in found.regimes.listed()[touched]
+    assert ("a", "-->", "b") in found.edges
+
+
+def test_rows_without_a_condition_are_left_out_where_that_is_asked() -> None:
+    frame, kept = table(), table().drop(index=[3, 250])
+    frame.loc[[3, 250], "batch"] = None
+    with pytest.raises(ArgumentError, match="2 rows have no regime") as caught:
+        qwo.discover(frame, regime="batch")
+    assert "missing='drop'" in str(caught.value)
+    same = qwo.discover(kept, regime="batch", random_state=0)
+    with pytest.warns(DataWarning, match="2 rows are left out: the value that names"):
+        found = qwo.discover(frame, regime="batch", missing="drop", random_state=0)
+    assert found.score == pytest.approx(same.score, rel=1e-12)
+    assert found.regimes.rows == same.regimes.rows
+    checked = qwo.check(frame, found, regime="batch", missing="drop", n_draws=0, n_subsets=0)
+    assert list(checked.checks) == [f"day {r}" for r in range(6)]
+
+
+def test_conditions_of_a_row_or_two_are_left_out() -> None:
+    """A screen of many conditions is not refused for one of them."""
+    frame, short = table(), table(1)[[r in (0, 205, 801) for r in range(6 * N)]]
+    short.batch = ["day 6", "day 7", "day 7"]
+    short.a = 1e6
+    targets = {"day 1": ["b"], "day 7": ["c"]}
+    same = qwo.discover(frame, regime="batch", targets={"day 1": ["b"]}, random_state=0)
+    with pytest.warns(DataWarning, match=r"2 of 8 conditions are left out.*'day 6', 'day 7'"):
+        found = qwo.discover(
+            pd.concat([frame, short]), regime="batch", targets=targets, random_state=0
+        )
+    assert found.score == pytest.approx(same.score, rel=1e-9)
+    assert found.regimes is not None
+    assert found.regimes.labels == same.regimes.labels
+
+
+def test_an_array_is_no_name_of_a_column() -> None:
+    frame = table()
+    with pytest.raises(ArgumentError, match=r"assign\(condition=values\)"):
+        qwo.discover(frame.drop(columns="batch"), regime=frame.batch.to_numpy())
+
+
 def test_no_targets_without_conditions() -> None:
     found = qwo.discover(table().drop(columns="batch"), random_state=0)
     with pytest.raises(ArgumentError, match="condition"):

@@ -338,7 +338,7 @@ class _OfConditions:
             return None
         options = regime_options(data, options)
         given, found = read_regimes(data, options, reading), discover_as(data, options, reading)
-        known = RegimeKnowledge.of(options, given.labels, given.moments.names)
+        known = RegimeKnowledge.of(options, given)
         known = known.as_in(found.regimes)
         told: dict[str, Any] = {"known": known.touched, "dropped": known.set}
         sums = given.sums.standardised()

@@ -105,7 +105,8 @@ class Words:
 class RefusedColumn:
     """A column without numbers: what it holds, its words, and what would make it usable.
 
-    `strays` are the few words that stand among numbers, as marks of missing values do.
+    `strays` are the few words that stand among numbers, as marks of missing values do; `labels`
+    tell rows apart where words that are no categories, such as dates, do.
     """
 
     name: str
@@ -113,6 +114,7 @@ class RefusedColumn:
     strays: tuple[str, ...] = ()
     words: Words | None = field(default=None, repr=False, compare=False)
     cures: tuple[Cure, ...] = ()
+    labels: Words | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of_text(cls, name: str, words: Words, above: int = 0) -> RefusedColumn:
@@ -154,6 +156,11 @@ class Rows:
             if column.name == name:
                 return column.words
         return Words.of_numbers(self.values[:, list(names).index(name)])
+
+    def labels(self, names: Sequence[str], name: str) -> Words | None:
+        """The values of a column that tells rows apart, whatever they are."""
+        own = next((column.labels for column in self.refused if column.name == name), None)
+        return self.words(names, name) if own is None else own
 
     def encoded(self, names: Sequence[str], variables: Mapping[str, Variable]) -> Rows:
         """The rows in which categories are codes: the places of their levels."""

@@ -152,7 +152,7 @@ def read_conditions(data: Any, options: SearchOptions, reading: ReadArguments) -
         )
     options = regime_options(data, options)
     given = read_regimes(data, options, reading)
-    known = RegimeKnowledge.of(options, given.labels, given.moments.names)
+    known = RegimeKnowledge.of(options, given)
     chosen = [k for k in range(len(given.labels)) if k != (known.reference or 0)]
     column = COLUMN if options.regime is None else str(options.regime)
     names = tuple(f"{column}={given.labels[k]}" for k in chosen)

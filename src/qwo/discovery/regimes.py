@@ -7,7 +7,7 @@ and directs edges that no single regime can.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, Unpack
@@ -57,7 +57,7 @@ def discover_regimes(
     curved = options.relations == "curved"
     asked, reading = asked_columns(reading) if curved else (1, reading)
     given = read_regimes(data, options, reading)
-    known = RegimeKnowledge.of(options, given.labels, given.moments.names)
+    known = RegimeKnowledge.of(options, given)
     search = partial(_searched, given, known, options, control=control)
     found = search(given.sums, given.within)
     if not curved and options.arrows != "noise":
@@ -146,11 +146,10 @@ class RegimeKnowledge(NamedTuple):
     edges: ResolvedKnowledge | None
 
     @classmethod
-    def of(
-        cls, options: SearchOptions, labels: Sequence[str], names: Sequence[str]
-    ) -> RegimeKnowledge:
+    def of(cls, options: SearchOptions, given: RegimeData) -> RegimeKnowledge:
         """What the options say."""
-        known = known_targets(options.targets, labels, names)
+        labels, names, left_out = given.labels, given.moments.names, given.left_out
+        known = known_targets(options.targets, labels, names, left_out)
         nothing = np.zeros_like(known)
         touched, fixed = (nothing, known) if options.effect == "perfect" else (known, nothing)
         edges = resolved_knowledge(options, names)

@@ -406,7 +406,7 @@ class TableReading:
         if self.group is not None:
             name = str(self.reader.names[self.group])
             places = [*names, *[""] * (self.weight is not None), name]
-            groups = self._named(rows.words(places, name))
+            groups = self._named(rows.labels(places, name))
             refused = tuple(column for column in rows.refused if column.name != name)
             rows = replace(rows, values=rows.values[:, :-1], refused=refused)
         if self.weight is not None:
@@ -435,7 +435,7 @@ class TableReading:
         assert self.group is not None
         name = str(self.reader.names[self.group])
         found = [
-            self._named(batch.load().words([name], name))
+            self._named(batch.load().labels([name], name))
             for batch in self.reader.batches([self.group], WHOLE_ROWS)
         ]
         return np.concatenate(

@@ -282,10 +282,10 @@ def _of_series(name: str, series: nw.Series[Any]) -> Column:
     if dtype.is_temporal():
         day = str(series[int(np.argmin(null))]).removesuffix(" 00:00:00")
         reason = f"dates or times, for example {day!r}; make them numbers, or time= for lags="
-    if dtype not in (nw.Categorical, nw.Enum):
-        return RefusedColumn(name, reason)
     pairs = zip(series.to_list(), null, strict=True)
-    texts = [None if missing else str(value) for value, missing in pairs]
+    texts = [None if missing else str(value).removesuffix(" 00:00:00") for value, missing in pairs]
+    if dtype not in (nw.Categorical, nw.Enum):
+        return RefusedColumn(name, reason, labels=Words.of_texts(texts))
     return RefusedColumn(name, reason, words=_categories(series, texts))
 
 
@@ -321,10 +321,10 @@ def _objects(name: str, objects: npt.NDArray[np.object_]) -> FloatArray | Refuse
             break
     if not reason:
         return result
+    words = Words.of_texts([None if value is None else str(value) for value in objects])
     if not all(value is None or isinstance(value, str | numbers.Real) for value in objects):
-        return RefusedColumn(name, reason)
-    texts = [None if value is None else str(value) for value in objects]
-    return RefusedColumn(name, reason, words=Words.of_texts(texts))
+        return RefusedColumn(name, reason, labels=words)
+    return RefusedColumn(name, reason, words=words)
 
 
 def _labelled(data: Any) -> tuple[Any, Sequence[object] | None]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from qwo.arguments import ReadArguments
 from qwo.errors import ArgumentError, ColumnNameError, Cure, InputError, ShapeError, list_names
-from qwo.inspection.audit import Code
+from qwo.inspection.audit import Audit, Code, Finding
 from qwo.moments.moments import Moments
 from qwo.moments.readers import open_source
 from qwo.moments.reading import TableReading
@@ -40,6 +40,8 @@ class RegimeData:
     moments: Moments
     within: Moments
     sums: RegimeSums
+    left_out: tuple[str, ...] = ()
+    """Regimes with too few rows."""
 
 
 UNTOUCHED = "nothing touched"
@@ -49,6 +51,13 @@ UNTOUCHED = "nothing touched"
 def regime_options(data: Any, options: SearchOptions) -> SearchOptions:
     """The options in which the column of regimes is named, if there is one."""
     column = options.targets if isinstance(options.targets, str) else None
+    if not isinstance(options.regime, str | int | np.integer | None):
+        raise ArgumentError(
+            "regime is the name of a column; add its values to the table, such as by "
+            "table.assign(condition=values) for a data frame, or give a mapping from conditions to "
+            "tables",
+            option="regime",
+        )
     of_tables = isinstance(data, Mapping)
     if sum(one is not None for one in (column, options.regime, of_tables or None)) > 1:
         raise ArgumentError(
@@ -83,21 +92,53 @@ def read_regimes(data: Any, search: SearchOptions, reading: ReadArguments) -> Re
         table = TableReading(open_source(Table(names, whole), options), options, group=COLUMN)
     try:
         found = table.moments()
-        if isinstance(found, Moments) and found.found is not None:
-            found = replace(found, found=found.found.without(DEPENDENCE))
+        parts = {label: sums.covariance() for label, sums in table.groups.items()}
+        if column is None:
+            parts = {str(list(data)[int(float(label))]): own for label, own in parts.items()}
+        few: list[str] = []
+        if isinstance(found, Moments):
+            counts = {label: own[0] for label, own in parts.items()}
+            few, said = _left_out(counts, found.n_samples, options.missing)
+            audit = (found.found or Audit(())).without(DEPENDENCE)
+            found = replace(found, found=audit.beside(after=said))
         moments = Moments._of(found)
     except InputError as error:
         error.cures = tuple(cure for cure in error.cures if cure.value != "em")
         raise
-    parts = [sums.covariance() for sums in table.groups.values()]
-    labels = tuple(table.groups)
-    if column is None:
-        labels = tuple(str(list(data)[int(float(label))]) for label in labels)
-    check_sizes(labels, [count for count, _, _ in parts], moments.n_samples)
-    sizes = tuple(moments.coding.sizes.tolist())
-    rows, means, covariances = (np.array(own) for own in zip(*parts, strict=True))
-    sums = RegimeSums(rows, means, covariances, sizes)
-    return RegimeData(labels, moments, within_regimes(moments, sums), sums)
+    labels = tuple(label for label in parts if label not in few)
+    taken = (parts[label] for label in labels)
+    rows, means, covariances = (np.array(own) for own in zip(*taken, strict=True))
+    sums = RegimeSums(rows, means, covariances, tuple(moments.coding.sizes.tolist()))
+    n_samples, centre, covariance = sums.pooled()
+    if n_samples < moments.n_samples - 0.5:
+        scales, correlation = split_covariance(covariance)
+        of_these: Any = {"means": centre, "scales": scales, "correlation": correlation}
+        moments = replace(moments, n_samples=n_samples, **of_these)
+    return RegimeData(labels, moments, within_regimes(moments, sums), sums, tuple(few))
+
+
+def _left_out(
+    counts: Mapping[str, float], n_samples: float, missing: Any
+) -> tuple[list[str], list[Finding]]:
+    """Regimes with too few rows, if there are others, and what is said of rows left out."""
+    said: list[Finding] = []
+    unnamed = n_samples - sum(counts.values())
+    if unnamed > 0.5 and missing == "drop":
+        text = f"{unnamed:.0f} rows are left out: the value that names their condition is missing"
+        said.append(Finding("missing-values", "warning", (), text))
+        n_samples -= unnamed
+    few = [label for label, rows in counts.items() if rows < FEWEST_ROWS]
+    if len(few) > min(len(counts) / 2, len(counts) - 2):
+        few = []
+    if few:
+        text = f"{len(few)} of {len(counts)} conditions are left out, with fewer than "
+        said.append(
+            Finding("few-rows", "warning", (), f"{text}{FEWEST_ROWS} rows: {list_names(few)}")
+        )
+    taken = {label: rows for label, rows in counts.items() if label not in few}
+    n_samples -= sum(counts.values()) - sum(taken.values())
+    check_sizes(tuple(taken), tuple(taken.values()), n_samples)
+    return few, said
 
 
 def _by_column(data: Any, search: SearchOptions, options: ReadOptions) -> TableReading:
@@ -117,18 +158,24 @@ def regime_rows(
         source = _by_column(data, search, options)
         table, labels = source.table(), source.labels()
     complete = np.isfinite(table.values).all(axis=1)
+    if options.missing == "drop":
+        complete &= labels != ""
     return table.rows(complete), labels[complete]
 
 
 def _refuse(reading: ReadArguments) -> None:
     name = estimator_name(reading.get("covariance_estimator", "plain"))
-    asked = {"covariance_estimator": (name, "plain"), "missing": (reading.get("missing"), "drop")}
-    for option, (value, instead) in asked.items():
+    asked = {
+        "covariance_estimator": (name, "plain", "takes them as they are"),
+        "missing": (reading.get("missing"), "drop", "leaves incomplete rows out"),
+    }
+    for option, (value, instead, effect) in asked.items():
         if value not in (None, "raise", "drop", "plain"):
             raise ArgumentError(
-                f"{option} is {value!r}, which does not go with regimes, between which equations "
-                f"may differ; take {option}={instead!r}",
+                f"{option} is {value!r}, which does not go with conditions, between which "
+                "equations may differ",
                 option=option,
+                cures=[Cure(option, instead, effect)],
             )
 
 
@@ -171,8 +218,9 @@ def check_sizes(labels: Sequence[str], counts: Sequence[float], n_samples: float
     """Refuse rows without a regime, and regimes without others or with hardly any rows."""
     if sum(counts) < n_samples - 0.5:
         raise ArgumentError(
-            f"{n_samples - sum(counts):.0f} rows have no regime: their value is missing; leave "
-            "these rows out, or give them a regime of their own"
+            f"{n_samples - sum(counts):.0f} rows have no regime: their value is missing; give them "
+            "a regime of their own, or leave them out",
+            cures=[Cure("missing", "drop", "leaves those rows out")],
         )
     if len(labels) < 2:
         raise ArgumentError(
@@ -208,12 +256,23 @@ def within_regimes(moments: Moments, sums: RegimeSums) -> Moments:
     return replace(moments, scales=scales, correlation=correlation)
 
 
+def _as_label(given: object, labels: Sequence[str]) -> str:
+    """A regime as it is called, which is 1 for True and for 1.0 where the column has numbers."""
+    if isinstance(given, bool | float | np.bool_) and str(given) not in labels:
+        return f"{float(given):.15g}"
+    return str(given)
+
+
 def known_targets(
-    given: Mapping[Any, Any] | str | None, labels: Sequence[str], names: Sequence[str]
+    given: Mapping[Any, Any] | str | None,
+    labels: Sequence[str],
+    names: Sequence[str],
+    left_out: Sequence[str] = (),
 ) -> Mask:
     """Which variables each regime is known to have touched: regimes by variables.
 
-    The regimes of a column of targets are called by these.
+    The regimes of a column of targets are called by these. Of regimes that are left out nothing
+    need be known.
     """
     if isinstance(given, str):
         given = {
@@ -222,21 +281,24 @@ def known_targets(
             if label != UNTOUCHED
         }
     mask = np.zeros((len(labels), len(names)), dtype=bool)
-    for label, variables in (given or {}).items():
-        if str(label) not in labels:
+    for key, variables in (given or {}).items():
+        label = _as_label(key, labels)
+        if label in left_out:
+            continue
+        if label not in labels:
             raise ArgumentError(
-                f"targets names a regime {str(label)!r}; {suggestion(str(label), labels)}",
+                f"targets names a regime {label!r}; {suggestion(label, labels)}",
                 option="targets",
             )
         listed = [variables] if isinstance(variables, str) else list(variables)
         unknown = [str(name) for name in listed if name not in names]
         if unknown:
             raise ColumnNameError(
-                f"the targets of {str(label)!r} are no variables: {list_names(unknown)}; "
+                f"the targets of {label!r} are no variables: {list_names(unknown)}; "
                 f"{suggestion(unknown[0], names)}",
                 unknown,
             )
-        mask[labels.index(str(label)), [names.index(name) for name in listed]] = True
+        mask[labels.index(label), [names.index(name) for name in listed]] = True
     return mask
 
 
@@ -244,8 +306,9 @@ def reference_of(given: object, labels: Sequence[str]) -> int | None:
     """The place of the regime in which nothing was touched."""
     if given is None:
         return None
-    if str(given) not in labels:
+    label = _as_label(given, labels)
+    if label not in labels:
         raise ArgumentError(
-            f"reference is {given!r}; {suggestion(str(given), labels)}", option="reference"
+            f"reference is {given!r}; {suggestion(label, labels)}", option="reference"
         )
-    return labels.index(str(given))
+    return labels.index(label)

@@ -60,7 +60,7 @@ class Bases(NamedTuple):
     members: Mask
     """Which regimes are in it, V × S × R."""
     misfits: FloatArray
-    """Of its members, V × S."""
+    """Of its members, in units of what hardly any exceeds, V × S."""
     strengths: FloatArray
     """What the parents explain in it, over half of the most that they do in any; at most 1."""
 
@@ -99,7 +99,7 @@ class Families:
         sums = np.einsum("vr,vrij->vij", base, self.products)[:, None]
         return self._against(sums - np.where(inside[:, :, None, None], self.products, 0.0))
 
-    def joined(self, usable: Mask, reference: int, significant: float) -> Mask:
+    def joined(self, usable: Mask, reference: int, significant: FloatArray) -> Mask:
         """The reference, and all regimes that do not differ from it significantly, V × R."""
         base = np.zeros_like(usable)
         base[:, reference] = True
@@ -111,7 +111,7 @@ class Families:
             base = fits
         return base
 
-    def agreeing(self, usable: Mask, significant: float) -> Bases:
+    def agreeing(self, usable: Mask, significant: FloatArray) -> Bases:
         """From each of S regimes in turn: those that agree with it.
 
         What agrees with a regime is the next base, until that is settled; so some that changed
@@ -124,7 +124,7 @@ class Families:
         for _ in range(ROUNDS):
             rows = (bases @ counts)[..., None]
             misfit = self._misfit(bases, usable) / np.where(bases, 1.0, 1.0 + counts / rows)
-            fits = (misfit <= significant) | own
+            fits = (misfit <= significant[:, None]) | own
             if np.array_equal(fits, bases):
                 break
             bases = fits
@@ -132,7 +132,7 @@ class Families:
         explained = self._explained(bases)
         most = np.maximum(explained.max(axis=1, keepdims=True), LEAST_VARIANCE)
         # A constant has no noise that could fit: that is no reason to take it for the usual.
-        misfits = np.where(bases, np.maximum(misfit, -significant), 0.0).sum(axis=-1)
+        misfits = np.where(bases, np.maximum(misfit / significant[:, None], -1.0), 0.0).sum(axis=-1)
         return Bases(bases, misfits, np.minimum(1.0, 2.0 * explained / most))
 
     def _explained(self, bases: Mask) -> FloatArray:

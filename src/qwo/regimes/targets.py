@@ -37,9 +37,15 @@ KEPT_OUT = 0.01
 """Probability that a regime is kept out of a base that it belongs to: one too many in it hides
 changes, one too few costs some rows."""
 
+DRIFTED_OUT = 0.1
+"""The same where all regimes drift, which a change may exceed by little."""
+
 QUIET = 0.35
 """The quantile of statistics by which drift is judged. Below the median: a third or more of the
 equations may be targets."""
+
+BASES = 3
+"""Bases that allow for the drift that was seen against those before."""
 
 ROUNDS = 5
 """Targets are left out where the drift is judged, which may show more of them."""
@@ -59,8 +65,8 @@ STRONGER = 0.3
 """Share of all votes that a base has for free in which causes explain most: what touches a variable
 cuts or weakens the influence of its causes more often than it strengthens it."""
 
-NEAR = 0.02
-"""Regimes' votes that a unit of misfit outweighs: it decides between bases of equal votes."""
+NEAR = 0.25
+"""Regimes' votes that a misfit at the limit outweighs: it decides between bases of equal votes."""
 
 FEWEST_ALIKE = 3
 """Regimes that share a changed equation, all others having the usual one: drift does not do so."""
@@ -128,22 +134,29 @@ def changes_of(
     free = np.where(free.any(axis=0), free, able)
     # Equations of which nothing is asked, such as those of given variables, have no say in others.
     wanted = np.flatnonzero(asks if asks.any() else ~asks)
-    seen, degrees, unsettled, alike = _surprises(sums, dag, free, reference, wanted)
-    usual, quiet, pairs = degrees.sum(axis=-1), asked & ~alike, asked.copy()
+    groups = families_of(sums, dag, wanted)
+    pairs, limits = asked.copy(), _limits(groups, np.ones((*asked.shape, 3)))
     if reference is not None:
         pairs[reference] = False
-    for _ in range(1 if unsettled else ROUNDS):
-        inflation = _inflation(seen, degrees, quiet, 0.5 if unsettled else QUIET)
-        parts = np.where(asked[..., None], seen.parts / inflation, 0.0)
-        # A bend moves means and slopes; what the variance tells is no part of it.
-        calm, bent = parts.sum(axis=-1), parts[..., :2].sum(axis=-1)
-        excused = np.minimum(seen.excused / inflation[..., 0], bent)
-        level = _level(np.maximum(calm - excused, 0.0), usual, pairs)
-        significant = _quantile(usual, level)
-        left = asked & ~(pairs & (calm - excused > significant))
-        if np.array_equal(left, quiet):
+    for _ in range(BASES):
+        seen, degrees, unsettled, alike = _surprises(groups, limits, sums.rows, free, reference)
+        usual, quiet = degrees.sum(axis=-1), asked & ~alike
+        for _ in range(1 if unsettled else ROUNDS):
+            inflation = _inflation(seen, degrees, quiet, 0.5 if unsettled else QUIET)
+            parts = np.where(asked[..., None], seen.parts / inflation, 0.0)
+            # A bend moves means and slopes; what the variance tells is no part of it.
+            calm, bent = parts.sum(axis=-1), parts[..., :2].sum(axis=-1)
+            excused = np.minimum(seen.excused / inflation[..., 0], bent)
+            level = _level(np.maximum(calm - excused, 0.0), usual, pairs)
+            significant = _quantile(usual, level)
+            left = asked & ~(pairs & (calm - excused > significant))
+            if np.array_equal(left, quiet):
+                break
+            quiet = left
+        # Regimes that drift agree with no other; what they share shows where that is allowed for.
+        before, limits = limits, _limits(groups, inflation)
+        if unsettled or all(map(np.array_equal, limits, before)):
             break
-        quiet = left
     statistics = np.where(asked, seen.parts.sum(axis=-1), 0.0)
     raised = np.divide(statistics, calm, out=np.ones_like(calm), where=calm > 0.0)
     told = seen.divergence, excused * raised, seen.shift, seen.ratio
@@ -176,27 +189,35 @@ def still_explained(sums: RegimeSums, dag: Adjacency, pairs: Mask) -> Mask:
 
 
 def _surprises(
-    sums: RegimeSums, dag: Adjacency, usable: Mask, reference: int | None, wanted: Indices
+    groups: list[tuple[Indices, Families]],
+    limits: list[FloatArray],
+    rows: FloatArray,
+    usable: Mask,
+    reference: int | None,
 ) -> tuple[Surprise, FloatArray, bool, Mask]:
     """Each regime against the base of each variable, and degrees of freedom of the three parts.
 
     Also whether regimes differ in nearly everything, and which share a changed equation where all
-    others have the usual one.
+    others have the usual one. Regimes whose statistics are within the limits may share a base.
     """
-    groups = families_of(sums, dag, wanted)
     sharing = [  # sets of regimes that may share the equation of each variable
-        (variables, families.agreeing(usable[:, variables].T, _chance(families, KEPT_OUT)))
-        for variables, families in groups
+        (variables, families.agreeing(usable[:, variables].T, limit))
+        for (variables, families), limit in zip(groups, limits, strict=True)
     ]
-    base, unsettled = _bases(groups, sharing, sums.rows, usable, reference)
+    if reference is None:
+        base = _elected(sharing, rows, np.zeros_like(usable))
+    else:
+        base = np.zeros_like(usable)
+        for (variables, families), limit in zip(groups, limits, strict=True):
+            base[:, variables] = families.joined(usable[:, variables].T, reference, limit).T
+    base, unsettled = _settled(groups, base, usable, reference)
     seen: Surprise | None = None
-    degrees = np.zeros((sums.n_variables, 3))
+    degrees = np.zeros((usable.shape[1], 3))
     for variables, families in groups:
         degrees[variables] = families.degrees
         own = families.against(base[:, variables].T)
         if seen is None:
-            shape = sums.n_regimes, sums.n_variables
-            seen = Surprise(*(np.zeros((*shape, *of.shape[2:])) for of in own))
+            seen = Surprise(*(np.zeros((*usable.shape, *of.shape[2:])) for of in own))
         for whole, found in zip(seen, own, strict=True):
             whole[:, variables] = np.swapaxes(found, 0, 1)
     assert seen is not None, "there is a variable"
@@ -209,29 +230,33 @@ def _surprises(
     return seen, degrees, unsettled, alike
 
 
+def _limits(groups: list[tuple[Indices, Families]], inflation: FloatArray) -> list[FloatArray]:
+    """Up to where the statistics of each group of equations, V × R, may be chance and drift.
+
+    A sum of multiples of χ² is taken for one of the same mean and variance (Satterthwaite).
+    """
+    found = []
+    for variables, families in groups:
+        degrees = np.array(families.degrees, dtype=float)
+        own = np.swapaxes(inflation[:, variables], 0, 1)
+        first, second = own @ degrees, own**2 @ degrees
+        drifted = second / first * _quantile(first**2 / second, DRIFTED_OUT)
+        found.append(np.maximum(drifted, _chance(families, KEPT_OUT)))
+    return found
+
+
 def _chance(families: Families, level: float) -> float:
     """What the statistic of an unchanged equation exceeds with a probability."""
     return float(_quantile(np.array(float(sum(families.degrees))), level))
 
 
-def _bases(
-    groups: list[tuple[Indices, Families]],
-    sharing: list[tuple[Indices, Bases]],
-    rows: FloatArray,
-    usable: Mask,
-    reference: int | None,
+def _settled(
+    groups: list[tuple[Indices, Families]], base: Mask, usable: Mask, reference: int | None
 ) -> tuple[Mask, bool]:
     """The regimes that share the equation of each variable, R × n, and whether hardly any do.
 
     Then, without a reference, the base is the majority that agrees best.
     """
-    base = np.zeros_like(usable)
-    if reference is None:
-        base = _elected(sharing, rows, base)
-    else:
-        for variables, families in groups:
-            able, chance = usable[:, variables].T, _chance(families, KEPT_OUT)
-            base[:, variables] = families.joined(able, reference, chance).T
     told = np.concatenate([variables for variables, _ in groups])
     unsettled = bool((usable & ~base)[:, told].sum() > UNSETTLED * usable[:, told].sum())
     if unsettled and reference is None:

@@ -295,7 +295,7 @@ def regime_plan(
     source: Any = RegimeRows(columns, regimes, schemes, tuple(coding.sizes.tolist()))
     digest = digest_of((*table.names, *labels.tolist()), table.values)
     size = sum(scheme.size for scheme in schemes)
-    known = RegimeKnowledge.of(options, given.labels, given.moments.names)
+    known = RegimeKnowledge.of(options, given)
     return ResamplePlan(
         Prepared(given.moments, source, "rows", size, digest),
         options,
