@@ -145,5 +145,5 @@ def test_effects_of_earlier_rows_alone_are_no_empty_result(tmp_path: Path) -> No
 
 def test_a_column_of_dates_may_be_that_of_time(file: Path) -> None:
     done = run("learn", file)
-    assert "or time= for lags=" in done.stderr
+    assert "--time day says when each row was taken, together with lags" in done.stderr
     assert "try:   --drop day\n" in done.stderr

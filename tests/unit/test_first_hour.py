@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import copy
+import dataclasses
 import math
 import os
 import pickle
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from numpy.testing import assert_allclose
 
 import qwo
 from qwo.discovery.readings import DEFAULT, assumptions_of, gist
-from qwo.errors import ArgumentError
+from qwo.errors import ArgumentError, DataWarning
 from qwo.graph.cpdag import to_cpdag
 from qwo.inspection.audit import looks_like_root
 from qwo.options import OPTIONS, READING
@@ -513,3 +515,80 @@ def test_factorisations_keep_to_one_thread_where_others_work(
             assert (compute._Limits.needed_by > needed) == kept
         with compute.one_blas_thread(1e12):
             assert compute._Limits.needed_by == needed
+
+
+def test_rows_sorted_by_a_column_are_no_time_series() -> None:
+    """As in the tables of irises, wines and penguins, sorted by species."""
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    kind = np.repeat(["a", "b", "c"], 60)
+    frame = pd.DataFrame(rng.normal(size=(180, 4)) + 2 * rng.normal(size=(3, 4)).repeat(60, 0))
+    frame.columns = ["one", "two", "three", "four"]
+    told = {f.code: f for f in qwo.audit(frame.assign(kind=kind)).findings}
+    assert "serial" not in told
+    assert told["sorted"].severity == "note"
+    assert told["sorted"].columns == ("kind",)
+    # Without the column that explains it, or where neighbours are alike within groups, too.
+    assert "serial" in {f.code for f in qwo.audit(frame).findings}
+    walks = frame.apply(lambda column: column + 0.3 * rng.normal(size=180).cumsum())
+    assert "serial" in {f.code for f in qwo.audit(walks.assign(kind=kind)).findings}
+    # Months follow each other, however little their days do.
+    assert "serial" in {f.code for f in qwo.audit(frame.assign(month=kind)).findings}
+
+
+def test_columns_that_number_rows_are_left_out_of_other_findings() -> None:
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"id": np.arange(300), "a": rng.normal(size=300).cumsum()})
+    frame["b"] = (np.arange(300) - 150) ** 2 / 5000 + rng.normal(size=300).cumsum()
+    findings = {f.code: f.columns for f in qwo.audit(frame).findings}
+    assert findings["identifier"] == ("id",)
+    assert all("id" not in columns for code, columns in findings.items() if code != "identifier")
+
+
+@pytest.mark.parametrize("missing", ["raise", "em"])
+def test_a_column_computed_from_others_is_told(missing: Any) -> None:
+    """Such as experience = age - schooling - 6 but for one row."""
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.integers(20, 65, 400), "school": rng.integers(8, 18, 400)})
+    frame["experience"] = frame["age"] - frame["school"] - 6.0
+    frame.loc[7, "experience"] = 0
+    frame["wage"] = 0.1 * frame["school"] + rng.normal(size=400)
+    if missing == "em":
+        frame.loc[:9, "wage"] = np.nan
+    audit = qwo.audit(frame, missing=missing)
+    [told] = [f for f in audit.findings if f.code == "determined"]
+    assert told.columns == ("age", "school", "experience")
+    assert "'experience' = constant +1·'age' -1·'school' in 399 of 400 rows" in told.message
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        said = dict(verdict(Contents(qwo.discover(frame, missing=missing), audit)).lines())
+    assert "columns seem to be computed from others" in said["against it"]
+    # Strong effects with noise of their own are no such thing.
+    frame["experience"] += 0.7 * rng.normal(size=400)
+    assert "determined" not in {f.code for f in qwo.audit(frame, missing=missing).findings}
+
+
+def test_a_check_that_is_close_to_an_alarm_says_so(found: qwo.Discovery) -> None:
+    found = found.check(random_state=1)
+    assert str(found).startswith("No alarm: the data do not contradict")
+    near = dataclasses.replace(found.tests[0], p_value=0.0198)
+    told = str(dataclasses.replace(found, tests=(near, *found.tests[1:])))
+    assert told.startswith(f"No alarm, but nearly ({near.name})")
+
+
+def test_rows_left_out_that_count_without_bound_are_told_in_words(found: qwo.Discovery) -> None:
+    found = found.check(random_state=1)
+    beyond = dataclasses.replace(found.held_out, graph=-1e29)
+    assert "cannot be told" in str(dataclasses.replace(found, held_out=beyond))
+
+
+def test_no_number_is_rounded_up_to_what_is_called_sure(
+    found: qwo.Discovery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(found), "arrow_chances", np.full(len(found.edges), 0.899))
+    assert set(found.unsure()) == {"", "(89 % sure)"}

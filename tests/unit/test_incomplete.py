@@ -13,6 +13,7 @@ from qwo.errors import (
     ArgumentError,
     ConstantColumnError,
     DataWarning,
+    DuplicateColumnError,
     LinearDependenceError,
     MergeError,
     MissingValuesError,
@@ -107,9 +108,26 @@ def test_a_dependence_is_an_error():
     data = np.random.default_rng(0).standard_normal((200, 4))
     data[:, 3] = data[:, 0] - 2 * data[:, 1]
     data[np.random.default_rng(1).random(data.shape) < 0.1] = np.nan
-    with pytest.raises(LinearDependenceError, match="likelihood grows without bound") as caught:
+    with pytest.raises(LinearDependenceError, match="'X3' = constant -2") as caught:
         Moments.from_data(data, missing="em")
     assert set(caught.value.columns) == {"X0", "X1", "X3"}
+    # Where no two rows have all of them, EM itself tells, and names what to leave out.
+    data[np.arange(200), np.arange(200) % 4] = np.nan
+    with pytest.raises(LinearDependenceError, match="likelihood grows without bound") as caught:
+        Moments.from_data(data, missing="em")
+    assert [cure.option for cure in caught.value.cures] == ["drop"]
+
+
+def test_all_dependences_are_told_at_once():
+    rng = np.random.default_rng(0)
+    data = rng.standard_normal((300, 6))
+    data[:, 3], data[:, 5] = data[:, 0] / 16, 20 * data[:, 1]
+    data[rng.random(300) < 0.3, 4] = np.nan
+    data[rng.random(300) < 0.05, 5] = np.nan
+    with pytest.raises(DuplicateColumnError) as caught:
+        Moments.from_data(data, missing="em")
+    assert [(cure.option, cure.value) for cure in caught.value.cures] == [("drop", ["X3", "X5"])]
+    assert not audit_data(data, missing="em", drop=["X3", "X5"]).errors
 
 
 def test_more_columns_than_rows_are_refused(holes):

@@ -194,3 +194,42 @@ def test_per_cent_in_a_sheet_are_numbers(tmp_path: Path, frame: pd.DataFrame) ->
     shares.to_excel(tmp_path / "x.xlsx", index=False)
     read = qwo.Moments.from_data(tmp_path / "x.xlsx")
     np.testing.assert_allclose(read.scales, qwo.Moments.from_data(frame).scales, rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "example", ["Apr 1 2005", "2-Jan-2020", "1990Q3", "2020-05", "12:30:00", "March 2001"]
+)
+def test_dates_are_known_in_many_spellings(frame: pd.DataFrame, example: str) -> None:
+    frame["when"] = [example] * len(frame)
+    [error] = qwo.audit(frame).errors
+    assert f"dates or times, for example {example!r}" in error.message
+    assert ("time", "when") in [(cure.option, cure.value) for cure in error.cures]
+
+
+def test_numbers_with_a_currency_or_a_unit_are_told(frame: pd.DataFrame) -> None:
+    rng = np.random.default_rng(0)
+    frame["price"] = [f"${x:,.2f}" for x in 1e5 * rng.random(len(frame))]
+    frame["dose"] = [f"{x:.3f} mg/dl" for x in rng.random(len(frame))]
+    frame["code"] = [f"AB{k}7X" for k in range(len(frame))]
+    [error] = qwo.audit(frame).errors
+    assert error.message.count("numbers with other signs beside them") == 2
+    assert "'code' (text with" in error.message
+
+
+def test_spellings_of_missing_values_are_offered_together(frame: pd.DataFrame) -> None:
+    values = frame.iloc[:, 0].astype(str).to_list()
+    values[:6] = ["None", "n.d.", "unknown", "..", "#REF!", "n/k"]
+    frame.isetitem(0, values)
+    [error] = qwo.audit(frame).errors
+    marks = [cure.value for cure in error.cures if cure.option == "null_values"]
+    assert marks == [["None", "n.d.", "unknown", "..", "#REF!", "n/k"]]
+
+
+def test_countries_of_many_rows_are_offered_as_clusters() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(600, 2)), columns=["gdp", "births"])
+    frame["country"] = [f"land {k // 10}" for k in range(600)]
+    frame["region"] = [f"part {k // 20}" for k in range(600)]
+    [error] = qwo.audit(frame).errors
+    offered = {cure.option: cure.value for cure in error.cures if cure.option != "types"}
+    assert offered == {"drop": ["region"], "cluster": "country"}

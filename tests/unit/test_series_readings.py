@@ -18,6 +18,7 @@ from qwo.errors import ArgumentError, DataWarning
 from qwo.series.reading import SeriesData
 from qwo.series.responses import long_run, responses_of
 from qwo.series.stationarity import stationarity_findings
+from qwo.series.times import time_numbers
 from qwo.simulation import StructuralAutoregression, simulate_series
 
 
@@ -270,3 +271,24 @@ def test_seasons_go_by_the_clock_across_gaps() -> None:
     assert whole.design is not None
     kept = np.delete(whole.design.series.values, lost, axis=0)
     assert np.abs(found.series.design.series.values - kept).max() < 0.5
+
+
+@pytest.mark.parametrize("written", ["%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d %b %Y", "%b %d, %Y"])
+def test_dates_of_one_column_are_read_in_one_way(written: str) -> None:
+    days = pd.date_range("2021-01-28", periods=60)
+    texts = list(days.strftime(written))
+    numbers = time_numbers(None, "day", (np.full(60, np.nan), texts))
+    assert (np.diff(numbers) == 86400).all()
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        (["01/02/2020", "01/03/2020"], "may begin with the day or with the month"),
+        (["Jan-20", "Feb-20"], "no year of four digits"),
+        (["13/02/2020", "02/13/2020"], "some begin with the day"),
+    ],
+)
+def test_dates_that_can_be_read_in_two_ways_are_refused(texts: list[str], said: str) -> None:
+    with pytest.raises(ArgumentError, match=said):
+        time_numbers(None, "day", (np.full(2, np.nan), texts))

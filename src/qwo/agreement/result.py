@@ -171,9 +171,21 @@ class Check(ResultRecord):
         return f"<Check: {state}, {int(self.failing.sum())} of {len(self.independences)} fail>"
 
 
+CLOSE, BOUNDLESS = 2.0, 1e4
+"""p-values up to so many times that of an alarm are close to one, so that another seed may give it;
+differences of log densities beyond which one row decides."""
+
+
 def _verdict(check: Check) -> str:
     flagged = [test.name for test in check.tests if test.alarm]
     if not flagged:
+        level = check.params["alpha"] / max(len(check.tests), 1)
+        near = [test.name for test in check.tests if test.p_value <= CLOSE * level]
+        if near:
+            return (
+                f"No alarm, but nearly ({', '.join(near)}): believe the graph no more than after "
+                "one. More draws settle it."
+            )
         return (
             "No alarm: the data do not contradict the graph. That is no proof of it: graphs of its "
             "class, and others close to it, would pass too."
@@ -280,6 +292,11 @@ def _held_out(check: Check) -> str:
     found = check.held_out
     if found is None:
         return ""
+    if max(abs(found.graph), abs(found.saturated)) > BOUNDLESS:
+        return (
+            "How likely rows are that were left out cannot be told: a variable follows from others "
+            "nearly exactly, and a row that does not fit counts without bound."
+        )
     return (
         "Rows that were left out are more likely under the graph than without edges by "
         f"{found.graph:.3f} ± {found.graph_error:.3f} a row (log density); under the saturated "

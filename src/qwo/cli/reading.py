@@ -191,7 +191,11 @@ def _flags(given: Mapping[str, Any]) -> str:
 MOST_NAMED = 6
 """Columns of a type that the audit names."""
 
-OTHERWISE = {"covariance_estimator": ("drop",), "types": ("drop", "null_values")}
+OTHERWISE = {
+    "covariance_estimator": ("drop",),
+    "types": ("drop", "null_values"),
+    "time": ("drop",),
+}
 """Cures that are not needed besides others."""
 
 

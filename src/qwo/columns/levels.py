@@ -4,6 +4,8 @@ What the user says of a column counts; of the others, text and categories with f
 nominal, and numbers are numbers. Whatever is in doubt is refused with a cure.
 """
 
+# Long because what text may mean, and how it is said, stand together.
+
 from __future__ import annotations
 
 import re
@@ -14,7 +16,7 @@ from typing import cast, get_args
 import numpy as np
 import numpy.typing as npt
 
-from qwo.columns.recipes import Variable, is_number, looks_like_cluster
+from qwo.columns.recipes import Variable, is_number, looks_like_cluster, looks_like_place
 from qwo.errors import ArgumentError, ColumnNameError, Cure, list_names
 from qwo.options import Kind, Types
 from qwo.types import FloatArray
@@ -22,16 +24,31 @@ from qwo.types import FloatArray
 MANY_STRAYS = 3
 """More different words than this among the numbers of a column are no marks of missing values."""
 
+BLANKS = re.compile(
+    r"[-.?*/\\#]{1,3}|n\.?/?[adk]\.?|nan|none|null|nil|nat|missing|unknown|unk|tbd|blank|empty"
+    r"|\W(na|null)\W|not (available|applicable|known)|no data|#(n/a|(div/0|ref|value|num|null)!)",
+    re.IGNORECASE,
+)
+"""How missing values are spelt."""
+
 MOST_LEVELS = 20
 """Text with more different values is no category, unless the user says so."""
 
 LEVEL_REPEATS = 3
 """How often each level of a text column appears on average, at least."""
 
-DATE = (
-    r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})([T ]\d{1,2}:\d{2}.*)?\s*$"
+MONTH = "(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+CLOCK = r"\d{1,2}:\d{2}(:\d{2}.*)?"
+DATE = re.compile(
+    rf"\s*((\d{{4}}[-/.]\d{{1,2}}([-/.]\d{{1,2}})?|\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{4}}"
+    rf"|\d{{4}}[- ]?q[1-4]|q[1-4][- ]?\d{{4}}|(\d{{1,2}}[-/. ]+)?{MONTH}[-/., ]+\d{{1,4}}"
+    rf"([-/., ]+\d{{2,4}})?)([T ]{CLOCK}.*)?|{CLOCK})\s*",
+    re.IGNORECASE,
 )
-"""Text that is a day, with or without a time."""
+"""Text that is a day, a month, a quarter or a time."""
+
+AROUND = re.compile(r"\s*\(?[-+]?([A-Z]{3}\s|[$€£¥])?\s*[-+]?\d[\d.,']*\s*\D{0,12}")
+"""A number with a currency before it, or a unit behind it."""
 
 MOST_DECLARED = 200
 """Levels of a variable that the user calls nominal, at most."""
@@ -131,7 +148,8 @@ class RefusedColumn:
             return cls(name, f"text, for example {shown}", words=words)
         # Names of families or patients, some of which look like numbers.
         named = looks_like_cluster(name) and len(words.levels) <= 0.8 * n_given
-        few = len(odd) <= MANY_STRAYS and 2 * n_odd <= n_given and not named
+        unknown = sum(BLANKS.fullmatch(words.levels[k].strip()) is None for k in odd)
+        few = unknown <= MANY_STRAYS and 2 * n_odd <= n_given and not named
         return cls(
             name,
             f"text, since {n_odd} of {n_given} values cannot be read as a number; the first is "
@@ -236,7 +254,9 @@ class LevelCounts:
         """The cure of saying that the column is a category, where it may be one."""
         possible = self.repeats and len(self.seen) <= MOST_DECLARED
         cures = [Cure("types", {name: "nominal"}, "treats it as a category")] if possible else []
-        if looks_like_cluster(name) and 2 < len(self.seen) <= 0.8 * sum(self.counts.values()):
+        n_levels, n_rows = len(self.seen), sum(self.counts.values())
+        repeats = 0.8 if looks_like_cluster(name) else 0.2 if looks_like_place(name) else 0.0
+        if 2 < n_levels <= repeats * n_rows:
             cures.append(Cure("cluster", name, "says which rows belong together"))
         return tuple(cures)
 
@@ -377,14 +397,26 @@ def _declared(
 def _inferred(name: str, found: LevelCounts) -> Variable | Doubt:
     """The variable behind a column of text or categories that the user has said nothing of."""
     levels = found.seen
-    if levels and all(re.match(DATE, level) for level in levels):
+    if levels and all(map(DATE.fullmatch, levels)):
         # A category of days would be one without order, and each day a coefficient.
-        reason = f"dates or times, for example {levels[0]!r}; make them numbers, or time= for lags="
-        return Doubt(reason, found.as_category(name))
+        return Doubt(of_times(levels[0]), (*found.as_category(name), in_order_of(name)))
     if len(levels) < 2 or (found.category and len(levels) <= MOST_DECLARED):
         kind: Kind = "ordinal" if found.ordered else "nominal"
         return Variable("binary" if len(levels) == 2 else kind, levels)
     if found.are_categories:
         return Variable("binary" if len(levels) == 2 else "nominal", levels)
     reason = f"text with {len(levels)} different values, for example {levels[0]!r}"
+    if all(map(AROUND.fullmatch, levels)):
+        reason = f"numbers with other signs beside them, for example {levels[0]!r}; write the "
+        reason += "numbers alone"
     return Doubt(reason, found.as_category(name))
+
+
+def of_times(example: str) -> str:
+    """Why a column of dates is neither a number nor a category."""
+    return f"dates or times, for example {example!r}"
+
+
+def in_order_of(name: str) -> Cure:
+    """What dates may be good for."""
+    return Cure("time", name, "says when each row was taken, together with lags")

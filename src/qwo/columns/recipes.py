@@ -47,6 +47,15 @@ CLUSTERS = frozenset(
 )
 """Words for whom or what several rows may be of."""
 
+PLACES = frozenset(
+    re.findall(
+        r"\w+",
+        "country state county province region district city municipality hospital clinic site "
+        "station sensor store shop branch ticker symbol",
+    )
+)
+"""Words for what several rows may be of where it is told by many different texts."""
+
 
 def column_names(names: Iterable[object], *, cured: bool = False) -> tuple[str, ...]:
     """Names as strings, none of them empty or used twice; columns may be dropped if `cured`."""
@@ -87,6 +96,11 @@ def looks_like_cluster(name: str) -> bool:
     """Whether a column is named like someone of whom there may be several rows."""
     words = words_of(name)
     return bool(words) and (words[0] in CLUSTERS or (len(words) > 1 and words[-1] == "id"))
+
+
+def looks_like_place(name: str) -> bool:
+    """Whether a column is named like a place or a source of several rows."""
+    return not PLACES.isdisjoint(words_of(name))
 
 
 def words_of(name: str) -> list[str]:

@@ -453,7 +453,7 @@ class Discovery(FollowUp):
             if leans and (a, b) in self.leans:
                 yield f"(leans {a} {ARROW} {b}, {leaning(self.leans[a, b])})"
             else:
-                yield f"({100 * sure:.0f} % sure)" if mark == ARROW and sure < SURE else ""
+                yield f"({math.floor(100 * sure)} % sure)" if mark == ARROW and sure < SURE else ""
 
     def _repr_html_(self) -> str:
         rows = ((source, MARKS[mark].symbol, target) for source, mark, target in self.edges)

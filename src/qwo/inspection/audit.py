@@ -53,6 +53,7 @@ Code = Literal[
     "near-duplicate",
     "linear-dependence",
     "near-singular",
+    "determined",
     "indefinite",
     "wide",
     "unpaired",
@@ -67,6 +68,7 @@ Code = Literal[
     "sentinel",
     "repeated-rows",
     "serial",
+    "sorted",
     "range",
     "index",
     "latent",
@@ -259,6 +261,8 @@ def inspect_types(names: Sequence[str], refused: Sequence[RefusedColumn]) -> Ite
     if refused:
         everything = [*names, *(column.name for column in refused)]
         grouped = [column.name for column in refused for c in column.cures if c.option == "cluster"]
+        # Rows belong together in one way; the others stay columns that are no numbers.
+        grouped = grouped[:1]
         others = [c.name for c in refused if not c.strays and c.name not in grouped]
         marks = list(dict.fromkeys(word for column in refused for word in column.strays))
         cures = list(drop_cure(everything, others)) if others else []
@@ -270,7 +274,15 @@ def inspect_types(names: Sequence[str], refused: Sequence[RefusedColumn]) -> Ite
             tuple(column.name for column in refused),
             f"{count_of(len(refused), len(everything))} neither numeric nor a category: "
             f"{shown(reasons)}",
-            (*cures, *(cure for column in refused for cure in column.cures)),
+            (
+                *cures,
+                *(
+                    cure
+                    for column in refused
+                    for cure in column.cures
+                    if cure.option != "cluster" or column.name in grouped
+                ),
+            ),
         )
     if len(names) < 2:
         seen = f"only {names[0]!r}" if names else "none"
@@ -316,7 +328,8 @@ class MissingCounts:
             counts.append(f"{self.names[k]!r} ({what})")
         totals = [count(int(n.sum()), f"{kind} value") for kind, n in kinds.items() if n.any()]
         where = f"in {len(affected)} of {len(self.names)} columns: {shown(counts, 'columns')}"
-        return f"{' and '.join(totals)} {where}; {self.rows:,} of {self.n_rows:,} rows are "
+        are = "is" if self.rows == 1 else "are"
+        return f"{' and '.join(totals)} {where}; {self.rows:,} of {self.n_rows:,} rows {are} "
 
     @property
     def affected(self) -> tuple[str, ...]:

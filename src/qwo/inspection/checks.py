@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import compress, islice
 from typing import TYPE_CHECKING, Any, get_args
@@ -23,7 +23,7 @@ from scipy.linalg import lapack
 
 from qwo import _core
 from qwo.columns.levels import RefusedColumn
-from qwo.columns.recipes import PLAIN, Coding
+from qwo.columns.recipes import PLAIN, Coding, looks_like_cluster, words_of
 from qwo.compute import one_blas_thread
 from qwo.inspection import findings as word
 from qwo.inspection.audit import Finding, Severity, shown
@@ -50,6 +50,9 @@ ID_NAME = re.compile(
     r"(^|[_. ])(id|ids|idx|index|key|no|nr|number|row|rownames|rn)$|^id", re.IGNORECASE
 )
 """Names of columns that number rows."""
+
+TIMES = frozenset(re.findall(r"\w+", "date day week month quarter season hour time wave visit"))
+"""Words for times."""
 
 REPEATED_SHARE = 0.05
 """Share of rows with a copy from which on they are worth a warning."""
@@ -90,6 +93,12 @@ however many variables there are."""
 BENT, MOST_SCREENED = 0.05, 300
 """Share of variance from which a bend is told of, and columns up to which pairs are looked at."""
 
+UNEXPLAINED = 0.01
+"""Share of a variable left unexplained by others below which it may be computed from them."""
+
+HOLDS, REFITS = 0.9, 3
+"""Share of the rows that must lie on a line, and how often it is fitted without the others."""
+
 NEAR_SINGULAR = 1e-10
 """Reciprocal condition below which a factorisation keeps fewer than six of sixteen digits."""
 
@@ -115,7 +124,8 @@ class View:
     at are `numbers`, some of all. `kinds` has all variables, those that are no numbers, too, which
     count among all; `places` has the columns of each kind; `whole` says which hold whole numbers
     only. Of the types of columns that were `declared` nothing is said. Where the rows are `plain`
-    no check of rows alone has anything to say.
+    no check of rows alone has anything to say. `groups` has the first rows of variables with few
+    values, in as many columns as each has.
     """
 
     names: Sequence[str]
@@ -131,6 +141,7 @@ class View:
     correlation: FloatArray | None = None
     scores: Any = None
     plain: bool = False
+    groups: Mapping[str, FloatArray] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -175,7 +186,13 @@ class View:
         places: dict[Kind, list[int]] = {kind: [] for kind in get_args(Kind)}
         for k, name in enumerate(own):
             places[kinds[name]].append(k)
-        return cls(own, rows, head, ends, marks, numbers, kinds, places, whole, declared)
+        few_values = {
+            name: seen.first[:, coding.columns_of([k])]
+            for k, name in enumerate(names)
+            if kinds[name] != "continuous" and not (looks_like_cluster(name) or is_time(name))
+        }
+        known_now = places, whole, declared
+        return cls(own, rows, head, ends, marks, numbers, kinds, *known_now, groups=few_values)
 
     def named(self, places: Sequence[int]) -> tuple[str, ...]:
         """The names of columns."""
@@ -189,6 +206,11 @@ class View:
             texts = texts if len(texts) <= 4 else [*texts[:3], "…", texts[-1]]
             said.append(f"{self.names[k]!r} ({', '.join(texts)})")
         return shown(said)
+
+
+def is_time(name: str) -> bool:
+    """Whether a column is named like a time, by which rows are sorted that follow each other."""
+    return any(word in TIMES or word.endswith("year") for word in words_of(name))
 
 
 def _are_plain(rows: FloatArray) -> bool:
@@ -212,16 +234,22 @@ def inspect_rows(
     view = replace(view, correlation=correlation, scores=scores)
     for look, tell in CHECKS:
         # Correlations are another matter than rows.
-        found = (look is _near_copies or not view.plain) and look(view)
+        found = (look in (_near_copies, _computed) or not view.plain) and look(view)
         if found:
             yield tell(view, found)
     if view.whole.any():
         yield from word.clusters(view)
 
 
-def _numbers_rows(name: str, column: FloatArray) -> bool:
+def _numbers_rows(view: View, place: int) -> bool:
     """Whether a column of whole numbers numbers or identifies the rows."""
-    if not np.isfinite(column).all() or len(np.unique(column)) < len(column):
+    name, column = view.names[place], view.first[:, place]
+    if (
+        not view.whole[place]
+        or len(column) < 10
+        or not np.isfinite(column).all()
+        or len(np.unique(column)) < len(column)
+    ):
         return False
     steps = np.diff(column)
     consecutive = column.max() - column.min() == len(column) - 1
@@ -302,15 +330,65 @@ def _repeats(view: View) -> tuple[int, int] | None:
     return (spare, int(counts.max())) if spare >= enough else None
 
 
-def _dependent(view: View) -> list[int]:
-    """Columns whose values depend on the row before, if that is most of them."""
-    measured = np.array([view.kinds[name] != "binary" for name in view.names])
+def _dependent(view: View) -> tuple[list[int], list[str]] | None:
+    """Columns whose values depend on the row before, if that is most of them.
+
+    Beside them, the columns by which the rows are sorted, if within groups of these no such
+    dependence is left.
+    """
+    counted = [k for k in range(len(view.names)) if not _numbers_rows(view, k)]
+    measured = np.zeros(len(view.names), np.bool_)
+    measured[[k for k in counted if view.kinds[view.names[k]] != "binary"]] = True
     if len(view.first) < MANY_ROWS or measured.sum() < 2:
-        return []
+        return None
     scores = view.scores if view.first is view.rows else Scores.of(view.first)
-    before, after, count = scores.values[:, :-1], scores.values[:, 1:], scores.count - 1
+    related = _related(scores, measured, np.ones(len(view.first) - 1, np.bool_))
+    if len(related) < max(2, measured.sum() / 2):
+        return None
+    by, within = _sorted_by(view.groups, len(view.first))
+    if by:
+        # Within groups, a column by which rows are sorted has one value.
+        inside = replace(scores, values=_centred(scores, np.cumsum(np.r_[False, ~within])))
+        others = measured & ~np.isin(view.names, by)
+        left = _related(inside, others, within, SERIAL / 2)
+        by = by if len(left) < max(2, others.sum() / 2) else []
+    return related, by
+
+
+def _sorted_by(groups: Mapping[str, FloatArray], n_rows: int) -> tuple[list[str], Mask]:
+    """Columns whose values come in one block each, later ones within those of earlier ones.
+
+    Beside them, which neighbouring rows are in the same block.
+    """
+    by: list[str] = []
+    same, key = np.ones(n_rows - 1, np.bool_), np.zeros(n_rows, np.intp)
+    by_size = sorted(groups, key=lambda name: len(np.unique(groups[name], axis=0)))
+    for name in by_size:
+        level = np.unique(np.nan_to_num(groups[name], nan=-1.0), axis=0, return_inverse=True)[1]
+        _, both = np.unique(np.stack([key, level.reshape(-1)]), axis=1, return_inverse=True)
+        both = both.reshape(-1)
+        blocks = 1 + int((np.diff(both) != 0).sum())
+        if len(np.unique(key)) < blocks == both.max() + 1 <= n_rows / FEW_CODES:
+            by, key, same = [*by, name], both, np.diff(both) == 0
+    return by, same
+
+
+def _centred(scores: Scores, blocks: Indices) -> FloatArray:
+    """Scores less their means within blocks of rows, 0 where a value is missing."""
+    values, n = scores.values, int(blocks[-1]) + 1
+    there = np.ones(values.shape) if scores.there is None else scores.there.astype(np.float64)
+    ends = np.flatnonzero(np.r_[True, np.diff(blocks) > 0])
+    sums, counts = (np.add.reduceat(each, ends, axis=1) for each in (values, there))
+    means = (sums / np.maximum(counts, 1))[:, np.repeat(np.arange(n), np.bincount(blocks))]
+    return np.asarray((values - means) * there)
+
+
+def _related(scores: Scores, measured: Mask, pairs: Mask, least: float = SERIAL) -> list[int]:
+    """Columns whose values depend on the row before, over pairs of neighbours."""
+    before, after = scores.values[:, :-1][:, pairs], scores.values[:, 1:][:, pairs]
+    count = np.full(len(before), pairs.sum())
     if scores.there is not None:
-        both = scores.there[:, 1:] & scores.there[:, :-1]
+        both = (scores.there[:, 1:] & scores.there[:, :-1])[:, pairs]
         before, after, count = before * both, after * both, both.sum(axis=1)
     share = np.maximum(count, 1)
     means = before.sum(axis=1) / share, after.sum(axis=1) / share
@@ -322,9 +400,8 @@ def _dependent(view: View) -> list[int]:
     size = np.sqrt(np.maximum(squares[0] * squares[1], 0.0))
     cross = np.einsum("ij,ij->i", before, after) / share - means[0] * means[1]
     lag = cross / np.where(size > 0, size, 1.0)
-    beyond = lag > np.maximum(SERIAL, SERIAL_ERRORS / np.sqrt(share))
-    related = np.flatnonzero(measured & beyond & (count >= MANY_ROWS - 1)).tolist()
-    return related if len(related) >= max(2, measured.sum() / 2) else []
+    beyond = lag > np.maximum(least, SERIAL_ERRORS / np.sqrt(share))
+    return np.flatnonzero(measured & beyond & (count >= MANY_ROWS - 1)).tolist()
 
 
 def _curved(view: View) -> list[tuple[int, int]]:
@@ -333,7 +410,8 @@ def _curved(view: View) -> list[tuple[int, int]]:
     By BIC with the price of `qwo.curved.sizes.wanted_columns`, and at least `BENT` of the variance;
     values beyond three standard deviations count as three.
     """
-    places = np.array(view.places["continuous"], np.intp)
+    measured = view.places["continuous"]
+    places = np.array([k for k in measured if not _numbers_rows(view, k)], np.intp)
     if len(view.rows) < MANY_ROWS or not 2 <= len(places) <= MOST_SCREENED:
         return []
     # All have mean 0, so that the norm is the standard deviation.
@@ -409,6 +487,55 @@ class Scores:
         return np.where(self.flat, 0.0, skewness), np.where(self.flat, 0.0, kurtosis)
 
 
+def _computed(view: View) -> list[tuple[int, list[int], FloatArray, int]]:
+    """Columns that a line through others gives, rounding apart, in nearly all rows looked at.
+
+    Each with those others, their coefficients, and in how many rows. They are looked for among
+    columns that sums show to be nearly determined; a few rows may not fit.
+    """
+    size = 0 if view.correlation is None else len(view.correlation)
+    if not 2 < size <= MOST_SCREENED or len(view.rows) < max(MANY_ROWS, 2 * size):
+        return []
+    factor, failed = lapack.dpotrf(np.asarray(view.correlation).T, lower=1, clean=0)
+    # The last of those that depend on each other has all the others before it.
+    # What follows exactly is told by sums.
+    if failed or not NEAR_SINGULAR < np.diagonal(factor).min() ** 2 < UNEXPLAINED:
+        return []
+    left = np.flatnonzero(1 / np.diagonal(lapack.dpotri(factor, lower=1)[0]) < UNEXPLAINED).tolist()
+    rows = view.rows[np.isfinite(view.rows[:, left]).all(axis=1)]
+    found = []
+    for k in left[::-1]:
+        others = [other for other in left if other != k]
+        line = _line_of_most(rows[:, others], rows[:, k]) if len(rows) > 2 * len(left) else None
+        if line is not None:
+            found.append((k, [others[i] for i in line[0]], line[1], line[2]))
+            left = others
+    return found[::-1]
+
+
+def _line_of_most(
+    causes: FloatArray, column: FloatArray
+) -> tuple[list[int], FloatArray, int] | None:
+    """The places and coefficients of a line that nearly all rows lie on, and how many do."""
+    spread = causes.std(axis=0)
+    design = np.column_stack([np.ones(len(causes)), (causes - causes.mean(axis=0)) / spread])
+    size = float(column.std())
+    # What is computed from rounded numbers may be off by more than its own rounding.
+    grid = _resolution(column) or 0.0
+    rounding = (share * grid for share in (1.51, 0.51) if share * grid < 0.05 * size)
+    least = 1e-6 * size + next(rounding, 0.0)
+    kept = np.ones(len(column), np.bool_)
+    for _ in range(REFITS):
+        weights = np.linalg.lstsq(design[kept], column[kept], rcond=None)[0]
+        off = np.abs(column - design @ weights)
+        kept = off <= max(least, np.quantile(off, HOLDS))
+    on = int((off <= least).sum())
+    used = np.flatnonzero(np.abs(weights[1:]) > 0.01 * size).tolist()
+    if on < HOLDS * len(column) or len(used) < 2:
+        return None
+    return used, weights[1:][used] / spread[used], on
+
+
 CHECKS: tuple[tuple[Callable[[View], Any], Callable[[View, Any], Finding]], ...] = (
     # No code is below 0: rounded measurements are.
     (
@@ -421,15 +548,12 @@ CHECKS: tuple[tuple[Callable[[View], Any], Callable[[View, Any], Finding]], ...]
     ),
     (lambda view: view.places["binary"], word.two_values),
     (
-        lambda view: [
-            k
-            for k in np.flatnonzero(view.whole & (len(view.first) >= 10)).tolist()
-            if _numbers_rows(view.names[k], view.first[:, k])
-        ],
+        lambda view: [k for k in np.flatnonzero(view.whole).tolist() if _numbers_rows(view, k)],
         word.identifiers,
     ),
     (lambda view: view.marks.any() and _marks(view), word.sentinels),
     (_near_copies, word.rounded_copies),
+    (_computed, word.computed),
     (_repeats, word.repeated_rows),
     (_dependent, word.serial),
     (

@@ -137,6 +137,20 @@ def rounded_copies(view: View, pairs: list[tuple[int, int]]) -> Finding:
     )
 
 
+def computed(view: View, found: list[tuple[int, list[int], FloatArray, int]]) -> Finding:
+    """Columns computed from others, but for a few rows."""
+    names, said = view.names, []
+    for k, others, weights, on in found:
+        pairs = zip(weights.tolist(), others, strict=True)
+        line = " ".join(f"{weight:+.4g}·{names[other]!r}" for weight, other in pairs)
+        said.append(f"{names[k]!r} = constant {line} in {on:,} of {len(view.rows):,} rows")
+    text = f"columns seem to be computed from others: {shown(said)}. They tell nothing of their "
+    text += "own, so that few rows and rounding decide about the edges of all of these"
+    columns = view.named(sorted({k for c, others, *_ in found for k in (c, *others)}))
+    cures = drop_cure(names, [names[k] for k, *_ in found])
+    return Finding("determined", "warning", columns, text, cures)
+
+
 def repeated_rows(view: View, found: tuple[int, int]) -> Finding:
     """Rows that repeat others."""
     text = f"{found[0]} of the {len(view.first)} rows looked at repeat others exactly, up to "
@@ -167,9 +181,15 @@ def independent_share(values: FloatArray, lengths: Indices | None = None) -> flo
     return float(1 / max(1.0, float(np.median(pairs))))
 
 
-def serial(view: View, found: list[int]) -> Finding:
-    """Rows that depend on those before them."""
+def serial(view: View, seen: tuple[list[int], list[str]]) -> Finding:
+    """Rows that depend on those before them, or are merely sorted."""
+    found, by = seen
     columns = view.named(found)
+    if by:
+        them = "it stays" if len(by) == 1 else "they stay"
+        text = f"rows are sorted by {list_names(by)}, so that neighbours are alike; within its "
+        text += f"groups they are not. This does no harm as long as {them} in the table"
+        return Finding("sorted", "note", tuple(by), text)
     scores = view.scores if view.first is view.rows else view.scores.of(view.first)
     worth = independent_share(scores.values[found[:MOST_PAIRED]])
     return Finding(

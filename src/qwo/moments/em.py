@@ -26,7 +26,7 @@ import numpy as np
 
 from qwo.columns.recipes import Coding
 from qwo.compute import one_blas_thread
-from qwo.errors import Cure, list_names
+from qwo.errors import list_names
 from qwo.inspection.audit import Finding, MissingCounts, drop_cure, inspect_size, shown
 from qwo.inspection.checks import inspect_matrix, inspect_spread
 from qwo.inspection.findings import determined_columns
@@ -432,7 +432,7 @@ def estimate_incomplete(
         return findings, None
     fit = fit_em(values, names, coding)
     findings = [_estimated(counts, fit), *findings, *_inspect_pairs(names, values[:, first])]
-    return [*findings, *_inspect_fit(fit)], fit.moments
+    return [*findings, *_inspect_fit(fit, values)], fit.moments
 
 
 def _estimated(counts: MissingCounts, fit: EmFit) -> Finding:
@@ -467,28 +467,52 @@ def _inspect_pairs(names: Sequence[str], values: FloatArray) -> Iterator[Finding
         )
 
 
-def _inspect_fit(fit: EmFit) -> Iterator[Finding]:
+def _inspect_fit(fit: EmFit, values: FloatArray) -> Iterator[Finding]:
     """How EM ended, and the correlation matrix that it found."""
     moments = fit.moments
     if fit.status == "iterations":
+        absent = np.isnan(values[:, moments.coding.starts]).mean(axis=0)
+        mostly = [moments.names[k] for k in np.flatnonzero(absent > 0.5)]
         yield Finding(
             "no-convergence",
             "warning",
             (),
             f"EM did not settle within {len(fit.loglik)} passes over the data: some moments are "
             "hardly determined; leave out columns with many missing values",
+            drop_cure(moments.names, mostly, "leaves out what most rows lack") if mostly else (),
         )
     if fit.status == "singular":
-        owners = [moments.names[k] for k in moments.coding.owners]
-        columns = tuple(dict.fromkeys(determined_columns(owners, moments.correlation)))
-        yield Finding(
-            "linear-dependence",
-            "error",
-            columns,
-            f"the likelihood grows without bound as {columns[0]!r} becomes determined by "
-            f"{list_names(columns[1:])}: they are linearly dependent, or too few rows have values "
-            "of them all",
-            (Cure("missing", "drop", "leaves incomplete rows out"),),
-        )
+        yield from _dependences(moments, values)
     else:
         yield from inspect_matrix(dataclasses.replace(moments, n_samples=float(fit.n_rows)))
+
+
+def _dependences(moments: Moments, values: FloatArray) -> Iterator[Finding]:
+    """Why a likelihood has no maximum: what depends on what in rows that have all of most columns.
+
+    EM shows one relation at a time, these rows all that hold among their columns.
+    """
+    coding, finite = moments.coding, np.isfinite(values[:, moments.coding.starts])
+    order = np.argsort(-finite.sum(axis=0), kind="stable")
+    complete = np.logical_and.accumulate(finite[:, order], axis=1).sum(axis=0)
+    enough = complete >= 2 * np.cumsum(coding.sizes[order])
+    fullest = np.sort(order[: enough.sum()])
+    rows = values[finite[:, fullest].all(axis=1)]
+    chosen = [k for k in fullest.tolist() if (np.ptp(rows[:, coding.columns_of([k])], 0) > 0).all()]
+    if len(chosen) > 1:
+        part = moments.select([moments.names[k] for k in chosen])
+        scales, correlation = split_covariance(np.cov(rows[:, coding.columns_of(chosen)].T))
+        part = dataclasses.replace(
+            part, n_samples=float(len(rows)), scales=scales, correlation=correlation
+        )
+        found = list(inspect_matrix(part, rows=False))
+        errors = [finding for finding in found if finding.severity == "error"]
+        if errors:
+            yield from errors
+            return
+    owners = [moments.names[k] for k in coding.owners]
+    columns = tuple(dict.fromkeys(determined_columns(owners, moments.correlation)))
+    text = f"the likelihood grows without bound as {columns[0]!r} becomes determined by "
+    text += f"{list_names(columns[1:])}: they are linearly dependent, or too few rows have values "
+    cures = drop_cure(moments.names, columns[:1])
+    yield Finding("linear-dependence", "error", columns, f"{text}of them all", cures)

@@ -23,7 +23,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from qwo.columns.levels import RefusedColumn, Rows, Words, short
+from qwo.columns.levels import RefusedColumn, Rows, Words, in_order_of, of_times, short
 from qwo.columns.recipes import PLAIN, Coding, column_names, is_number
 from qwo.errors import ColumnNameError, FileFormatError, InputError, ShapeError, list_names
 from qwo.inspection.audit import Finding
@@ -278,14 +278,14 @@ def _of_series(name: str, series: nw.Series[Any]) -> Column:
     if dtype == nw.String:
         return pa.chunked_array([series.to_arrow()]).cast(pa.string())
     kind = getattr(series.to_native(), "dtype", dtype) if dtype == nw.Unknown else dtype
-    reason = f"{kind}, for example {short(series[int(np.argmin(null))])}"
+    reason, cures = f"{kind}, for example {short(series[int(np.argmin(null))])}", []
     if dtype.is_temporal():
-        day = str(series[int(np.argmin(null))]).removesuffix(" 00:00:00")
-        reason = f"dates or times, for example {day!r}; make them numbers, or time= for lags="
+        reason = of_times(str(series[int(np.argmin(null))]).removesuffix(" 00:00:00"))
+        cures = [in_order_of(name)]
     pairs = zip(series.to_list(), null, strict=True)
     texts = [None if missing else str(value).removesuffix(" 00:00:00") for value, missing in pairs]
     if dtype not in (nw.Categorical, nw.Enum):
-        return RefusedColumn(name, reason, labels=Words.of_texts(texts))
+        return RefusedColumn(name, reason, labels=Words.of_texts(texts), cures=tuple(cures))
     return RefusedColumn(name, reason, words=_categories(series, texts))
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from qwo.discovery.arrows import SURE
+from qwo.discovery.readings import gist
 from qwo.errors import list_names
 from qwo.graph.cpdag import to_cpdag
 from qwo.graph.marks import ARROW
@@ -101,7 +102,8 @@ def _headline(contents: Contents, severe: list[str]) -> str:
     directed = sum(mark == ARROW for _, mark, _ in contents.discovery.edges)
     links, word = count(total, "link"), MEASURES[contents.doubt_source][0]
     if sizes is not None:
-        links = f"{sizes[0]:,} of {links} {'is' if sizes[0] == 1 else 'are'} {word}"
+        links = f"{sizes[0]:,}" if sizes[0] else "none"
+        links += f" of {count(total, 'link')} {'is' if sizes[0] < 2 else 'are'} {word}"
     told, doubts = f"{directed or 'none'} with a direction", _arrow_doubts(contents)
     sure = directed - sum(doubt is None or doubt > 1 - SURE for doubt in doubts)
     if sure < directed and set(doubts) != {None}:
@@ -230,6 +232,8 @@ def _doubts(contents: Contents) -> Iterator[str]:
     if (drawn := getattr(contents.bootstrap, "n_done", ENOUGH)) < ENOUGH:
         yield f"{count(drawn, 'resample')} cannot tell how often a link comes again; take 100"
     near = contents.near_copies
+    findings = () if contents.audit is None else contents.audit.findings
+    yield from (gist(f.message) for f in findings if f.code == "determined")
     if near:
         yield (
             f"{len(near)} of {len(names)} columns are nearly copies of others (correlations above "
@@ -251,8 +255,10 @@ def _steps(contents: Contents) -> Iterator[str]:
         if assumption.status != "doubted":
             continue
         named = [flag for cure in assumption.cures if (flag := _flag(cure.option, cure.value))]
-        if named:
-            yield f"{named[0]} (drops the assumption: {assumption.words})"
+        # Rows may resemble those before them for another reason, such as being sorted.
+        why = f" (drops the assumption: {assumption.words})"
+        why = ", if rows follow each other in time" if named[:1] == ["--lags auto"] else why
+        yield from (f"{flag}{why}" for flag in named[:1])
     if not found.n_edges:
         yield from _more_to_ask(contents) if found.series is not None else ()
         yield "--penalty 1, which finds weaker links"

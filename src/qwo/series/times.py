@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,9 @@ TOLERANCE = 0.05
 
 DAY = 86400.0
 """Seconds."""
+
+DAY_OR_MONTH = re.compile(r"\s*(\d{1,2})([-/.])(\d{1,2})\2\d{4}")
+"""The beginning of a date in numbers with the year behind."""
 
 
 def time_numbers(
@@ -47,15 +51,37 @@ def time_numbers(
     return _counted(stamps)
 
 
+def _has_day_first(name: str, texts: Sequence[str]) -> bool:
+    """Whether days stand before months, where both are numbers: all dates are read in one way."""
+    parts = [DAY_OR_MONTH.match(text) for text in texts]
+    least = next((t for t in texts if not re.search(r"\d{4}|:", t)), None)
+    first, second = (max((int(p[k]) for p in parts if p), default=0) for k in (1, 3))
+    why = ""
+    if least is not None:
+        why = f"{least!r} has no year of four digits"
+    elif first > 12 and second > 12:
+        why = "some begin with the day, others with the month"
+    elif 0 < first <= 12 and second <= 12 and texts and "." not in texts[0]:
+        why = f"{texts[0]!r} may begin with the day or with the month"
+    if why:
+        raise ArgumentError(
+            f"time is {name!r}, of whose dates {why}; wanted numbers, or dates such as 2024-03-31",
+            [name],
+            option="time",
+        )
+    return first > 12 or (first > 0 and second <= 12)
+
+
 def _parsed(name: str, texts: Sequence[str | None]) -> Any:
     try:
         return np.array(["NaT" if t is None else t for t in texts], "datetime64[us]")
     except ValueError:
         pass
+    day_first = _has_day_first(name, [text for text in texts if text is not None])
     try:
         import pandas as pd
 
-        read = pd.to_datetime(pd.Series(list(texts)), format="mixed")
+        read = pd.to_datetime(pd.Series(list(texts)), format="mixed", dayfirst=day_first)
         return read.to_numpy().astype("datetime64[us]")
     except (ImportError, ValueError, TypeError) as error:
         raise ArgumentError(
