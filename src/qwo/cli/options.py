@@ -329,15 +329,16 @@ class KnowledgeOptions:
             "tiers": [
                 names_in([tier]) or [] for value in self.tiers or [] for tier in value.split(">")
             ],
-            "forbidden": _pairs("--forbid", self.forbid),
-            "required": _pairs("--require", self.require),
+            "forbidden": pairs_in("--forbid", self.forbid),
+            "required": pairs_in("--require", self.require),
             "likely": _likely(self.likely),
             "roots": names_in(self.roots) or [],
             "leaves": names_in(self.leaves) or [],
         }
 
 
-def _pairs(option: str, values: list[str] | None) -> list[tuple[str, str]]:
+def pairs_in(option: str, values: list[str] | None) -> list[tuple[str, str]]:
+    """The causes and effects in options such as ``--forbid A,B``."""
     pairs = []
     for value in values or []:
         names = names_in([value]) or []

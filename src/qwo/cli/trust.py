@@ -20,8 +20,8 @@ from qwo.cli.options import (
     SearchFlags,
     folder_option,
     force_option,
-    names_in,
     option,
+    pairs_in,
 )
 from qwo.cli.reading import (
     DataFile,
@@ -90,19 +90,6 @@ class PriorOptions:
         ),
     ] = None
 
-    def pairs(self) -> list[tuple[str, str]]:
-        """Cause and effect of each effect that is asked for."""
-        pairs = []
-        for text in self.effects or []:
-            names = names_in([text]) or []
-            if len(names) != 2:
-                raise ArgumentError(
-                    f"--effect is {text!r}; wanted a cause and an effect, as in --effect "
-                    "dose,outcome"
-                )
-            pairs.append((names[0], names[1]))
-        return pairs
-
     def arguments(self) -> dict[str, Any]:
         """The keyword arguments of `qwo.posterior`."""
         return {
@@ -146,7 +133,7 @@ def posterior(
     """
     import qwo
 
-    pairs, knowledge = prior.pairs(), known.build()
+    pairs, knowledge = pairs_in("--effect", prior.effects), known.build()
     if output is not None:
         check_folder(output, force=force)
     told = {} if regime is None else {"regime": regime}

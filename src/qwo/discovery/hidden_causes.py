@@ -104,10 +104,9 @@ def discover_hidden_causes(
 
 def _check_numbers(moments: Moments) -> None:
     """Refuse categories of several columns."""
-    if not moments.has_blocks:
+    several = [n for n, k in zip(moments.names, moments.coding.sizes, strict=True) if k > 1]
+    if not several:
         return
-    sizes = moments.coding.sizes
-    several = [name for name, k in zip(moments.names, sizes, strict=True) if k > 1]
     raise ArgumentError(
         f"{', '.join(several[:3])} has more than two levels without an order, for which there is "
         "no score with hidden causes: that of an edge between one number each is all there is. "
