@@ -14,8 +14,9 @@ import qwo
 from qwo import _core
 from qwo.columns.curves import curve_of
 from qwo.columns.recipes import Coding, with_curves
-from qwo.curved.noise import NoiseModel, arrow_strengths, parents_of, turn_by_noise, vuong
+from qwo.curved.noise import NoiseModel, arrow_strengths, turn_by_noise, vuong
 from qwo.graph import to_cpdag
+from qwo.graph.dag import parents_of
 from qwo.moments.curves import RowSample
 from qwo.search.control import Control
 from tests.helpers.curved_data import NOISES, additive_data, standardised

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from qwo import _core
 from qwo.bayes.scores import BlockFamilies, FamilyScore
-from qwo.graph.dag import closure
+from qwo.graph.dag import closure, parents_of
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.types import Adjacency, FloatArray, Indices, Mask
 
@@ -154,10 +154,7 @@ def complete_lists(constraints: Constraints) -> ParentLists | None:
     free = constraints.possible & ~constraints.required
     if free.sum(axis=0).max(initial=0) > widest_list(len(free)):
         return None
-    return ParentLists(
-        [np.flatnonzero(column).tolist() for column in free.T],
-        [np.flatnonzero(column).tolist() for column in constraints.required.T],
-    )
+    return ParentLists(parents_of(free), parents_of(constraints.required))
 
 
 def lists_around(
@@ -174,8 +171,7 @@ def lists_around(
         [u for u in dict.fromkeys([*np.flatnonzero(near[:, v]).tolist(), *own]) if free[u, v]]
         for v, own in enumerate(np.asarray(o).tolist() for o in likely)
     ]
-    core = [np.flatnonzero(column).tolist() for column in constraints.required.T]
-    return ParentLists([sorted(own[:most]) for own in listed], core)
+    return ParentLists([sorted(own[:most]) for own in listed], parents_of(constraints.required))
 
 
 def random_extension(before: Mask, rng: np.random.Generator) -> Indices:

@@ -25,15 +25,12 @@ from qwo.columns.recipes import Coding
 from qwo.curved.fit import Fit
 from qwo.curved.sizes import curved_columns
 from qwo.graph.cpdag import to_cpdag
-from qwo.graph.dag import topological_order
+from qwo.graph.dag import parents_of, topological_order
 from qwo.graph.pdag import meek_closure
-from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.graph.resolved_knowledge import ResolvedKnowledge, search_limits
 from qwo.moments.curves import RowSample
-from qwo.search.control import Control, Progress
+from qwo.search.control import SLICE, Control, Progress
 from qwo.types import Adjacency, FloatArray, Indices, Mask
-
-SLICE = 0.02
-"""Seconds that the core runs before it is asked whether to go on."""
 
 FEW_VARIABLES = 20
 """Up to so many variables the noise may join others than the Gaussian cost."""
@@ -130,19 +127,10 @@ class NoiseModel:
         restarts: int = 0,
     ) -> _core.NoiseSearch:
         """An order search among the pairs that are allowed."""
-        n = len(order)
-        may, before = allowed, np.zeros((n, n), bool)
-        required: list[list[int]] = [[] for _ in range(n)]
-        if knowledge is not None:
-            may, before = allowed & knowledge.allowed_parents, knowledge.before
-            required = [np.flatnonzero(column).tolist() for column in knowledge.required.T]
-            may = may | knowledge.required.astype(bool)
         return _core.NoiseSearch(
             self.cost,
             order=np.asarray(order, np.int64),
-            may_cause=np.ascontiguousarray(may).astype(np.uint8),
-            precedes=np.ascontiguousarray(before).astype(np.uint8),
-            required=required,
+            **search_limits(knowledge, allowed),
             restarts=restarts,
             seed=seed,
         )
@@ -178,11 +166,6 @@ def _most_tied(values: FloatArray) -> float:
     ordered = np.sort(values)
     ends = np.flatnonzero(np.diff(ordered, append=np.inf) > 0)
     return float(np.diff(ends, prepend=-1).max() / len(values))
-
-
-def parents_of(dag: Adjacency) -> list[list[int]]:
-    """The parents of each variable."""
-    return [np.flatnonzero(column).tolist() for column in dag.T]
 
 
 def vuong(

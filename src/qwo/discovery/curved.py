@@ -27,7 +27,6 @@ from qwo.curved.noise import (
     best_member,
     directed_by,
     near_by,
-    parents_of,
     turn_by_noise,
     vuong,
 )
@@ -45,7 +44,7 @@ from qwo.discovery.resolve import resolved_knowledge
 from qwo.discovery.result import Discovery
 from qwo.errors import ArgumentError
 from qwo.graph.cpdag import to_cpdag, to_mpdag
-from qwo.graph.dag import ancestor_matrix
+from qwo.graph.dag import ancestor_matrix, parents_of
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import as_moments
 from qwo.moments.curves import RowSample, RowSource, leading_columns, moments_of, refuse_rowless

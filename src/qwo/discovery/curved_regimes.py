@@ -23,13 +23,13 @@ from qwo.curved.noise import (
     arrow_strengths,
     best_member,
     directed_by,
-    parents_of,
 )
 from qwo.curved.result import CurvedRelations
 from qwo.curved.sizes import curved_columns
 from qwo.discovery.curved import chosen_size
 from qwo.discovery.result import Discovery
 from qwo.errors import ArgumentError
+from qwo.graph.dag import parents_of
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments.curves import MOST_ROWS, RowSample, leading_columns, moments_of, orthonormal
 from qwo.moments.moments import Moments

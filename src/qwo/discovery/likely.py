@@ -19,7 +19,7 @@ from qwo.discovery.price import WeakEdge, keeping_apart
 from qwo.discovery.result import Discovery
 from qwo.errors import ArgumentError
 from qwo.graph.cpdag import to_mpdag
-from qwo.graph.dag import topological_order
+from qwo.graph.dag import parents_of, topological_order
 from qwo.graph.knowledge import Knowledge
 from qwo.graph.pdag import meek_closure, to_dag
 from qwo.moments import Moments, as_moments
@@ -136,5 +136,5 @@ def log_odds(known: Knowledge, names: tuple[str, ...]) -> FloatArray:
 def total(dag: Adjacency, moments: Moments, penalty: float, bonus: FloatArray) -> float:
     """The score of a DAG by its definition, for comparison."""
     families = BlockScore(moments, penalty)
-    parents = [np.flatnonzero(column).tolist() for column in dag.T]
-    return math.fsum(families(v, own) for v, own in enumerate(parents)) + float((bonus * dag).sum())
+    fit = math.fsum(families(v, own) for v, own in enumerate(parents_of(dag)))
+    return fit + float((bonus * dag).sum())

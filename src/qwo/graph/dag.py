@@ -84,6 +84,11 @@ def adjacency_lists(graph: Any) -> AdjacencyLists:
     return edge_lists(*entries_of(matrix), len(matrix))
 
 
+def parents_of(graph: Any) -> list[list[int]]:
+    """The parents of every vertex."""
+    return adjacency_lists(graph).parents
+
+
 def entries_of(matrix: Adjacency | Mask) -> tuple[Indices, Indices]:
     """Rows and columns of the entries that are not 0, row by row.
 

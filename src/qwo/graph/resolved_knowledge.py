@@ -16,7 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.errors import KnowledgeError
-from qwo.graph.dag import adjacency_lists, edge_lists, find_cycle, reachability, sort_vertices
+from qwo.graph.dag import (
+    adjacency_lists,
+    edge_lists,
+    find_cycle,
+    parents_of,
+    reachability,
+    sort_vertices,
+)
 from qwo.names import Variable, as_column
 from qwo.types import Indices, Mask
 
@@ -152,6 +159,22 @@ def _sort(constraints: Mask, preferred: Indices) -> list[int]:
         for released in rank[constraints[v] & (waiting == 0)].tolist():
             heapq.heappush(free, released)
     return order
+
+
+def search_limits(knowledge: ResolvedKnowledge | None, allowed: Mask) -> dict[str, Any]:
+    """Who of the allowed may cause whom, who comes before whom, and required parents, for the core.
+
+    Entry (i, j) of the matrices is about i and j in this order.
+    """
+    before = required = np.zeros_like(allowed)
+    if knowledge is not None:
+        before, required = knowledge.before, knowledge.required
+        allowed = (allowed & knowledge.allowed_parents) | required
+    return {
+        "may_cause": np.ascontiguousarray(allowed).astype(np.uint8),
+        "precedes": np.ascontiguousarray(before).astype(np.uint8),
+        "required": parents_of(required),
+    }
 
 
 def resolve(knowledge: Knowledge, names: Sequence[str]) -> ResolvedKnowledge:

@@ -22,11 +22,8 @@ from qwo.graph.dag import ancestor_matrix
 from qwo.graph.marks import CIRCLE, HEAD
 from qwo.graph.pag import NO_MASK, dag_marks, is_mag, mag_of_pag, mark_limits, orient_by_sets
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
-from qwo.search.control import Control, Progress, Status, Stopped
+from qwo.search.control import SLICE, Control, Progress, Status, Stopped
 from qwo.types import Adjacency, FloatArray, Mask
-
-SLICE = 0.02
-"""Seconds that the core runs before it is asked whether to go on."""
 
 LEAST_SAVING = 1.0
 """What a change must save, so that rounding is no reason for one."""

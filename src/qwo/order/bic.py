@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from qwo import _core
 from qwo.errors import ArgumentError, KnowledgeError
+from qwo.graph.dag import parents_of
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.options import WHOLE_FROM_0
@@ -562,8 +563,7 @@ def _constraints_of(
     """Allowed parents by child, precedence, and required parents, as the core takes them."""
     may_cause = np.ascontiguousarray(knowledge.allowed_parents.T).astype(np.uint8)
     precedes = np.ascontiguousarray(knowledge.before).astype(np.uint8)
-    required = [np.flatnonzero(column).tolist() for column in knowledge.required.T]
-    return may_cause, precedes if precedes.any() else None, required
+    return may_cause, precedes if precedes.any() else None, parents_of(knowledge.required)
 
 
 def _flat_candidates(

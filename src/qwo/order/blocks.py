@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qwo.errors import ArgumentError
+from qwo.graph.dag import parents_of
 from qwo.moments import Moments
 from qwo.order.score import BIC, Score, price_of
 from qwo.types import Adjacency, FloatArray, Indices
@@ -196,8 +197,8 @@ class BlockScore:
 
     def fit_of(self, dag: Adjacency) -> float:
         """-N Σ_v log det cov(V | P): twice the log-likelihood, less that without edges."""
-        parents = [np.flatnonzero(column).tolist() for column in dag.T]
-        return -self._n_samples * math.fsum(self.log_det(v, own) for v, own in enumerate(parents))
+        families = enumerate(parents_of(dag))
+        return -self._n_samples * math.fsum(self.log_det(v, own) for v, own in families)
 
 
 def n_coefficients(

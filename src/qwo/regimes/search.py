@@ -6,16 +6,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from qwo import _core
-from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.graph.resolved_knowledge import ResolvedKnowledge, search_limits
 from qwo.regimes.sums import RegimeSums
-from qwo.search.control import Control, Progress, Status, Stopped
+from qwo.search.control import SLICE, Control, Progress, Status, Stopped
 from qwo.types import Adjacency, Indices, Mask
-
-SLICE = 0.02
-"""Seconds that the core runs before it is asked whether to go on."""
 
 SLOPES = 0.5
 """Share of log N that each slope of a changed equation costs: 0, ¼, ½ and 1 find the same graphs
@@ -77,7 +73,6 @@ def opened_search(
     variable whose value was set. Sums are standardised.
     """
     unit = math.log(sums.rows.sum())
-    may_cause, precedes, required = _limits(knowledge, sums.n_variables)
     return _core.RegimeSearch(
         np.ascontiguousarray(sums.products()),
         list(sums.sizes),
@@ -88,22 +83,7 @@ def opened_search(
         target=unit,
         slopes=SLOPES,
         order=start.astype(np.int64),
-        may_cause=may_cause,
-        precedes=precedes,
-        required=required,
+        **search_limits(knowledge, np.ones((sums.n_variables, sums.n_variables), bool)),
         restarts=restarts,
         seed=seed,
-    )
-
-
-def _limits(
-    knowledge: ResolvedKnowledge | None, n: int
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8], list[list[int]]]:
-    """Who may cause whom, who precedes whom, and required parents, as the core takes them."""
-    if knowledge is None:
-        return np.ones((n, n), np.uint8), np.zeros((n, n), np.uint8), [[] for _ in range(n)]
-    return (
-        np.ascontiguousarray(knowledge.allowed_parents).astype(np.uint8),
-        np.ascontiguousarray(knowledge.before).astype(np.uint8),
-        [np.flatnonzero(column).tolist() for column in knowledge.required.T],
     )

@@ -261,8 +261,15 @@ def _mark(arrow: str, attributes: Mapping[str, str]) -> str:
     direction = attributes.get("dir", "forward" if arrow == "->" else "none")
     head = attributes.get("arrowhead", "normal") if direction in ("forward", "both") else "none"
     tail = attributes.get("arrowtail", "normal") if direction in ("back", "both") else "none"
-    signs = {"none": "--", "odot": "oo"}
-    return f"{signs.get(tail, '<>')[0]}-{signs.get(head, '<>')[1]}"
+    return f"{_SIGNS.get(tail, '<').replace('>', '<')}-{_SIGNS.get(head, '>')}"
+
+
+_SIGNS = {
+    shape: sign
+    for mark in MARKS.values()
+    for shape, sign in zip(mark.dot, mark.text[::2], strict=True)
+}
+"""How an end is written, by how it is drawn."""
 
 
 _DIALECT = Dialect(
