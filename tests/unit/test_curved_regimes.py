@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -52,6 +53,24 @@ def test_curves_and_conditions_find_what_lines_do_not() -> None:
     assert "Relations:" in str(found)
     assert found.curve("a", "b").y.std() > 0.5
     assert float(found.effect("a", "b", values=(-1, 1))) == pytest.approx(2.99, abs=0.3)
+
+
+@pytest.mark.parametrize("how", [{"relations": "curved"}, {"arrows": "noise"}])
+def test_several_tables_are_conditions_of_one(how: dict[str, Any]) -> None:
+    """They were said to be no data."""
+    table = _table(_bent, 0, normal=True)
+    parts = {
+        label: own.drop(columns="condition")
+        for label, own in table.groupby("condition", sort=False)
+    }
+    found, same = (
+        qwo.discover(data, random_state=0, **how, **one)
+        for data, one in ((parts, {}), (table, {"regime": "condition"}))
+    )
+    assert found.edges == same.edges
+    assert found.regimes.listed() == same.regimes.listed()
+    with pytest.raises(ArgumentError, match="several conditions are searched by lines"):
+        qwo.bootstrap(parts, n_resamples=2, **how)
 
 
 def test_noise_directs_what_conditions_leave_open() -> None:

@@ -174,7 +174,7 @@ def _read_otherwise(
     if reading.get("cluster") is not None:
         refuse_clusters(options.dropped)
     with keyboard_heard(control):
-        found = answer_of(options)(data, options, reading, control)
+        found = answer_of(options, data)(data, options, reading, control)
     origin = Origin(data, reading, cast("Knowledge | None", options.knowledge), options.dropped)
     return replace(found, origin=origin)
 

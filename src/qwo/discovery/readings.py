@@ -7,7 +7,7 @@ beside the graph is an `AssumptionReading`, which the result holds and print, fi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast
 
@@ -67,12 +67,13 @@ APART: dict[frozenset[str], str] = {
 """Pairs that do not go together, with the reason and what to do instead."""
 
 
-def answer_of(options: SearchOptions) -> Callable[..., Discovery]:
+def answer_of(options: SearchOptions, data: Any) -> Callable[..., Discovery]:
     """The function that answers where an assumption is dropped.
 
     Several tables in place of one are regimes, also where no option says so.
     """
-    asked = [name for name in DROPPED if name in (options.dropped or ("regime",))]
+    said = {*options.dropped, *["regime"] * isinstance(data, Mapping)}
+    asked = [name for name in DROPPED if name in said]
     check_together(asked, options)
     module, function = DROPPED[asked[0]].split(":")
     found: Callable[..., Discovery] = getattr(import_module(f"qwo.discovery.{module}"), function)

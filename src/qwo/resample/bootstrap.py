@@ -199,11 +199,12 @@ def _planned(
     sample_fraction: float | None,
 ) -> ResamplePlan:
     """Rows are drawn from all, or from those of each condition."""
-    if search.dropped and set(search.dropped) <= {"relations", "arrows"}:
+    several = isinstance(data, Mapping)
+    if not several and search.dropped and set(search.dropped) <= {"relations", "arrows"}:
         from qwo.resample.dropped import curved_plan
 
         return curved_plan(data, search, reading, resampling, sample_fraction)
-    if search.dropped == ("hidden_causes",) and not isinstance(data, Mapping):
+    if search.dropped == ("hidden_causes",) and not several:
         from qwo.resample.dropped import search_marks, with_marks
 
         rows = DataRows.of(data, reading)
@@ -211,7 +212,7 @@ def _planned(
         learn = partial(discover_as, drawn.searched, search)
         told = _reading(rows)
         return ResamplePlan(drawn, search, told, learn, lambda _: search_marks, with_marks)
-    if search.dropped or isinstance(data, Mapping):
+    if search.dropped or several:
         from qwo.resample.dropped import regime_plan
 
         return regime_plan(data, search, reading, resampling, sample_fraction)
