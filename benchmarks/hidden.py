@@ -6,8 +6,7 @@ environments of their own (``python -m benchmarks.peers.environments tetrad clea
 have not done so yet; ``… grid n,N,sets … [METHOD …]`` takes so many sets of every degree, share of
 hidden variables and noise, ours beside the methods named; ``… thresholds n,N,sets …`` tries what
 changes must be worth, on sets of their own; ``… structures SETS`` takes textbook models, ``…
-families SETS`` kinds of models and rows that nothing was chosen on, ``… tunnel FOLDER`` the light
-tunnel.
+families SETS [KIND …]`` other kinds of models and rows; ``… tunnel FOLDER`` the light tunnel.
 Results are small tables in ``benchmarks/results``; ``… page`` writes ``docs/benchmarks/hidden.md``
 from them.
 """
@@ -48,6 +47,8 @@ FAMILIES = RESULTS / "hidden_families.csv"
 KINDS = {
     "scale-free": "each variable has two earlier causes, the commoner ones first",
     "scale-free, nothing hidden": "the same, all measured",
+    "trees": "each variable has one earlier cause",
+    "chains, nothing hidden": "each variable has the two before it as causes, all measured",
     "confounded blocks": "each hidden variable causes five",
     "hidden inside": "hidden variables have causes",
     "100 rows": "few rows",
@@ -501,11 +502,9 @@ def structures(sets: int) -> None:
     write(STRUCTURES, told, anew=True)
 
 
-def family(kind: str, seed: int, n: int = 15, hidden: int = 3) -> tuple[Any, Any]:
-    """The true marks and the rows of a data set of some kind."""
-    rng = np.random.default_rng([77, seed, *kind.encode()])
-    hidden = 0 if kind.endswith("nothing hidden") else hidden
-    size, rows = n + hidden, 100 if kind == "100 rows" else 1000
+def family_dag(kind: str, rng: np.random.Generator, n: int, hidden: int) -> Any:
+    """A DAG of some kind; its last vertices are hidden."""
+    size = n + hidden
     dag = model(rng, n, hidden, 3, 0.2)[0]
     if kind.startswith("scale-free"):
         dag[:n, :n], worth = 0, np.ones(n)
@@ -514,6 +513,10 @@ def family(kind: str, seed: int, n: int = 15, hidden: int = 3) -> tuple[Any, Any
             causes = rng.choice(j, size=min(j, 2), replace=False, p=share)
             dag[causes, j] = 1
             worth[causes] += 2
+    elif kind.startswith(("trees", "chains")):
+        dag[:n, :n] = 0
+        for j in range(1, n):
+            dag[[j - 1, max(j - 2, 0)] if kind.startswith("chains") else rng.choice(j), j] = 1
     elif kind == "confounded blocks":
         for h in range(n, size):
             dag[h] = 0
@@ -521,6 +524,15 @@ def family(kind: str, seed: int, n: int = 15, hidden: int = 3) -> tuple[Any, Any
     elif kind == "hidden inside":
         order = rng.permutation(size)
         dag[np.ix_(order, order)] = np.triu(rng.random(dag.shape) < 3 / (size - 1), 1)
+    return dag
+
+
+def family(kind: str, seed: int, n: int = 15, hidden: int = 3) -> tuple[Any, Any]:
+    """The true marks and the rows of a data set of some kind."""
+    rng = np.random.default_rng([77, seed, *kind.encode()])
+    hidden = 0 if kind.endswith("nothing hidden") else hidden
+    size, rows = n + hidden, 100 if kind == "100 rows" else 1000
+    dag = family_dag(kind, rng, n, hidden)
     low, high = {"weak": (0.05, 0.3), "strong": (0.9, 1.8)}.get(kind, (0.3, 1.0))
     slopes = dag * rng.uniform(low, high, dag.shape) * rng.choice([-1, 1], dag.shape)
     errors = rng.normal(size=(rows, size))
@@ -536,10 +548,10 @@ def family(kind: str, seed: int, n: int = 15, hidden: int = 3) -> tuple[Any, Any
     return truth(dag, n), (errors @ np.linalg.inv(np.eye(size) - slopes))[:, :n]
 
 
-def families(sets: int) -> None:
+def families(sets: int, *kinds: str) -> None:
     """Wrong marks in models and rows unlike those that the search was tried on."""
-    lines = []
-    for kind in KINDS:
+    for kind in kinds or KINDS:
+        lines = [r for r in read(FAMILIES) if r["kind"] != kind]
         drawn = [family(kind, seed) for seed in range(sets)]
         marks: dict[str, dict[int, Any]] = {"qwo": {}, "qwo, DAG's class": {}}
         for k, (_, data) in enumerate(drawn):
@@ -596,7 +608,7 @@ def main(words: list[str]) -> None:
     if command == "oracle":
         oracle()
     elif command in ("structures", "families"):
-        (structures if command == "structures" else families)(int(rest[0]))
+        (structures if command == "structures" else families)(int(rest[0]), *rest[1:])
     elif command == "tunnel":
         tunnel(rest[0])
     elif command == "page":

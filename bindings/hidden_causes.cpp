@@ -56,6 +56,10 @@ class HiddenCausesSearch {
                   flags_of(never, n_), most_sweeps) {}
 
     bool run(double seconds) { return search_.run(seconds); }
+    void doubt(const MaskIn& trusted, double price) {
+        check_square("a mask", trusted, n_);
+        search_.doubt(flags_of(trusted, n_), price);
+    }
     double cost() const { return search_.cost(); }
     std::size_t districts() const { return search_.districts_fitted(); }
     auto marks() const { return array_of(search_.mag().marked()); }
@@ -168,6 +172,9 @@ void bind_hidden_causes(nb::module_& m) {
         .def("run", &HiddenCausesSearch::run, nb::arg("seconds"),
              nb::call_guard<nb::gil_scoped_release>(),
              "Go on for about so many seconds; whether the descent has ended.")
+        .def("doubt", &HiddenCausesSearch::doubt, nb::arg("trusted").noconvert(), nb::arg("price"),
+             "From now on each doubtful collider costs so much, and must become fewer: of two\n"
+             "vertices without an edge, not both of whose arrowheads are trusted.")
         .def_prop_ro("cost", &HiddenCausesSearch::cost)
         .def_prop_ro("districts", &HiddenCausesSearch::districts)
         .def("marks", &HiddenCausesSearch::marks)

@@ -161,6 +161,7 @@ double MagSearch::rise_of(int i, int j, Link link, const std::vector<int>& colli
                           double bound) {
     const Link before = mag_.link(i, j);
     const bool links = link != Link::none;
+    const int doubted = trusted_.empty() ? 0 : doubtful_near(i, j, colliders);
     if (!allowed(i, j, link) || (links && link != Link::back && leads_around(j, i)) ||
         (links && link != Link::forth && leads_around(i, j)))
         return never;
@@ -171,11 +172,13 @@ double MagSearch::rise_of(int i, int j, Link link, const std::vector<int>& colli
         legal = legal && allowed(undo_[s].i, undo_[s].j, Link::spouses);
     // A fit with spouses takes longer than to see that the graph is no MAG; one without, less.
     const bool slow = link == Link::spouses || undo_.size() > 1;
+    const int more = trusted_.empty() ? 0 : doubtful_near(i, j, colliders) - doubted;
+    legal = legal && (trusted_.empty() || more < 0);
     double rise = never;
     if (legal && (!slow || check_.is_legal_near(mag_, touched))) {
         const int added = links - (before != Link::none);
-        rise =
-            prices_.samples * (fit_around(touched) - present_fit(touched)) + prices_.edge * added;
+        rise = prices_.samples * (fit_around(touched) - present_fit(touched)) +
+               prices_.edge * added + doubt_ * more;
         if (!slow && rise < bound && !check_.is_legal_near(mag_, touched))
             rise = never;
     }
@@ -224,6 +227,72 @@ void MagSearch::consider_deletions(int i, int j, Change& best) {
         best.common = n_common;
 }
 
+void MagSearch::find_doubtful(int at, std::vector<std::array<int, 3>>& found) const {
+    std::vector<int> into;
+    for (const BitMatrix* ends : {&mag_.parents(), &mag_.spouses()})
+        for_each_bit(ends->row(at), ends->words(), [&](int a) { into.push_back(a); });
+    for (const int a : into) {
+        for (const int b : into) {
+            const bool sure = trusted_[Index{a} * n_ + at] && trusted_[Index{b} * n_ + at];
+            if (a < b && !sure && !mag_.linked(a, b))
+                found.push_back({at, a, b});
+        }
+    }
+}
+
+// An edge or its end changes colliders at its own vertices, and at those that both are linked with.
+int MagSearch::doubtful_near(int i, int j, const std::vector<int>& colliders) const {
+    std::vector<std::array<int, 3>> found;
+    for (int v = 0; v < n_; ++v) {
+        if (v == i || v == j || (mag_.linked(v, i) && mag_.linked(v, j)) ||
+            std::find(colliders.begin(), colliders.end(), v) != colliders.end())
+            find_doubtful(v, found);
+    }
+    return count_of(found);
+}
+
+void MagSearch::doubt(std::vector<char> trusted, double price) {
+    trusted_ = std::move(trusted);
+    doubt_ = price;
+    doubtful_.clear();
+    changed_ = true;
+}
+
+bool MagSearch::undo_doubtful(double until) {
+    while (changed_ || !doubtful_.empty()) {
+        if (doubtful_.empty()) {
+            for (int v = 0; v < n_; ++v)
+                find_doubtful(v, doubtful_);
+            std::reverse(doubtful_.begin(), doubtful_.end());
+            changed_ = false;
+        }
+        while (!doubtful_.empty()) {
+            const auto [v, a, b] = doubtful_.back();
+            doubtful_.pop_back();
+            const std::array<std::array<int, 2>, 3> pairs{{{a, b}, {a, v}, {b, v}}};
+            Change best;
+            best.rise = -prices_.least_saving;
+            std::array<int, 2> chosen{};
+            for (const auto& [x, y] : pairs) {
+                const double before = best.rise;
+                for (const Link link : {Link::forth, Link::back}) {
+                    if (link != mag_.link(x, y))
+                        consider(x, y, link, {}, best);
+                }
+                if (best.rise < before)
+                    chosen = {x, y};
+            }
+            if (best.rise < -prices_.least_saving) {
+                make(chosen[0], chosen[1], best);
+                changed_ = true;
+            }
+            if (seconds_now() >= until)
+                return false;
+        }
+    }
+    return true;
+}
+
 bool MagSearch::improve(int i, int j) {
     const Link before = mag_.link(i, j);
     if (before == Link::none && !candidates_[Index{i} * n_ + j])
@@ -238,15 +307,20 @@ bool MagSearch::improve(int i, int j) {
         consider_deletions(i, j, best);
     if (best.rise == -prices_.least_saving)
         return false;
-    const std::vector<int> touched = touched_by(i, j, best.colliders);
+    make(i, j, best);
+    return true;
+}
+
+void MagSearch::make(int i, int j, const Change& change) {
+    const Link before = mag_.link(i, j);
+    const std::vector<int> touched = touched_by(i, j, change.colliders);
     const double old = present_fit(touched);
-    apply(i, j, best.link, best.colliders);
+    apply(i, j, change.link, change.colliders);
     settle(touched);
-    const int added = (best.link != Link::none) - (before != Link::none);
+    const int added = (change.link != Link::none) - (before != Link::none);
     const double rise = prices_.samples * (present_fit(touched) - old) + prices_.edge * added;
     cost_ += rise;
-    steps_.push_back({i, j, before, best.link, best.colliders, -rise, best.common});
-    return true;
+    steps_.push_back({i, j, before, change.link, change.colliders, -rise, change.common});
 }
 
 // Improves the pairs around i and j until nothing changes; their own edge stays.
@@ -336,6 +410,8 @@ std::vector<double> MagSearch::mark_worths(double most) {
 
 bool MagSearch::run(double seconds) {
     const double until = seconds_now() + seconds;
+    if (!trusted_.empty())
+        return undo_doubtful(until);
     while (true) {
         for (; i_ < n_; ++i_, j_ = i_ + 1) {
             for (j_ = std::max(j_, i_ + 1); j_ < n_; ++j_) {

@@ -6,6 +6,7 @@
 // least so much.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <unordered_map>
@@ -41,6 +42,10 @@ class MagSearch {
 
     // Goes on for about so many seconds; whether the descent has ended.
     bool run(double seconds);
+    // From now on each doubtful collider costs so much, and only changes that leave fewer of them
+    // are made: of two vertices without an edge, not both of whose arrowheads are trusted.
+    // trusted[i * n + j]: the arrowhead at j of the edge with i.
+    void doubt(std::vector<char> trusted, double price);
 
     double cost() const { return cost_; }
     const Mag& mag() const { return mag_; }
@@ -81,6 +86,12 @@ class MagSearch {
     // The fit of all districts around some vertices: in a graph on trial, and in the present one.
     double fit_around(const std::vector<int>& vertices);
     double present_fit(const std::vector<int>& vertices) const;
+    // Appends the doubtful colliders at a vertex; how many there are near a change.
+    void find_doubtful(int at, std::vector<std::array<int, 3>>& found) const;
+    int doubtful_near(int i, int j, const std::vector<int>& colliders) const;
+    void make(int i, int j, const Change& change);
+    // Goes through the doubtful colliders; whether the end was reached in time.
+    bool undo_doubtful(double until);
     // Makes the graph on trial, changed around some vertices, the present one.
     void settle(const std::vector<int>& vertices);
     double fit_of(const std::vector<int>& district);
@@ -100,6 +111,11 @@ class MagSearch {
     std::vector<double> fits_;
     std::vector<Undo> undo_;
     std::vector<MagStep> steps_;
+    // What is trusted, what a doubtful collider costs, and those of this pass: the vertex and two
+    // that point at it.
+    std::vector<char> trusted_;
+    double doubt_ = 0.0;
+    std::vector<std::array<int, 3>> doubtful_;
     double cost_ = 0.0;
     int i_ = 0, j_ = 0;
     bool changed_ = false;

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import qwo
 from qwo import _core
 from qwo.cli.application import app
+from qwo.discovery import hidden_causes
 from qwo.graph import pag
 from qwo.graph.dag import ancestor_matrix
 from qwo.graph.marks import HEAD, TAIL
@@ -27,6 +28,7 @@ from qwo.graph.pag import (
     possible_causes,
 )
 from qwo.hidden import search
+from qwo.hidden.result import CHANGES
 from qwo.hidden.search import LEAST_EVIDENCE, MagStep, without_weak
 from qwo.resample.options import DataRows, prepare
 from tests.helpers import pag_reference as by_definition
@@ -492,6 +494,92 @@ def test_groups_of_changes_are_told_apart_by_the_vertices_they_touch():
     # Of two choices of colliders more, or a penalty that is larger, it is no evidence any more.
     assert without_weak(end, start, (far[0]._replace(common=2), *far[1:]), 2.0)[1] == ()
     assert without_weak(end, start, tuple(far), 3.0)[1] == ()
+
+
+def doubtful_colliders(marks, trusted):
+    """Vertices without an edge whose edges with a third have heads there, not both trusted."""
+    heads, n = marks == HEAD, len(marks)
+    return [
+        (a, c, b)
+        for a, b in itertools.combinations(range(n), 2)
+        for c in range(n)
+        if heads[a, c] and heads[b, c] and not marks[a, b] and not trusted[[a, b], [c, c]].all()
+    ]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_doubtful_colliders_become_fewer_for_the_price_of_an_edge_each(seed):
+    _, _, covariance = random_model(seed, 9, 3, degree=3)
+    moments = qwo.Moments.from_covariance(covariance, 1000)
+    found = qwo.discover(moments, hidden_causes=True, random_state=0)
+    problem = found.hidden_causes.problem
+    start = found.mag.marks
+    trusted = (np.random.default_rng(seed).random(start.shape) < 0.7) & (start == HEAD)
+    descent = problem.search(start, found.dag)
+    descent.doubt(np.ascontiguousarray(trusted, np.uint8), problem.price + 1)
+    assert descent.run(10.0)
+    before = doubtful_colliders(start, trusted)
+    marks, cost = start.copy(), problem.search(start, found.dag).cost
+    for first, second, old, new, colliders, saving, _ in descent.steps():
+        ends = ((0, 0), (HEAD, TAIL), (TAIL, HEAD), (HEAD, HEAD))
+        assert (marks[first, second], marks[second, first]) == ends[old]
+        assert new in (1, 2)
+        assert not colliders
+        marks[first, second], marks[second, first] = ends[new]
+        assert is_mag(marks)
+        after = doubtful_colliders(marks, trusted)
+        now = problem.search(marks, found.dag).cost
+        assert cost - now == pytest.approx(saving, abs=0.1)
+        # Changes that save nothing but doubt are worth no more than that.
+        assert now - cost < (len(before) - len(after)) * (problem.price + 1)
+        before, cost = after, now
+    assert np.array_equal(descent.marks(), marks)
+    assert len(before) < len(doubtful_colliders(start, trusted))
+    # At nothing for each, nothing is done.
+    free = problem.search(start, found.dag)
+    free.doubt(np.ascontiguousarray(trusted, np.uint8), 0.0)
+    assert free.run(10.0)
+    assert not free.steps()
+
+
+def chain(n):
+    """Each variable is caused by the two before it: no arrow of it can be told."""
+    return sum(np.eye(n, k=k, dtype=np.int8) for k in (1, 2))
+
+
+def test_where_colliders_are_rare_those_that_the_data_do_not_support_are_undone():
+    wrong, plain, undone = 0, 0, 0
+    for seed in range(8):
+        data = qwo.simulate(chain(12), n_samples=1000, weights=(0.3, 1.0), random_state=seed).data
+        found = qwo.discover(data, hidden_causes=True, random_state=0)
+        told = found.hidden_causes
+        assert is_pag(found.pag.marks)
+        assert found.mag.n_edges == found.pag.n_edges
+        wrong += (found.pag.marks != true_pag(chain(12), 12)).sum()
+        plain += (pag_of_mag(pag.dag_marks(found.dag)) != true_pag(chain(12), 12)).sum()
+        undone += len(told.undoing)
+        lost = -sum(step.saving for step in told.undoing)
+        assert told.outcome.cost - told.outcome.least == pytest.approx(lost, abs=0.1)
+        assert told.to_dict()["changes"][len(told.steps) :] == [
+            dict(zip(CHANGES, row, strict=True)) for row in told.records()[len(told.steps) :]
+        ]
+        assert ("at a loss of" in told.summary()) == bool(told.undoing)
+    assert undone > 4
+    assert wrong < plain / 2
+
+
+def test_what_few_colliders_are_and_who_trusts_them():
+    one = np.zeros((4, 4), np.int8)
+    one[0, 1] = one[2, 1] = one[1, 3] = 1
+    # One of three triples, and a third of six more.
+    assert hidden_causes._collider_share(one) == pytest.approx((1 + 2) / (3 + 6))
+    marks = np.zeros((4, 4), np.int8)
+    for a, b in ((0, 1), (2, 1), (2, 3)):
+        marks[a, b], marks[b, a] = HEAD, TAIL
+    doubtful = marks == HEAD
+    assert not search._trusted(marks, doubtful, ()).any()
+    kept = search._trusted(marks, doubtful, (MagStep(0, 3, 1, 0, [1], 9.0),))
+    assert np.array_equal(kept, np.isin(range(4), [0, 1, 3]) & (marks == HEAD))
 
 
 @cache

@@ -116,7 +116,8 @@ def discover_as(
     """`discover` with its options as records: data, plan, start, penalty, search, result.
 
     A control that is under way, and knowledge that has been resolved, take the place of the
-    options' own. What edges and arrows are worth is left out where nobody will ask.
+    options' own. Where nobody will ask, weak edges stay, and what edges and arrows are worth is not
+    worked out beforehand.
     """
     with progress_bar(callback) if progress else nullcontext(callback) as watch:
         control = control or Control(time_limit=options.time_limit, callback=watch)
@@ -191,7 +192,7 @@ def _result(
     ask: bool,
 ) -> Discovery:
     """The graph that belongs to the order found, its class, its score and its evidence."""
-    engine, strengths, evidence, weak = judged
+    engine, strengths, _, weak = judged
     params = _described(plan, moments)
     counted, known = params["engine"] == "counts", plan.knowledge
     dag = engine.dag() if known is None else _allowed_dag(known, engine, moments, plan.penalty)
@@ -207,9 +208,7 @@ def _result(
     judged, directed = judged._replace(explained=strengths), cpdag if timely else None
     worth = cache(partial(_worth, plan, moments, judged, weaker, directed))
     told: dict[str, Any] = {"evidence": lambda: worth()[0], "arrow_evidence": lambda: worth()[1]}
-    if not ask:
-        told = {"evidence": evidence}
-    elif plan.engine != "bic" or len(dag) > ASKED_UP_TO:
+    if ask and (plan.engine != "bic" or len(dag) > ASKED_UP_TO):
         told = {name: own() for name, own in told.items()}
     return Discovery(
         cpdag=cpdag,

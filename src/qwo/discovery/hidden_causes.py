@@ -32,7 +32,7 @@ from qwo.options import SearchOptions
 from qwo.order.score import BIC
 from qwo.regimes.reading import COLUMN, RegimeData, read_regimes, regime_options
 from qwo.search.control import Control, Progress
-from qwo.types import Mask
+from qwo.types import Adjacency, Mask
 
 EXACT_SAMPLES = 1e12
 """N that stands for infinity: at 1e10 some weak edges of random models do not pay, and far above
@@ -43,6 +43,10 @@ _ASKED = ("hidden_causes", "time_limit", "regime", "targets", "reference")
 RESTARTS = 4
 """Of the search for the DAG. With 20, as without hidden causes, as many marks are wrong on random
 models of 10 to 50 variables, for up to a third more time."""
+
+FEW_COLLIDERS = 0.2
+"""Share of colliders among unshielded triples below which those that the data do not support are
+doubted: random graphs have a quarter to a third, trees, chains and hubs few or none."""
 
 SHARE = 0.6
 """Of the time that there is, how much the search for the DAG may take."""
@@ -78,7 +82,7 @@ def discover_hidden_causes(
     knowledge = resolved_knowledge(options, moments.names)
     clear = None if conditions is None else conditions.clear
     problem = MagProblem(moments.correlation, size, price, knowledge, clear)
-    outcome = search_mags(problem, first.dag, control)
+    outcome = search_mags(problem, first.dag, control, _doubtful(first))
     marks = pag_of_mag(outcome.marks, knowledge, clear)
     told = () if conditions is None else conditions.names
     # How conditions go together is known, and tells nothing.
@@ -100,6 +104,24 @@ def discover_hidden_causes(
         weak_edges=(),
         hidden_causes=found,
     )
+
+
+def _doubtful(first: Discovery) -> Mask:
+    """Arrows of the best DAG that the data do not support, at [i, j] for i → j; none elsewhere."""
+    doubtful: Mask = np.zeros(first.dag.shape, bool)
+    if _collider_share(first.dag) < FEW_COLLIDERS and first.arrow_evidence is not None:
+        arrows, doubted = first.arrow_evidence, ~first.arrow_evidence.supported
+        doubtful[arrows.causes[doubted], arrows.effects[doubted]] = True
+    return doubtful
+
+
+def _collider_share(dag: Adjacency) -> float:
+    """How many of the unshielded triples of a DAG are colliders; a third of six more counts."""
+    arrows = dag.astype(float)
+    linked = arrows + arrows.T
+    apart = (linked == 0) & ~np.eye(len(dag), dtype=bool)
+    met, all_met = ((own @ own.T)[apart].sum() / 2 for own in (arrows, linked))
+    return float((met + 2) / (all_met + 6))
 
 
 def _check_numbers(moments: Moments) -> None:

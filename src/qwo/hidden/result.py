@@ -38,7 +38,7 @@ class HiddenCauses:
     marks : ndarray
         The marks of the class, `pag`.
     outcome : MagOutcome
-        The graph of the class that the search ended in, and how it came there.
+        The graph of the class that was found, and how the search came there.
     score : float
         Its score, 2·loglik - penalty, less that of the empty graph.
     moments : Moments
@@ -78,13 +78,23 @@ class HiddenCauses:
 
     @property
     def saving(self) -> float:
-        """By how much the score is better than that of the best DAG; 0 if nothing hidden pays."""
-        return self.outcome.dag_cost - self.outcome.cost
+        """By how much a graph with ↔ is better than the best DAG; 0 if nothing hidden pays."""
+        return self.outcome.dag_cost - self.outcome.least
 
     @property
     def steps(self) -> tuple[MagStep, ...]:
-        """The changes that led from the best DAG to `mag`, with what each has saved."""
+        """The changes that led from the best DAG to the best graph, with what each has saved."""
         return self.outcome.steps
+
+    @property
+    def undoing(self) -> tuple[MagStep, ...]:
+        """The changes from the best graph to `mag`, with what each has saved: less than 0.
+
+        Two arrows that meet, of variables without an edge, direct all around them. Where few do and
+        the data do not support them (`Discovery.arrow_evidence`), an edge is likelier missed there,
+        or one turned, than that they are true.
+        """
+        return self.outcome.undoing
 
     @cached_property
     def removed(self) -> tuple[tuple[str, str, float], ...]:
@@ -95,7 +105,7 @@ class HiddenCauses:
 
     @cached_property
     def mag(self) -> CausalGraph:
-        """The graph of the class that the search ended in: edges ``-->`` and ``<->``."""
+        """The graph of the class that was found: edges ``-->`` and ``<->``."""
         return CausalGraph.from_marks(self.outcome.marks, self.names, "mag")
 
     @property
@@ -127,7 +137,7 @@ class HiddenCauses:
         worths = problem.search(self.outcome.marks, self.dag).mark_worths(FARTHEST)
         plain = pag_of_mag(dag_marks(self.dag), problem.knowledge, problem.clear)
         differs = (plain != 0) & (plain != marks)
-        worths[differs] = np.minimum(worths[differs], self.saving)
+        worths[differs] = np.minimum(worths[differs], self.outcome.dag_cost - self.outcome.cost)
         worths[~np.isin(marks, (HEAD, TAIL))] = np.nan
         return worths
 
@@ -189,9 +199,12 @@ class HiddenCauses:
         return [self.names[v] for v in chosen], size
 
     def records(self) -> list[tuple[str, str, str, str, str, float]]:
-        """The changes from the best DAG by name: edge before and after, new colliders, saving."""
+        """The changes from the best DAG by name: edge before and after, new colliders, saving.
+
+        Those that undo doubtful colliders come last, with what they lose as a saving below 0.
+        """
         rows, name = [], self.names
-        for first, second, before, after, colliders, saving, _ in self.steps:
+        for first, second, before, after, colliders, saving, _ in (*self.steps, *self.undoing):
             links = name[first], _LINKS[before], name[second], _LINKS[after]
             rows.append((*links, ", ".join(name[z] for z in colliders), saving))
         return rows
@@ -206,12 +219,20 @@ class HiddenCauses:
 
     def headline(self) -> str:
         """What was saved against the best DAG, and which pairs share a hidden cause."""
-        if not self.steps:
-            return "no sign of hidden causes: no graph with ↔ is better than the best DAG"
-        text = f"{count(len(self.steps), 'change')} from the best DAG"
-        text += f" {'saves' if len(self.steps) == 1 else 'save'} {self.saving:.1f} of the score"
-        pairs = first_few([f"{a} ↔ {b}" for a, b in self.confounded], 8)
-        return f"{text}; hidden common causes: {pairs}" if self.confounded else text
+        text = "no sign of hidden causes: no graph with ↔ is better than the best DAG"
+        if self.steps:
+            text = f"{count(len(self.steps), 'change')} from the best DAG"
+            text += f" {'saves' if len(self.steps) == 1 else 'save'} {self.saving:.1f} of the score"
+        if self.confounded:
+            pairs = first_few([f"{a} ↔ {b}" for a, b in self.confounded], 8)
+            text += f"; hidden common causes: {pairs}"
+        if self.undoing:
+            lost = self.outcome.cost - self.outcome.least
+            text += (
+                f"; {count(len(self.undoing), 'edge')} added or turned at a loss of {lost:.1f}, "
+            )
+            text += "so that no arrowhead hangs on a collider that the data do not support"
+        return text
 
     def legend(self) -> list[tuple[str, str]]:
         """The marks that occur, and what each says."""

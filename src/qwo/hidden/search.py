@@ -112,22 +112,29 @@ class MagProblem:
 class MagOutcome:
     """The MAG found by its marks, its cost and that of the DAG, and the changes between them.
 
-    ``worths`` says of each ↔ how much the cost rises if it is the best other edge, or none; of a
-    pair that only the DAG has linked, how much it rises with the best edge there.
+    ``steps`` led from the DAG to the best MAG, whose cost is ``least``; those that are ``undoing``
+    led on, at a loss, to one with fewer doubtful colliders, which is the one found. ``worths`` says
+    of each ↔ how much the cost rises if it is the best other edge, or none; of a pair that only the
+    DAG has linked, how much it rises with the best edge there.
     """
 
     marks: Adjacency
     cost: float
     dag_cost: float
+    least: float
     steps: tuple[MagStep, ...]
+    undoing: tuple[MagStep, ...]
     status: Status
     worths: FloatArray
 
 
-def search_mags(problem: MagProblem, dag: Adjacency, control: Control) -> MagOutcome:
+def search_mags(
+    problem: MagProblem, dag: Adjacency, control: Control, doubtful: Mask | None = None
+) -> MagOutcome:
     """The MAG of least cost that descents from the DAG, and from tests with exact data, reach.
 
-    Changes that hang together and save too little are taken back.
+    Changes that hang together and save too little are taken back; and so is what makes colliders of
+    ``doubtful`` arrows of the DAG, at [i, j] for i → j, at the penalty of an edge at most for each.
     """
     best = problem.search(dag_marks(dag), dag)
     dag_cost = best.cost
@@ -147,7 +154,25 @@ def search_mags(problem: MagProblem, dag: Adjacency, control: Control) -> MagOut
         marks, kept = without_weak(best.marks(), dag_marks(dag), steps, excess)
         if len(kept) < len(steps):
             best, steps = problem.search(marks, dag), kept
-    return MagOutcome(best.marks(), best.cost, dag_cost, steps, status, _worths(best, dag))
+    least = best.cost
+    undoing: tuple[MagStep, ...] = ()
+    if doubtful is not None and doubtful.any() and status == "converged":
+        best = problem.search(best.marks(), dag)
+        best.doubt(_trusted(best.marks(), doubtful, steps), problem.price + LEAST_SAVING)
+        status = _descend(best, control)
+        undoing = tuple(MagStep(*step) for step in best.steps())
+        best = problem.search(best.marks(), dag)
+    told = dag_cost, least, steps, undoing, status, _worths(best, dag)
+    return MagOutcome(best.marks(), best.cost, *told)
+
+
+def _trusted(marks: Adjacency, doubtful: Mask, steps: tuple[MagStep, ...]) -> npt.NDArray[np.uint8]:
+    """Arrowheads that are not doubtful, or at what the changes that were kept have touched."""
+    doubted = doubtful.copy()
+    for one, other, *_, z, _, _ in steps:
+        doubted[:, [one, other, *z]] = False
+    trusted: npt.NDArray[np.uint8] = ((marks == HEAD) & ~doubted).astype(np.uint8, order="C")
+    return trusted
 
 
 def without_weak(
