@@ -87,6 +87,13 @@ def test_columns_without_values_are_named(holes):
     assert caught.value.columns == ("b",)
 
 
+def test_columns_without_values_are_named_beside_categories(holes):
+    frame = pd.DataFrame(holes, columns=list("abcd"))
+    frame["b"], frame["kind"] = np.nan, np.resize(["x", "y", "z"], len(frame))
+    found = audit_data(frame, missing="em")
+    assert [(error.code, error.columns) for error in found.errors] == [("missing-values", ("b",))]
+
+
 def test_columns_with_one_value_are_constant(holes):
     holes[5:, 1] = np.nan
     holes[:5, 1] = 7.0

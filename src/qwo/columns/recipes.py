@@ -305,10 +305,11 @@ class Coding:
         `shares` are their means: the share of rows with each level.
         """
         kept, variables = [], []
-        for variable, start in zip(self.variables, self.starts.tolist(), strict=True):
-            own = [c for c in range(start, start + variable.size) if low[c] < high[c]]
+        blocks = zip(self.variables, self.starts.tolist(), self.sizes.tolist(), strict=True)
+        for variable, start, size in blocks:
+            own = [c for c in range(start, start + size) if low[c] < high[c]]
             levels = variable.levels
-            if variable.size > 1 and own:
+            if size > 1 and own:
                 levels = tuple(variable.levels[c - start + 1] for c in own)
                 if shares[own].sum() < 1 - 1e-9:
                     levels = (variable.levels[0], *levels)
@@ -316,7 +317,8 @@ class Coding:
                     # Nobody has the reference: the first of the others takes its place.
                     own = own[1:]
             kept += own
-            variables.append(replace(variable, levels=levels))
+            known = levels == variable.levels
+            variables.append(variable if known else replace(variable, levels=levels))
         return np.array(kept, dtype=np.intp), Coding(tuple(variables))
 
     def bounds(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -530,16 +530,14 @@ def survey(
     if len(names) < 2 or weight < MIN_SAMPLES or total is None:
         findings += inspect_size(weight, seen.n_incomplete)
         return Audit(tuple(findings), kinds)
-    low, high = coding.bounds(seen.low, seen.high) if coding.has_blocks else (seen.low, seen.high)
+    low, high = coding.bounds(seen.low, seen.high)
     findings += inspect_spread(names, low, high)
     varying = np.flatnonzero(low < high)
     if len(varying) < 2:
         if weight < SMALL_SAMPLE:
             findings.append(small_sample(names, weight, [], "warning"))
         return Audit(tuple(findings), kinds)
-    columns = varying
-    if coding.has_blocks:
-        columns, coding = coding.observed(seen.low, seen.high, total.means)
+    columns, coding = coding.observed(seen.low, seen.high, total.means)
     if len(varying) < len(names):
         names, coding = tuple(names[k] for k in varying), coding.select(varying.tolist())
     moments = sums.moments(names, coding, columns, overwrite=True)
@@ -630,9 +628,9 @@ def _estimate_incomplete(table: Table, sums: PartialSums, look: bool) -> Moments
     """Moments by EM."""
     names, coding, seen = table.names, table.coding, sums.seen
     view = View.of(names, seen, coding, table.refused)
-    if coding.has_blocks:
-        means = np.nanmean(table.columns(), axis=0)
-        _, coding = coding.observed(seen.lowest, seen.highest, means)
+    columns = table.columns()
+    shares = np.nansum(columns, axis=0) / np.maximum((~np.isnan(columns)).sum(axis=0), 1)
+    _, coding = coding.observed(seen.lowest, seen.highest, shares)
     values = coding.recoded(table.values, table.coding)
     found, moments = estimate_incomplete(names, coding, values)
     findings = [*table.notes, *inspect_types(names, table.refused), *found]

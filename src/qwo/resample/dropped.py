@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, NoReturn, Self, cast
 
 import numpy as np
 
+from qwo.archives import StoredResult
 from qwo.arguments import ReadArguments
 from qwo.discovery import Discovery
 from qwo.discovery.curved import asked_columns
@@ -169,8 +170,7 @@ class MarkBootstrap(Bootstrap):
         )
         return [head, *lines]
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{self.summary()}</pre>"
+    _repr_html_ = StoredResult._repr_html_
 
     def consensus_dag(self, threshold: float = 0.5) -> NoReturn:
         """Refused: the graphs are classes with hidden causes."""
