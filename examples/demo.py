@@ -21,6 +21,16 @@ from qwo.regimes.classes import next_experiments
 OUTPUT = Path("demo-output")
 CELLS, ONE = OUTPUT / "cells.csv", OUTPUT / "one-condition.csv"
 RESULT = OUTPUT / "result"
+ACTS_ON = {
+    "+ Akt inhibitor": "Akt",
+    "+ G06976": "PKC",
+    "+ psitectorigenin": "PIP2",
+    "+ U0126": "Mek",
+    "PMA": "PKC",
+    "β2cAMP": "PKA",
+}
+"""What Sachs et al. (2005) used each reagent for, where that is one of the proteins measured."""
+
 OWN_FILE = """
 With a file of your own:
   qwo audit yours.csv                              what is doubtful in the data
@@ -67,6 +77,23 @@ def told(text: str, truth: Sequence[tuple[str, str]]) -> str:
     )
 
 
+def on_target() -> str:
+    """Whether what each reagent is known to act on is among what changed under it."""
+    text = (RESULT / "result.json").read_text(encoding="utf-8")
+    touched: dict[str, list[str]] = {label: [] for label in ACTS_ON}
+    for pair in json.loads(text)["regimes"]["targets"]:
+        if pair["status"] == "target":
+            touched[pair["regime"]].append(pair["variable"])
+    lines = ["What each reagent is known to act on, and whether that is among what changed:"]
+    for label, known in ACTS_ON.items():
+        n = len(touched[label])
+        said = f"no, but {n} others" if n else "no: nothing is far above the usual differences"
+        if known in touched[label]:
+            said = f"yes, with {n - 1} others" if n > 1 else "yes, alone"
+        lines.append(f"  {label:<17}  {known:<4}  {said}")
+    return "\n".join(lines)
+
+
 def next_step() -> str:
     """Which experiments would direct what is left open."""
     graph = qwo.read_graph(RESULT / "cpdag.json")
@@ -95,6 +122,7 @@ def main() -> None:
     print("\nAll cells, and what differs between conditions is found along with the graph:", end="")
     learn(CELLS, "--regime", "condition", "--output", RESULT, "--force", shown=True)
     print(told((RESULT / "result.json").read_text(encoding="utf-8"), truth))
+    print(f"\n{on_target()}")
     print(f"\n{next_step()}")
     print(
         "\nThe consensus network is a summary of the literature, not a truth: it rests on other"

@@ -297,13 +297,19 @@ def test_conditions_of_a_row_or_two_are_left_out() -> None:
     short.a = 1e6
     targets = {"day 1": ["b"], "day 7": ["c"]}
     same = qwo.discover(frame, regime="batch", targets={"day 1": ["b"]}, random_state=0)
-    with pytest.warns(DataWarning, match=r"2 of 8 conditions are left out.*'day 6', 'day 7'"):
+    with pytest.warns(DataWarning, match=r"2 of 8 conditions left out.*'day 6', 'day 7'"):
         found = qwo.discover(
             pd.concat([frame, short]), regime="batch", targets=targets, random_state=0
         )
     assert found.score == pytest.approx(same.score, rel=1e-9)
     assert found.regimes is not None
     assert found.regimes.labels == same.regimes.labels
+
+
+def test_no_moments_are_proposed_that_conditions_cannot_take() -> None:
+    with pytest.warns(DataWarning, match="the time limit was over") as caught:
+        qwo.discover(table(), regime="batch", time_limit=1e-6, random_state=0)
+    assert not any(own.message.cures for own in caught if isinstance(own.message, DataWarning))
 
 
 def test_an_array_is_no_name_of_a_column() -> None:

@@ -97,7 +97,7 @@ def discover(
         text += "the call: what is read is always read, checked and summed to the end. This graph "
         text += "is a first guess"
         once = Cure("qwo.Moments.from_data()", None, "reads them once, for several searches")
-        cures = [] if isinstance(data, Moments) else [once]
+        cures = [] if isinstance(data, Moments) or found.regimes else [once]
         warnings.warn(DataWarning(text, cures), stacklevel=2)
     return found
 

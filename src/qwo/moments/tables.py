@@ -244,7 +244,8 @@ def _open_frame(frame: Any, names: Sequence[object] | None = None) -> InMemory:
             repeated,
         ) from error
     if isinstance(wrapped, nw.LazyFrame):
-        raise InputError(f"the data are a lazy {type(frame).__name__}; pass data.collect() instead")
+        how = "compute" if hasattr(frame, "compute") else "collect"
+        raise InputError(f"the data are a lazy {type(frame).__name__}; pass data.{how}() instead")
     assert isinstance(wrapped, nw.DataFrame)
     own = wrapped.columns
     given = [str(name) for name in (own if names is None else names)]

@@ -131,7 +131,7 @@ def _left_out(
     if len(few) > min(len(counts) / 2, len(counts) - 2):
         few = []
     if few:
-        text = f"{len(few)} of {len(counts)} conditions are left out, with fewer than "
+        text = f"{len(few)} of {len(counts)} conditions left out, with fewer than "
         said.append(
             Finding("few-rows", "warning", (), f"{text}{FEWEST_ROWS} rows: {list_names(few)}")
         )
