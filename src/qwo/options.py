@@ -642,7 +642,7 @@ class SearchOptions:
         'What directs edges: the equivalence ``"class"`` alone, or the shape of the ``"noise"`` '
         "too, which tells directions where noise is not normal or relations are curved (by the "
         "likelihood of residuals). By default the latter if relations are curved. Each "
-        "arrow has its evidence, and rows are looked at.",
+        "arrow has its evidence, and rows are looked at. With feedback it tells cycles, too.",
         flag="--arrows BY",
     )
     level: float = option(

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from qwo.arguments import ReadArguments
+from qwo.curved.noise import unrounded
 from qwo.discovery.resolve import resolved_knowledge
 from qwo.discovery.result import Discovery
 from qwo.errors import ArgumentError, Cure, SampleSizeError
+from qwo.feedback.noise import NoiseOutcome, cycles_by_noise
 from qwo.feedback.result import ILL_CONDITIONED, Feedback, knot_of
 from qwo.feedback.search import CyclicOutcome, search_cyclic
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.cyclic_class import Block, equivalence_class
 from qwo.moments import Moments, as_moments
-from qwo.options import SearchOptions
-from qwo.search.control import Control
+from qwo.moments.curves import RowSample, RowSource, refuse_rowless
+from qwo.names import drawn_seed
+from qwo.options import DEFAULT_LEVEL, ReadOptions, SearchOptions
+from qwo.order.linalg import as_mask, cyclic_graphs
+from qwo.search.control import Control, Stopped
 from qwo.sem.cyclic import information
-from qwo.types import Adjacency, FloatArray
+from qwo.types import Adjacency, FloatArray, Mask
 
 MOST_VARIABLES = 500
 """Rotations of rows take time in the square of their number."""
@@ -40,17 +46,45 @@ LEAST_EDGE = 2.5
 that bend and hidden causes coefficients often cancel by chance: `benchmarks.feedback`, acyclic."""
 
 
+MOST_BY_NOISE = 50
+"""Variables up to which arrows of cycles come from the noise: beyond, all links both ways are too
+many equations at once."""
+
+MOST_ROWS_OF_CYCLES = 5000
+"""Rows whose density is taken: of the links of ten variables more of them turn none."""
+
+
 def discover_feedback(
     data: Any, options: SearchOptions, reading: ReadArguments, control: Control
 ) -> Discovery:
     """`discover` with ``feedback=True``: the plain search, the search for cycles, their class."""
     from qwo.discovery.discover import discover_as
 
+    noise = options.arrows == "noise"
+    what = 'arrows="noise"'
+    if noise:
+        refuse_rowless(data, ReadOptions(**reading), what)
     moments = as_moments(data, **reading)
-    _check(moments)
+    _check(moments, noise=noise)
     half = None if options.time_limit is None else options.time_limit / 2
-    first = discover_as(moments, replace(options, feedback=False, time_limit=half))
-    return with_cycles(first, moments, options, control)
+    seed = options.random_state
+    plain = replace(options, feedback=False, arrows=None, level=DEFAULT_LEVEL, time_limit=half)
+    if not noise:
+        return with_cycles(discover_as(moments, plain), moments, options, control)
+    seed = drawn_seed() if seed is None else seed
+    plain = replace(plain, random_state=seed)
+    found = with_cycles(discover_as(moments, plain), moments, options, control)
+    sample = RowSource(data, ReadOptions(**reading), moments, what).sample(
+        MOST_ROWS_OF_CYCLES, seed
+    )
+    directed = replace(plain, arrows="noise", level=options.level, time_limit=options.time_limit)
+    return with_noise(
+        found,
+        lambda: discover_as(data, directed, reading, control=control),
+        (moments, sample),
+        options,
+        control,
+    )
 
 
 def with_cycles(
@@ -85,26 +119,119 @@ def with_cycles(
     )
     if found.graph is None:
         return plain
-    # What is known of edges and arrows is known of the graph without cycles.
-    return replace(
-        plain,
-        score=math.nan if moments.is_oracle else -outcome.cost,
-        n_edges=found.graph.n_edges,
-        trace=tuple((seconds, -cost) for seconds, cost in outcome.trace),
-        evidence=None,
-        arrow_evidence=None,
-        proved=False,
-        weak_edges=(),
+    score = math.nan if moments.is_oracle else -outcome.cost
+    trace = tuple((seconds, -cost) for seconds, cost in outcome.trace)
+    return replace(_drawn(plain, found, score), trace=trace)
+
+
+def _drawn(plain: Discovery, found: Feedback, score: float) -> Discovery:
+    """The result with cycles; what is known of edges and arrows is known of the graph without."""
+    told: dict[str, Any] = {"evidence": None, "arrow_evidence": None, "weak_edges": ()}
+    n_edges = int(found.member.sum())
+    return replace(plain, feedback=found, score=score, n_edges=n_edges, proved=False, **told)
+
+
+def with_noise(
+    found: Discovery,
+    directed: Callable[[], Discovery],
+    rows: tuple[Moments, RowSample],
+    options: SearchOptions,
+    control: Control,
+) -> Discovery:
+    """The result of covariances with what the shape of the noise tells of cycles.
+
+    `directed` finds the graph without cycles, arrows from the noise included.
+    """
+    moments, sample = rows
+    if found.status != "converged" or not sample.is_enough:
+        return found
+    n, known = moments.n_variables, resolved_knowledge(options, moments.names)
+    told = found.feedback
+    assert told is not None
+    dag = found.dag if told.graph is None else told.member
+    price = found.params["penalty_discount"] * math.log(moments.n_samples)
+    price += 2 * found.params["gamma"] * math.log(n)
+    columns, weights, smooth = _standardized(sample, moments)
+
+    def look() -> None:
+        control.is_due()
+
+    try:
+        outcome = cycles_by_noise(
+            columns,
+            weights,
+            dag,
+            price=price,
+            least=LEAST_EDGE,
+            allowed=~np.eye(n, dtype=bool) if known is None else known.allowed_parents,
+            required=np.zeros((n, n), dtype=bool) if known is None else known.required,
+            smooth=smooth,
+            look=look,
+        )
+    except Stopped as stopped:
+        return replace(found, status=stopped.status, seconds=control.seconds)
+    params = {**found.params, "arrows": "noise"}
+    if isinstance(outcome, str):
+        noted = replace(told, note=outcome)
+        return replace(found, params=params, feedback=noted, seconds=control.seconds)
+    base = found.cpdag if told.graph is None else told.graph.matrix
+    by_noise = _by_noise(outcome, base, moments, price)
+    if not outcome.knots:
+        own = {"feedback": True, "time_limit": found.params["time_limit"]}
+        without = directed()
+        params = {**without.params, **own}
+        return replace(without, params=params, feedback=by_noise, seconds=control.seconds)
+    costs = cyclic_graphs(moments.correlation, moments.n_samples, price)
+    found = _drawn(found, by_noise, -costs.cost(as_mask(by_noise.member)))
+    return replace(found, params=params, seconds=control.seconds)
+
+
+def _standardized(sample: RowSample, moments: Moments) -> tuple[FloatArray, FloatArray, Mask]:
+    """A variable in each row, what each row of the data counts for, and who has a density."""
+    even, smooth = unrounded(sample, moments.coding)
+    weights = np.ones(len(even.columns)) if even.weights is None else even.weights
+    # Rows that follow each other count for what they are worth.
+    weights = weights * min(1.0, moments.n_samples / (weights.mean() * sample.n_rows))
+    columns = even.columns - np.average(even.columns, axis=0, weights=weights)
+    columns = columns / np.sqrt(np.average(columns**2, axis=0, weights=weights))
+    return np.ascontiguousarray(columns.T), weights, smooth
+
+
+def _by_noise(outcome: NoiseOutcome, base: Adjacency, moments: Moments, price: float) -> Feedback:
+    """What the noise tells of cycles; lines of `base` between normal disturbances stay lines."""
+    member, names = outcome.graph, moments.names
+    scales = np.sqrt(np.diag(moments.covariance))
+    into = np.zeros(member.shape, dtype=bool)
+    for block in outcome.knots:
+        into[:, block.variables] = True
+    weakest = float(outcome.strengths.T[into & (member == 1)].min(initial=math.inf)) / price
+    common = np.asarray(member * np.where(into, 2, 1), dtype=np.int8)
+    common[np.logical_and.outer(outcome.normal, outcome.normal) & (base == 2)] = 0
+    return Feedback(
+        names=names,
+        graph=_shown(names, member, common) if outcome.knots else None,
+        member=member,
+        coefficients=outcome.coefficients.T * scales[None, :] / scales[:, None],
+        common=common,
+        knots=tuple(knot_of(block, names, identified=True) for block in outcome.knots),
+        gain=outcome.gain,
+        needed=NEEDED * price,
+        weakest=weakest,
+        edges_saved=0,
+        z=np.sign(outcome.coefficients.T) * np.sqrt(outcome.strengths.T),
+        normal=tuple(np.array(names)[outcome.normal].tolist()),
     )
 
 
-def _check(moments: Moments) -> None:
+def _check(moments: Moments, *, noise: bool = False) -> None:
     """Refuse what the search for cycles cannot take."""
     moments.require_columns("feedback")
     n, cures = moments.n_variables, (Cure("feedback", False, "assumes that there is none"),)
-    if n > MOST_VARIABLES:
+    most = MOST_BY_NOISE if noise else MOST_VARIABLES
+    if n > most:
+        also = ' with arrows="noise"' if noise else ""
         raise ArgumentError(
-            f"feedback is looked for among up to {MOST_VARIABLES} variables, and there are {n}; "
+            f"feedback{also} is looked for among up to {most} variables, and there are {n}; "
             "choose some of them, such as those near a variable of interest: columns=",
             cures=cures,
             option="feedback",

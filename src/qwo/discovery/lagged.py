@@ -179,7 +179,7 @@ def _learnt(
         task = task._replace(moments=moments)
     if series.regimes is not None:
         return _by_regimes(task, options, control)
-    last = CurvedLags(_searched(task, options, control), moments, {})
+    first = last = CurvedLags(_searched(task, options, control), moments, {})
     noise, curves = None, None
     if options.relations == "curved" or options.arrows == "noise":
         last, noise, curves = _by_rows(last, task, options, control, columns)
@@ -189,11 +189,15 @@ def _learnt(
     if curves is not None:
         found = replace(found, params={**found.params, "basis": curves.size})
     found = replace(found, noise=noise, curves=curves)
-    if options.feedback:
-        from qwo.discovery.feedback import with_cycles
+    if not options.feedback:
+        return found
+    from qwo.discovery.feedback import MOST_ROWS_OF_CYCLES, with_cycles, with_noise
 
+    if options.arrows != "noise":
         return with_cycles(found, task.moments, options, control)
-    return found
+    cyclic = with_cycles(_as_result(first, task, options), task.moments, options, control)
+    sample = _row_sample(task.rows_with_lags()[0], options, MOST_ROWS_OF_CYCLES)
+    return with_noise(cyclic, lambda: found, (task.moments, sample), options, control)
 
 
 def _by_regimes(task: _Task, options: SearchOptions, control: Control) -> Discovery:
@@ -220,11 +224,7 @@ def _by_rows(
         last = with_curved_lags(
             linear, rows, options, columns, known=task.known, control=control, search=search
         )
-    sample = RowSample(rows, None, len(rows))
-    if len(rows) > MOST_ROWS:
-        rng = np.random.default_rng(options.random_state)
-        chosen = np.sort(rng.choice(len(rows), MOST_ROWS, replace=False))
-        sample = RowSample(rows[chosen], None, len(rows))
+    sample = _row_sample(rows, options, MOST_ROWS)
     noise = None
     if options.arrows == "noise" and sample.is_enough and last.found.status == "converged":
         last, noise = _by_noise((linear, last), task, sample, options, control)
@@ -233,6 +233,15 @@ def _by_rows(
         own = last.moments, last.found.dag, last.costs
         curves = CurvedRelations.of(*own, sample, task.moments.coding)
     return last, noise, curves
+
+
+def _row_sample(rows: FloatArray, options: SearchOptions, most: int) -> RowSample:
+    """At most so many of the rows, in their order."""
+    if len(rows) <= most:
+        return RowSample(rows, None, len(rows))
+    rng = np.random.default_rng(options.random_state)
+    chosen = np.sort(rng.choice(len(rows), most, replace=False))
+    return RowSample(rows[chosen], None, len(rows))
 
 
 def _by_noise(

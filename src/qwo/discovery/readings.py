@@ -59,8 +59,6 @@ APART: dict[frozenset[str], str] = {
     "independent; leave one of the two out",
     frozenset({"feedback", "hidden_causes"}): "cycles and hidden causes cannot be told apart by "
     "one table; leave one of the two out",
-    frozenset(("feedback", "arrows")): "the likelihood of residuals directs graphs without cycles; "
-    "leave one of them out",
     frozenset(("hidden_causes", "arrows")): "a hidden common cause looks like an arrow to the "
     "shape of the noise; leave one of them out",
 }

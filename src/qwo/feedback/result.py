@@ -55,7 +55,8 @@ class Knot:
 
     def __str__(self) -> str:
         at_least = "" if self.complete else "at least "
-        alike = f"{at_least}{count(self.members, 'graph')} fit alike, {self.stable} of them stable"
+        fit = "fits" if self.members == 1 else "fit alike"
+        alike = f"{at_least}{count(self.members, 'graph')} {fit}, {self.stable} of them stable"
         lines = [f"  {', '.join(self.variables)}: {alike}"]
         for cycle, turns in zip(self.cycles, self.reversible, strict=True):
             arrows = " → ".join((*cycle, cycle[0]))
@@ -85,6 +86,12 @@ class Feedback:
     cycles that fits as well is stable. weakest: z² of the weakest edge into a knot, in penalties of
     an edge; below 2.5 no cycle is claimed. edges_saved: edges of the best graph without cycles less
     those of the best with them.
+
+    With ``arrows="noise"``, if disturbances are of a shape that tells, cycles and arrows are those
+    of the likelihood of the noise: z holds each coefficient in its standard errors, the gain is
+    over the same graph without the weakest arrow of each cycle, and normal names the variables
+    whose disturbances look normal: arrows between these are those of the covariances. Otherwise z
+    is None, and note says why the noise told nothing.
     """
 
     names: tuple[str, ...]
@@ -97,6 +104,9 @@ class Feedback:
     needed: float
     weakest: float
     edges_saved: int
+    z: FloatArray | None = None
+    normal: tuple[str, ...] = ()
+    note: str = ""
 
     @cached_property
     def common_edges(self) -> tuple[tuple[str, str], ...]:
@@ -113,18 +123,28 @@ class Feedback:
 
     def summary(self) -> str:
         """The knots, in some lines each, or that there is no sign of any."""
+        told = [self.note] if self.note else []
         if not self.knots:
-            return f"No sign of feedback: {self._compared()}."
+            return "\n".join([f"No sign of feedback: {self._compared()}.", *told])
         lines = [f"Feedback in {count(len(self.knots), 'knot')}: {self._compared()}."]
         lines += map(str, self.knots)
+        if self.normal:
+            lines.append(f"Disturbances look normal, and tell nothing: {', '.join(self.normal)}.")
         lines.append(
             f"Of {count(int(self.member.sum()), 'edge')}, {len(self.stable_edges)} are in every "
             f"stable graph that fits alike, {len(self.common_edges)} in every graph."
         )
         lines.append("A hidden common cause, or a relation that bends, can look like such a cycle.")
-        return "\n".join(lines)
+        return "\n".join(lines + told)
 
     def _compared(self) -> str:
+        if self.z is not None:
+            if not self.knots:
+                return "the shape of the noise shows no cycle"
+            return (
+                f"by the shape of the noise, cycles gain {self.gain:.1f} points over the same "
+                "graph without the weakest arrow of each"
+            )
         if np.isnan(self.gain):
             return f"cycles save {count(self.edges_saved, 'edge')}"
         if not self.knots and self.gain <= 0:
@@ -148,9 +168,13 @@ class Feedback:
             "needed": None if np.isinf(self.needed) else self.needed,
             "weakest_edge": self.weakest if np.isfinite(self.weakest) else None,
             "edges_saved": self.edges_saved,
+            "by_noise": self.z is not None,
+            "normal": list(self.normal),
+            "note": self.note or None,
             "knots": [knot.to_dict() for knot in self.knots],
             "coefficients": [
                 {"source": names[i], "target": names[j], "coefficient": float(b[i, j])}
+                | ({} if self.z is None else {"z": float(self.z[i, j])})
                 for i, j in np.argwhere(self.member).tolist()
             ],
             "common_edges": [list(edge) for edge in self.common_edges],

@@ -27,7 +27,7 @@ STEPS = (100, 100, 300, 300)
 FEW = 8
 """Rotations tried for each variable in a run, by turns; in proportion fewer below `FEW` rows."""
 
-EXACT_RUNS, EXACT_STEPS = 10, 3000
+EXACT_RUNS, EXACT_STEPS = 40, 3000
 """The same of exact moments."""
 
 TEMPERATURES = 0.3, 1.0

@@ -83,6 +83,11 @@ def equivalence_class(coefficients: FloatArray, variances: FloatArray) -> tuple[
     return tuple(_block(group, states[group[0]], n) for group in groups)
 
 
+def assigned_rows(variables: list[int], rows: FloatArray) -> Block:
+    """All graphs of some equations: each of them may be that of any variable it has."""
+    return _block(variables, [rows], rows.shape[1])
+
+
 def _rotated(rows: FloatArray) -> list[FloatArray]:
     """All systems of rows that rotations reach, one for each set of supports, up to `MOST`."""
     found = {_supports(rows): rows}
