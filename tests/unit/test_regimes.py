@@ -349,6 +349,23 @@ def test_a_column_of_targets_tells_conditions_apart() -> None:
         qwo.discover(frame, targets="batch")
 
 
+def test_the_untouched_of_a_column_of_targets_may_have_a_name() -> None:
+    frame = table()
+    blank = frame.assign(batch=frame.batch.map({"day 1": "b", "day 3": "c"}))
+    named = blank.fillna("non-targeting")
+    with pytest.raises(ColumnNameError, match="reference=… names the condition"):
+        qwo.discover(named, targets="batch")
+    how: dict[str, Any] = {"targets": "batch", "random_state": 0}
+    found, same = qwo.discover(named, reference="non-targeting", **how), qwo.discover(blank, **how)
+    assert found.score == pytest.approx(same.score, rel=1e-12)
+    assert found.regimes is not None
+    assert found.regimes.reference == "non-targeting"
+    assert {label: own for label, own in found.regimes.listed().items() if own} == {
+        "b": ["b"],
+        "c": ["c"],
+    }
+
+
 @pytest.mark.parametrize("options", [{"targets": {"day 1": ["b"]}}, {"reference": "day 1"}])
 def test_nothing_said_of_conditions_is_left_unheard(options: dict[str, Any]) -> None:
     with pytest.raises(ArgumentError, match="regime="):

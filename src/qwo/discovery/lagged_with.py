@@ -96,7 +96,7 @@ def searched_regimes(
     own = np.array([v.role != "given" for v in given.moments.coding.variables])
     present = [name for name, told in zip(names, own, strict=True) if told]
     touched = np.zeros((len(labels), len(names)), bool)
-    touched[:, own] = known_targets(options.targets, labels, present)
+    touched[:, own] = known_targets(options, labels, present)
     fixed = touched if options.effect == "perfect" else np.zeros_like(touched)
     touched &= ~fixed
     sums = given.sums.standardised()

@@ -149,7 +149,7 @@ class RegimeKnowledge(NamedTuple):
     def of(cls, options: SearchOptions, given: RegimeData) -> RegimeKnowledge:
         """What the options say."""
         labels, names, left_out = given.labels, given.moments.names, given.left_out
-        known = known_targets(options.targets, labels, names, left_out)
+        known = known_targets(options, labels, names, left_out)
         nothing = np.zeros_like(known)
         touched, fixed = (nothing, known) if options.effect == "perfect" else (known, nothing)
         edges = resolved_knowledge(options, names)

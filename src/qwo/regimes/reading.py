@@ -264,24 +264,25 @@ def _as_label(given: object, labels: Sequence[str]) -> str:
 
 
 def known_targets(
-    given: Mapping[Any, Any] | str | None,
+    options: SearchOptions,
     labels: Sequence[str],
     names: Sequence[str],
     left_out: Sequence[str] = (),
 ) -> Mask:
     """Which variables each regime is known to have touched: regimes by variables.
 
-    The regimes of a column of targets are called by these. Of regimes that are left out nothing
-    need be known.
+    The regimes of a column of targets are called by these, but for the one that is said to be the
+    reference. Of regimes that are left out nothing need be known.
     """
-    if isinstance(given, str):
-        given = {
-            label: [name.strip() for name in label.split(",")]
-            for label in labels
-            if label != UNTOUCHED
-        }
+    given: Mapping[Any, Any] = options.targets if isinstance(options.targets, Mapping) else {}
+    cures: list[Cure] = []
+    if isinstance(options.targets, str):
+        untouched = UNTOUCHED, _as_label(options.reference, labels)
+        called = [label for label in labels if label not in untouched]
+        given = {label: [name.strip() for name in label.split(",")] for label in called}
+        cures = [Cure("reference", None, "names the condition in which nothing was touched")]
     mask = np.zeros((len(labels), len(names)), dtype=bool)
-    for key, variables in (given or {}).items():
+    for key, variables in given.items():
         label = _as_label(key, labels)
         if label in left_out:
             continue
@@ -297,6 +298,7 @@ def known_targets(
                 f"the targets of {label!r} are no variables: {list_names(unknown)}; "
                 f"{suggestion(unknown[0], names)}",
                 unknown,
+                cures,
             )
         mask[labels.index(label), [names.index(name) for name in listed]] = True
     return mask
