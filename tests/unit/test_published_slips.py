@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +20,10 @@ from tests.helpers.plain_engine import PlainEngine
 from tests.oracles.random_models import model_covariance, random_dag, to_correlation
 
 
+@cache
 def parsed_sources():
-    for path in sorted(Path(qwo.__file__).parent.rglob("*.py")):
-        yield path.name, ast.parse(path.read_text(encoding="utf-8"))
+    paths = sorted(Path(qwo.__file__).parent.rglob("*.py"))
+    return [(path.name, ast.parse(path.read_text(encoding="utf-8"))) for path in paths]
 
 
 def test_equal_moves_are_followed():
