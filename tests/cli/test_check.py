@@ -37,9 +37,7 @@ def test_learn_checks_what_it_has_found() -> None:
     data, _ = made()
     result = run("learn", data, "--check", "--seed", 0, "-o", "out", "--no-figures")
     assert result.exit_code == 0, result.output
-    assert "note: No alarm: the data do not contradict the graph." in " ".join(
-        result.output.split()
-    )
+    assert "note: No alarm" in " ".join(result.output.split())
     words = Path("out/check.txt").read_text(encoding="utf-8")
     assert words.startswith("No alarm")
     assert "learnt from these data" in words

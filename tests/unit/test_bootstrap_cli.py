@@ -118,7 +118,7 @@ def test_warnings_about_the_data_come_once(file: str) -> None:
     lines[3] = "," + lines[3].partition(",")[2]
     Path(file).write_text("\n".join(lines) + "\n", encoding="utf-8")
     result = call("bootstrap", file, "-r", "3", "--missing", "drop")
-    assert " ".join(result.stderr.split()).count("rows are left out") == 1
+    assert " ".join(result.stderr.split()).count("of 200 rows is left out") == 1
 
 
 @pytest.mark.parametrize(
