@@ -93,18 +93,13 @@ class ConditionArguments(TypedDict, total=False):
     effect: InterventionName
 
 
-class RegimeArguments(ConditionArguments, total=False):
-    """The same with the condition in which nothing was touched."""
-
-    reference: str | None
-
-
-class CurveArguments(TypedDict, total=False):
-    """How effects depend on their causes, and what directs edges."""
+class AssumptionArguments(TypedDict, total=False):
+    """How effects depend on their causes, what directs edges, and whether causes may be hidden."""
 
     relations: RelationName
     arrows: ArrowSource | None
     level: float
+    hidden_causes: bool
 
 
 class SeriesArguments(TypedDict, total=False):
@@ -117,24 +112,6 @@ class SeriesArguments(TypedDict, total=False):
     difference: bool | Sequence[str] | str | None
     detrend: bool | Sequence[str] | str | None
     season: int | None
-
-
-class FeedbackArguments(TypedDict, total=False):
-    """Whether cycles are looked for."""
-
-    feedback: bool
-
-
-class HiddenArguments(TypedDict, total=False):
-    """Whether common causes may be hidden."""
-
-    hidden_causes: bool
-
-
-class DaskArguments(TypedDict, total=False):
-    """Where many searches are made."""
-
-    dask: Any
 
 
 class ReadArguments(TypedDict, total=False):
@@ -162,31 +139,36 @@ class SearchArguments(
     ScoreArguments,
     PriceArguments,
     TimeArguments,
-    RegimeArguments,
-    CurveArguments,
+    ConditionArguments,
+    AssumptionArguments,
     SeriesArguments,
-    FeedbackArguments,
-    HiddenArguments,
     ReadArguments,
+    total=False,
 ):
     """The keyword arguments of `qwo.discover`."""
+
+    reference: str | None
+    feedback: bool
 
 
 class ResampleArguments(
     SharedArguments,
     ScoreArguments,
     PriceArguments,
-    DaskArguments,
     ConditionArguments,
-    CurveArguments,
-    HiddenArguments,
+    AssumptionArguments,
     ReadArguments,
+    total=False,
 ):
     """The keyword arguments of `qwo.bootstrap` that are those of a search."""
 
+    dask: Any
 
-class PathArguments(SharedArguments, TimeArguments, DaskArguments, ReadArguments):
+
+class PathArguments(SharedArguments, TimeArguments, ReadArguments, total=False):
     """The keyword arguments of `qwo.penalty_path` that are those of a search."""
+
+    dask: Any
 
 
 class EstimatorArguments(SharedArguments, PriceArguments, TimeArguments, total=False):

@@ -89,10 +89,10 @@ def test_changes_between_two_files(tmp_path: Path) -> None:
 
 
 def test_options_of_conditions_are_those_of_the_library() -> None:
-    from qwo.arguments import RegimeArguments
+    from qwo.arguments import ConditionArguments
     from qwo.cli.options import CONDITIONS
 
-    assert set(RegimeArguments.__annotations__) == CONDITIONS
+    assert {*ConditionArguments.__annotations__, "reference"} == CONDITIONS
 
 
 def test_the_rows_of_each_condition_are_checked(file: Path, tmp_path: Path) -> None:

@@ -52,11 +52,6 @@ OUTSIDE_DRAWS = 200
 """Draws over which the ratios of edges outside the lists are averaged."""
 
 
-def strict_knowledge(given: KnowledgeLike, names: tuple[str, ...]) -> ResolvedKnowledge:
-    """The knowledge as matrices; refused where it has probabilities of edges."""
-    return as_knowledge(given).strictly("the posterior").resolve(names)
-
-
 @hinting
 def posterior(
     data: Any,
@@ -145,7 +140,9 @@ def posterior(
     score = "bic" if of_conditions and score == "bge" else score
     prior = 1 / (2 * (moments.n_variables - 1)) if edge_prior is None else edge_prior
     odds = ABOVE_0.checked("edge_prior", prior)
-    resolved = None if knowledge is None else strict_knowledge(knowledge, moments.names)
+    resolved = None
+    if knowledge is not None:
+        resolved = as_knowledge(knowledge).strictly("the posterior").resolve(moments.names)
     constraints = candidate_lists.Constraints.of(resolved, moments.n_variables)
     lists = candidate_lists.complete_lists(constraints)
     with keyboard_heard(control):

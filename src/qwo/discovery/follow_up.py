@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from qwo.discovery.readings import Assumption, assumptions_of
 from qwo.errors import ArgumentError
-from qwo.graph.display import plot
+from qwo.graph.display import drawn_by
 from qwo.moments import Audit, Moments, as_moments
 from qwo.names import Variable
 
@@ -251,7 +251,7 @@ class FollowUp:
 
     def plot(self, **options: Any) -> Axes:
         """The graph as a picture, by `qwo.plot.plot_graph`, which says what the options are."""
-        return plot(self, **options)
+        return drawn_by("plot_graph", self, **options)
 
     def _known(self) -> Origin:
         if self.origin is None:

@@ -297,7 +297,7 @@ class CausalGraph:
 
     def plot(self, **options: Any) -> Axes:
         """The graph as a picture, by `qwo.plot.plot_graph`, which says what the options are."""
-        return display.plot(self, **options)
+        return display.drawn_by("plot_graph", self, **options)
 
     def to_networkx(self) -> nx.DiGraph[str]:
         """A NetworkX graph, in which an undirected edge is two arrows."""

@@ -53,8 +53,15 @@ def as_graph(
         If it is none of these, or not a DAG or partially directed graph.
     """
     if is_nameless(graph):
-        dense = graph.toarray() if hasattr(graph, "toarray") else matrix_of(_array(graph))
-        _check_size(dense, names)
+        if hasattr(graph, "toarray"):
+            dense = graph.toarray()
+        else:
+            dense = matrix_of(graph if isinstance(graph, list | tuple) else np.asarray(graph))
+        if names is not None and np.ndim(dense) == 2 and len(dense) != len(names):
+            raise GraphError(
+                f"the graph has {len(dense)} variables, but the data have {len(names)}; wanted one "
+                "row and one column for each column of the data"
+            )
         return CausalGraph.from_matrix(dense, names)
     feedback = getattr(graph, "feedback", None)
     cyclic = getattr(feedback, "graph", None)
@@ -62,7 +69,7 @@ def as_graph(
         # Lines of the graph shown are arrows in the member that it was made of.
         member: Any = getattr(feedback, "member", None)
         found = CausalGraph(cyclic.names, member, "cyclic") if kind == "dag" else cyclic
-    elif _is_result(graph):
+    elif not isinstance(graph, type) and (hasattr(graph, "cpdag") or hasattr(graph, "dag")):
         chosen, matrix = _of_result(graph, kind)
         hidden = getattr(graph, "pag", None)
         if hidden is not None:
@@ -107,28 +114,12 @@ def same_variables(
     return ours.reordered(theirs.names), theirs
 
 
-def _array(graph: object) -> Any:
-    return graph if isinstance(graph, list | tuple) else np.asarray(graph)
-
-
-def _check_size(matrix: Any, names: Sequence[str] | None) -> None:
-    if names is not None and np.ndim(matrix) == 2 and len(matrix) != len(names):
-        raise GraphError(
-            f"the graph has {len(matrix)} variables, but the data have {len(names)}; wanted one "
-            "row and one column for each column of the data"
-        )
-
-
 def _in_order(graph: CausalGraph, names: Sequence[str]) -> CausalGraph:
     """The graph with its variables as ``names`` has them; column numbers become names."""
     numbers = [str(k) for k in range(len(names))]
     if set(graph.names) == set(numbers) and not set(numbers) <= set(names):
         return graph.reordered(numbers).renamed(dict(zip(numbers, names, strict=True)))
     return graph.reordered(names)
-
-
-def _is_result(graph: object) -> bool:
-    return not isinstance(graph, type) and (hasattr(graph, "cpdag") or hasattr(graph, "dag"))
 
 
 def _of_result(result: Any, kind: str) -> tuple[Kind, Any]:

@@ -125,8 +125,7 @@ def _pag(graph: CausalGraph) -> Adjacency:
 
 
 def _f1(claimed: Any, true: Any) -> float:
-    total = int(claimed.sum()) + int(true.sum())
-    return 2 * int((claimed & true).sum()) / total if total else 1.0
+    return _f1_of(int((claimed & true).sum()), int(claimed.sum()) + int(true.sum()))
 
 
 @dataclass(frozen=True)
@@ -193,7 +192,7 @@ def compare_cyclic(estimated: CausalGraph, truth: CausalGraph) -> CyclicComparis
         n_variables=len(true),
         n_edges_estimated=estimated.n_edges,
         n_edges_true=truth.n_edges,
-        link_f1=_f1_of(int((links[0] & links[1]).sum()), int(links[0].sum() + links[1].sum())),
+        link_f1=_f1(*links),
         arrow_f1=_f1_of(shared, _count(ours) + _count(true)),
         shd=_distance(ours, true),
         shd_nearest=int(missing.sum() + extra.sum()),

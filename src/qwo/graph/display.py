@@ -25,11 +25,6 @@ MOST_VARIABLES, MOST_EDGES = 60, 200
 """Larger graphs have no picture in a notebook, where nobody could read it."""
 
 
-def plot(graph: object, **options: Any) -> Axes:
-    """`qwo.plot.plot_graph`."""
-    return drawn_by("plot_graph", graph, **options)
-
-
 def drawn_by(name: str, shown: object, **options: Any) -> Axes:
     """A function of `qwo.plot`, which is above this package and imported only when wanted."""
     axes: Axes = getattr(import_module("qwo.plot"), name)(shown, **options)
@@ -80,7 +75,7 @@ def _row(tag: str, cells: Sequence[object]) -> str:
 def _picture(graph: object, drawing: dict[str, Any]) -> str:
     """The picture as an image inside the page; nothing without matplotlib."""
     try:
-        figure = plot(graph, **drawing).get_figure(root=True)
+        figure = drawn_by("plot_graph", graph, **drawing).get_figure(root=True)
     except MissingPackageError:
         return ""
     if figure is None:

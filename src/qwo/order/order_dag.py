@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from qwo.moments import Moments, as_moments
 from qwo.names import as_columns
 from qwo.order.bic import BicEngine
 from qwo.order.linalg import check_order, regressions
-from qwo.order.protocol import OrderEngine
 from qwo.order.qwo import QwoEngine
 from qwo.order.reference_engine import ReferenceEngine
 from qwo.types import Adjacency, FloatArray, Indices
@@ -93,46 +91,25 @@ def order_dag(
     OrderDag
         The DAG, its coefficients and residual variances.
     """
-    if engine not in _ENGINES:
-        choices = ", ".join(repr(name) for name in _ENGINES)
+    by_test = {"qwo": QwoEngine, "reference": ReferenceEngine}
+    if engine not in (*by_test, "bic"):
+        choices = ", ".join(repr(name) for name in (*by_test, "bic"))
         raise ArgumentError(f"engine must be one of {choices}; got {engine!r}", option="engine")
     moments = as_moments(data)
     places = _columns(order, moments.names)
-    dag = _ENGINES[engine](moments, places, penalty_discount, alpha).dag()
-    coefficients, variances = _fit(moments, dag)
-    return OrderDag(moments.names, places, dag, coefficients, variances)
-
-
-def _by_test(
-    engine: type[QwoEngine] | type[ReferenceEngine],
-    moments: Moments,
-    order: Indices,
-    penalty_discount: float | None,
-    alpha: float | None,
-) -> OrderEngine:
-    return engine(
-        moments, penalty_discount=penalty_discount, alpha=alpha, objective="edges", order=order
-    )
-
-
-def _by_score(
-    moments: Moments, order: Indices, penalty_discount: float | None, alpha: float | None
-) -> OrderEngine:
-    if alpha is not None:
+    how: Any = {"penalty_discount": penalty_discount, "order": places}
+    if engine in by_test:
+        dag = by_test[engine](moments, alpha=alpha, objective="edges", **how).dag()
+    elif alpha is not None:
         raise ArgumentError(
             f"alpha is {alpha}, the level of an edge test, which the exact BIC has not",
             cures=[Cure("engine", "qwo", "has one")],
             option="alpha",
         )
-    discount = 2.0 if penalty_discount is None else penalty_discount
-    return BicEngine(moments, penalty_discount=discount, order=order)
-
-
-_ENGINES: dict[str, Callable[[Moments, Indices, float | None, float | None], OrderEngine]] = {
-    "qwo": partial(_by_test, QwoEngine),
-    "reference": partial(_by_test, ReferenceEngine),
-    "bic": _by_score,
-}
+    else:
+        dag = BicEngine(moments, **how).dag()
+    coefficients, variances = _fit(moments, dag)
+    return OrderDag(moments.names, places, dag, coefficients, variances)
 
 
 def _columns(order: Sequence[str | int] | Indices, names: tuple[str, ...]) -> Indices:

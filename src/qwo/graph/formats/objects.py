@@ -102,15 +102,15 @@ def to_causal_learn(graph: object) -> Any:
     """A causal-learn ``GeneralGraph``."""
     given = _given(graph)
     require_single_arrows(given, "a graph of causal-learn")
-    general = optional_module("causallearn.graph.GeneralGraph", "this export needs", "causal-learn")
-    nodes = optional_module("causallearn.graph.GraphNode", "this export needs", "causal-learn")
-    edge = optional_module("causallearn.graph.Edge", "this export needs", "causal-learn").Edge
-    ends = optional_module(
-        "causallearn.graph.Endpoint", "this export needs", "causal-learn"
-    ).Endpoint
-    called = {CIRCLE: ends.CIRCLE, HEAD: ends.ARROW, TAIL: ends.TAIL}
-    by_name = {name: nodes.GraphNode(name) for name in given.names}
-    result = general.GeneralGraph(list(by_name.values()))
+    general, node, edge, end = (
+        getattr(
+            optional_module(f"causallearn.graph.{kind}", "this export needs", "causal-learn"), kind
+        )
+        for kind in ("GeneralGraph", "GraphNode", "Edge", "Endpoint")
+    )
+    called = {CIRCLE: end.CIRCLE, HEAD: end.ARROW, TAIL: end.TAIL}
+    by_name = {name: node(name) for name in given.names}
+    result = general(list(by_name.values()))
     for source, mark, target in given.edges:
         near, far = MARKS[mark].ends
         result.add_edge(edge(by_name[source], by_name[target], called[near], called[far]))

@@ -100,7 +100,9 @@ FORMATS = {
 def find_format(name: str) -> Format:
     """The format of a name."""
     if not is_choice(name, FORMATS):
-        raise ArgumentError(f"there is no graph format {name!r}; choose one of {_choices()}")
+        raise ArgumentError(
+            f"there is no graph format {name!r}; choose one of {', '.join(FORMATS)}"
+        )
     return FORMATS[name]
 
 
@@ -132,13 +134,9 @@ def format_of_text(text: str) -> str | None:
 def unknown_format(source: str) -> FileFormatError:
     """The error for something whose format nothing tells."""
     return FileFormatError(
-        f"the format of {shown(source)} is unknown; wanted one of {_choices()}",
+        f"the format of {shown(source)} is unknown; wanted one of {', '.join(FORMATS)}",
         cures=[Cure("format", None, "names it")],
     )
-
-
-def _choices() -> str:
-    return ", ".join(FORMATS)
 
 
 def read_graph(
@@ -254,9 +252,16 @@ def write_graph(
     # What makes a graph of anything reads files, and so lies above this module.
     from qwo.graph.coercion import as_graph
 
-    chosen = format or _named_format(path)
-    data = find_format(chosen).write(as_graph(graph, names, mixed=True))
-    _write(Path(os.path.realpath(path)), data)
+    if not format:
+        named = format_of_name(Path(path).name)
+        if named is None:
+            raise unknown_format(str(path))
+        format = named[0]  # noqa: A001
+    data = find_format(format).write(as_graph(graph, names, mixed=True))
+    file = Path(os.path.realpath(path))
+    if file.is_dir() or not file.parent.is_dir():
+        raise ArgumentError(f"cannot write to {str(file)!r}; wanted a file in a folder that exists")
+    write_whole(file, data)
 
 
 def convert(
@@ -270,16 +275,3 @@ def convert(
     graph = read_graph(source, source_format)
     write_graph(graph, target, target_format)
     return graph
-
-
-def _named_format(path: str | os.PathLike[str]) -> str:
-    named = format_of_name(Path(path).name)
-    if named is None:
-        raise unknown_format(str(path))
-    return named[0]
-
-
-def _write(path: Path, data: bytes) -> None:
-    if path.is_dir() or not path.parent.is_dir():
-        raise ArgumentError(f"cannot write to {str(path)!r}; wanted a file in a folder that exists")
-    write_whole(path, data)
