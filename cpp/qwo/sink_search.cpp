@@ -161,14 +161,12 @@ SinkSearch::Families SinkSearch::families_of(int v, const FamilyTable& table,
         if (inside == 0)
             break; // no other can be the cheapest
     }
-    const auto n = static_cast<std::size_t>(n_);
     const std::size_t words = (own.inside.size() + 63) / 64;
-    own.with.resize(words * n);
+    own.with.resize(words * n_);
     for (std::size_t k = 0; k < 64 * words; ++k) {
         WideSet set = k < own.inside.size() ? own.inside[k] : only(v);
         for (; set != 0; set &= set - 1)
-            own.with[k / 64 * n + static_cast<std::size_t>(std::countr_zero(set))] |=
-                std::uint64_t{1} << k % 64;
+            own.with[k / 64 * n_ + std::countr_zero(set)] |= std::uint64_t{1} << k % 64;
     }
     return own;
 }
@@ -299,9 +297,9 @@ double SinkSearch::left_to_pay(WideSet set) const {
 int SinkSearch::cheapest_within(int v, WideSet set) const {
     const std::vector<std::uint64_t>& with = families_[v].with;
     const WideSet gone = ~set & first(n_) & ~only(v);
-    const std::size_t words = with.size() / static_cast<std::size_t>(n_);
+    const std::size_t words = with.size() / n_;
     for (std::size_t word = 0; word < words; ++word) {
-        const std::uint64_t* own = with.data() + word * static_cast<std::size_t>(n_);
+        const std::uint64_t* own = with.data() + word * n_;
         std::uint64_t out = own[v]; // places behind the last family
         for (WideSet rest = gone; rest != 0; rest &= rest - 1)
             out |= own[std::countr_zero(rest)];
@@ -346,8 +344,7 @@ void SinkSearch::expand(WideSet set, double cost, Layer& next) {
         const int family = cheapest_within(at[c], others);
         if (family < 0)
             continue;
-        const double sum = cost + families_[at[c]].costs[static_cast<std::size_t>(family)] +
-                           samples_ * std::log(precision);
+        const double sum = cost + families_[at[c]].costs[family] + samples_ * std::log(precision);
         if (sum >= budget_)
             continue;
         const std::size_t place = next.place(others);
@@ -411,8 +408,8 @@ void SinkSearch::finish() {
     for (int size = 0; size < n_; ++size) {
         const Trail& trail = trails_[n_ - size];
         const auto found = std::find(trail.sets.begin(), trail.sets.end(), set);
-        const int v = trail.last[static_cast<std::size_t>(found - trail.sets.begin())];
-        chosen_[v] = families_[v].whole[static_cast<std::size_t>(cheapest_within(v, set))];
+        const int v = trail.last[found - trail.sets.begin()];
+        chosen_[v] = families_[v].whole[cheapest_within(v, set)];
         set |= only(v);
     }
 }
