@@ -8,72 +8,40 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from qwo.agreement.check import check
-    from qwo.agreement.result import Check
-    from qwo.bayes.posterior import posterior
-    from qwo.bayes.result import Posterior
-    from qwo.discovery.discover import discover
-    from qwo.discovery.regimes import changes
-    from qwo.discovery.result import Discovery
-    from qwo.errors import DataWarning, InputError
-    from qwo.estimator.estimator import QWO
-    from qwo.estimator.penalty_path import penalty_path
-    from qwo.graph import (
-        CausalGraph,
-        Knowledge,
-        compare,
-        enumerate_dags,
-        read_graph,
-        sample_dag,
-        to_cpdag,
-        to_dag,
-        write_graph,
-    )
-    from qwo.moments import Moments
-    from qwo.moments.reading import audit
-    from qwo.order.order_dag import OrderDag, order_dag
-    from qwo.resample.bootstrap import bootstrap
-    from qwo.resample.result import Bootstrap
-    from qwo.sem import LinearSem, fit_sem, score_graph, total_effect
-    from qwo.sem.ida import ida
-    from qwo.simulation import simulate
+    from qwo.agreement.check import check as check
+    from qwo.agreement.result import Check as Check
+    from qwo.bayes.posterior import posterior as posterior
+    from qwo.bayes.result import Posterior as Posterior
+    from qwo.discovery.discover import discover as discover
+    from qwo.discovery.regimes import changes as changes
+    from qwo.discovery.result import Discovery as Discovery
+    from qwo.errors import DataWarning as DataWarning
+    from qwo.errors import InputError as InputError
+    from qwo.estimator.estimator import QWO as QWO
+    from qwo.estimator.penalty_path import penalty_path as penalty_path
+    from qwo.graph import CausalGraph as CausalGraph
+    from qwo.graph import Knowledge as Knowledge
+    from qwo.graph import compare as compare
+    from qwo.graph import enumerate_dags as enumerate_dags
+    from qwo.graph import read_graph as read_graph
+    from qwo.graph import sample_dag as sample_dag
+    from qwo.graph import to_cpdag as to_cpdag
+    from qwo.graph import to_dag as to_dag
+    from qwo.graph import write_graph as write_graph
+    from qwo.moments import Moments as Moments
+    from qwo.moments.reading import audit as audit
+    from qwo.order.order_dag import OrderDag as OrderDag
+    from qwo.order.order_dag import order_dag as order_dag
+    from qwo.resample.bootstrap import bootstrap as bootstrap
+    from qwo.resample.result import Bootstrap as Bootstrap
+    from qwo.sem import LinearSem as LinearSem
+    from qwo.sem import fit_sem as fit_sem
+    from qwo.sem import score_graph as score_graph
+    from qwo.sem import total_effect as total_effect
+    from qwo.sem.ida import ida as ida
+    from qwo.simulation import simulate as simulate
 
     __version__: str
-
-__all__ = [
-    "QWO",
-    "Bootstrap",
-    "CausalGraph",
-    "Check",
-    "DataWarning",
-    "Discovery",
-    "InputError",
-    "Knowledge",
-    "LinearSem",
-    "Moments",
-    "OrderDag",
-    "Posterior",
-    "audit",
-    "bootstrap",
-    "changes",
-    "check",
-    "compare",
-    "discover",
-    "enumerate_dags",
-    "fit_sem",
-    "ida",
-    "order_dag",
-    "penalty_path",
-    "posterior",
-    "read_graph",
-    "sample_dag",
-    "score_graph",
-    "simulate",
-    "to_cpdag",
-    "to_dag",
-    "total_effect",
-    "write_graph",
-]
 
 _NAMES = {
     "agreement": ("Check", "check"),
@@ -101,6 +69,7 @@ _NAMES = {
     "simulation": ("simulate",),
 }
 _HOME = {name: home for home, names in _NAMES.items() for name in names}
+__all__ = sorted(_HOME)  # noqa: PLE0605 (one list the less to keep in step)
 _PARTS = {home.partition(".")[0] for home in _NAMES} | {"datasets", "plot", "report", "search"}
 
 

@@ -6,8 +6,10 @@ import csv
 import io
 import json
 import math
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -78,6 +80,10 @@ def test_the_package_lists_its_public_names_only():
     )
     assert "import_module" not in told.stdout
     assert dir(qwo) == sorted(qwo.__all__)
+    seen = re.findall(
+        r"^    from \S+ import (\w+) as \1$", Path(qwo.__file__).read_text(), re.MULTILINE
+    )
+    assert sorted(seen) == sorted(qwo.__all__), "what type checkers see is what there is"
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+x", "-x", "@x", "\tx"])
