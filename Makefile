@@ -53,7 +53,7 @@ studio: setup  ## learn, look, correct and learn again in a browser, on the demo
 	$(BIN)/qwo studio demo-output/cells.csv --folder demo-output/studio
 
 test: setup  ## run the tests
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # In the build directory of the package, whose compiled core it shares.
 cpp-example: setup  ## build and run the program that uses the core without Python

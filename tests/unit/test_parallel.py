@@ -181,24 +181,22 @@ def test_a_cluster_without_workers_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
 
 @foreign_warnings
-def test_a_client_that_is_closed_is_refused() -> None:
-    with local_cluster(n_workers=1) as made:
-        client = made.get_client()
-        client.close()
-        with pytest.raises(ClusterError, match="a client that is closed"):
-            list(run_many(square, range(3), cluster=client))
+def test_a_client_that_is_closed_is_refused(cluster: Any) -> None:
+    client = cluster.get_client()
+    client.close()
+    with pytest.raises(ClusterError, match="a client that is closed"):
+        list(run_many(square, range(3), cluster=client))
 
 
 @foreign_warnings
-def test_a_cluster_that_goes_in_the_middle_is_named() -> None:
-    with local_cluster(n_workers=1) as made:
-        client = made.get_client()
-        results = run_many(slow_square, range(200), cluster=client)
-        first = [next(results) for _ in range(3)]
-        client.close()
-        with pytest.raises(ClusterError, match="the Dask cluster has gone"):
-            list(results)
-        assert len(first) == 3
+def test_a_cluster_that_goes_in_the_middle_is_named(cluster: Any) -> None:
+    client = cluster.get_client()
+    results = run_many(slow_square, range(200), cluster=client)
+    first = [next(results) for _ in range(3)]
+    client.close()
+    with pytest.raises(ClusterError, match="the Dask cluster has gone"):
+        list(results)
+    assert len(first) == 3
 
 
 @foreign_warnings
@@ -223,26 +221,27 @@ def test_a_bootstrap_on_a_cluster_survives_a_worker(cluster: Any) -> None:
 
 
 @foreign_warnings
-def test_a_bootstrap_keeps_its_replicates_when_the_cluster_goes(tmp_path: Path) -> None:
+def test_a_bootstrap_keeps_its_replicates_when_the_cluster_goes(
+    cluster: Any, tmp_path: Path
+) -> None:
     data, _, _ = qwo.simulate("er", n_variables=12, n_samples=300, random_state=3)
     file = tmp_path / "run.npz"
-    with local_cluster(n_workers=1) as made:
-        client = made.get_client()
+    client = cluster.get_client()
 
-        def close_after_five(progress: BootstrapProgress) -> bool:
-            if progress.n_done >= 5:
-                client.close()
-            return False
+    def close_after_five(progress: BootstrapProgress) -> bool:
+        if progress.n_done >= 5:
+            client.close()
+        return False
 
-        with pytest.warns(qwo.DataWarning, match="what was counted until then is kept"):
-            found = bootstrap(
-                data,
-                n_resamples=2000,
-                random_state=3,
-                dask=client,
-                callback=close_after_five,
-                checkpoint=file,
-            )
+    with pytest.warns(qwo.DataWarning, match="what was counted until then is kept"):
+        found = bootstrap(
+            data,
+            n_resamples=2000,
+            random_state=3,
+            dask=client,
+            callback=close_after_five,
+            checkpoint=file,
+        )
     assert found.status == "incomplete"
     assert 5 <= found.n_done < 2000
     assert qwo.Bootstrap.load(file).n_done == found.n_done
