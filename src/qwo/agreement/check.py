@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from typing import Any, Unpack, overload
 
 import numpy as np
 
@@ -14,7 +14,9 @@ from qwo.agreement.conditions import ConditionChecks, check_conditions
 from qwo.agreement.families import (
     Change,
     Correlations,
+    CyclicFit,
     Independences,
+    cyclic_independences,
     deviance,
     failing,
     implied_independences,
@@ -45,9 +47,6 @@ from qwo.names import at_least, between, generator
 from qwo.options import SHARE
 from qwo.resample.options import DataRows
 from qwo.types import Adjacency, FloatArray, Indices, Mask
-
-if TYPE_CHECKING:
-    from qwo.agreement.families import CyclicFit
 
 INFLUENTIAL = 5
 """Rows that are named."""
@@ -332,8 +331,6 @@ class _CyclicWork(_Work):
     """The same of a graph with cycles: other independences, another likelihood, no subsets."""
 
     def fit(self, data: Correlations, graph: Adjacency) -> CyclicFit:
-        from qwo.agreement.families import CyclicFit
-
         return CyclicFit(data, graph, self.price)
 
     def wanted_changes(self) -> list[Change]:
@@ -342,8 +339,6 @@ class _CyclicWork(_Work):
         return self.fit(self.data, self.dag).wanted_changes(*limits)
 
     def independences(self, data: Correlations, graph: Adjacency) -> Independences:
-        from qwo.agreement.families import cyclic_independences
-
         return cyclic_independences(data, graph)
 
     def look(self, data: Correlations, dag: Adjacency) -> Evidenced:

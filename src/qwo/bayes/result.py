@@ -28,6 +28,7 @@ from qwo.bayes.draws import (
 from qwo.bayes.scores import FamilyScore, bge_score, bic_score
 from qwo.errors import ArgumentError, ColumnNameError, list_names
 from qwo.graph.causal_graph import CausalGraph, Kind
+from qwo.graph.display import drawn_by
 from qwo.graph.marks import edge_text
 from qwo.graph.resolved_knowledge import (
     KNOWLEDGE_LAYOUT,
@@ -379,9 +380,9 @@ class Posterior(StoredResult):
 
     def plot(self, **options: Any) -> Axes:
         """`qwo.plot.plot_graph` of `least_shd_graph`, with edges coloured by P(link)."""
-        from qwo.plot import plot_graph
-
-        return plot_graph(self.least_shd_graph, support=self.link_probabilities, **options)
+        return drawn_by(
+            "plot_graph", self.least_shd_graph, support=self.link_probabilities, **options
+        )
 
     def _header(self) -> dict[str, Any]:
         own = {name: getattr(self, name) for name in ("candidates", "core", *_TYPES)}
