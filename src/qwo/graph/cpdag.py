@@ -171,7 +171,7 @@ def descendants_given(graph: Adjacency, vertex: int, parents: Iterable[int]) -> 
     that undirected edges join to it.
     """
     arrows: Adjacency = (graph == 1).astype(np.int8)
-    joined = _undirected_component(graph, vertex)
+    joined = sorted([vertex, *descendants(graph == 2, vertex).tolist()])
     if len(joined) > 1:
         place = {v: k for k, v in enumerate(joined)}
         inner = np.ix_(joined, joined)
@@ -180,15 +180,6 @@ def descendants_given(graph: Adjacency, vertex: int, parents: Iterable[int]) -> 
     mask = np.zeros(len(graph), dtype=np.bool_)
     mask[descendants(arrows, vertex)] = True
     return mask
-
-
-def _undirected_component(graph: Adjacency, vertex: int) -> list[int]:
-    found, new = {vertex}, {vertex}
-    while new:
-        near = np.flatnonzero((graph[sorted(new)] == 2).any(axis=0)).tolist()
-        new = set(near) - found
-        found |= new
-    return sorted(found)
 
 
 def directed_at(graph: Adjacency, vertex: int, parents: set[int]) -> Adjacency:

@@ -103,12 +103,7 @@ class GraphBuilder:
         if known not in TYPES:
             return
         said: dict[str, Any] = {"type": known}
-        levels = attributes.get("levels")
-        if isinstance(levels, str):
-            try:
-                levels = json.loads(levels)
-            except ValueError:
-                levels = None
+        levels = of_json(attributes.get("levels"))
         if isinstance(levels, list | tuple):
             said["levels"] = [str(level) for level in levels]
         self._variables[name] = said
@@ -132,6 +127,14 @@ class GraphBuilder:
     def refuse(self, reason: str, line: int | None = None) -> NoReturn:
         """Say what is wrong, and in which line."""
         raise malformed(self.source, reason, line)
+
+
+def of_json(value: Any) -> Any:
+    """What a text holds in JSON, for formats that have no lists; anything else as it is."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return None
 
 
 def malformed(source: str, reason: str, line: int | None = None) -> FileFormatError:

@@ -25,6 +25,7 @@ from qwo.graph.causal_graph import TARGETS, CausalGraph, Kind
 from qwo.graph.formats.builder import (
     GraphBuilder,
     malformed,
+    of_json,
     require_names,
     require_no_lines,
     require_plain,
@@ -72,12 +73,7 @@ def from_networkx(graph: nx.Graph[Any], source: str = "the networkx graph") -> C
     for tail, head, own in graph.edges(data=True):
         known = own.get("mark")
         builder.add_edge(labels[tail], known if known in CODES else mark, labels[head])
-    found, targets = builder.build(kind), graph.graph.get(TARGETS)
-    if isinstance(targets, str):
-        try:
-            targets = json.loads(targets)
-        except ValueError:
-            targets = None
+    found, targets = builder.build(kind), of_json(graph.graph.get(TARGETS))
     if not isinstance(targets, Mapping):
         return found
     return replace(found, metadata={**found.metadata, TARGETS: dict(targets)})

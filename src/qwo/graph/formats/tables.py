@@ -80,11 +80,7 @@ def decode_matrix(matrix: npt.ArrayLike, code: str, names: Names = None) -> Adja
         If an entry has no meaning in that code.
     """
     chosen = find_code(code)
-    given = matrix_of(matrix) if isinstance(matrix, list | tuple) else np.asarray(matrix)
-    if given.ndim != 2 or given.shape[0] != given.shape[1]:
-        raise GraphError(f"the matrix of a graph must be square; got shape {given.shape}")
-    if given.dtype.kind not in "biuf":
-        raise GraphError(f"the matrix of a graph must be numeric; got dtype {given.dtype}")
+    given = matrix_of(matrix if isinstance(matrix, list | tuple) else np.asarray(matrix))
     with np.errstate(invalid="ignore"):
         codes: Adjacency = given.astype(np.int8, copy=False)
     wrong = (codes < chosen.smallest) | (codes > chosen.largest) | (codes != given)
