@@ -55,26 +55,39 @@ MOST_SHUFFLED = 10_000
 """Rows up to which draws have the noise of the data: with more, sums of any noise are normal."""
 
 
-class CheckArguments(ReadArguments, total=False):
-    """The keyword arguments of `check`, but for the one that decides what comes back."""
-
-    alpha: float
-    penalty_discount: float | None
-    learnt: bool | None
-    knowledge: KnowledgeLike | None
-    n_draws: int
-    n_subsets: int
-    random_state: int | None
-
-
 @overload
 def check(
-    data: Any, graph: Any, *, regime: None = None, **options: Unpack[CheckArguments]
+    data: Any,
+    graph: Any,
+    *,
+    alpha: float = 0.05,
+    penalty_discount: float | None = None,
+    learnt: bool | None = None,
+    knowledge: KnowledgeLike | None = None,
+    n_draws: int = 100,
+    n_subsets: int = 5,
+    random_state: int | None = None,
+    regime: None = None,
+    **reading: Unpack[ReadArguments],
 ) -> Check: ...
+
+
 @overload
 def check(
-    data: Any, graph: Any, *, regime: str | int, **options: Unpack[CheckArguments]
+    data: Any,
+    graph: Any,
+    *,
+    alpha: float = 0.05,
+    penalty_discount: float | None = None,
+    knowledge: KnowledgeLike | None = None,
+    n_draws: int = 100,
+    n_subsets: int = 5,
+    random_state: int | None = None,
+    regime: str | int,
+    **reading: Unpack[ReadArguments],
 ) -> ConditionChecks: ...
+
+
 @hinting
 def check(
     data: Any,
