@@ -17,7 +17,7 @@ import numpy as np
 from qwo.errors import ArgumentError, EngineError
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.order.linalg import check_order
-from qwo.order.protocol import Changes, EngineBase, as_index, check_block, check_mark
+from qwo.order.protocol import Changes, KeepsStates, as_index, check_block
 from qwo.types import Indices, Mask
 
 LocalScore = Callable[[int, tuple[int, ...]], float]
@@ -30,7 +30,7 @@ class _Kept(NamedTuple):
     cost: float
 
 
-class LocalScoreEngine(EngineBase):
+class LocalScoreEngine(KeepsStates):
     """An order, the DAG that a local score gives it, and minus the score as the cost.
 
     Parameters
@@ -129,21 +129,6 @@ class LocalScoreEngine(EngineBase):
         """The parents of a variable in the DAG of the present order, ascending."""
         v = as_index("variable", variable, self.n_variables)
         return np.array(sorted(self._state.parents[v]), dtype=np.intp)
-
-    def mark(self) -> int:
-        """Remember the present state. Marks nest."""
-        self._marks.append(self._state)
-        return len(self._marks) - 1
-
-    def undo(self, mark: int) -> float:
-        """Return to a marked state, exactly; the mark and all after it end."""
-        self._state = self._marks[check_mark(mark, len(self._marks))]
-        self.release(mark)
-        return self._state.cost
-
-    def release(self, mark: int) -> None:
-        """Keep the present state; the mark and all after it end."""
-        del self._marks[check_mark(mark, len(self._marks)) :]
 
     def _fit(self, order: tuple[int, ...], parents: list[Parents], start: int, stop: int) -> float:
         """Enter the state of an order, given the parents of those outside the places to fit."""

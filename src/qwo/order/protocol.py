@@ -138,6 +138,28 @@ class EngineBase(OrderEngine, ABC):
     """The base of engines: all of `OrderEngine` from what is abstract in it."""
 
 
+class KeepsStates(EngineBase):
+    """Engines whose state is a record that is never changed: a mark is the record itself."""
+
+    _state: Any
+    _marks: list[Any]
+
+    def mark(self) -> int:
+        """Remember the present state. Marks nest."""
+        self._marks.append(self._state)
+        return len(self._marks) - 1
+
+    def undo(self, mark: int) -> float:
+        """Return to a marked state, exactly; the mark and all after it end."""
+        self._state = self._marks[check_mark(mark, len(self._marks))]
+        self.release(mark)
+        return self.cost
+
+    def release(self, mark: int) -> None:
+        """Keep the present state; the mark and all after it end."""
+        del self._marks[check_mark(mark, len(self._marks)) :]
+
+
 def as_index(name: str, value: Any, count: int) -> int:
     """The number of one of so many variables or places; refused if there is none such."""
     try:

@@ -16,7 +16,7 @@ from qwo.moments import Moments
 from qwo.order.edge_test import EdgeTest, edge_test
 from qwo.order.linalg import check_order
 from qwo.order.objective import ObjectiveName, objective_for, squared_partial_correlations
-from qwo.order.protocol import EngineBase, as_index, check_block, check_mark
+from qwo.order.protocol import KeepsStates, as_index, check_block
 from qwo.order.qwo import as_given_moments
 from qwo.order.reference import (
     coefficient_matrix,
@@ -37,7 +37,7 @@ class _State(NamedTuple):
     row_costs: FloatArray
 
 
-class ReferenceEngine(EngineBase):
+class ReferenceEngine(KeepsStates):
     """Q of an order by Algorithm 1, with G^π and its cost; slow, and obvious.
 
     Parameters
@@ -115,22 +115,6 @@ class ReferenceEngine(EngineBase):
     def residual_variances(self) -> FloatArray:
         """The diagonal of QQᵀ: variances of the standardised variables given their predecessors."""
         return np.asarray(np.sum(self._state.order_basis**2, axis=1))
-
-    def mark(self) -> int:
-        """Remember the present state. Marks nest."""
-        self._marks.append(self._state)
-        return len(self._marks) - 1
-
-    def undo(self, mark: int) -> float:
-        """Return to a marked state, exactly; the mark and all after it end."""
-        mark = check_mark(mark, len(self._marks))
-        self._state = self._marks[mark]
-        del self._marks[mark:]
-        return self.cost
-
-    def release(self, mark: int) -> None:
-        """Keep the present state; the mark and all after it end."""
-        del self._marks[check_mark(mark, len(self._marks)) :]
 
     def _update(self, order: Indices, first: int, last: int) -> float:
         """Algorithm 1 from idx_l = first to idx_r = last, and what follows from its rows of Q."""
