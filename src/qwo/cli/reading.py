@@ -358,8 +358,7 @@ def _read(
 ) -> tuple[Moments, Audit, DataRows | None]:
     """The file, read once: moments, what is doubtful about them, and the rows if wanted."""
     from qwo.moments import read_moments, read_table
-    from qwo.moments.reading import is_matrix_file
-    from qwo.resample.draws import audited_moments
+    from qwo.moments.reading import audited, estimate_table, is_matrix_file
     from qwo.resample.options import DataRows
 
     arguments = reading.arguments()
@@ -370,7 +369,7 @@ def _read(
     del arguments["n_samples"]
     estimator, missing = arguments.pop("covariance_estimator"), arguments.pop("missing")
     table = read_table(file, **arguments)
-    moments, audit = audited_moments(table, estimator, missing)
+    moments, audit = audited(estimate_table(table, estimator, missing))
     return moments, audit, DataRows(table, estimator, missing, moments)
 
 

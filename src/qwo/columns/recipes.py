@@ -38,21 +38,21 @@ LOWEST: dict[str, float] = {"log": 0.0, "log1p": -1.0}
 SINGULAR = 1e-10
 """Eigenvalue of the correlations of a block below which a direction of it does not exist."""
 
-CLUSTERS = frozenset(
-    re.findall(
-        r"\w+",
-        "patient subject participant person individual household family school classroom "
-        "village animal mouse litter firm company pid",
-    )
+
+def some_words(text: str) -> frozenset[str]:
+    """The words of a text, such as names of columns have."""
+    return frozenset(text.split())
+
+
+CLUSTERS = some_words(
+    "patient subject participant person individual household family school classroom village "
+    "animal mouse litter firm company pid"
 )
 """Words for whom or what several rows may be of."""
 
-PLACES = frozenset(
-    re.findall(
-        r"\w+",
-        "country state county province region district city municipality hospital clinic site "
-        "station sensor store shop branch ticker symbol",
-    )
+PLACES = some_words(
+    "country state county province region district city municipality hospital clinic site station "
+    "sensor store shop branch ticker symbol"
 )
 """Words for what several rows may be of where it is told by many different texts."""
 

@@ -61,14 +61,13 @@ def local_style() -> AbstractContextManager[None]:
     return context
 
 
-def open_axes(ax: Axes | None, width: float, height: float) -> Axes:
-    """The given axes, or those of a new figure of so many inches."""
-    if ax is not None:
-        return ax
-    from matplotlib import pyplot as plt
+def open_axes(ax: Axes | None, width: float, height: float) -> tuple[Axes, Palette]:
+    """The given axes, or those of a new figure of so many inches, and the colours for them."""
+    if ax is None:
+        from matplotlib import pyplot as plt
 
-    _, new = plt.subplots(figsize=(width, height), layout="constrained")
-    return new
+        _, ax = plt.subplots(figsize=(width, height), layout="constrained")
+    return ax, palette_for(ax)
 
 
 def size_in_points(ax: Axes) -> tuple[float, float]:
@@ -191,13 +190,13 @@ def draw_picture(
             turned=direction != "layered",
         )
 
-    if ax is None:
-        for largest in _LARGEST_FIGURES:
-            drawn = scene((largest[0] * 72, largest[1] * 72))
-            if drawn.readable or labels is False or len(names) > ALWAYS_LABELLED:
-                break
-        ax = open_axes(None, *_figure_size(drawn, direction, largest))
-    palette = palette_for(ax)
+    wanted = (0.0, 0.0)
+    for largest in _LARGEST_FIGURES if ax is None else ():
+        drawn = scene((largest[0] * 72, largest[1] * 72))
+        wanted = _figure_size(drawn, direction, largest)
+        if drawn.readable or labels is False or len(names) > ALWAYS_LABELLED:
+            break
+    ax, palette = open_axes(ax, *wanted)
     ax.set_axis_off()
     look = looks(palette)
     if beside is not None:

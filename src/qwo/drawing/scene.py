@@ -29,13 +29,6 @@ _FLATTEST_END = 1.1
 _SAMPLES = 33
 
 
-class Arrow(NamedTuple):
-    """A curve that ends at the base of its head, and the three corners of the head."""
-
-    curve: FloatArray
-    head: FloatArray
-
-
 def edge_curves(layout: Layout, edges: Pairs) -> list[FloatArray]:
     """For each edge the control points, 3k + 1 of them, of k cubic curves from above to below.
 
@@ -100,8 +93,8 @@ def _hermite(points: FloatArray, slope: FloatArray) -> FloatArray:
     return controls
 
 
-def arrow(curve: FloatArray, length: float, width: float) -> Arrow:
-    """The curve with a head of the given size at its end."""
+def arrow(curve: FloatArray, length: float, width: float) -> tuple[FloatArray, FloatArray]:
+    """The curve up to the base of a head of this size at its end, and the corners of the head."""
     cubic = curve[-4:]
     times = np.linspace(0, 1, _SAMPLES)
     trail = _points_at(cubic, times)
@@ -117,7 +110,7 @@ def arrow(curve: FloatArray, length: float, width: float) -> Arrow:
     across = np.array([-along[1], along[0]]) * width / 2
     # The line reaches a little into the head, so that no gap shows between the two.
     kept[-1] = base + 0.2 * (tip - base)
-    return Arrow(np.vstack([curve[:-4], kept]), np.array([tip, base + across, base - across]))
+    return np.vstack([curve[:-4], kept]), np.array([tip, base + across, base - across])
 
 
 def _points_at(cubic: FloatArray, times: FloatArray) -> FloatArray:

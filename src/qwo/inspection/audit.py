@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import html
 import os
-import re
 import sys
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +28,7 @@ import numpy.typing as npt
 
 from qwo import errors
 from qwo.columns.levels import RefusedColumn
-from qwo.columns.recipes import looks_like_cluster, words_of
+from qwo.columns.recipes import looks_like_cluster, some_words, words_of
 from qwo.errors import (
     Cure,
     DataWarning,
@@ -360,25 +359,17 @@ class MissingCounts:
         return Finding("missing-values", "warning", self.affected, f"{self}left out")
 
 
-ROOTS = frozenset(
-    re.findall(
-        r"\w+",
-        "age sex gender male female race ethnicity ethnic year yob dob birthyear birthdate site "
-        "center centre hospital clinic country region",
-    )
+ROOTS = some_words(
+    "age sex gender male female race ethnicity ethnic year yob dob birthyear birthdate site center "
+    "centre hospital clinic country region"
 )
 """Words for what hardly anything in a table can cause: who, when and where."""
 
-MEASURED = frozenset(
-    ["at", "of", "since", "until", "onset", "death", "diagnosis", "per", "rate", "duration"]
-)
+MEASURED = some_words("at of since until onset death diagnosis per rate duration")
 """Words beside which the same are measurements, as in ``age_at_onset``."""
 
-CONDITIONS = frozenset(
-    re.findall(
-        r"\w+",
-        "batch plate condition treatment arm experiment environment intervention stimulus regime",
-    )
+CONDITIONS = some_words(
+    "batch plate condition treatment arm experiment environment intervention stimulus regime"
 )
 """Words for columns that tell under which circumstances a row was taken."""
 

@@ -23,7 +23,7 @@ from scipy.linalg import lapack
 
 from qwo import _core
 from qwo.columns.levels import RefusedColumn
-from qwo.columns.recipes import PLAIN, Coding, looks_like_cluster, words_of
+from qwo.columns.recipes import PLAIN, Coding, looks_like_cluster, some_words, words_of
 from qwo.compute import one_blas_thread
 from qwo.inspection import findings as word
 from qwo.inspection.audit import Finding, Severity, shown
@@ -51,7 +51,7 @@ ID_NAME = re.compile(
 )
 """Names of columns that number rows."""
 
-TIMES = frozenset(re.findall(r"\w+", "date day week month quarter season hour time wave visit"))
+TIMES = some_words("date day week month quarter season hour time wave visit")
 """Words for times."""
 
 REPEATED_SHARE = 0.05

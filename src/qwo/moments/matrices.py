@@ -112,11 +112,6 @@ def _symmetric(
 
 def _check_matrix(names: tuple[str, ...], values: FloatArray, kind: str) -> None:
     """See that a matrix is finite and symmetric and has a positive diagonal."""
-    _check_entries(names, values, kind)
-    _check_symmetry(names, values, kind)
-
-
-def _check_entries(names: tuple[str, ...], values: FloatArray, kind: str) -> None:
     finite = np.isfinite(values).all(axis=0)
     if not finite.all():
         wrong = [names[k] for k in np.flatnonzero(~finite)]
@@ -128,15 +123,11 @@ def _check_entries(names: tuple[str, ...], values: FloatArray, kind: str) -> Non
         places = np.flatnonzero(diagonal <= 0)
         wrong = [names[k] for k in places]
         raise CovarianceError(
-            f"the diagonal of the {kind} matrix must be positive; it is "
-            f"{diagonal[places[0]]:g} for "
-            f"{list_names(wrong)}. A variable without variance must be left out",
+            f"the diagonal of the {kind} matrix must be positive; it is {diagonal[places[0]]:g} "
+            f"for {list_names(wrong)}. A variable without variance must be left out",
             wrong,
         )
-
-
-def _check_symmetry(names: tuple[str, ...], values: FloatArray, kind: str) -> None:
-    size = np.sqrt(np.diagonal(values))
+    size = np.sqrt(diagonal)
     for start in range(0, len(values), BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
         gap = np.abs(values[block] - values[:, block].T) / size / size[block, None]

@@ -150,11 +150,15 @@ def read_moments(
         If the input cannot be used, with the columns and a cure.
     """
     options = ReadOptions(**reading, n_jobs=n_jobs, progress=progress)
-    found = estimate(source, options, n_samples=n_samples, covariance=covariance)
-    seen = found if isinstance(found, Audit) else found.audit()
-    seen.raise_errors()
+    return audited(estimate(source, options, n_samples=n_samples, covariance=covariance))
+
+
+def audited(found: Moments | Audit) -> tuple[Moments, Audit]:
+    """Moments, and the audit, in which no error is left; nobody is warned."""
+    audit = found if isinstance(found, Audit) else found.audit()
+    audit.raise_errors()
     assert isinstance(found, Moments), "an audit without errors leaves moments"
-    return found, seen
+    return found, audit
 
 
 @hinting

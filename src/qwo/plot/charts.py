@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qwo.drawing.axes import PLAIN_TEXT, SMALL, local_style, open_axes, palette_for, size_in_points
+from qwo.drawing.axes import PLAIN_TEXT, SMALL, local_style, open_axes, size_in_points
 from qwo.drawing.style import Palette, label_texts
 from qwo.errors import ArgumentError, ShapeError
 from qwo.graph.marks import MARKS
@@ -45,8 +45,7 @@ def plot_support(
         records = bootstrap.to_records()[:most]
         if not records:
             raise ArgumentError("no pair is adjacent in any resample; there is nothing to draw")
-        ax = open_axes(ax, 6.4, 0.19 * len(records) + 1.3)
-        palette = palette_for(ax)
+        ax, palette = open_axes(ax, 6.4, 0.19 * len(records) + 1.3)
         _draw_shares(ax, records, palette)
         if threshold is not None:
             ax.axvline(threshold, color=palette.ink, linewidth=0.8, linestyle=(0, (4, 3)))
@@ -80,11 +79,16 @@ def _label_pairs(ax: Axes, names: Sequence[str], records: Any, palette: Palette)
         + " ?" * record.coin_toss
         for record in records
     ]
-    ax.set_yticks(np.arange(len(records)), texts, fontsize=SMALL, **PLAIN_TEXT)
+    _label_rows(ax, texts)
     for text, record in zip(ax.get_yticklabels(), records, strict=True):
         text.set_color(palette.ink if record.reference else palette.outline)
+
+
+def _label_rows(ax: Axes, texts: Sequence[str]) -> None:
+    """Write a text beside each row, the first one at the top."""
+    ax.set_yticks(np.arange(len(texts)), texts, fontsize=SMALL, **PLAIN_TEXT)
     ax.tick_params(axis="y", length=0)
-    ax.set_ylim(len(records) - 0.4, -0.6)
+    ax.set_ylim(len(texts) - 0.4, -0.6)
 
 
 def plot_causes(causes: Any, *, most: int = 30, ax: Axes | None = None) -> Axes:
@@ -103,8 +107,7 @@ def plot_causes(causes: Any, *, most: int = 30, ax: Axes | None = None) -> Axes:
         shown = list(causes)[:most]
         if not shown:
             raise ArgumentError(f"{causes.headline} There is nothing to draw")
-        ax = open_axes(ax, 6.4, 0.28 * len(shown) + 1.1)
-        palette = palette_for(ax)
+        ax, palette = open_axes(ax, 6.4, 0.28 * len(shown) + 1.1)
         for place, effect in enumerate(shown):
             # In standard deviations, so that causes of different units can be compared.
             ends = effect.per_deviation
@@ -114,10 +117,7 @@ def plot_causes(causes: Any, *, most: int = 30, ax: Axes | None = None) -> Axes:
             thick: dict[str, Any] = {"linewidth": 5.0, "solid_capstyle": "round"}
             ax.plot(ends[2:], [place, place], color=colour, alpha=alpha, **thick)
         ax.axvline(0, color=palette.outline, linewidth=0.8, linestyle=(0, (4, 3)))
-        names = label_texts([effect.cause for effect in shown], 24)
-        ax.set_yticks(np.arange(len(shown)), names, fontsize=SMALL, **PLAIN_TEXT)
-        ax.tick_params(axis="y", length=0)
-        ax.set_ylim(len(shown) - 0.4, -0.6)
+        _label_rows(ax, label_texts([effect.cause for effect in shown], 24))
         ax.set_xlabel(f"effect on {causes.outcome}, in standard deviations", **PLAIN_TEXT)
         return ax
 
@@ -140,8 +140,7 @@ def plot_trace(discovery: Any, *, ax: Axes | None = None) -> Axes:
         trace = np.asarray(discovery.trace, dtype=np.float64).reshape(-1, 2)
         if not len(trace):
             raise ArgumentError("the trace is empty; wanted at least the score at the start")
-        ax = open_axes(ax, 6.0, 3.6)
-        palette = palette_for(ax)
+        ax, palette = open_axes(ax, 6.0, 3.6)
         times, scores = trace.T
         end = max(float(getattr(discovery, "seconds", times[-1])), float(times[-1]))
         unit, factor = ("s", 1.0) if end >= 1 else ("ms", 1000.0)
@@ -209,8 +208,7 @@ def plot_penalty_path(
     with local_style():
         bars = _Bars.of(path)
         n_bars, n_edges = len(bars.pairs), bars.n_edges()
-        ax = open_axes(ax, 6.8, min(max(0.17 * n_bars + 1.4, 3.4), 10.0))
-        palette = palette_for(ax)
+        ax, palette = open_axes(ax, 6.8, min(max(0.17 * n_bars + 1.4, 3.4), 10.0))
         _draw_penalties(ax, bars, palette)
         ax.stairs(
             n_edges,

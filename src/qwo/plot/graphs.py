@@ -241,8 +241,7 @@ def plot_adjacency(
         if coefficients is not None:
             values = edge_looks.coefficient_matrix(coefficients, shown.names)[square]
         side = min(max(0.21 * n + 1.6, 3.4), 11.0)
-        ax = drawn_axes.open_axes(ax, side + 0.8, side)
-        palette = drawn_axes.palette_for(ax)
+        ax, palette = drawn_axes.open_axes(ax, side + 0.8, side)
         unsigned = edge_looks.unsigned_pairs(coefficients, shown.names)[square]
         keys = _draw_cells(ax, shown.matrix[square], values, unsigned, palette)
         if legend and values is not None:

@@ -49,8 +49,7 @@ def plot_unrolled(found: Any, *, ax: Axes | None = None) -> Axes:
     effects = _effects_of(found)
     with local_style():
         n, lags = len(effects.names), effects.lags
-        ax = open_axes(ax, 1.9 + 1.6 * (lags + 1), 0.9 + 0.55 * n)
-        palette = palette_for(ax)
+        ax, palette = open_axes(ax, 1.9 + 1.6 * (lags + 1), 0.9 + 0.55 * n)
         for k in range(lags + 1):
             ax.scatter(
                 [-k] * n, -np.arange(n), s=60, color=palette.fill, ec=palette.outline, zorder=3
@@ -89,8 +88,7 @@ def plot_lags(found: Any, *, ax: Axes | None = None) -> Axes:
     with local_style():
         n = len(effects.names)
         size = min(3.4 + 0.22 * n, 11)
-        ax = open_axes(ax, size, size)
-        palette = palette_for(ax)
+        ax, palette = open_axes(ax, size, size)
         turn = np.pi / 2 - 2 * np.pi * np.arange(n) / n
         places = np.stack([np.cos(turn), np.sin(turn)], axis=1)
         joined: dict[tuple[int, int, str], list[tuple[int, float]]] = {}
@@ -250,8 +248,9 @@ def plot_targets(discovery: Any, *, ax: Axes | None = None) -> Axes:
         raise ArgumentError("there are no conditions to draw; learn the graph with regime=")
     with local_style():
         n_rows, n_columns = len(found.labels), len(found.names)
-        ax = open_axes(ax, min(0.34 * n_columns + 3.0, 14.0), min(0.3 * n_rows + 1.9, 11.0))
-        palette = palette_for(ax)
+        ax, palette = open_axes(
+            ax, min(0.34 * n_columns + 3.0, 14.0), min(0.3 * n_rows + 1.9, 11.0)
+        )
         surprise = np.maximum(found.changes.divergences, _LEAST)
         scale = LogNorm(_LEAST, max(float(surprise.max()), 10 * _LEAST))
         image = ax.imshow(surprise, cmap="Blues", norm=scale, aspect="auto")

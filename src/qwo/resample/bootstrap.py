@@ -32,7 +32,6 @@ from qwo.resample.options import (
 )
 from qwo.resample.result import Bootstrap
 from qwo.resample.runner import BootstrapCallback, Checkpoint, Replication, Runner, Search, watched
-from qwo.resample.support import EdgeCounts
 
 
 @takes_options(
@@ -135,8 +134,8 @@ def bootstrap(
     begun = file.resumed(plan.begun(_nothing_yet(plan, reference, choices)))
     runner = Runner(
         problem=plan.replication(seed, reference),
-        tally=begun.tally(),
-        save=lambda tally: file.save(begun.counted(tally, "incomplete")),
+        tally=begun,
+        save=file.save,
         n_jobs=given.n_jobs,
         cluster=given.dask,
         seconds_each=max(reference.seconds, 1e-3),
@@ -144,7 +143,7 @@ def bootstrap(
     )
     with watched(callback, shown=progress) as runner.watch:
         status = runner.run(_numbers(shard, begun.n_resamples))
-    file.save(result := begun.counted(runner.tally, status))
+    file.save(result := replaced(runner.tally, status=status))
     _check_enough(result, runner.reason)
     return result
 
@@ -284,13 +283,13 @@ def _nothing_yet(plan: ResamplePlan, reference: Discovery, choices: dict[str, An
         }
     )
     params = {k: v.item() if isinstance(v, np.generic) else v for k, v in params.items()}
-    tally = EdgeCounts.empty(len(names), choices["n_resamples"])
+    none = np.zeros((len(names), len(names)), dtype=np.int32)
     return Bootstrap(
         names=names,
         reference=reference,
-        directed_counts=tally.directed,
-        undirected_counts=tally.undirected,
-        outcomes=tally.outcomes,
+        directed_counts=none,
+        undirected_counts=none,
+        outcomes=np.zeros(choices["n_resamples"], dtype=np.int8),
         status="incomplete",
         params=params,
         fingerprint=fingerprint_of(prepared.digest, params, resolved),

@@ -28,7 +28,7 @@ from qwo.errors import ConstantColumnError, list_names
 from qwo.inspection.audit import Audit
 from qwo.inspection.checks import inspect_matrix, is_well_conditioned
 from qwo.moments import Moments
-from qwo.moments.reading import estimate_table
+from qwo.moments.reading import audited, estimate_table
 from qwo.moments.sums import BLOCK_ENTRIES, MIN_BLOCK_ROWS, mirror_lower, split_covariance
 from qwo.moments.tables import Table
 from qwo.names import default_names
@@ -300,20 +300,9 @@ def _check(sample: Moments, distinct: float) -> None:
 
 def table_moments(table: Table, estimator: str | Any, missing: Missing = "raise") -> Moments:
     """The moments of all rows, once an audit has found no error; what is doubtful is warned of."""
-    moments, audit = audited_moments(table, estimator, missing)
+    moments, audit = audited(estimate_table(table, estimator, missing))
     audit.enforce()
     return moments
-
-
-def audited_moments(
-    table: Table, estimator: str | Any, missing: Missing = "raise"
-) -> tuple[Moments, Audit]:
-    """The moments of all rows, and the audit, in which no error is left; nobody is warned."""
-    found = estimate_table(table, estimator, missing)
-    audit = found if isinstance(found, Audit) else found.audit()
-    audit.raise_errors()
-    assert isinstance(found, Moments), "an audit without errors leaves moments"
-    return found, audit
 
 
 def resampled_moments(
@@ -324,11 +313,7 @@ def resampled_moments(
     Errors are raised, as where a column is constant in these rows. Warnings are not given: a part
     is smaller than the whole by intention, and all else was said of the whole.
     """
-    found = estimate_table(table.rows(rows), estimator, missing, look=False)
-    if isinstance(found, Audit):
-        found.raise_errors()
-    assert isinstance(found, Moments), "an audit without errors leaves moments"
-    return found
+    return audited(estimate_table(table.rows(rows), estimator, missing, look=False))[0]
 
 
 def kept_rows(table: Table, missing: Missing) -> Table:

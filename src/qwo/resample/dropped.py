@@ -29,9 +29,9 @@ from qwo.regimes.sums import RegimeSums
 from qwo.resample.bootstrap import ResamplePlan
 from qwo.resample.draws import CountedRows, Resampling, Scheme, kept_rows
 from qwo.resample.options import DataRows, Prepared, check_size, digest_of, prepare
-from qwo.resample.result import Bootstrap, BootstrapStatus
+from qwo.resample.result import Bootstrap
 from qwo.resample.runner import Search
-from qwo.resample.support import Counts, EdgeCounts, Replicates, counted
+from qwo.resample.support import Counts, Replicates, counted
 from qwo.search.control import Status
 from qwo.types import Adjacency, FloatArray, Indices
 
@@ -77,24 +77,6 @@ class MarkSupport(NamedTuple):
         return ", ".join(f"{what} {100 * share:.0f} %" for share, what in shares)
 
 
-@dataclass(frozen=True, eq=False)
-class MarkCounts(EdgeCounts):
-    """How many replicates have i ↔ j and i o→ j, too; all edges but → count as undirected."""
-
-    spouses: Counts = field(default_factory=lambda: np.zeros((0, 0), np.int32))
-    half_open: Counts = field(default_factory=lambda: np.zeros((0, 0), np.int32))
-
-    def plus(self, batch: Replicates) -> Self:
-        """The counts with those of a batch."""
-        assert batch.marks is not None
-        spouses, half_open = batch.marks
-        return replace(
-            super().plus(batch),
-            spouses=counted(self.spouses, spouses),
-            half_open=counted(self.half_open, half_open),
-        )
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class MarkBootstrap(Bootstrap):
     """Support of every mark over resamples of data in which common causes may be hidden.
@@ -107,16 +89,14 @@ class MarkBootstrap(Bootstrap):
     spouse_counts: Counts = field(default_factory=lambda: np.zeros((0, 0), np.int32))
     open_counts: Counts = field(default_factory=lambda: np.zeros((0, 0), np.int32))
 
-    def tally(self) -> MarkCounts:
-        """The counts so far."""
-        own = self.spouse_counts, self.open_counts
-        return MarkCounts(self.directed_counts, self.undirected_counts, self.outcomes, *own)
-
-    def counted(self, tally: EdgeCounts, status: BootstrapStatus) -> Self:
-        """The result with other counts."""
-        assert isinstance(tally, MarkCounts)
-        edges = super().counted(tally, status)
-        return replace(edges, spouse_counts=tally.spouses, open_counts=tally.half_open)
+    def plus(self, batch: Replicates) -> Self:
+        """The result with the replicates of a batch."""
+        spouses, half_open = batch.marks
+        return replace(
+            super().plus(batch),
+            spouse_counts=counted(self.spouse_counts, spouses),
+            open_counts=counted(self.open_counts, half_open),
+        )
 
     @cached_property
     def spouse_support(self) -> FloatArray:

@@ -92,18 +92,18 @@ class Bootstrap(StoredResult):
         **KNOWLEDGE_LAYOUT,
     }
 
-    def tally(self) -> support.EdgeCounts:
-        """The counts so far."""
-        return support.EdgeCounts(self.directed_counts, self.undirected_counts, self.outcomes)
+    def plus(self, batch: support.Replicates) -> Self:
+        """The result with the replicates of a batch: sums of integers, whose order does not matter.
 
-    def counted(self, tally: support.EdgeCounts, status: BootstrapStatus) -> Self:
-        """The result with other counts."""
+        A new record, so that an interrupt finds either the one or the other and nothing between.
+        """
+        outcomes = self.outcomes.copy()
+        outcomes[batch.numbers] = batch.outcomes
         return replace(
             self,
-            directed_counts=tally.directed,
-            undirected_counts=tally.undirected,
-            outcomes=tally.outcomes,
-            status=status,
+            directed_counts=support.counted(self.directed_counts, batch.directed),
+            undirected_counts=support.counted(self.undirected_counts, batch.undirected),
+            outcomes=outcomes,
         )
 
     @property
@@ -139,8 +139,7 @@ class Bootstrap(StoredResult):
     @cached_property
     def link_support(self) -> FloatArray:
         """Symmetric n×n matrix: the share of replicates in which i and j are adjacent."""
-        counts = self.directed_counts + self.directed_counts.T + self.undirected_counts
-        return self._shares(counts)
+        return self._shares(self._adjacent())
 
     @cached_property
     def arrow_support(self) -> FloatArray:
@@ -164,7 +163,11 @@ class Bootstrap(StoredResult):
     @cached_property
     def margin(self) -> float:
         """Half the width of the 95 % interval (Wilson's) of the least certain share."""
-        return self.tally().margin()
+        total = self.n_counted
+        counts = (self._adjacent(), self.directed_counts, self.undirected_counts)
+        # It is largest for the share that is nearest to a half.
+        nearest = min(int(np.abs(2 * c - total).min(initial=total)) for c in counts)
+        return support.half_width((total - nearest) / 2, total)
 
     def n_links(self, threshold: float = 0.5) -> int:
         """How many pairs are adjacent in at least this share of the replicates."""
@@ -321,6 +324,9 @@ class Bootstrap(StoredResult):
             return "none in the graph of all data"
         rest = f"; the other {tosses} (?) are not settled" if tosses else ""
         return f"{total - tosses} of {total} of the graph of all data hold{rest}"
+
+    def _adjacent(self) -> support.Counts:
+        return self.directed_counts + self.directed_counts.T + self.undirected_counts
 
     def _shares(self, counts: support.Counts) -> FloatArray:
         shares = counts / max(self.n_counted, 1)

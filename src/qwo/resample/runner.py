@@ -36,7 +36,7 @@ from qwo.parallel import run_many
 from qwo.resample.draws import Source, search_seed
 from qwo.resample.options import LATER_PARAMS
 from qwo.resample.result import Bootstrap, BootstrapStatus
-from qwo.resample.support import EdgeCounts, EdgeNumbers, Outcome, Replicates, have
+from qwo.resample.support import EdgeNumbers, Outcome, Replicates, have
 from qwo.search.control import Status
 from qwo.types import Adjacency, Indices
 
@@ -186,14 +186,14 @@ def _places(graphs: Sequence[Adjacency], *codes: int) -> EdgeNumbers:
 class Runner:
     """The replicates of one run, and what they have come to so far.
 
-    ``save`` keeps counts, ``watch`` is shown how far the run is and stops it by True,
-    ``seconds_each`` is about how long a replicate takes, ``started`` when the run began (by
-    ``time.perf_counter``), ``reason`` why a replicate had no graph, if one had none.
+    ``tally`` is the result so far, which ``save`` keeps; ``watch`` is shown how far the run is and
+    stops it by True; ``seconds_each`` is about how long a replicate takes, ``started`` when the run
+    began (by ``time.perf_counter``), ``reason`` why a replicate had no graph, if one had none.
     """
 
     problem: Replication
-    tally: EdgeCounts
-    save: Callable[[EdgeCounts], None]
+    tally: Bootstrap
+    save: Callable[[Bootstrap], None]
     n_jobs: int | None
     cluster: Any
     seconds_each: float
@@ -214,7 +214,8 @@ class Runner:
 
     def _batches(self, numbers: range) -> list[list[int]]:
         """Those of some replicates that are not done yet, in batches that take about as long."""
-        pending = self.tally.pending(numbers)
+        chosen = np.arange(numbers.start, numbers.stop, numbers.step)
+        pending: list[int] = chosen[have(self.tally.outcomes[chosen], Outcome.PENDING)].tolist()
         size = min(int(BATCH_SECONDS / self.seconds_each), len(pending) // LEAST_BATCHES)
         size = max(size, 1)
         return [pending[k : k + size] for k in range(0, len(pending), size)]
@@ -250,13 +251,8 @@ class Runner:
         self._save_took = self._saved_at - now
 
     def _progress(self, n_wanted: int) -> BootstrapProgress:
-        outcomes = self.tally.outcomes
-        return BootstrapProgress(
-            n_done=int(np.count_nonzero(outcomes)),
-            n_wanted=n_wanted,
-            n_degenerate=int(have(outcomes, Outcome.DEGENERATE).sum()),
-            seconds=time.perf_counter() - self.started,
-        )
+        spent = time.perf_counter() - self.started
+        return BootstrapProgress(self.tally.n_done, n_wanted, self.tally.n_degenerate, spent)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,9 @@ is not settled, however sure its link, unless knowledge rules the reverse out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -59,59 +59,7 @@ class Replicates:
     undirected: EdgeNumbers
     reason: str
     interrupted: bool
-    marks: tuple[EdgeNumbers, EdgeNumbers] | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class EdgeCounts:
-    """How many replicates have i → j and i — j, and what became of each replicate.
-
-    Sums of integers, so that their order does not matter.
-    """
-
-    directed: Counts
-    undirected: Counts
-    outcomes: Outcomes
-
-    @classmethod
-    def empty(cls, n_variables: int, n_resamples: int) -> Self:
-        """No replicate yet."""
-        none = np.zeros((n_variables, n_variables), dtype=np.int32)
-        return cls(none, none, np.zeros(n_resamples, dtype=np.int8))
-
-    @property
-    def n_counted(self) -> int:
-        """How many replicates have a graph."""
-        return count_graphs(self.outcomes)
-
-    def plus(self, batch: Replicates) -> Self:
-        """The counts with those of a batch.
-
-        A new tally, so that an interrupt finds either the one or the other and nothing between.
-        """
-        outcomes = self.outcomes.copy()
-        outcomes[batch.numbers] = batch.outcomes
-        return replace(
-            self,
-            directed=counted(self.directed, batch.directed),
-            undirected=counted(self.undirected, batch.undirected),
-            outcomes=outcomes,
-        )
-
-    def pending(self, numbers: range) -> list[int]:
-        """Those of some replicates that are still to be run."""
-        chosen = np.arange(numbers.start, numbers.stop, numbers.step)
-        still: list[int] = chosen[have(self.outcomes[chosen], Outcome.PENDING)].tolist()
-        return still
-
-    def margin(self) -> float:
-        """The largest `half_width` of the shares of all edges and adjacencies."""
-        adjacent = self.directed + self.directed.T + self.undirected
-        counts = (adjacent, self.directed, self.undirected)
-        total = self.n_counted
-        # It is largest for the share that is nearest to a half.
-        nearest = min(int(np.abs(2 * c - total).min(initial=total)) for c in counts)
-        return half_width((total - nearest) / 2, total)
+    marks: tuple[EdgeNumbers, EdgeNumbers]
 
 
 def half_width(count: float, total: int) -> float:

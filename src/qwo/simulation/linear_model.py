@@ -8,7 +8,7 @@ acyclic.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -78,7 +78,7 @@ class LinearModel:
         """
         rows = at_least("n_samples", n_samples, 1)
         check_size(f"a table of {rows} rows", 8 * rows * self.n_variables)
-        data = noise_source(noise)(generator(random_state), (rows, self.n_variables))
+        data = draw_noise(noise, random_state, (rows, self.n_variables))
         data *= np.sqrt(self.noise_variances)
         if not is_acyclic(self.dag):
             return np.asarray(data @ np.linalg.inv(np.eye(self.n_variables) - self.coefficients))
@@ -126,42 +126,24 @@ def implied_covariance(coefficients: npt.ArrayLike, noise_variances: npt.ArrayLi
     return covariance
 
 
-Draw = Callable[[np.random.Generator, tuple[int, int]], FloatArray]
+_SHAPES = {
+    "gaussian": ("standard_normal", 0.0, 1.0),
+    "exponential": ("standard_exponential", 1.0, 1.0),
+    "gumbel": ("gumbel", np.euler_gamma, math.sqrt(6) / math.pi),
+    "uniform": ("random", 0.5, math.sqrt(12)),
+}
+"""Of each shape of noise what draws it, its mean, and what makes its variance 1."""
 
 
-def noise_source(kind: str) -> Draw:
-    """The source of noise with mean 0 and variance 1."""
+def draw_noise(kind: str, rng: Any, shape: tuple[int, int]) -> FloatArray:
+    """Noise with mean 0 and variance 1."""
     if not is_choice(kind, _SHAPES):
         raise ArgumentError(f"noise is {kind!r}; wanted one of {', '.join(map(repr, _SHAPES))}")
-    return _SHAPES[kind]
-
-
-def _exponential(rng: np.random.Generator, shape: tuple[int, int]) -> FloatArray:
-    draws = rng.standard_exponential(shape)
-    draws -= 1.0
+    method, mean, factor = _SHAPES[kind]
+    draws: FloatArray = getattr(generator(rng), method)(size=shape)
+    draws -= mean
+    draws *= factor
     return draws
-
-
-def _gumbel(rng: np.random.Generator, shape: tuple[int, int]) -> FloatArray:
-    draws = rng.gumbel(size=shape)
-    draws -= np.euler_gamma
-    draws *= math.sqrt(6) / math.pi
-    return draws
-
-
-def _uniform(rng: np.random.Generator, shape: tuple[int, int]) -> FloatArray:
-    draws = rng.random(shape)
-    draws -= 0.5
-    draws *= math.sqrt(12)
-    return draws
-
-
-_SHAPES: dict[str, Draw] = {
-    "gaussian": lambda rng, shape: rng.standard_normal(shape),
-    "exponential": _exponential,
-    "gumbel": _gumbel,
-    "uniform": _uniform,
-}
 
 
 Change = Literal["shift", "perfect", "variance", "slopes"]
@@ -291,7 +273,7 @@ class StructuralAutoregression:
         """So many rows of a series that has run for a while."""
         effects, _ = self.reduced()
         n, total = self.n_variables, n_rows + BURN_IN
-        shocks = noise_source(noise)(rng, (total, n)) * np.sqrt(self.noise_variances)
+        shocks = draw_noise(noise, rng, (total, n)) * np.sqrt(self.noise_variances)
         shocks = shocks @ np.linalg.inv(np.eye(n) - self.coefficients[0])
         rows = np.zeros((total, n))
         for t in range(total):

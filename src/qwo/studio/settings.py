@@ -127,16 +127,12 @@ class Settings:
             words += ["--missing", self.missing]
         if self.penalty != "auto":
             words += ["--penalty", f"{self.penalty:g}"]
-        gone = set(self.drop)
-        tiers = [[v for v in tier if v not in gone] for tier in self.tiers]
-        if any(tiers):
-            words += ["--tiers", " > ".join(",".join(tier) for tier in tiers if tier)]
-        for flag, pairs in (("--forbid", self.forbidden), ("--require", self.required)):
-            words += [
-                word for pair in pairs if not gone & set(pair) for word in (flag, ",".join(pair))
-            ]
-        words += _flags("--roots", [v for v in self.roots if v not in gone])
-        words += _flags("--leaves", [v for v in self.leaves if v not in gone])
+        known = self.knowledge or Knowledge()
+        if known.tiers:
+            words += ["--tiers", " > ".join(",".join(map(str, tier)) for tier in known.tiers)]
+        for flag, pairs in (("--forbid", known.forbidden), ("--require", known.required)):
+            words += [word for pair in pairs for word in (flag, ",".join(map(str, pair)))]
+        words += _flags("--roots", known.roots) + _flags("--leaves", known.leaves)
         for name, value in self.extras.items():
             flag = f"--{name.replace('_', '-')}"
             words += [flag] if value is True else [flag, str(value)]
@@ -176,8 +172,8 @@ def _listed(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _flags(flag: str, names: Sequence[str]) -> list[str]:
-    return [flag, ",".join(names)] if names else []
+def _flags(flag: str, names: Sequence[str | int]) -> list[str]:
+    return [flag, ",".join(map(str, names))] if names else []
 
 
 def _texts(given: Any) -> tuple[str, ...]:
