@@ -14,7 +14,6 @@ again, it goes on where it was. The table goes to the page on how sure one may b
 from __future__ import annotations
 
 import argparse
-import csv
 import time
 import warnings
 import zlib
@@ -22,18 +21,19 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import qwo
 from benchmarks.peers.environments import ready_pythons
-from benchmarks.peers.markdown import update_page
+from benchmarks.peers.markdown import markdown_table, update_page
 from benchmarks.peers.methods import FLOP, Method
 from benchmarks.peers.process import ROOT, Workers
 from benchmarks.peers.thin import draw_thin
-from benchmarks.rows import Row, read_rows
+from benchmarks.rows import Row, extend_rows, read_rows
 from qwo.datasets import list_networks, load_gaussian_network
+from qwo.graph.compare import shd
 from qwo.simulation.random_models import random_dag
 from qwo.types import Adjacency, FloatArray
 
@@ -42,7 +42,6 @@ PAGE = ROOT / "docs" / "howto" / "how-sure.md"
 OWN = ("best", "without_weak", "shown", "expected", "wrong", "odds", "cpu")
 BESIDE = RESULTS.with_stem("arrows-peers")
 CASE = ("group", "kind", "n", "N", "seed")
-COLUMNS = (*CASE, *OWN)
 PEERS = {"flop 0": "FLOP 0", "flop 20": "FLOP 20", "least_shd": "`least_shd_graph`"}
 EFFECTS = {"strong": (0.5, 2.0), "weak": (0.2, 0.6), "mixed": (0.1, 1.0)}
 THIN = ("path", "ar2", "band", "tree", "grid", "small-world")
@@ -115,11 +114,6 @@ def cases(largest: int, sets: dict[int, int]) -> Iterator[Case]:
                         yield Case("published", name, size, rows, seed)
 
 
-def distance(estimated: Adjacency, truth: Adjacency) -> int:
-    pairs = np.triu_indices(len(truth), 1)
-    return int(((estimated != truth) | (estimated.T != truth.T))[pairs].sum())
-
-
 def measured(data: FloatArray, dag: Adjacency, seed: int) -> list[object]:
     """What is found on one data set, in the order of `OWN`."""
     truth = qwo.to_cpdag(dag)
@@ -132,7 +126,7 @@ def measured(data: FloatArray, dag: Adjacency, seed: int) -> list[object]:
         best = qwo.discover(data, random_state=seed, penalty_discount=price).cpdag
     expected, wrong, odds = judged(found, truth)
     graphs = best, found.cpdag, found.graph.matrix
-    return [*(distance(g, truth) for g in graphs), f"{expected:.3f}", wrong, odds, f"{cpu:.4f}"]
+    return [*(shd(g, truth) for g in graphs), f"{expected:.3f}", wrong, odds, f"{cpu:.4f}"]
 
 
 def judged(found: qwo.Discovery, truth: Adjacency) -> tuple[float, int, str]:
@@ -178,36 +172,30 @@ def by_posterior(data: FloatArray, seed: int) -> Adjacency:
     return qwo.posterior(data, random_state=seed).least_shd_graph.matrix
 
 
-def append(path: Path, columns: tuple[str, ...], cells: list[object]) -> None:
-    """One row more; the header first, if the file is new."""
-    fresh = not path.exists()
-    with path.open("a", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if fresh:
-            writer.writerow(columns)
-        writer.writerow(cells)
-
-
-def run_own(largest: int, end: float) -> None:
+def run_own(largest: int, seconds: float) -> None:
     """What is missing of our own."""
-    done = {tuple(row[c] for c in CASE) for row in read_rows(RESULTS)}
-    for case in cases(largest, SETS["own"]):
-        if case not in done and time.monotonic() < end:
-            append(RESULTS, COLUMNS, [*case, *measured(*case.draw(), case.seed)])
+
+    def measure(**cell: Any) -> list[Row]:
+        case = Case(*cell.values())
+        return [dict(zip(OWN, measured(*case.draw(), case.seed), strict=True))]
+
+    own = (dict(zip(CASE, case, strict=True)) for case in cases(largest, SETS["own"]))
+    extend_rows(RESULTS, own, measure, seconds)
 
 
-def run_peer(name: str, largest: int, end: float) -> None:
+def run_peer(name: str, largest: int, seconds: float) -> None:
     """What is missing of another method."""
-    done = {tuple(row[c] for c in CASE) for row in read_rows(BESIDE) if row["method"] == name}
     with Workers(ready_pythons()) as workers:
         ways = {f"flop {m.options['restarts']}": by_flop(m, workers) for m in FLOP[:2]}
         find = {**ways, "least_shd": by_posterior}[name]
-        for case in cases(largest, SETS[name]):
-            if case in done or time.monotonic() > end:
-                continue
-            data, dag = case.draw()
-            away = distance(find(data, case.seed), qwo.to_cpdag(dag))
-            append(BESIDE, (*CASE, "method", "shd"), [*case, name, away])
+
+        def measure(method: str, **cell: Any) -> list[Row]:
+            del method
+            data, dag = Case(*cell.values()).draw()
+            return [{"shd": shd(find(data, cell["seed"]), qwo.to_cpdag(dag))}]
+
+        own = (dict(zip(CASE, c, strict=True)) for c in cases(largest, SETS[name]))
+        extend_rows(BESIDE, ({**cell, "method": name} for cell in own), measure, seconds)
 
 
 def ratio(rows: list[Row], name: str, base: str) -> float:
@@ -236,7 +224,7 @@ def beside(rows: list[Row], peers: list[Row], name: str) -> str:
 def table(rows: list[Row], peers: list[Row]) -> str:
     """By kind of graph: distances, and what showing makes of them."""
     header = "graphs", "data sets", "best score", "shown", "ratio", "shown − best", *PEERS.values()
-    lines = [f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
+    lines = []
     kinds = dict.fromkeys((row["group"], row["kind"]) for row in rows)
     groups = {
         "all": rows,
@@ -252,33 +240,30 @@ def table(rows: list[Row], peers: list[Row]) -> str:
         change = values[:, 1] - values[:, 0]
         error = change.std(ddof=1) / np.sqrt(len(own))
         text = f"{change.mean():+.2f} ± {error:.2f}".replace("-", "−")
-        means = " | ".join(f"{mean:.1f}" for mean in values.mean(axis=0))
-        others = " | ".join(beside(own, peers, peer) for peer in PEERS)
-        geometric = ratio(own, "shown", "best")
-        lines.append(f"| {name} | {len(own)} | {means} | {geometric:.2f} | {text} | {others} |")
-    return "\n".join(lines)
+        means = (f"{mean:.1f}" for mean in values.mean(axis=0))
+        others = (beside(own, peers, peer) for peer in PEERS)
+        geometric = f"{ratio(own, 'shown', 'best'):.2f}"
+        lines.append([name, str(len(own)), *means, geometric, text, *others])
+    return markdown_table(header, lines)
 
 
 def calibration(rows: list[Row]) -> str:
     """Wrong marks expected and found by group, and arrows at their stated probability."""
-    lines = ["| graphs | wrong marks expected | found |", "|---|---|---|"]
+    marks, arrows = [], []
     for group in sorted({row["group"] for row in rows}):
         own = [row for row in rows if row["group"] == group]
         sums = (sum(row[name] for row in own) for name in ("expected", "wrong"))
-        lines.append(f"| {group} | {' | '.join(f'{total:.0f}' for total in sums)} |")
-    lines += [
-        "",
-        "| stated probability of an arrow | arrows | mean stated | true |",
-        "|---" * 4 + "|",
-    ]
+        marks.append([group, *(f"{total:.0f}" for total in sums)])
     counts = np.zeros((len(BINS) - 1, 3))
     for row in rows:
         if row["odds"]:
             counts += [[float(cell) for cell in part.split(":")] for part in row["odds"].split()]
     for low, high, (total, stated, true) in zip(BINS, BINS[1:], counts, strict=False):
-        share = f"{stated / max(total, 1):.3f} | {true / max(total, 1):.3f}"
-        lines.append(f"| {low:g} to {high:g} | {total:.0f} | {share} |")
-    return "\n".join(lines)
+        shares = (f"{part / max(total, 1):.3f}" for part in (stated, true))
+        arrows.append([f"{low:g} to {high:g}", f"{total:.0f}", *shares])
+    header = "stated probability of an arrow", "arrows", "mean stated", "true"
+    tables = (("graphs", "wrong marks expected", "found"), marks), (header, arrows)
+    return "\n\n".join(markdown_table(*table) for table in tables)
 
 
 def report() -> str:
@@ -297,10 +282,11 @@ def main() -> None:
     warnings.simplefilter("ignore")
     end = time.monotonic() + 60 * given.minutes
     for name in given.methods:
+        left = end - time.monotonic()
         if name == "own":
-            run_own(given.largest, end)
+            run_own(given.largest, left)
         else:
-            run_peer(name, given.largest, end)
+            run_peer(name, given.largest, left)
     print(report())
     update_page(PAGE, report(), "arrows")
 

@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 
 import qwo
-from benchmarks.rows import Row, append_rows, read_rows
+from benchmarks.rows import Row, extend_rows
 from qwo.graph.dag import ancestor_matrix
 
 N_VARIABLES, DEGREE = 10, 3.0
@@ -170,21 +170,20 @@ COLUMNS = (
 )
 
 
-def run(options: argparse.Namespace) -> Iterator[Row]:
+def run(options: argparse.Namespace) -> list[Row]:
     """Check what has not been checked yet, set by set."""
-    done = {tuple(row[key] for key in KEYS) for row in read_rows(options.output)}
-    for seed, n, noise, name in product(
-        range(options.sets), options.samples, options.noise, options.cases
-    ):
-        if (name, noise, n, seed) in done:
-            continue
-        data, graph = CASES[name]((seed, noise), n)
-        if graph is None:
-            continue
-        found = qwo.check(data, graph, n_draws=options.draws, random_state=seed)
-        tests = {test.name: f"{test.p_value:.3g}" for test in found.tests}
-        key = dict(zip(KEYS, (name, noise, n, seed), strict=True))
-        yield {**key, "alarm": int(found.alarm), **tests}
+    sets = product(range(options.sets), options.samples, options.noise, options.cases)
+    cells = (dict(zip(KEYS, cell[::-1], strict=True)) for cell in sets)
+
+    def measure(case: str, noise: str, seed: int, **samples: int) -> Iterator[Row]:
+        data, graph = CASES[case]((seed, noise), samples["N"])
+        if graph is not None:
+            found = qwo.check(data, graph, n_draws=options.draws, random_state=seed)
+            tests = dict.fromkeys(COLUMNS[len(KEYS) + 1 :], "")
+            tests |= {test.name: f"{test.p_value:.3g}" for test in found.tests}
+            yield {"alarm": int(found.alarm), **tests}
+
+    return extend_rows(options.output, cells, measure)
 
 
 def p_value(row: Row, test: str) -> float:
@@ -231,8 +230,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("benchmarks/results/check.csv"))
     options = parser.parse_args()
     begun = time.process_time()
-    append_rows(options.output, run(options), COLUMNS)
-    report(read_rows(options.output))
+    report(run(options))
     print(f"{time.process_time() - begun:.0f} s")
 
 

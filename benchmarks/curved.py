@@ -14,8 +14,6 @@ processor seconds of one thread.
 from __future__ import annotations
 
 import argparse
-import csv
-import sys
 import time
 import warnings
 from collections.abc import Iterator
@@ -26,9 +24,10 @@ import numpy as np
 
 import qwo
 from benchmarks.curved_data import KINDS, NOISES, OTHER_KINDS, data_set, distances
+from benchmarks.rows import Row, extend_rows, read_rows
+from qwo.graph.compare import shd
 
-COLUMNS = ("kind", "noise", "n", "rows", "seed", "method", "shd", "shd_class", "missed", "extra")
-COLUMNS = (*COLUMNS, "reversed", "open", "wrong", "sure", "seconds")
+CELL = ("kind", "noise", "n", "rows", "seed")
 CURVED = ("random", "sine", "square", "network")
 """Kinds without lines, where arrows from the noise of lines are asked in one size alone."""
 METHODS: dict[str, dict[str, Any]] = {
@@ -36,12 +35,6 @@ METHODS: dict[str, dict[str, Any]] = {
     "noise": {"arrows": "noise"},
     "curved": {"relations": "curved"},
 }
-
-
-def class_distance(found: np.ndarray, dag: np.ndarray) -> int:
-    """Pairs whose marks differ between the classes of two DAGs."""
-    a, b = qwo.to_cpdag(found), qwo.to_cpdag(dag)
-    return int((np.triu((a != b) | (a.T != b.T), 1)).sum())
 
 
 def measure(kind: str, noise: str, n: int, rows: int, seed: int) -> Iterator[dict[str, Any]]:
@@ -58,14 +51,9 @@ def measure(kind: str, noise: str, n: int, rows: int, seed: int) -> Iterator[dic
             pairs = np.argwhere(found.noise.supported & ((dag + dag.T) != 0))
             sure, wrong = len(pairs), int(sum(not dag[i, j] for i, j in pairs))
         yield {
-            "kind": kind,
-            "noise": noise,
-            "n": n,
-            "rows": rows,
-            "seed": seed,
             "method": method,
             **distances(found.cpdag, dag),
-            "shd_class": class_distance(found.dag, dag),
+            "shd_class": shd(qwo.to_cpdag(found.dag), qwo.to_cpdag(dag)),
             "wrong": wrong,
             "sure": sure,
             "seconds": round(seconds, 4),
@@ -93,14 +81,8 @@ def grid() -> Iterator[tuple[str, str, int, int, int]]:
         yield from ((*cell, n, rows, seed) for seed in range(sets) for cell in cells)
 
 
-def records_of(path: Path) -> list[dict[str, str]]:
-    """The rows of a table of results."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def _mean(records: list[dict[str, str]], name: str) -> float:
-    return float(np.mean([float(r[name]) for r in records]))
+def _mean(records: list[Row], name: str) -> float:
+    return float(np.mean([r[name] for r in records]))
 
 
 def _times(ratio: float) -> str:
@@ -109,8 +91,8 @@ def _times(ratio: float) -> str:
 
 def table(path: Path) -> str:
     """Means over data sets, the linear search first, as a table of Markdown."""
-    cells: dict[tuple[str, ...], dict[str, dict[str, list[dict[str, str]]]]] = {}
-    for record in records_of(path):
+    cells: dict[tuple[Any, ...], dict[str, dict[str, list[Row]]]] = {}
+    for record in read_rows(path):
         key = record["kind"], record["n"], record["rows"]
         own = cells.setdefault(key, {}).setdefault(record["method"], {})
         own.setdefault(record["noise"], []).append(record)
@@ -135,7 +117,7 @@ def table(path: Path) -> str:
                 " / ".join(form.format(_mean(part, name)) for part in (lines_, every))
                 for name, form in (("shd_class", "{:.1f}"), ("seconds", "{:.2g}"))
             ]
-            wrong = " of ".join(str(sum(int(r[k]) for r in every)) for k in ("wrong", "sure"))
+            wrong = " of ".join(str(sum(r[k] for r in every)) for k in ("wrong", "sure"))
             sets = sorted({len(records) for records in own.values()})
             name = kind if method == "curved" else f'{kind}, `arrows="noise"`'
             numbers = f"{n} | {rows} | {'–'.join(map(str, sets[:1] + sets[1:][-1:]))}"
@@ -146,11 +128,11 @@ def table(path: Path) -> str:
 
 def beside(path: Path, peers: Path) -> str:
     """Peers and what answers the same question on the same data sets, as a table of Markdown."""
-    own = {tuple(r[k] for k in COLUMNS[:6]): r for r in records_of(path)}
-    cells: dict[tuple[str, ...], list[tuple[dict[str, str], dict[str, str]]]] = {}
-    for record in records_of(peers):
+    own = {tuple(r[k] for k in (*CELL, "method")): r for r in read_rows(path)}
+    cells: dict[tuple[Any, ...], list[tuple[Row, Row]]] = {}
+    for record in read_rows(peers):
         method = "noise" if record["method"] == "direct-lingam" else "curved"
-        key = (*(record[k] for k in COLUMNS[:5]), method)
+        key = (*(record[k] for k in CELL), method)
         if key in own:
             place = record["method"], record["kind"], record["n"], record["rows"]
             cells.setdefault(place, []).append((record, own[key]))
@@ -164,7 +146,7 @@ def beside(path: Path, peers: Path) -> str:
         by_noise = {}
         for noise in dict.fromkeys(record["noise"] for record in there):
             own_pairs = [(a, b) for a, b in pairs if a["noise"] == noise]
-            gaps = np.array([float(a["shd"]) - float(b["shd"]) for a, b in own_pairs])
+            gaps = np.array([a["shd"] - b["shd"] for a, b in own_pairs])
             error = gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else np.nan
             by_noise[noise] = gaps.mean(), error
             closer, total = closer + int(gaps.mean() < 0), total + 1
@@ -173,7 +155,9 @@ def beside(path: Path, peers: Path) -> str:
         told = f"{noise} {gap:+.1f}" + ("" if np.isnan(error) else f" ± {error:.1f}")
         ratio = _mean(there, "seconds") / _mean(here, "seconds")
         means = f"{_mean(there, 'shd'):.1f} | {_mean(here, 'shd'):.1f}"
-        lines.append(f"| {' | '.join(key)} | {len(pairs)} | {means} | {told} | {_times(ratio)} |")
+        lines.append(
+            f"| {' | '.join(map(str, key))} | {len(pairs)} | {means} | {told} | {_times(ratio)} |"
+        )
     lines.append(f"| all | the peer is closer in {closer} of {total} cells {'| ' * 7}|")
     return "\n".join(lines)
 
@@ -192,22 +176,8 @@ def main() -> None:
         print(beside(asked.file, asked.peers) if asked.peers else table(asked.file))
         return
     warnings.simplefilter("ignore", qwo.DataWarning)
-    began, done = time.monotonic(), set()
-    if asked.out.exists():
-        done = {tuple(row[k] for k in COLUMNS[:5]) for row in records_of(asked.out)}
-    with asked.out.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        if not done:
-            writer.writeheader()
-        for cell in grid():
-            if tuple(map(str, cell)) in done:
-                continue
-            done.add(tuple(map(str, cell)))
-            if time.monotonic() - began > asked.seconds:
-                print("time is up at", cell, file=sys.stderr)
-                break
-            writer.writerows(measure(*cell))
-            file.flush()
+    cells = (dict(zip(CELL, cell, strict=True)) for cell in grid())
+    print(len(extend_rows(asked.out, cells, measure, asked.seconds)), "rows")
 
 
 if __name__ == "__main__":

@@ -11,8 +11,6 @@ enough evidence that point the wrong way; `extra` are such arrows of edges that 
 from __future__ import annotations
 
 import argparse
-import csv
-import time
 import warnings
 import zlib
 from collections.abc import Callable
@@ -22,8 +20,9 @@ from typing import Any
 import numpy as np
 
 import qwo
-from benchmarks.curved import METHODS, records_of
+from benchmarks.curved import METHODS
 from benchmarks.curved_data import unit
+from benchmarks.rows import extend_rows, read_rows
 
 Rng = np.random.Generator
 NOISES: tuple[Callable[[Rng, int], np.ndarray], ...] = (
@@ -129,20 +128,20 @@ def measure(kind: str, seed: int) -> list[dict[str, Any]]:
         real = [(i, j) for i, j in sure if dag[i, j] or dag[j, i]]
         wrong = sum(not dag[i, j] for i, j in real)
         told = {"sure": len(real), "wrong": wrong, "extra": len(sure) - len(real)}
-        found.append({"kind": kind, "seed": seed, "method": method, **told})
+        found.append({"method": method, **told})
     return found
 
 
 def table(path: Path) -> str:
     """Wrong of sure arrows by kind, as a table of Markdown, and of all."""
-    records = records_of(path)
+    records = read_rows(path)
     lines = ["| data | sets | noise | curved |", "|---|---|---|---|"]
     for kind in (*dict.fromkeys(r["kind"] for r in records), "all"):
         own = [r for r in records if kind in (r["kind"], "all")]
         shown = []
         for method in ("noise", "curved"):
             part = [r for r in own if r["method"] == method]
-            shown.append(" of ".join(str(sum(int(r[k]) for r in part)) for k in ("wrong", "sure")))
+            shown.append(" of ".join(str(sum(r[k] for r in part)) for k in ("wrong", "sure")))
         name = kind.replace("|", r"\|")
         lines.append(f"| {name} | {len(own) // 2} | {' | '.join(shown)} |")
     return "\n".join(lines)
@@ -161,20 +160,8 @@ def main() -> None:
         print(table(asked.file))
         return
     warnings.simplefilter("ignore", qwo.DataWarning)
-    began = time.monotonic()
-    done = (
-        {(r["kind"], int(r["seed"])) for r in records_of(asked.out)} if asked.out.exists() else ()
-    )
-    with asked.out.open("a", encoding="utf-8", newline="") as file:
-        columns = ("kind", "seed", "method", "sure", "wrong", "extra")
-        writer = csv.DictWriter(file, columns, lineterminator="\n")
-        if not done:
-            writer.writeheader()
-        for seed in range(asked.sets):
-            for kind in KINDS:
-                if (kind, seed) not in done and time.monotonic() - began < asked.seconds:
-                    writer.writerows(measure(kind, seed))
-                    file.flush()
+    cells = ({"kind": kind, "seed": seed} for seed in range(asked.sets) for kind in KINDS)
+    print(len(extend_rows(asked.out, cells, measure, asked.seconds)), "rows")
 
 
 if __name__ == "__main__":

@@ -24,8 +24,10 @@ import numpy as np
 
 import qwo
 from benchmarks.peers.environments import ENVIRONMENTS
+from benchmarks.peers.markdown import markdown_table, update_page
 from benchmarks.peers.process import ROOT
 from benchmarks.rows import Row, read_rows, write_rows
+from qwo.graph.compare import shd
 from qwo.regimes.classes import interventional_class
 
 RESULTS = Path(__file__).with_name("results") / "regimes.csv"
@@ -179,17 +181,12 @@ def peers(method: str, given: list[Problem]) -> list[Found]:
     return found
 
 
-def distance(estimated: np.ndarray, truth: np.ndarray) -> int:
-    pairs = np.triu_indices(len(truth), 1)
-    return int(((estimated != truth) | (estimated.T != truth.T))[pairs].sum())
-
-
 def judged(given: Problem, found: Found) -> tuple[float, float, float, float]:
     """Distances to the class that the true targets leave and to the DAG, F1 of targets, time."""
     to_class = to_dag = f1 = float("nan")
     if found.graph is not None:
-        to_class = distance(found.graph, interventional_class(given.dag, given.targets))
-        to_dag = distance(found.graph, given.dag)
+        to_class = shd(found.graph, interventional_class(given.dag, given.targets))
+        to_dag = shd(found.graph, given.dag)
     if found.targets is not None:
         hits = (found.targets & given.targets).sum()
         f1 = 2 * hits / max(1, found.targets.sum() + given.targets.sum())
@@ -238,7 +235,7 @@ def _place(row: Row) -> tuple[int, ...]:
 def table(rows: list[Row], n: int, conditions: int, touched: int) -> str:
     """Distance to the class / F1 of targets, methods in rows and kinds of change in columns."""
     heads = (*KINDS, "seconds", "sets", "seed")
-    lines = [f"| | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
+    lines = []
     for method in (*OURS, *PEERS):
         own = {
             r["kind"]: r
@@ -249,12 +246,11 @@ def table(rows: list[Row], n: int, conditions: int, touched: int) -> str:
         if own:
             entries = [_entry(own.get(kind)) for kind in KINDS]
             cpu = np.mean([float(r["cpu"]) for r in own.values()])
-            sets = min(int(r["sets"]) for r in own.values())
-            seed = min(int(r["seed"]) for r in own.values())
-            lines.append(f"| {method} | {' | '.join(entries)} | {cpu:.2g} | {sets} | {seed} |")
-        elif lines[2:]:
-            lines.append(f"| {method} |{' not run |' * len(KINDS)} | | |")
-    return "\n".join(lines)
+            least = [str(min(int(r[name]) for r in own.values())) for name in ("sets", "seed")]
+            lines.append([method, *entries, f"{cpu:.2g}", *least])
+        elif lines:
+            lines.append([method, *["not run"] * len(KINDS), "", "", ""])
+    return markdown_table(("", *heads), lines)
 
 
 def _entry(row: Row | None) -> str:
@@ -273,19 +269,10 @@ def page_tables(rows: list[Row]) -> str:
     shown = [*product(SETS["qwo"], (10,), (1, 3)), (20, 5, 1), (20, 20, 1)]  # the file has all
     for n, conditions, touched in shown:
         text = table(rows, n, conditions, touched)
-        if text.count("\n") > 1:
+        if "\n" in text:
             head = f"{n} variables, {conditions} conditions and a reference, {touched} touched each"
             found.append(f"**{head}**\n\n{text}")
     return "\n\n".join(found)
-
-
-MARKS = "<!-- tables: python -m benchmarks.regimes --page -->", "<!-- end of tables -->"
-
-
-def with_tables(page: str, rows: list[Row]) -> str:
-    start, end = MARKS
-    before, _, rest = page.partition(start)
-    return f"{before}{start}\n\n{page_tables(rows)}\n\n{end}{rest.partition(end)[2]}"
 
 
 def main() -> None:
@@ -296,7 +283,7 @@ def main() -> None:
     given = parser.parse_args()
     if not given.page:
         run(given.methods.split(";"), [int(n) for n in given.sizes.split(",")])
-    PAGE.write_text(with_tables(PAGE.read_text("utf-8"), read_rows(RESULTS)), "utf-8")
+    update_page(PAGE, page_tables(read_rows(RESULTS)), "tables")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -45,19 +46,31 @@ def extend_rows(
     path: Path,
     cells: Iterable[Mapping[str, Any]],
     measure: Callable[..., Iterable[Mapping[str, Any]]],
+    seconds: float = math.inf,
 ) -> list[Row]:
-    """Measure the cells that a file does not have yet, which is written after each of them.
+    """Measure the cells that a file does not have yet, each of which is added as it ends.
 
-    A cell is the first columns of its rows: ``measure(**cell)`` gives the others. A run that is
-    stopped goes on where it was.
+    A cell is columns of its rows, the same in all: ``measure(**cell)`` gives the others. None is
+    begun after so many seconds. A run that is stopped goes on where it was.
     """
-    rows = read_rows(path)
+    rows, ends = read_rows(path), time.monotonic() + seconds
+    columns, done = list(rows[0]) if rows else [], set[tuple[Any, ...]]()
     for cell in cells:
-        if any(all(row[key] == value for key, value in cell.items()) for row in rows):
+        key = tuple(cell.values())
+        done = done or {tuple(row[name] for name in cell) for row in rows}
+        if key in done:
             continue
-        rows += [{**cell, **row} for row in measure(**cell)]
-        columns = dict.fromkeys(key for row in rows for key in row)
-        write_rows(path, rows, list(columns))
+        if time.monotonic() > ends:
+            break
+        found = [{**cell, **row} for row in measure(**cell)]
+        done.add(key)
+        rows += found
+        new = dict.fromkeys(name for row in found for name in row if name not in columns)
+        columns += new
+        if new:
+            write_rows(path, rows, columns)
+        else:
+            append_rows(path, found, columns)
     return rows
 
 

@@ -16,7 +16,7 @@ from benchmarks.peers.cells import Kind
 from benchmarks.peers.data import Sources
 from benchmarks.peers.process import Workers
 from benchmarks.posterior.rows import Key, Row
-from qwo.types import Adjacency
+from qwo.graph.compare import shd
 
 UNSURE = 0.005
 
@@ -115,10 +115,6 @@ def distance(name: str, n: int, degree: int, n_samples: int, seed: int) -> Row:
         "seconds": seconds,
         "discover_seconds": discovery,
     }
-
-
-def shd(first: Adjacency, second: Adjacency) -> int:
-    return int(np.triu((first != second) | (first.T != second.T), 1).sum())
 
 
 def report_distances(done: dict[Key, Row]) -> list[Row]:

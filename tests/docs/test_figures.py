@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from benchmarks import arrows, check
+from benchmarks.rows import read_rows
 
 ROOT = Path(__file__).parents[2]
 
@@ -92,7 +93,7 @@ CASES = {
 
 
 def test_the_page_on_checks_has_the_alarm_rates(capsys: pytest.CaptureFixture[str]) -> None:
-    check.report(check.read_rows(ROOT / "benchmarks/results/check.csv"))
+    check.report(read_rows(ROOT / "benchmarks/results/check.csv"))
     told = {
         (found["noise"], found["case"]): f"{found['alarm']}, {found['area']}, {found['sets']}"
         for found in re.finditer(
