@@ -135,3 +135,34 @@ def test_a_new_recipe_is_a_field_and_what_it_makes_of_rows() -> None:
     rows = np.array([[1.0, 2.0], [3.0, np.nan]])
     columns = Coding((Variable(), Squared())).columns(rows)
     np.testing.assert_array_equal(columns, [[1.0, 4.0], [3.0, np.nan]])
+
+
+@dataclass(frozen=True)
+class WithSquare(Variable):
+    """Another: a number and its square, as two columns of one variable."""
+
+    @property
+    def size(self) -> int:
+        return 2
+
+    def labels(self, name: str) -> tuple[str, ...]:
+        return name, f"{name}²"
+
+    def columns(self, codes: FloatArray) -> FloatArray:
+        return np.stack([codes, codes**2], axis=1)
+
+
+def test_a_new_recipe_may_have_several_columns(frame: pd.DataFrame) -> None:
+    """Only nominal variables and curves were counted by their size, and levels were looked for."""
+    numbers, options = frame[["a", "b"]], ReadOptions()
+    reading = TableReading(
+        open_source(numbers, options),
+        options,
+        recipe=lambda names, coding: (names, Coding((WithSquare(), *coding.variables[1:]))),
+    )
+    moments = reading.moments()
+    assert isinstance(moments, Moments)
+    assert moments.column_names == ("a", "a²", "b")
+    assert moments.has_blocks
+    a, b = numbers.to_numpy().T
+    np.testing.assert_allclose(moments.means, [a.mean(), (a**2).mean(), b.mean()])

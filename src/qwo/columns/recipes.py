@@ -223,14 +223,15 @@ class Coding:
 
     def __post_init__(self) -> None:
         numbers, own = Variable(), self.variables
-        sizes = [v.size if v.kind == "nominal" or v.curve is not None else 1 for v in own]
+        plain = [v == numbers for v in own]
+        sizes = [1 if known else v.size for v, known in zip(own, plain, strict=True)]
         known = {
             "sizes": np.array(sizes, dtype=np.intp),
             "starts": np.cumsum([0, *sizes], dtype=np.intp)[:-1],
             "n_columns": sum(sizes),
             "has_blocks": sum(sizes) > len(own),
             "has_curves": sum(sizes) > len(own) and any(v.curve is not None for v in own),
-            "is_plain": all(v == numbers and not v.said for v in own),
+            "is_plain": all(plain) and not any(v.said for v in own),
             "rows_before": max((v.lag for v in own), default=0),
             "given": np.array([k for k, v in enumerate(own) if v.role == "given"], np.intp),
         }
@@ -309,7 +310,7 @@ class Coding:
         for variable, start, size in blocks:
             own = [c for c in range(start, start + size) if low[c] < high[c]]
             levels = variable.levels
-            if size > 1 and own:
+            if levels and size > 1 and own:
                 levels = tuple(variable.levels[c - start + 1] for c in own)
                 if shares[own].sum() < 1 - 1e-9:
                     levels = (variable.levels[0], *levels)

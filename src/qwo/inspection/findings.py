@@ -409,7 +409,7 @@ def inspect_levels(moments: Moments) -> Iterator[Finding]:
     few: dict[str, str] = {}
     coding, twins = moments.coding, list[str]()
     for name, variable, start in zip(moments.names, coding.variables, coding.starts, strict=True):
-        if variable.size == 1:
+        if variable.size == 1 or not variable.levels:
             continue
         spelt = [" ".join(level.casefold().split()) for level in variable.levels]
         twice = [v for v, s in zip(variable.levels, spelt, strict=True) if spelt.count(s) > 1]
