@@ -30,6 +30,7 @@ import numpy as np
 import qwo
 from benchmarks.peers.environments import ENVIRONMENTS
 from benchmarks.peers.process import ROOT
+from benchmarks.rows import append_rows, write_rows
 from qwo.graph.marks import HEAD, TAIL
 from qwo.graph.pag import dag_marks, is_pag, mag_of_dag, pag_of_mag
 from qwo.hidden.search import partial_correlation
@@ -209,13 +210,8 @@ def read(path: Path) -> list[dict[str, str]]:
 
 def write(path: Path, rows: list[dict[str, Any]], *, anew: bool = False) -> None:
     """Append rows to a table at once, so that a stop loses nothing; or write it anew."""
-    begun = path.exists() and not anew
-    with path.open("a" if begun else "w", newline="") as stream:
-        fields = FIELDS if path in (SAMPLES, PEER_SAMPLES) else tuple(rows[0])
-        writer = csv.DictWriter(stream, fields, lineterminator="\n")
-        if not begun:
-            writer.writeheader()
-        writer.writerows(rows)
+    fields = FIELDS if path in (SAMPLES, PEER_SAMPLES) else tuple(rows[0])
+    (write_rows if anew else append_rows)(path, rows, fields)
 
 
 def _import_all() -> None:

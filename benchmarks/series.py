@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers.environments import ENVIRONMENTS
+from benchmarks.rows import write_rows
 from qwo.simulation import SeriesSimulation, simulate_series
 
 RESULTS = Path(__file__).parent / "results" / "series.csv"
@@ -306,10 +307,7 @@ def _store(cell: str, rows: list[dict[str, Any]]) -> None:
             old = [r for r in csv.DictReader(file) if r["cell"] != cell or r["method"] not in anew]
     place = {cell.name: k for k, cell in enumerate(CELLS)}
     kept = sorted([*old, *rows], key=lambda r: (place[r["cell"]], METHODS.index(r["method"])))
-    with RESULTS.open("w", newline="") as file:
-        writer = csv.DictWriter(file, ("cell", "method", "sets", *MEASURES), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(kept)
+    write_rows(RESULTS, kept, ("cell", "method", "sets", *MEASURES))
     PAGE.write_text(page(), encoding="utf-8")
 
 

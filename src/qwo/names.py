@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -88,6 +88,13 @@ def check_size(what: str, n_bytes: int, limit: int = 2**36) -> None:
 def is_choice(value: object, choices: Container[str]) -> bool:
     """Whether a value is one of some names; what is no text, and cannot be looked up, is not."""
     return isinstance(value, str) and value in choices
+
+
+def check_choice(option: str, value: object, choices: Collection[object]) -> None:
+    """Refuse a value that is not among the choices."""
+    if not isinstance(value, str | None) or value not in choices:
+        wanted = ", ".join(map(repr, choices))
+        raise ArgumentError(f"{option} is {value!r}; wanted one of {wanted}", option=option)
 
 
 Variable = str | int

@@ -27,6 +27,7 @@ from scipy.special import ndtri
 
 from qwo.columns.curves import SmoothBasis, curve_of
 from qwo.errors import ArgumentError, ColumnNameError, Cure, list_names
+from qwo.names import check_choice
 from qwo.options import Columns, Kind, Transform, TransformName
 from qwo.types import FloatArray, Indices
 
@@ -438,11 +439,7 @@ def with_transforms(
     alike = isinstance(transform, str)
     chosen = dict.fromkeys(names, transform) if isinstance(transform, str) else transform
     for name in chosen.values() if not alike else [transform]:
-        if name not in TRANSFORMS:
-            raise ArgumentError(
-                f"transform is {name!r}; wanted one of {', '.join(map(repr, TRANSFORMS))}",
-                option="transform",
-            )
+        check_choice("transform", name, TRANSFORMS)
     unknown = [str(column) for column in chosen if column not in names and column not in others]
     if unknown:
         raise ColumnNameError(

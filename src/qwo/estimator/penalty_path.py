@@ -28,7 +28,7 @@ from qwo.graph.display import table_html
 from qwo.graph.marks import ARROW
 from qwo.moments import Moments
 from qwo.moments.tables import Table
-from qwo.names import drawn_seed, is_choice
+from qwo.names import check_choice, drawn_seed
 from qwo.options import options_given
 from qwo.resample.draws import kept_rows, table_moments
 from qwo.resample.options import DataRows
@@ -170,8 +170,7 @@ class PenaltyPath:
         InputError
             If the path was made from moments, and the method needs rows.
         """
-        if not is_choice(method, get_args(Method)):
-            raise ArgumentError(f"method is {method!r}; wanted one of {get_args(Method)}")
+        check_choice("method", method, get_args(Method))
         if method == "bic":
             index, values = lowest_bic(self.discoveries)
         elif method == "auto":

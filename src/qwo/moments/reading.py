@@ -76,7 +76,7 @@ from qwo.moments.sums import (
     kept_rows,
     sums_in_memory,
 )
-from qwo.moments.tables import Table, is_frame, open_memory, table_of
+from qwo.moments.tables import Table, check_count, is_frame, open_memory, table_of
 from qwo.names import default_names
 from qwo.options import Kind, Missing, ReadOptions, estimator_name
 from qwo.types import FloatArray
@@ -728,8 +728,7 @@ class DaskReading(TableReading):
                 "dimensions; wanted a data frame, or an array of two: samples and variables"
             )
         labels = own if options.names is None else [str(name) for name in options.names]
-        if len(labels) != len(own):
-            raise ShapeError(f"got {len(labels)} names for {len(own)} columns")
+        check_count(labels, len(own))
         self._dask = optional_module("dask", "Dask collections need", "dask[distributed]")
         self._parts = parts
         super().__init__(_Partitions(labels, parts), options)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import numbers
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -112,11 +111,10 @@ def open_memory(data: Any, names: Sequence[object] | None = None) -> InMemory:
             f"the data have {array.ndim} dimensions (shape {array.shape}); wanted two, samples in "
             f"rows and variables in columns{cure}"
         )
-    given = own if names is None else names
     n_rows, width = array.shape
+    given = own if names is None else names
     labels = column_names(default_names(width) if given is None else given)
-    if len(labels) != width:
-        raise ShapeError(f"got {len(labels)} names for {width} columns")
+    check_count(labels, width)
     if array.dtype.kind in "biuf":
         # Extended precision may exceed float64: the infinity that results is reported as such.
         with np.errstate(over="ignore"):
@@ -133,6 +131,12 @@ def open_memory(data: Any, names: Sequence[object] | None = None) -> InMemory:
     return InMemory(
         labels, lambda k: rows_of([columns[j] for j in k], [labels[j] for j in k], n_rows), n_rows
     )
+
+
+def check_count(names: Sequence[object], width: int) -> None:
+    """See that there is a name for each column."""
+    if len(names) != width:
+        raise ShapeError(f"got {len(names)} names for {width} columns")
 
 
 def table_of(data: Any, names: Sequence[object] | None = None) -> Table:
@@ -236,21 +240,15 @@ def _open_frame(frame: Any, names: Sequence[object] | None = None) -> InMemory:
 
     try:
         wrapped = nw.from_native(frame, pass_through=True)
-    except nw.exceptions.DuplicateError as error:
-        labels = getattr(frame, "column_names", None) or list(frame.columns)
-        repeated = [str(name) for name, count in Counter(labels).items() if count > 1]
-        raise ColumnNameError(
-            f"column names are used more than once: {list_names(repeated)}; rename or drop columns",
-            repeated,
-        ) from error
+    except nw.exceptions.DuplicateError:
+        column_names(getattr(frame, "column_names", None) or list(frame.columns))
+        raise
     if isinstance(wrapped, nw.LazyFrame):
         how = "compute" if hasattr(frame, "compute") else "collect"
         raise InputError(f"the data are a lazy {type(frame).__name__}; pass data.{how}() instead")
     assert isinstance(wrapped, nw.DataFrame)
-    own = wrapped.columns
-    given = [str(name) for name in (own if names is None else names)]
-    if len(given) != len(own):
-        raise ShapeError(f"got {len(given)} names for {len(own)} columns")
+    given = [str(name) for name in (wrapped.columns if names is None else names)]
+    check_count(given, len(wrapped.columns))
     # By position, since the frame's own names need not be strings.
     native: Any = wrapped.to_native()
     if nw.dependencies.is_pandas_dataframe(native) and all(map(_plain_number, native.dtypes)):

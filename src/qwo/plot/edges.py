@@ -24,13 +24,6 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", bound=np.generic)
 
 
-def check_choice(option: str, value: object, choices: Sequence[object]) -> None:
-    """Refuse a value that is not among the choices."""
-    if value not in choices:
-        wanted = ", ".join(map(repr, choices))
-        raise ArgumentError(f"{option} is {value!r}; wanted one of {wanted}", option=option)
-
-
 def coefficient_matrix(coefficients: Any, names: Sequence[str]) -> FloatArray:
     """The coefficients in the order of the names: the standardized ones of a fitted model."""
     if hasattr(coefficients, "standardized_coefficients"):

@@ -11,6 +11,7 @@ from qwo.drawing import axes as drawn_axes
 from qwo.drawing.layers import MISSING, EdgeSet, causal_order, differences
 from qwo.drawing.style import Palette, label_texts
 from qwo.graph.coercion import as_graph
+from qwo.names import check_choice
 from qwo.plot import edges as edge_looks
 from qwo.types import Adjacency, FloatArray, Mask
 
@@ -72,8 +73,8 @@ def plot_graph(
         One unit of its coordinates is a point (1/72 inch).
     """
     with drawn_axes.local_style():
-        edge_looks.check_choice("layout", layout, ("layered", "layered-right"))
-        edge_looks.check_choice("color_by", color_by, ("auto", "sign", "support", None))
+        check_choice("layout", layout, ("layered", "layered-right"))
+        check_choice("color_by", color_by, ("auto", "sign", "support", None))
         shown = as_graph(graph, mixed=True)
         edges = EdgeSet.of(shown.matrix, causal_order(graph, shown))
         if coefficients is None and hasattr(graph, "standardized_coefficients"):
@@ -164,7 +165,7 @@ def plot_comparison(
         As for `plot_graph`.
     """
     with drawn_axes.local_style():
-        edge_looks.check_choice("layout", layout, ("layered", "layered-right"))
+        check_choice("layout", layout, ("layered", "layered-right"))
         found = differences(estimated, truth, as_given=as_given)
 
         def looks(palette: Palette) -> drawn_axes.Looks:
@@ -231,7 +232,7 @@ def plot_adjacency(
         Where to draw; by default a new figure that fits.
     """
     with drawn_axes.local_style():
-        edge_looks.check_choice("order", order, ("causal", "input"))
+        check_choice("order", order, ("causal", "input"))
         shown = as_graph(graph)
         n = shown.n_variables
         places = causal_order(graph, shown) if order == "causal" else np.arange(n)

@@ -243,7 +243,7 @@ def _searches(cells: Cells) -> list[_Verdict]:
                 (f"{code}, {label}, ER{d}", n): (bic, qwo)
                 for label, ours, theirs in methods
                 for d in DEGREES
-                for n, qwo, bic in _both(cells, ours, theirs, degree=d)
+                for n, qwo, bic in _both(*(_curve(cells, m, degree=d) for m in (ours, theirs)))
             }
             line = _Verdict(f"Whole searches are {claim} with QWO than with BIC", what)
             lines.append(line.judge(pairs, metric, _times, low=low, of=log_ratio))
@@ -258,7 +258,7 @@ def _accuracy(cells: Cells) -> list[_Verdict]:
         pairs = {
             (f"{label}, ER{d}", n): (qwo, bic)
             for d in DEGREES
-            for n, qwo, bic in _both(cells, ours, theirs, degree=d)
+            for n, qwo, bic in _both(*(_curve(cells, m, degree=d) for m in (ours, theirs)))
         }
         line = _Verdict(f"Accuracy is comparable to that of BIC: {label}", "our engines, SKF1")
         lines.append(line.judge(pairs, "skf1", _difference, low=-COMPARABLE, high=COMPARABLE))
@@ -268,14 +268,12 @@ def _accuracy(cells: Cells) -> list[_Verdict]:
 def _noise(cells: Cells) -> list[_Verdict]:
     lines = []
     for noise, name in (("exponential", "exponential"), ("gumbel", "Gumbel")):
-        pairs = {}
-        for label, search in SEARCHES:
-            for d in DEGREES:
-                for other in _curve(cells, f"{search}/qwo", degree=d, noise=noise):
-                    n = other.run["n_variables"]
-                    gaussian = _at(cells, f"{search}/qwo", n, degree=d)
-                    if gaussian:
-                        pairs[f"{name}, {label}, ER{d}", n] = (other, gaussian)
+        pairs = {
+            (f"{name}, {label}, ER{d}", n): (other, plain)
+            for label, search in SEARCHES
+            for d in DEGREES
+            for n, other, plain in _beside_plain(cells, f"{search}/qwo", d, noise=noise)
+        }
         line = _Verdict(f"Noise that is not Gaussian does little harm: {name}", "QWO, SKF1")
         lines.append(line.judge(pairs, "skf1", _difference, low=-COMPARABLE))
     return lines
@@ -285,13 +283,11 @@ def _oracle(cells: Cells) -> list[_Verdict]:
     """Whether the exact covariance takes away more than half of what is missing to SKF1 = 1."""
     lines = []
     for label, search in SEARCHES:
-        pairs = {}
-        for d in DEGREES:
-            for exact in _curve(cells, f"{search}/qwo", degree=d, covariance="oracle"):
-                n = exact.run["n_variables"]
-                sample = _at(cells, f"{search}/qwo", n, degree=d)
-                if sample:
-                    pairs[f"{label}, ER{d}", n] = (exact, sample)
+        pairs = {
+            (f"{label}, ER{d}", n): (other, plain)
+            for d in DEGREES
+            for n, other, plain in _beside_plain(cells, f"{search}/qwo", d, covariance="oracle")
+        }
         line = _Verdict(f"The error comes mainly from the covariance: {label}", "QWO, SKF1")
         lines.append(
             line.judge(
@@ -315,12 +311,15 @@ def _curve(cells: Cells, method: str, **data: Any) -> list[Point]:
     return [point for point in found if point.complete]
 
 
-def _at(cells: Cells, method: str, n: int, **data: Any) -> Point | None:
-    return cells.find(**HIGH_DIMENSIONAL | data, method=method, n_variables=n)
-
-
-def _both(cells: Cells, first: str, second: str, **data: Any) -> list[tuple[int, Point, Point]]:
-    """Two methods at all sizes at which both are complete."""
-    others = {point.run["n_variables"]: point for point in _curve(cells, second, **data)}
-    found = [(point.run["n_variables"], point) for point in _curve(cells, first, **data)]
+def _both(first: list[Point], second: list[Point]) -> list[tuple[int, Point, Point]]:
+    """Two curves at all sizes at which both are complete."""
+    others = {point.run["n_variables"]: point for point in second}
+    found = [(point.run["n_variables"], point) for point in first]
     return [(n, point, others[n]) for n, point in found if n in others]
+
+
+def _beside_plain(
+    cells: Cells, method: str, degree: int, **data: Any
+) -> list[tuple[int, Point, Point]]:
+    """A method on other data, and on the sample with Gaussian noise."""
+    return _both(_curve(cells, method, degree=degree, **data), _curve(cells, method, degree=degree))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qwo.drawing.style import LIGHT
 from qwo.errors import optional_module
-from qwo.reproduction.aggregate import AXES, Cells, Point
+from qwo.reproduction.aggregate import AXES, Cells, Point, growth_points
 from qwo.reproduction.paper import load_paper_figures
 from qwo.text import whole_file
 
@@ -267,10 +267,8 @@ def _growth(cells: Cells) -> Figure | None:
     figure, panels = _new_figure(1, len(kinds), (11.5, 3.9))
     for axes, (phase, vary), title in zip(panels[0], kinds, titles, strict=True):
         for module, (label, colour, line, marker) in GROWTH_LINES.items():
-            found = cells.select(
-                kind="growth", method=module, phase=phase, vary=vary, density=None, scale=None
-            )
-            points = sorted((c.run[AXES[vary]], c.mean("cpu")) for c in found if c.complete)
+            found = growth_points(cells, module, phase, vary)
+            points = [(c.run[AXES[vary]], c.mean("cpu")) for c in found]
             if points:
                 style = {"color": colour, "linestyle": line, "marker": marker, "markersize": 4}
                 axes.plot(*zip(*points, strict=True), label=label, **style)

@@ -17,6 +17,7 @@ from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, as_moments, read_table
 from qwo.moments.estimators import effective_share, standardized
 from qwo.moments.tables import Table
+from qwo.names import check_choice
 from qwo.options import OF_SERIES, Missing, SearchOptions, estimator_name, whole_number
 from qwo.resample import draws
 from qwo.types import FloatArray, Indices
@@ -115,11 +116,7 @@ def as_used(options: SearchOptions, reference: Discovery) -> tuple[SearchOptions
 
 def check_size(n_samples: float, resampling: Any, fraction: Any) -> float:
     """N of a resample of N rows; a whole number where N is one."""
-    if resampling not in get_args(draws.Resampling):
-        raise ArgumentError(
-            f"resampling is {resampling!r}; wanted one of {get_args(draws.Resampling)}",
-            option="resampling",
-        )
+    check_choice("resampling", resampling, get_args(draws.Resampling))
     if resampling == "halves":
         if fraction is not None:
             raise ArgumentError(

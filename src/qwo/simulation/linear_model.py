@@ -18,7 +18,7 @@ from scipy.linalg import solve_triangular
 
 from qwo.errors import ArgumentError, ShapeError
 from qwo.graph.dag import adjacency_lists, is_acyclic, topological_order
-from qwo.names import as_column, at_least, check_size, default_names, generator, is_choice
+from qwo.names import as_column, at_least, check_choice, check_size, default_names, generator
 from qwo.types import Adjacency, FloatArray
 
 BLOCK_ROWS = 4096
@@ -137,8 +137,7 @@ _SHAPES = {
 
 def draw_noise(kind: str, rng: Any, shape: tuple[int, int]) -> FloatArray:
     """Noise with mean 0 and variance 1."""
-    if not is_choice(kind, _SHAPES):
-        raise ArgumentError(f"noise is {kind!r}; wanted one of {', '.join(map(repr, _SHAPES))}")
+    check_choice("noise", kind, _SHAPES)
     method, mean, factor = _SHAPES[kind]
     draws: FloatArray = getattr(generator(rng), method)(size=shape)
     draws -= mean
