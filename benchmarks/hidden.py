@@ -33,7 +33,7 @@ from benchmarks.peers.process import ROOT
 from benchmarks.rows import append_rows, write_rows
 from qwo.graph.marks import HEAD, TAIL
 from qwo.graph.pag import dag_marks, is_pag, mag_of_dag, pag_of_mag
-from qwo.hidden.search import partial_correlation
+from qwo.order.reference import partial_correlation
 
 RESULTS = ROOT / "benchmarks" / "results"
 SAMPLES = RESULTS / "hidden.csv"

@@ -121,10 +121,6 @@ class ProperGraph:
         for chain in self.chains:
             yield from pairwise(chain)
 
-    def is_bend(self) -> Mask:
-        """Which of the points are bends."""
-        return np.arange(len(self.layer)) >= self.n_vertices
-
 
 _SWEEPS = 24
 _PATIENCE = 4

@@ -226,7 +226,7 @@ def relaxed_places(graph: ProperGraph, parts: Sequence[Layers], widths: FloatArr
     is convex and the constraints concern one layer each, so the sweeps converge to its solution.
     Bends have no width. How the connected parts lie to one another is left open.
     """
-    bend = graph.is_bend()
+    bend = np.arange(len(graph.layer)) >= graph.n_vertices
     gaps = np.where(bend, _BEND_GAP, _NODE_GAP)
     pull = _weights(graph, bend)
     x = np.zeros(len(widths))

@@ -15,9 +15,9 @@ import numpy as np
 from qwo.graph.causal_graph import CausalGraph
 from qwo.graph.marks import HEAD, TAIL
 from qwo.graph.pag import ancestors_in, mag_of_pag, possibly_directed
-from qwo.hidden.search import partial_correlation
 from qwo.moments.moments import Moments
 from qwo.names import Variable, as_pair
+from qwo.order.reference import partial_correlation
 from qwo.sem.effects import Effect
 from qwo.sem.regression import partial_slopes
 from qwo.types import Adjacency, Mask

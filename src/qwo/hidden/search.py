@@ -8,7 +8,6 @@ presence of latent variables and selection bias (UAI 1995).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -22,6 +21,7 @@ from qwo.graph.dag import ancestor_matrix
 from qwo.graph.marks import CIRCLE, HEAD
 from qwo.graph.pag import NO_MASK, dag_marks, is_mag, mag_of_pag, mark_limits, orient_by_sets
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
+from qwo.order.reference import partial_correlation
 from qwo.search.control import SLICE, Control, Progress, Status, Stopped
 from qwo.types import Adjacency, FloatArray, Mask
 
@@ -283,13 +283,6 @@ def _separating(
                     if partial_correlation(correlation, x, y, chosen) ** 2 < least:
                         return chosen
     return None
-
-
-def partial_correlation(correlation: FloatArray, x: int, y: int, given: Iterable[int]) -> float:
-    """The correlation of two variables given others."""
-    chosen = [x, y, *given]
-    block = np.linalg.inv(correlation[np.ix_(chosen, chosen)])
-    return float(-block[0, 1] / np.sqrt(block[0, 0] * block[1, 1]))
 
 
 def _sets_of_dag(dag: Adjacency, linked: Mask) -> Mask:

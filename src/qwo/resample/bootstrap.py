@@ -198,28 +198,21 @@ def _planned(
     sample_fraction: float | None,
 ) -> ResamplePlan:
     """Rows are drawn from all, or from those of each condition."""
-    several = isinstance(data, Mapping)
-    if not several and search.dropped and set(search.dropped) <= {"relations", "arrows"}:
-        from qwo.resample.dropped import curved_plan
+    several, away = isinstance(data, Mapping), set(search.dropped)
+    if several or away - {"hidden_causes"}:
+        from qwo.resample.dropped import curved_plan, regime_plan
 
-        return curved_plan(data, search, reading, resampling, sample_fraction)
-    if search.dropped == ("hidden_causes",) and not several:
+        planned = regime_plan if several or away - {"relations", "arrows"} else curved_plan
+        return planned(data, search, reading, resampling, sample_fraction)
+    rows = DataRows.of(data, reading)
+    prepared = prepare(rows, resampling, sample_fraction, counts=search.score != "bic")
+    learn = partial(discover_as, prepared.searched, search)
+    plan = ResamplePlan(prepared, search, _reading(rows), learn)
+    if away:
         from qwo.resample.dropped import search_marks, with_marks
 
-        rows = DataRows.of(data, reading)
-        drawn = prepare(rows, resampling, sample_fraction)
-        learn = partial(discover_as, drawn.searched, search)
-        told = _reading(rows)
-        return ResamplePlan(drawn, search, told, learn, lambda _: search_marks, with_marks)
-    if search.dropped or several:
-        from qwo.resample.dropped import regime_plan
-
-        return regime_plan(data, search, reading, resampling, sample_fraction)
-    rows = DataRows.of(data, reading)
-    counts = search.score != "bic"
-    prepared = prepare(rows, resampling, sample_fraction, counts=counts)
-    learn = partial(discover_as, prepared.searched, search)
-    return ResamplePlan(prepared, search, _reading(rows), learn)
+        plan = replaced(plan, search=lambda _: search_marks, begun=with_marks)
+    return plan
 
 
 def _numbers(shard: Shard | None, n_resamples: int) -> range:

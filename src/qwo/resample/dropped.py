@@ -169,12 +169,7 @@ def search_marks(drawn: Moments | Table, options: SearchOptions) -> tuple[Adjace
     """The class with hidden causes of what was drawn, as codes of edges."""
     found = discover_as(drawn, options)
     assert found.pag is not None
-    return edge_codes(found.pag.marks), found.status
-
-
-def edge_codes(marks: Adjacency) -> Adjacency:
-    """One code for the kind of each edge, as replicates are counted by."""
-    return CODES[marks, marks.T]
+    return CODES[found.pag.marks, found.pag.marks.T], found.status
 
 
 def with_marks(nothing: Bootstrap) -> MarkBootstrap:

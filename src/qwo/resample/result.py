@@ -124,7 +124,7 @@ class Bootstrap(StoredResult):
     @property
     def n_counted(self) -> int:
         """Number of replicates with a graph: what all shares refer to."""
-        return support.count_graphs(self.outcomes)
+        return self.n_done - self.n_degenerate
 
     @property
     def n_degenerate(self) -> int:

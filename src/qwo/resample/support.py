@@ -84,12 +84,6 @@ def have(outcomes: Outcomes, outcome: Outcome) -> Mask:
     return which
 
 
-def count_graphs(outcomes: Outcomes) -> int:
-    """How many replicates have a graph."""
-    found = have(outcomes, Outcome.CONVERGED) | have(outcomes, Outcome.TIME_LIMIT)
-    return int(found.sum())
-
-
 def counted(counts: Counts, places: EdgeNumbers) -> Counts:
     """The counts with one more for each mention of a place."""
     more = counts.copy()

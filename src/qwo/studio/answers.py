@@ -18,6 +18,7 @@ from qwo.graph.adjustment import adjustment_set, d_separated
 from qwo.graph.marks import ARROW, LINE
 from qwo.graph.pdag import to_dag
 from qwo.inspection.audit import Finding
+from qwo.order.reference import partial_correlation
 from qwo.report.contents import Contents
 from qwo.report.data import contents_data, draw_contents, scene_layout
 from qwo.report.remarks import remarks
@@ -277,15 +278,9 @@ def _why_no_edge(result: Result, first: str, second: str) -> Iterator[str]:
         yield "The graph needs no edge between them."
         return
     correlation = np.asarray(result.data.moments.correlation)
-    r = _partial(correlation, early, late, given)
+    r = partial_correlation(correlation, early, late, given)
     beside = ", ".join(names[v] for v in given) or "nothing"
     yield f"Given {beside}, their partial correlation is {r:.3f}: too weak to pay for an edge."
-
-
-def _partial(correlation: FloatArray, a: int, b: int, given: list[int]) -> float:
-    """The correlation of two variables given others."""
-    inverse = np.linalg.pinv(correlation[np.ix_([a, b, *given], [a, b, *given])])
-    return float(-inverse[0, 1] / math.sqrt(inverse[0, 0] * inverse[1, 1]))
 
 
 def _drawn(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> CausalGraph:
