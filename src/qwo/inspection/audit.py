@@ -41,45 +41,15 @@ from qwo.errors import (
 from qwo.options import Kind
 from qwo.text import count
 
-Code = Literal[
-    "non-numeric",
-    "missing-values",
-    "few-columns",
-    "few-rows",
-    "constant",
-    "nearly-constant",
-    "duplicate",
-    "near-duplicate",
-    "linear-dependence",
-    "near-singular",
-    "determined",
-    "indefinite",
-    "wide",
-    "unpaired",
-    "no-convergence",
-    "non-gaussian",
-    "curved",
-    "codes",
-    "binary",
-    "rare-levels",
-    "spellings",
-    "identifier",
-    "sentinel",
-    "repeated-rows",
-    "serial",
-    "sorted",
-    "range",
-    "index",
-    "latent",
-    "roots",
-    "conditions",
-    "encoding",
-    "comments",
-    "sheets",
-    "clusters",
-    "effective-size",
-    "weights",
-]
+Code = (
+    Literal["non-numeric", "missing-values", "few-columns", "few-rows", "wide", "unpaired"]
+    | Literal["constant", "nearly-constant", "duplicate", "near-duplicate", "determined"]
+    | Literal["linear-dependence", "near-singular", "indefinite", "range", "no-convergence"]
+    | Literal["codes", "binary", "rare-levels", "spellings", "identifier", "sentinel"]
+    | Literal["repeated-rows", "serial", "sorted", "non-gaussian", "curved", "weights"]
+    | Literal["roots", "conditions", "clusters", "effective-size", "latent"]
+    | Literal["index", "encoding", "comments", "sheets"]
+)
 Severity = Literal["error", "warning", "note"]
 
 _ERRORS: dict[Code, type[InputError]] = {

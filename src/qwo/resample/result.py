@@ -28,7 +28,7 @@ from qwo.graph.resolved_knowledge import (
 from qwo.options import UP_TO_1
 from qwo.resample import support
 from qwo.text import records_frame
-from qwo.types import Adjacency, FloatArray, Mask
+from qwo.types import Adjacency, FloatArray, Mask, read_only
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -213,14 +213,10 @@ class Bootstrap(StoredResult):
 
     def to_dict(self) -> dict[str, Any]:
         """What there is to know, as numbers, texts, lists and dicts."""
+        told = ("status", "n_resamples", "n_counted", "n_degenerate", "n_time_limit", "margin")
         return {
             "variables": list(self.names),
-            "status": self.status,
-            "n_resamples": self.n_resamples,
-            "n_counted": self.n_counted,
-            "n_degenerate": self.n_degenerate,
-            "n_time_limit": self.n_time_limit,
-            "margin": self.margin,
+            **{name: getattr(self, name) for name in told},
             "support": [record._asdict() for record in self.to_records()],
             "params": dict(self.params),
             "fingerprint": self.fingerprint,
@@ -329,9 +325,7 @@ class Bootstrap(StoredResult):
         return self.directed_counts + self.directed_counts.T + self.undirected_counts
 
     def _shares(self, counts: support.Counts) -> FloatArray:
-        shares = counts / max(self.n_counted, 1)
-        shares.setflags(write=False)
-        return shares
+        return read_only(counts / max(self.n_counted, 1))
 
 
 def _line(record: support.PairSupport) -> str:

@@ -31,6 +31,7 @@ from qwo.types import FloatArray
 MOST_LEVELS = 12
 BINS = 24
 MOST_PATHS = 8
+SHOWN_FIT = ("rmsea", "rmsea_interval", "cfi", "srmr", "p_value")
 
 
 def told_plainly(told: dict[str, Any]) -> dict[str, Any]:
@@ -328,13 +329,7 @@ def own_view(
                 [c.kind, names[c.cause], names[c.effect], c.gain] for c in found.changes[:12]
             ],
             "score": score_graph(moments, graph, penalty).score,
-            "fit": {
-                "rmsea": model.fit.rmsea,
-                "rmsea_interval": model.fit.rmsea_interval,
-                "cfi": model.fit.cfi,
-                "srmr": model.fit.srmr,
-                "p_value": model.fit.p_value,
-            },
+            "fit": {name: getattr(model.fit, name) for name in SHOWN_FIT},
         }
     )
 

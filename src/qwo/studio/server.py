@@ -98,22 +98,10 @@ class _Studio:
 
     def routes(self) -> list[Route]:
         """Pages and answers."""
-        asked: dict[str, Callable[..., Any]] = {
-            "state": self.state,
-            "new": self.new,
-            "close": self.close,
-            "change": self.change,
-            "undo": self.undo,
-            "redo": self.redo,
-            "jump": self.jump,
-            "data": self.data,
-            "layout": self.layout,
-            "doubt": self.doubt,
-            "pair": self.pair,
-            "own": self.own,
-            "compare": self.compare,
-            "save": self.save,
-        }
+        answers = (
+            *(self.state, self.new, self.close, self.change, self.undo, self.redo, self.jump),
+            *(self.data, self.layout, self.doubt, self.pair, self.own, self.compare, self.save),
+        )
         return [
             Route("/", _file(PAGES / "studio.html", "text/html")),
             Route("/studio.js", _file(BUNDLE, "text/javascript")),
@@ -121,8 +109,8 @@ class _Studio:
             Route("/report.css", _file(REPORT_STYLE, "text/css")),
             Route("/api/upload", self.upload, methods=["POST"]),
             *(
-                Route(f"/api/{name}", _answered(answer), methods=["POST"])
-                for name, answer in asked.items()
+                Route(f"/api/{answer.__name__}", _answered(answer), methods=["POST"])
+                for answer in answers
             ),
         ]
 
