@@ -9,7 +9,6 @@ score, at the N that stands for infinity, prefers it.
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,11 +16,10 @@ import numpy as np
 
 import qwo
 from benchmarks.peers.process import ROOT
-from benchmarks.rows import Row, read_rows, write_rows
+from benchmarks.rows import Row, made, read_rows, write_rows
 from qwo.graph import to_cpdag
 from qwo.moments import Moments
 from qwo.order.score import ORACLE_SAMPLES
-from qwo.parallel import run_many
 from qwo.sem import score_graph
 from qwo.simulation import random_model
 from qwo.types import Adjacency, FloatArray
@@ -65,14 +63,12 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=np.inf, help="begin nothing after these")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     arguments = parser.parse_args()
-    end = time.monotonic() + 60 * arguments.minutes
     rows = read_rows(arguments.results)
     done = {(row["kind"], int(row["first"])) for row in rows}
     hundreds = [(kind, first) for kind in CASES for first in range(0, CASES[kind][0], EACH)]
     missing = [hundred for hundred in hundreds if hundred not in done]
-    for _, row in run_many(
-        examine, missing, n_jobs=arguments.jobs, stop=lambda: time.monotonic() > end
-    ):
+    limits = {"jobs": arguments.jobs, "seconds": 60 * arguments.minutes}
+    for _, row in made(examine, missing, **limits):
         rows.append(row)
         write(rows, arguments.results)
     print("\n".join(told(rows)))

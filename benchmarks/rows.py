@@ -7,14 +7,17 @@ import io
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
 
+from qwo.parallel import run_many
 from qwo.reproduction.store import decode
 from qwo.text import write_whole
 
 Row = dict[str, Any]
+Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
@@ -72,6 +75,20 @@ def extend_rows(
         else:
             append_rows(path, found, columns)
     return rows
+
+
+def made(
+    function: Callable[[Task], Result], tasks: Sequence[Task], *, jobs: int, seconds: float
+) -> Iterator[tuple[int, Result]]:
+    """Each task's number and result, as they end in so many processes, while there is time."""
+    ends = time.monotonic() + seconds
+    results: Any = run_many(function, tasks if seconds > 0 else (), n_jobs=jobs)
+    with closing(results):
+        for count, result in enumerate(results, 1):
+            yield result
+            if time.monotonic() > ends:
+                print(f"{count} of {len(tasks)} in time")
+                break
 
 
 def timed(task: Callable[[], Result]) -> tuple[Result, float]:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import multiprocessing
-import os
-import time
 import warnings
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -14,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import qwo
-from benchmarks.rows import write_rows
+from benchmarks.rows import made, write_rows
+from qwo.compute import one_blas_thread
 
 Key = tuple[str | int, ...]
 Row = dict[str, Any]
@@ -34,38 +32,21 @@ def load(file: Path) -> dict[Key, Row]:
 def work_through(
     file: Path, keys: Iterable[Key], work: Callable[..., Row], *, jobs: int, minutes: float
 ) -> None:
-    """Add to a file the rows of those keys that it lacks, while there is time.
-
-    Work that is under way when the time is over is lost.
-    """
-    ends = time.monotonic() + 60 * minutes
+    """Add to a file the rows of those keys that it lacks, while there is time."""
     done = load(file)
     todo = [key for key in keys if key not in done]
-    os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"
     file.parent.mkdir(parents=True, exist_ok=True)
-    context = multiprocessing.get_context("spawn")
-    with file.open("a", encoding="utf-8") as lines, context.Pool(jobs, _quiet) as pool:
-        answers = pool.imap_unordered(partial(_answer, work), todo)
-        for count in range(len(todo)):
-            left = ends - time.monotonic()
-            try:
-                key, row = answers.next(None if left == float("inf") else max(left, 0.0))
-            except multiprocessing.TimeoutError:
-                print(f"{count} of {len(todo)} in time")
-                return
-            lines.write(json.dumps({"key": key, "row": row}) + "\n")
+    with file.open("a", encoding="utf-8") as lines:
+        for k, row in made(partial(_quietly, work), todo, jobs=jobs, seconds=60 * minutes):
+            lines.write(json.dumps({"key": todo[k], "row": row}) + "\n")
             lines.flush()
-            print(f"{count + 1}/{len(todo)}", *key, flush=True)
-        pool.close()
-        pool.join()
+            print(*todo[k], flush=True)
 
 
-def _quiet() -> None:
-    warnings.simplefilter("ignore", qwo.DataWarning)
-
-
-def _answer(work: Callable[..., Row], key: Key) -> tuple[Key, Row]:
-    return key, work(*key)
+def _quietly(work: Callable[..., Row], key: Key) -> Row:
+    with one_blas_thread(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", qwo.DataWarning)
+        return work(*key)
 
 
 def write_csv(name: str, rows: list[Row]) -> None:
