@@ -6,7 +6,7 @@ The edges come from a graph, or from two that are compared.
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -111,15 +111,15 @@ class ProperGraph:
         above: list[list[int]] = [[] for _ in layer]
         below: list[list[int]] = [[] for _ in layer]
         graph = cls(len(layers), layer, tuple(chains), above, below)
-        for upper, lower in graph.links():
+        for upper, lower in graph.links().tolist():
             below[upper].append(lower)
             above[lower].append(upper)
         return graph
 
-    def links(self) -> Iterator[tuple[int, int]]:
+    def links(self) -> Pairs:
         """The pieces of all edges, each from one layer to the next."""
-        for chain in self.chains:
-            yield from pairwise(chain)
+        pieces = [link for chain in self.chains for link in pairwise(chain)]
+        return np.array(pieces, dtype=np.intp).reshape(-1, 2)
 
 
 _SWEEPS = 24

@@ -147,8 +147,7 @@ def arrange(n_vertices: int, edges: Pairs) -> Arrangement:
 
     layers = assign_layers(n_vertices, edges)
     graph = ProperGraph.from_layers(layers, edges)
-    links = np.array(list(graph.links()), dtype=np.intp).reshape(-1, 2)
-    size = len(graph.layer)
+    links, size = graph.links(), len(graph.layer)
     joined = coo_array((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(size, size))
     count, part = connected_components(joined, directed=False)
     members: list[list[int]] = [[] for _ in range(count)]
@@ -273,7 +272,7 @@ def _weights(graph: ProperGraph, bend: Mask) -> csr_array:
     """How strongly each link pulls: those between bends most, so that long edges run straight."""
     from scipy.sparse import csr_array
 
-    links = np.array(list(graph.links()), dtype=np.intp).reshape(-1, 2)
+    links = graph.links()
     strength = np.array([1.0, 2.0, 8.0])[bend[links].sum(axis=1)]
     ends = np.concatenate([links, links[:, ::-1]])
     shape = (len(bend), len(bend))

@@ -140,8 +140,9 @@ def draw_noise(kind: str, rng: Any, shape: tuple[int, int]) -> FloatArray:
     check_choice("noise", kind, _SHAPES)
     method, mean, factor = _SHAPES[kind]
     draws: FloatArray = getattr(generator(rng), method)(size=shape)
-    draws -= mean
-    draws *= factor
+    if (mean, factor) != (0.0, 1.0):
+        draws -= mean
+        draws *= factor
     return draws
 
 

@@ -139,16 +139,15 @@ def graph_view(result: Result, file: str, before: Result | None = None) -> dict[
 
 def _changed(before: Result, now: Result) -> dict[str, list[list[str]]]:
     """Which edges came, went and were turned or opened."""
-    told = [
-        {frozenset((a, b)): (a, mark, b) for a, mark, b in found.edges}
-        for found in (before.found, now.found)
-    ]
-    old, new = told
-    return _differences(old, new)
+    return _differences(_joined(before), _joined(now))
 
 
 Joined = dict[frozenset[str], tuple[str, str, str]]
 """The edge between two variables: one end, its mark, the other end."""
+
+
+def _joined(result: Result) -> Joined:
+    return {frozenset((a, b)): (a, mark, b) for a, mark, b in result.found.edges}
 
 
 def _differences(old: Joined, new: Joined) -> dict[str, list[list[str]]]:
@@ -164,7 +163,7 @@ def own_differences(result: Result, edges: Sequence[tuple[str, str]]) -> dict[st
 
     An arrow of the drawing agrees with a line: the graphs of the class have it both ways.
     """
-    found: Joined = {frozenset((a, b)): (a, mark, b) for a, mark, b in result.found.edges}
+    found = _joined(result)
     drawn: Joined = {frozenset((a, b)): (a, ARROW, b) for a, b in edges}
     for pair, edge in found.items():
         if pair in drawn and edge[1] == LINE:
