@@ -31,7 +31,7 @@ from benchmarks.peers.markdown import markdown_table, update_page
 from benchmarks.peers.methods import FLOP, Method
 from benchmarks.peers.process import ROOT, Workers
 from benchmarks.peers.thin import draw_thin
-from benchmarks.rows import Row, extend_rows, read_rows
+from benchmarks.rows import Row, extend_rows, read_rows, timed
 from qwo.datasets import list_networks, load_gaussian_network
 from qwo.graph.compare import shd
 from qwo.simulation.random_models import random_dag
@@ -117,9 +117,7 @@ def cases(largest: int, sets: dict[int, int]) -> Iterator[Case]:
 def measured(data: FloatArray, dag: Adjacency, seed: int) -> list[object]:
     """What is found on one data set, in the order of `OWN`."""
     truth = qwo.to_cpdag(dag)
-    begun = time.process_time()
-    found = qwo.discover(data, random_state=seed)
-    cpu = time.process_time() - begun
+    found, cpu = timed(qwo.discover, data, random_state=seed)
     best = found.cpdag
     if found.weak_edges:
         price = found.params["penalty_discount"]

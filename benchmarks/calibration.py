@@ -30,6 +30,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import qwo
+from benchmarks.rows import timed as cpu_of
 from benchmarks.rows import write_rows
 from benchmarks.timing import print_table
 from qwo.resample import Bootstrap, bootstrap
@@ -99,9 +100,8 @@ def timed(
     data: FloatArray, once: float, n_resamples: int, **options: Any
 ) -> tuple[Bootstrap, float]:
     """A bootstrap, and how many searches a resample costs, the search on all data apart."""
-    start = time.process_time()
-    found = bootstrap(data, n_resamples=n_resamples, random_state=0, **{**HABIT, **options})
-    spent = time.process_time() - start
+    how = {"n_resamples": n_resamples, "random_state": 0, **HABIT, **options}
+    found, spent = cpu_of(bootstrap, data, **how)
     return found, (spent / once - 1) / n_resamples
 
 

@@ -9,7 +9,6 @@ models in pieces whose order is lost. SHD counts the pairs whose edge in the CPD
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
 from typing import Any
 
@@ -18,6 +17,7 @@ import pandas as pd
 
 import qwo
 from benchmarks.mixed import Table, conditional, discretised
+from benchmarks.rows import timed
 from benchmarks.timing import print_table
 
 
@@ -48,9 +48,7 @@ def point(model: str, rows: int, sets: int) -> list[str]:
         kept = [int(name[1:]) for name in frame]
         row = []
         for options in ({"penalty_discount": 2.0}, {"score": "bdeu"}):
-            started = time.process_time()
-            answer = qwo.discover(frame, random_state=0, **options)
-            seconds = time.process_time() - started
+            answer, seconds = timed(qwo.discover, frame, random_state=0, **options)
             true = qwo.to_cpdag(dag)[np.ix_(kept, kept)]
             row += [qwo.compare(answer.cpdag, true).shd_cpdag, seconds]
         found.append(row)

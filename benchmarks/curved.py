@@ -14,7 +14,6 @@ processor seconds of one thread.
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +23,7 @@ import numpy as np
 
 import qwo
 from benchmarks.curved_data import KINDS, NOISES, OTHER_KINDS, data_set, distances
-from benchmarks.rows import Row, extend_rows, read_rows
+from benchmarks.rows import Row, extend_rows, read_rows, timed
 from qwo.graph.compare import shd
 
 CELL = ("kind", "noise", "n", "rows", "seed")
@@ -43,9 +42,7 @@ def measure(kind: str, noise: str, n: int, rows: int, seed: int) -> Iterator[dic
     for method, options in METHODS.items():
         if method == "noise" and kind in CURVED and (n, rows) != (10, 2000):
             continue
-        began = time.process_time()
-        found = qwo.discover(x, random_state=0, **options)
-        seconds = time.process_time() - began
+        found, seconds = timed(qwo.discover, x, random_state=0, **options)
         wrong = sure = 0
         if found.noise is not None:
             pairs = np.argwhere(found.noise.supported & ((dag + dag.T) != 0))

@@ -30,7 +30,7 @@ import numpy as np
 import qwo
 from benchmarks.peers.environments import ENVIRONMENTS
 from benchmarks.peers.process import ROOT
-from benchmarks.rows import append_rows, write_rows
+from benchmarks.rows import append_rows, timed, write_rows
 from qwo.graph.marks import HEAD, TAIL
 from qwo.graph.pag import dag_marks, is_pag, mag_of_dag, pag_of_mag
 from qwo.order.reference import partial_correlation
@@ -277,12 +277,10 @@ def grid(n: int, rows: int, sets: int, methods: list[str]) -> None:
             files = [Path(folder) / f"{k}.npy" for k in range(len(points))]
             for point, file in zip(points, files, strict=True):
                 known, data = sample(point)
-                begin = time.process_time()
-                found = qwo.discover(data, hidden_causes=True, random_state=0).pag
-                cpu = time.process_time() - begin
-                assert found is not None
+                found, cpu = timed(qwo.discover, data, hidden_causes=True, random_state=0)
+                assert found.pag is not None
                 true.append(known)
-                own.append(row(point, "qwo", known, found.marks, cpu))
+                own.append(row(point, "qwo", known, found.pag.marks, cpu))
                 if methods:
                     np.save(file, data)
             told: dict[str, dict[int, Any]] = {"qwo": dict(enumerate(own))}

@@ -30,6 +30,7 @@ import pandas as pd
 
 import qwo
 from benchmarks.peers.environments import ENVIRONMENTS
+from benchmarks.rows import timed
 from benchmarks.timing import print_table
 from qwo.moments import Moments
 
@@ -133,9 +134,9 @@ def ours(sample: Sample, moments: Moments) -> Iterator[Answer]:
     tables = {f"blocks, {r} restarts": (moments, {"restarts": r}) for r in (0, 1, 20)}
     tables["codes as numbers"] = (Moments.from_data(sample.values), {})
     for method, (table, options) in tables.items():
-        started = time.process_time()
-        found = qwo.discover(table, penalty_discount=2.0, random_state=0, **options)
-        yield Answer(method, found.cpdag, time.process_time() - started)
+        how = {"penalty_discount": 2.0, "random_state": 0, **options}
+        found, seconds = timed(qwo.discover, table, **how)
+        yield Answer(method, found.cpdag, seconds)
 
 
 def of_peers(

@@ -22,7 +22,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import time
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -36,7 +35,7 @@ import numpy.typing as npt
 import qwo
 from benchmarks.peers import thin
 from benchmarks.peers.markdown import markdown_table, update_page
-from benchmarks.rows import Row, read_rows, write_rows
+from benchmarks.rows import Row, read_rows, timed, write_rows
 from qwo.datasets import load_gaussian_network
 from qwo.graph import shd
 from qwo.graph.dag import topological_order
@@ -197,9 +196,9 @@ def run(
     moments, dag = draw(setting, seed)
     truth = qwo.to_cpdag(dag)
     for name in methods:
-        begun = time.process_time()
-        result = qwo.discover(moments, restarts=0, random_state=seed, **METHODS[name])
-        yield name, judged(result, dag, truth) | {"time": time.process_time() - begun}
+        options = {"restarts": 0, "random_state": seed, **METHODS[name]}
+        result, seconds = timed(qwo.discover, moments, **options)
+        yield name, judged(result, dag, truth) | {"time": seconds}
 
 
 def judged(

@@ -91,10 +91,10 @@ def made(
                 break
 
 
-def timed(task: Callable[[], Result]) -> tuple[Result, float]:
-    """What a task returns, and the processor seconds that it took."""
+def timed(task: Callable[..., Result], *given: Any, **options: Any) -> tuple[Result, float]:
+    """What a call returns, and the processor seconds that it took."""
     begun = time.process_time()
-    result = task()
+    result = task(*given, **options)
     return result, time.process_time() - begun
 
 

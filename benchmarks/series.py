@@ -17,7 +17,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers.environments import ENVIRONMENTS
-from benchmarks.rows import write_rows
+from benchmarks.rows import timed, write_rows
 from qwo.simulation import SeriesSimulation, simulate_series
 
 RESULTS = Path(__file__).parent / "results" / "series.csv"
@@ -198,9 +197,9 @@ def own_graphs(method: str, sets: Sequence[SeriesSimulation], limit: float) -> t
     call(sets[0].data)  # what is imported at the first call is not its work
     graphs, cpu = [], []
     for own in sets:
-        begun = time.process_time()
-        graphs.append(call(own.data))
-        cpu.append(time.process_time() - begun)
+        graph, seconds = timed(call, own.data)
+        graphs.append(graph)
+        cpu.append(seconds)
         if sum(cpu) > limit:
             break
     return graphs, np.array(cpu)
