@@ -116,17 +116,12 @@ class WeightedRows:
     """Resamples of the rows of a table, as weights, or as halves of which one is the rest.
 
     All resamples read one table of ``scores``, the columns with mean 0 and standard deviation 1
-    (N×n, C-contiguous); ``means`` and ``scales`` take them back to the units of the data;
-    ``correlation`` is that of all rows.
+    (N×n, C-contiguous); the ``moments`` of all rows take them back to the units of the data.
     """
 
-    names: tuple[str, ...]
+    moments: Moments
     scores: FloatArray
-    means: FloatArray
-    scales: FloatArray
-    correlation: FloatArray
     scheme: Scheme
-    coding: Coding
     share: float = 1.0
     """What a row counts in N: less than one where rows belong together."""
     _last: dict[tuple[int, int], _Cut] = field(default_factory=dict, init=False, repr=False)
@@ -141,10 +136,11 @@ class WeightedRows:
             return self._checked(sample, size, slice(None), float(size))
         weights = self.scheme.weights(seed, number)
         columns, coding = self._present(weights)
-        scores = self.scores[:, columns] if len(columns) < len(self.means) else self.scores
-        sample = weighted_moments(scores, weights, self.names, coding)
+        names, width = self.moments.names, self.scores.shape[1]
+        scores = self.scores[:, columns] if len(columns) < width else self.scores
+        sample = weighted_moments(scores, weights, names, coding)
         if sample is None:
-            raise _constant(self.names, np.ptp(self.scores[weights > 0], axis=0) == 0)
+            raise _constant(names, np.ptp(self.scores[weights > 0], axis=0) == 0)
         size = self.scheme.size if self.scheme.clusters is None else self.share * weights.sum()
         return self._checked(sample, int(np.count_nonzero(weights)), columns, float(size))
 
@@ -155,7 +151,7 @@ class WeightedRows:
         where a column hardly varies in the half, of which rounding would leave too few digits, and
         where it takes the rows to see which levels there are.
         """
-        if self.coding.has_blocks:
+        if self.moments.has_blocks:
             return None
         last = self._last.get((seed, number // 2))
         if last is None:
@@ -166,37 +162,38 @@ class WeightedRows:
         sums, products, left = last
         if number % 2:
             sums = -sums - left.sum(axis=0)
-            products = len(self.scores) * self.correlation - products - left.T @ left
+            products = len(self.scores) * self.moments.correlation - products - left.T @ left
         size = float(self.scheme.size)
         means = sums / size
         covariance = products / size - np.outer(means, means)
         if np.diagonal(covariance).min() < CLEAR:
             return None
         scales, correlation = split_covariance(covariance)
-        return Moments(self.names, size, means, scales, correlation, coding=self.coding)
+        names, coding = self.moments.names, self.moments.coding
+        return Moments(names, size, means, scales, correlation, coding=coding)
 
     def _checked(
         self, sample: Moments, distinct: int, columns: Indices | slice, size: float
     ) -> Moments:
         """The moments in units of the data, unless the audit finds an error."""
         _check(sample, distinct)
-        means = self.means[columns] + self.scales[columns] * sample.means
-        scales = self.scales[columns] * sample.scales
-        return replace(sample, n_samples=size, means=means, scales=scales)
+        units = self.moments.scales[columns]
+        means = self.moments.means[columns] + units * sample.means
+        return replace(sample, n_samples=size, means=means, scales=units * sample.scales)
 
     def _present(self, weights: Weights) -> tuple[Indices, Coding]:
         """The columns of the levels that a resample has, and their coding."""
-        columns = np.arange(len(self.means))
-        if not self.coding.has_blocks:
-            return columns, self.coding
+        moments, coding = self.moments, self.moments.coding
+        columns = np.arange(coding.n_columns)
+        if not coding.has_blocks:
+            return columns, coding
         present = self.scores[weights > 0]
         low, high = present.min(axis=0), present.max(axis=0)
-        shares = self.means + self.scales * (weights @ self.scores) / weights.sum()
-        columns, coding = self.coding.observed(low, high, shares)
-        gone = np.add.reduceat(high > low, self.coding.starts, dtype=int) == 0
+        shares = moments.means + moments.scales * (weights @ self.scores) / weights.sum()
+        gone = np.add.reduceat(high > low, coding.starts, dtype=int) == 0
         if gone.any():
-            raise _constant(self.names, gone)
-        return columns, coding
+            raise _constant(moments.names, gone)
+        return coding.observed(low, high, shares)
 
 
 def _constant(names: Sequence[str], which: Mask) -> ConstantColumnError:

@@ -274,11 +274,9 @@ def _source(
     if estimator_name(estimator) != "plain" or not complete:
         policy: Missing = "raise" if complete else missing
         return draws.RefittedRows(table, scheme, estimator, policy, effective_share(table))
-    coding = moments.coding
-    values = coding.recoded(table.values, table.coding)
+    values = moments.coding.recoded(table.values, table.coding)
     scores = np.ascontiguousarray(standardized(values, moments))
-    own = moments.means, moments.scales, moments.correlation
-    return draws.WeightedRows(table.names, scores, *own, scheme, coding, effective_share(table))
+    return draws.WeightedRows(moments, scores, scheme, effective_share(table))
 
 
 def digest_of(texts: tuple[str, ...], values: FloatArray) -> str:
