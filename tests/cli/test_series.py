@@ -147,3 +147,12 @@ def test_a_column_of_dates_may_be_that_of_time(file: Path) -> None:
     done = run("learn", file)
     assert "--time day says when each row was taken, together with lags" in done.stderr
     assert "try:   --drop day\n" in done.stderr
+
+
+def test_slow_series_are_not_said_to_bend(tmp_path: Path) -> None:
+    """Walks look bent over each other, whatever their relations."""
+    walks = np.random.default_rng(3).normal(size=(400, 4)).cumsum(axis=0)
+    pd.DataFrame(walks, columns=list("abcd")).to_csv(tmp_path / "walks.csv", index=False)
+    assert "relations bend" in run("audit", tmp_path / "walks.csv").stdout
+    told = run("learn", tmp_path / "walks.csv", "--lags", "1").stderr
+    assert "relations bend" not in told

@@ -220,6 +220,8 @@ def test_what_never_changes_in_a_unit_is_a_cause_only() -> None:
     assert found.cpdag[2, 0] == 1
     assert not found.cpdag[:, 2].any()
     assert found.lagged[["cause", "effect"]].to_numpy().tolist() == [["x", "x"], ["x", "y"]]
+    within = qwo.discover(pd.concat(parts), lags=1, unit="who", within=True, random_state=0)
+    assert any("effects of 'age'" in note for note in within.series.notes)
 
 
 def test_knowledge_speaks_of_lags(simulated: Any) -> None:
@@ -243,8 +245,22 @@ def test_knowledge_speaks_of_lags(simulated: Any) -> None:
     both = {"required": [edge], "forbidden": [edge]}
     with pytest.raises(KnowledgeError, match="forbidden too"):
         qwo.discover(frame, lags=2, knowledge=both)
-    with pytest.raises(KnowledgeError, match=r"v0\[t-5\]"):
-        qwo.discover(frame, lags=2, knowledge={"forbidden": [(("v0", -5), "v1")]})
+    with pytest.raises(KnowledgeError, match=r"v7\[t-5\]"):
+        qwo.discover(frame, lags=2, knowledge={"forbidden": [(("v7", -5), "v1")]})
+
+
+def test_what_is_known_of_rows_further_back_than_lags_is_kept(simulated: Any) -> None:
+    """With lags="auto" nobody knows beforehand how far back lags look."""
+    frame = frame_of(simulated.data)
+    far = [(("v0", -20), "v1")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain = qwo.discover(frame, lags="auto", random_state=0)
+        known = {"forbidden": far}
+        found = qwo.discover(frame, lags="auto", knowledge=known, random_state=0)
+    assert np.array_equal(found.series.matrices, plain.series.matrices)
+    with pytest.raises(KnowledgeError, match="lags do not look 20 rows back"):
+        qwo.discover(frame, lags=2, knowledge={"required": far})
 
 
 def test_tiers_hold_at_every_lag(simulated: Any) -> None:

@@ -211,6 +211,22 @@ def test_pictures(found: Any) -> None:
         plot.plot_lags(None)
 
 
+def test_arrows_around_the_circle_end_outside_of_wide_boxes() -> None:
+    """Heads were hidden behind the names of variables."""
+    mpl.use("Agg")
+    data = simulate_series(n_variables=3, n_samples=300, random_state=1).data
+    frame = pd.DataFrame(data, columns=["a", "a very long name of a variable", "c"])
+    axes = plot.plot_lags(qwo.discover(frame, lags=1, random_state=0))
+    axes.figure.canvas.draw()
+    arrows = [t.arrow_patch for t in axes.texts if getattr(t, "arrow_patch", None)]
+    boxes = [t.get_bbox_patch().get_window_extent() for t in axes.texts if t.get_text() in frame]
+    assert arrows
+    for arrow in arrows:
+        path = arrow.get_transform().transform(arrow.get_path().vertices)
+        ends = np.concatenate([path[:1], path[-1:]])
+        assert not any(box.contains(*end) for box in boxes for end in ends)
+
+
 def test_the_quarters_come_along() -> None:
     frame = load_us_quarters()
     assert frame.shape == (203, 7)
@@ -292,3 +308,19 @@ def test_dates_of_one_column_are_read_in_one_way(written: str) -> None:
 def test_dates_that_can_be_read_in_two_ways_are_refused(texts: list[str], said: str) -> None:
     with pytest.raises(ArgumentError, match=said):
         time_numbers(None, "day", (np.full(2, np.nan), texts))
+
+
+def test_bands_of_short_panels_hold_the_truth() -> None:
+    """Resamples lacked the correction for means of units: bands lay beside their own estimates."""
+    coefficients = np.zeros((2, 2, 2))
+    coefficients[1] = [[0.6, 0.4], [0.0, 0.4]]
+    model = StructuralAutoregression(coefficients, np.ones(2))
+    truth, held = np.linalg.inv(np.eye(2) - coefficients.sum(axis=0)), 0
+    for seed in range(12):
+        rng = np.random.default_rng([seed, 77])
+        data = [model.sample(8, rng, "gaussian") + 3 * rng.normal(size=2) for _ in range(60)]
+        found = qwo.discover(np.array(data), lags=1, within=True, random_state=0)
+        told = found.series.responses(horizon=1, n_resamples=60)
+        assert told.long_run_low[0, 1] < told.long_run[0, 1] < told.long_run_high[0, 1]
+        held += int(((told.long_run_low <= truth) & (truth <= told.long_run_high)).sum())
+    assert held >= 40  # of 48; 28 without the correction

@@ -264,7 +264,8 @@ def read_data(
             if "lags" in asked or "regime" in asked:
                 from qwo.regimes.reading import DEPENDENCE
 
-                audit = audit.without(DEPENDENCE)
+                # Slow series look bent over each other by chance.
+                audit = audit.without((*DEPENDENCE, "curved") if "lags" in asked else DEPENDENCE)
             if knowledge is not None and (knowledge.roots or knowledge.tiers):
                 audit = audit.without(("roots",))
             if not learns:

@@ -29,7 +29,7 @@ from qwo.discovery.lagged_with import (
     with_curved_lags,
 )
 from qwo.discovery.result import Discovery
-from qwo.errors import Cure, DataWarning
+from qwo.errors import Cure, DataWarning, list_names
 from qwo.graph.knowledge import Knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.inspection.findings import MOST_PAIRED, independent_share
@@ -114,6 +114,10 @@ def _by_lags(
     series: SeriesData, options: SearchOptions, control: Control, asked: int | None
 ) -> Discovery:
     """The result of series as they are, beside that of single rows if these are too close."""
+    if options.within and len(series.static):
+        still = list_names([series.names[v] for v in series.static.tolist()])
+        note = f"with a mean for each unit (within) nothing is told of effects of {still}"
+        series = replace(series, notes=(*series.notes, note))
     learnt = partial(_learnt, control=control, columns=asked)
     unlike = [] if options.within else unlike_units(series)
     steady = partial(made_stationary, series, options, unlike, partial(line_pays, options=options))

@@ -96,11 +96,13 @@ def plot_lags(found: Any, *, ax: Axes | None = None) -> Axes:
             i, j = effects.names.index(cause), effects.names.index(effect)
             if i != j:
                 joined.setdefault((i, j, mark), []).append((lag, weight))
-        for (i, j, mark), own in joined.items():
-            _draw_effect(ax, places[i], places[j], mark, own)
+        boxes = []
         for place, name in zip(places, effects.names, strict=True):
             box = {"boxstyle": "round,pad=0.35", "fc": palette.fill, "ec": palette.outline}
-            ax.text(place[0], place[1], name, bbox=box, color=palette.ink, zorder=3, **_MIDDLE)
+            label = ax.text(place[0], place[1], name, bbox=box, color=palette.ink, **_MIDDLE)
+            boxes.append(label.get_bbox_patch())
+        for (i, j, mark), own in joined.items():
+            _draw_effect(ax, places[[i, j]], (boxes[i], boxes[j]), mark, own)
         ax.set_xlim(-1.35, 1.35)
         ax.set_ylim(-1.25, 1.25)
         ax.set_aspect("equal")
@@ -123,17 +125,21 @@ def _arrow(ax: Axes, mark: str, weight: float, bend: float, apart: float) -> dic
 
 
 def _draw_effect(
-    ax: Axes, start: FloatArray, end: FloatArray, mark: str, own: list[tuple[int, float]]
+    ax: Axes, places: FloatArray, boxes: tuple[Any, Any], mark: str, own: list[tuple[int, float]]
 ) -> None:
-    """An arrow or a line between two places, with its lags; the strongest one has the colour."""
+    """An arrow or a line from box to box, with its lags; the strongest one has the colour.
+
+    It is drawn after the boxes, which know where they end only then.
+    """
     strongest = max(own, key=lambda pair: abs(pair[1]) if pair[1] == pair[1] else 0)[1]
-    style = _arrow(ax, mark, strongest, 0.15, 13)
-    ax.annotate("", (end[0], end[1]), (start[0], start[1]), arrowprops=style, zorder=1)
+    style = _arrow(ax, mark, strongest, 0.15, 2) | {"patchA": boxes[0], "patchB": boxes[1]}
+    start, end = places
+    ax.annotate("", (end[0], end[1]), (start[0], start[1]), arrowprops=style, zorder=4)
     along = end - start
     middle = (start + end) / 2 + 0.075 * np.array([along[1], -along[0]])
     text = ", ".join(str(lag) for lag, _ in sorted(own))
     box = {"boxstyle": "round,pad=0.15", "fc": ax.get_facecolor(), "ec": "none"}
-    ax.text(middle[0], middle[1], text, fontsize=SMALL, bbox=box, zorder=2, **_MIDDLE)
+    ax.text(middle[0], middle[1], text, fontsize=SMALL, bbox=box, zorder=5, **_MIDDLE)
 
 
 def plot_responses(

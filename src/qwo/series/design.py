@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -127,6 +129,21 @@ def moments_of_sums(
     return Moments(names, max(size, 3.0), sums.means, scales, correlation, coding=coding)
 
 
+def lag_blocks(series: SeriesData, n_lags: int) -> Indices:
+    """The columns that change, of the present and of each lag: (L + 1)×n."""
+    present = moving_columns(series)
+    behind = series.coding.n_columns + np.arange(n_lags * len(present))
+    return np.vstack([present, behind.reshape(n_lags, -1)])
+
+
+def unbiased(
+    covariance: FloatArray, series: SeriesData, n_lags: int, lengths: FloatArray
+) -> FloatArray:
+    """The covariance without the bias of the means of units of these lengths, where it is told."""
+    better = corrected_covariance(covariance, lag_blocks(series, n_lags), lengths)
+    return covariance if better is None else better
+
+
 def curved_lag_moments(moments: Moments, rows: FloatArray, curved: Coding) -> Moments:
     """The moments of rows with their lagged copies, and of functions of their columns."""
     sums = PartialSums(curved.n_columns)
@@ -149,6 +166,7 @@ def lagged_knowledge(
 
     A variable without a lag stands for all of its lags in what is forbidden, also by tiers, roots
     and leaves, and for the present in what is required. Its own past is never forbidden by that.
+    What is forbidden further back than lags look is not there anyway.
     """
     names = lag_names(series, n_lags, step)
     n, width, moving = len(series.names), len(names), series.moving
@@ -202,6 +220,12 @@ def _split(
                         "without a lag"
                     )
                 lagged.append((places[cause], places[effect], field == "required"))
+            elif (back := _beyond(cause, names[:n])) and effect in places:
+                if field == "required":
+                    raise KnowledgeError(
+                        f"{cause} → {effect} is required, but lags do not look {back} rows back; "
+                        f"ask for more (lags={back})"
+                    )
             else:
                 plain[field].append((cause, effect))
     kept = ("tiers", "forbidden_within_tiers", "roots", "leaves")
@@ -213,6 +237,12 @@ def _split(
         **rest,
     )
     return always, now, lagged
+
+
+def _beyond(cause: object, names: Sequence[str]) -> int:
+    """How many rows back a cause is of which there is no copy; 0 if it is no lagged variable."""
+    found = re.fullmatch(r"(.+)\[t-(\d+)\]", str(cause))
+    return int(found[2]) if found and found[1] in names else 0
 
 
 def _bare(variable: object) -> object:

@@ -15,12 +15,20 @@ import numpy as np
 
 from qwo.errors import ArgumentError
 from qwo.moments.moments import Moments
-from qwo.moments.sums import sums_over
+from qwo.moments.sums import split_covariance, sums_over
 from qwo.names import Variable, as_column
 from qwo.order.bic import BicEngine
 from qwo.order.score import BIC
 from qwo.search.control import bic_insertion
-from qwo.series.design import curved_lag_moments, lag_coding, lag_moments, lag_names, rows_with_lags
+from qwo.series.design import (
+    curved_lag_moments,
+    lag_blocks,
+    lag_coding,
+    lag_moments,
+    lag_names,
+    rows_with_lags,
+    unbiased,
+)
 from qwo.series.prepared import prepared_series
 from qwo.series.reading import SeriesData, read_series
 from qwo.series.sums import row_numbers
@@ -112,11 +120,23 @@ class LagDesign:
         rows, units = self.rows()
         names = lag_names(self.series, self.lags, self.step)
         coding = lag_coding(self.series, self.lags, self.step)
+        sizes = np.bincount(units)
+        by_unit = self.within and self.step == 1 and self.series.regimes is None
+        if by_unit:
+            moving = lag_blocks(self.series, self.lags).ravel()
+            for own in (part for part in np.split(rows, np.cumsum(sizes)[:-1]) if len(part)):
+                own[:, moving] -= own[:, moving].mean(axis=0)
         for source in np.random.SeedSequence(seed).spawn(n_resamples):
             drawn = _drawn(units, np.random.default_rng(source), self.step)
-            own = sums_over(rows[drawn]).moments(names, coding)
+            moments = sums_over(rows[drawn]).moments(names, coding)
+            if by_unit:
+                often = np.bincount(units[drawn], minlength=len(sizes)) / np.maximum(sizes, 1)
+                lengths = np.repeat(sizes, np.rint(often).astype(np.intp)).astype(np.float64)
+                covariance = unbiased(moments.covariance, self.series, self.lags, lengths)
+                scales, correlation = split_covariance(covariance)
+                moments = replace(moments, scales=scales, correlation=correlation)
             curved = self.curves if by_curves else None
-            yield own if curved is None else curved_lag_moments(own, rows[drawn], curved)
+            yield moments if curved is None else curved_lag_moments(moments, rows[drawn], curved)
 
 
 def _drawn(units: Indices, rng: np.random.Generator, step: int) -> Indices:
