@@ -208,3 +208,40 @@ def test_a_break_is_told_with_its_place() -> None:
     rows[400:, 1] *= 3
     with pytest.warns(qwo.DataWarning, match=r"break: .*'X1' .*about row (39|40|41|42)\d.*regime="):
         qwo.discover(rows, lags=1, random_state=0)
+
+
+def storms(seed: int) -> Any:
+    """Noise that is large in the same rows everywhere; the first acts on the second a row later."""
+    rng = np.random.default_rng(seed)
+    size, rows = 0.0, np.zeros((600, 4))
+    for t in range(1, 600):
+        size = 0.9 * size + 0.5 * rng.standard_normal()
+        rows[t] = 0.5 * rows[t - 1] + np.exp(size) * rng.standard_normal(4)
+        rows[t, 1] += 0.5 * rows[t - 1, 0]
+    return rows
+
+
+def test_edges_that_few_rows_carry_are_left_out() -> None:
+    """Costs that take noise for even drew a dozen false edges in each of such tables."""
+    found = [qwo.discover(storms(seed), lags=3, random_state=0).series for seed in range(6)]
+    true = [effects.matrices[1, 0, 1] for effects in found]
+    edges = [int((own.matrices != 0).sum() - own.matrices.trace(0, 1, 2).sum()) for own in found]
+    assert sum(true) >= 3
+    assert sum(edges) - sum(true) <= 6  # 74 with a cost alone
+    assert any("few rows carry" in note for own in found for note in own.notes)
+
+
+def test_what_must_be_is_never_left_out_for_uneven_noise() -> None:
+    must = {"required": [(("X2", -3), "X3")]}
+    found = qwo.discover(storms(0), lags=3, knowledge=must, random_state=0).series
+    assert found.matrices[3, 2, 3] == 1
+
+
+def test_three_lags_are_tried_in_panels_of_eight_rows() -> None:
+    coefficients = np.zeros((4, 2, 2))
+    coefficients[1], coefficients[3, 0, 1] = np.diag([0.5, 0.4]), 0.5
+    model, rng = StructuralAutoregression(coefficients, np.ones(2)), np.random.default_rng(5)
+    data = np.array([model.sample(8, rng, "gaussian") + rng.normal(size=2) for _ in range(100)])
+    found = qwo.discover(data, lags="auto", within=True, random_state=0).series
+    assert found.lags == 3
+    assert found.matrices[3, 0, 1] == 1

@@ -27,6 +27,7 @@ from qwo.discovery.lagged_with import (
     regime_data,
     searched_regimes,
     with_curved_lags,
+    without_uneven_edges,
 )
 from qwo.discovery.result import Discovery
 from qwo.errors import Cure, DataWarning, list_names
@@ -183,7 +184,10 @@ def _learnt(
         task = task._replace(moments=moments)
     if series.regimes is not None:
         return _by_regimes(task, options, control)
-    first = last = CurvedLags(_searched(task, options, control), moments, {})
+    found = _searched(task, options, control)
+    if options.relations != "curved" and not options.feedback and found.status == "converged":
+        found, task = _without_uneven(found, task, options, control)
+    first = last = CurvedLags(found, moments, {})
     noise, curves = None, None
     if options.relations == "curved" or options.arrows == "noise":
         last, noise, curves = _by_rows(last, task, options, control, columns)
@@ -202,6 +206,22 @@ def _learnt(
     cyclic = with_cycles(_as_result(first, task, options), task.moments, options, control)
     sample = _row_sample(task.rows_with_lags()[0], options, MOST_ROWS_OF_CYCLES)
     return with_noise(cyclic, lambda: found, (task.moments, sample), options, control)
+
+
+def _without_uneven(
+    found: Discovery, task: _Task, options: SearchOptions, control: Control
+) -> tuple[Discovery, _Task]:
+    """The result without edges that few rows carry, and its task, which knows of none of them."""
+    if not np.isfinite(task.series.values).all():
+        return found, task
+
+    def search(known: ResolvedKnowledge) -> Discovery:
+        return _searched(task._replace(known=known), options, control)
+
+    moments, rows = task.moments, task.rows_with_lags()[0]
+    found, known, notes = without_uneven_edges(found, moments, rows, task.known, search)
+    series = replace(task.series, notes=(*task.series.notes, *notes))
+    return found, task._replace(series=series, known=known)
 
 
 def _by_regimes(task: _Task, options: SearchOptions, control: Control) -> Discovery:

@@ -1,4 +1,4 @@
-"""Lags with one assumption more dropped: equations that change with conditions, and curves.
+"""Lags with one assumption more dropped: equations that change with conditions, curves, even noise.
 
 A row belongs to the condition of its own time; the rows before it are given, whatever theirs was.
 What was learnt of conditions is that of `qwo.discovery.regimes`, for the present variables. Curves
@@ -7,6 +7,7 @@ are functions of the present and of its copies as columns.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,9 +18,10 @@ from qwo.arguments import ReadArguments
 from qwo.columns.curves import MOST_COLUMNS
 from qwo.columns.recipes import with_curves
 from qwo.discovery.curved import chosen_size
+from qwo.discovery.price import keeping_apart
 from qwo.discovery.regimes import RESTARTS, RegimeKnowledge, descent_of, read_regime_outcome
 from qwo.discovery.result import Discovery
-from qwo.errors import ArgumentError, Cure
+from qwo.errors import ArgumentError, Cure, list_names
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments.curves import leading_columns
 from qwo.moments.moments import Moments
@@ -37,6 +39,7 @@ from qwo.regimes.sums import RegimeSums
 from qwo.regimes.targets import Changes
 from qwo.search.control import Control
 from qwo.series.design import curved_lag_moments
+from qwo.series.lags import uneven_edges
 from qwo.series.reading import SeriesData
 from qwo.types import FloatArray, Indices
 
@@ -183,3 +186,34 @@ def check_curved_lags(series: SeriesData) -> None:
             "curves; leave one of them out",
             option="relations",
         )
+
+
+ROUNDS = 3
+"""How often edges that few rows carry are looked for, in the graph without those found before."""
+
+
+def without_uneven_edges(
+    found: Discovery,
+    moments: Moments,
+    rows: FloatArray,
+    known: ResolvedKnowledge,
+    search: Callable[[ResolvedKnowledge], Discovery],
+) -> tuple[Discovery, ResolvedKnowledge, list[str]]:
+    """The result without edges that few rows carry, what is known with that, and what is said."""
+    names, told = moments.names, list[str]()
+    apart = np.zeros((len(names),) * 2, bool)
+    for _ in range(ROUNDS):
+        price = found.params["penalty_discount"] * math.log(moments.n_samples)
+        edges = uneven_edges(moments, found.dag, rows, price)
+        edges = [edge for edge in edges if not known.required[edge]]
+        if not edges:
+            break
+        for cause, effect in edges:
+            apart[cause, effect] = apart[effect, cause] = True
+            told.append(f"{names[cause]} → {names[effect]}")
+        known = keeping_apart(known, names, apart)
+        found = search(known)
+    if not told:
+        return found, known, []
+    note = f"noise is uneven: few rows carry {list_names(told)}, which are left out"
+    return found, known, [note]

@@ -46,6 +46,10 @@ PENALTY, NEARLY = 2.0, 0.5
 and the share of that by which a cost may be above the lowest, or all of it within units, whose
 moments are less sure."""
 
+UNEVEN = 0.5
+"""Share of its strength that an edge may lose where noise need not be even; below, a cost that
+takes it for even says too little of the edge."""
+
 FUNCTIONS = 3
 """Columns of each variable where lags of curves are chosen."""
 
@@ -202,3 +206,44 @@ def residual_rows(
             slopes = inverse_of(covariance[np.ix_(parents, parents)]) @ covariance[parents, own]
             found[:, k] -= centred[:, parents] @ slopes
     return found
+
+
+def uneven_edges(
+    moments: Moments, dag: Adjacency, rows: FloatArray, price: float
+) -> list[tuple[int, int]]:
+    """Edges between single columns that fall below their price where noise may be uneven.
+
+    Floods and crises make noise large in few rows, in which causes are far from their means as
+    well: slopes are then much less sure than the cost takes them to be. Their variance is that of
+    the jackknife (White 1980; HC3 of MacKinnon and White 1985). The weakest goes first, as
+    neighbouring lags tell the same.
+    """
+    coding, size = moments.coding, moments.n_samples
+    sources = np.array([variable.source for variable in coding.variables])
+    centred, found = rows - rows.mean(axis=0), list[tuple[int, int]]()
+    for v in np.flatnonzero(dag.any(axis=0) & (coding.sizes == 1)).tolist():
+        parents, own = np.flatnonzero(dag[:, v]), centred[:, coding.starts[v]]
+        while len(parents):
+            sure, even = _squares(centred[:, coding.columns_of(parents)], own)
+            first = np.cumsum(coding.sizes[parents]) - coding.sizes[parents]
+            sure, even = sure[first], even[first]
+            low = (size * np.log1p(sure / len(rows)) < price) & (sure < UNEVEN * even)
+            low &= (coding.sizes[parents] == 1) & (sources[parents] != sources[v])
+            if not low.any():
+                break
+            worst = int(np.argmin(np.where(low, sure, np.inf)))
+            found.append((int(parents[worst]), v))
+            parents = np.delete(parents, worst)
+    return found
+
+
+def _squares(causes: FloatArray, effect: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Squares of the slopes over their variances: by the jackknife, and as if noise were even."""
+    inverse = inverse_of(causes.T @ causes)
+    shares = causes @ inverse
+    slopes = effect @ shares
+    left = effect - causes @ slopes
+    apart = left / np.maximum(1 - np.einsum("tp,tp->t", shares, causes), 1e-6)
+    spread = np.stack([apart**2 @ shares**2, np.diagonal(inverse) * (left @ left) / len(left)])
+    sure, even = slopes**2 / np.maximum(spread, 1e-300)
+    return sure, even

@@ -152,7 +152,8 @@ def lags_tried(lengths: Indices, n_variables: int, step: int, most: int) -> int:
     """How many lags are tried: rows must be left, and columns must not be too many."""
     rows, n = int(lengths.sum()), max(n_variables, 1)
     while most > 1 and (
-        usable_rows(lengths, most, step) < max(0.7 * rows, 20) or n * (most + 1) > MOST_COLUMNS
+        usable_rows(lengths, most, step) < max((0.7 if most > 3 else 0.5) * rows, 20)
+        or n * (most + 1) > MOST_COLUMNS
     ):
         most -= 1
     return most if usable_rows(lengths, most, step) >= 10 else 0
