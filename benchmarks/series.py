@@ -30,6 +30,7 @@ from benchmarks.rows import timed, write_rows
 from qwo.simulation import SeriesSimulation, simulate_series
 
 RESULTS = Path(__file__).parent / "results" / "series.csv"
+KIND_RESULTS = RESULTS.with_name("series_kinds.csv")
 WORKER = Path(__file__).parent / "peers" / "series_worker.py"
 LAGS, FIRST_SEED = 3, 100
 METHODS = ("qwo", "qwo auto", "qwo noise", "PCMCI+", "VARLiNGAM", "SvarFges", "VAR")
