@@ -17,7 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.series import KIND_RESULTS, LAGS, PEERS, autoregression, f1, peer_graphs, qwo_graph
+from benchmarks.series import (
+    KIND_MEASURES,
+    KIND_RESULTS,
+    LAGS,
+    PEERS,
+    autoregression,
+    f1,
+    peer_graphs,
+    qwo_graph,
+)
 
 FIRST_SEED = 900
 
@@ -255,7 +264,7 @@ def _store(row: dict[str, Any]) -> None:
     kept = [r for r in old if {name: r[name] for name in same} != same]
     place = {kind: k for k, kind in enumerate(KINDS)}
     kept = sorted([*kept, row], key=lambda r: (place[r["kind"]], METHODS.index(r["method"])))
-    measures = [f"{m}{e}" for m in ("links", "arrows", "lagged", "present") for e in ("", "_error")]
+    measures = [f"{m}{e}" for m in KIND_MEASURES for e in ("", "_error")]
     with KIND_RESULTS.open("w", newline="") as file:
         writer = csv.DictWriter(file, ("kind", "method", "sets", *measures), lineterminator="\n")
         writer.writeheader()

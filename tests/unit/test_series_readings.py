@@ -324,3 +324,29 @@ def test_bands_of_short_panels_hold_the_truth() -> None:
         assert told.long_run_low[0, 1] < told.long_run[0, 1] < told.long_run_high[0, 1]
         held += int(((told.long_run_low <= truth) & (truth <= told.long_run_high)).sum())
     assert held >= 40  # of 48; 28 without the correction
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_year_is_taken_off_days_although_it_comes_three_times(seed: int) -> None:
+    """Its wave was called a unit root, and false effects were drawn many days late."""
+    truth = simulate_series(n_variables=5, n_samples=1100, lags=2, random_state=[seed, 365])
+    rng, day = np.random.default_rng(seed), np.arange(1100)[:, None]
+    phase = rng.uniform(0, 6, 5)
+    values = truth.data + rng.uniform(3, 9, 5) * np.cos(2 * np.pi * day / 365.25 + phase)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = qwo.discover(values, lags="auto", random_state=0)
+    assert found.params["season"] == 365
+    assert any("repeat" in str(one.message) and "365 rows" in str(one.message) for one in told)
+    plain = qwo.discover(truth.data, lags=found.series.lags, random_state=0)
+    assert np.abs(found.series.matrices - plain.series.matrices).astype(bool).sum() <= 2
+
+
+def test_slow_series_have_no_year_by_chance() -> None:
+    rng = np.random.default_rng(8)
+    for rows in (300, 1000):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            walks = rng.normal(size=(rows, 4)).cumsum(axis=0)
+            found = qwo.discover(walks, lags="auto", random_state=0)
+        assert not found.params["season"]

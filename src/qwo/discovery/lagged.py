@@ -44,9 +44,9 @@ from qwo.series.lags import (
     LagChoice,
     choose_lags,
     goes_on,
-    line_pays,
     looks_far_back,
     mean_autocorrelation,
+    pays,
     residual_rows,
     smooth_step,
 )
@@ -121,7 +121,7 @@ def _by_lags(
         series = replace(series, notes=(*series.notes, note))
     learnt = partial(_learnt, control=control, columns=asked)
     unlike = [] if options.within else unlike_units(series)
-    steady = partial(made_stationary, series, options, unlike, partial(line_pays, options=options))
+    steady = partial(made_stationary, series, options, unlike, partial(pays, options=options))
     if options.lags == "auto" and goes_on(series):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -122,9 +122,9 @@ def _choice_among(
     return LagChoice(max(len(costs) - 1, 1), step, tuple(costs))
 
 
-def line_pays(series: SeriesData, options: SearchOptions) -> bool:
-    """Whether straight lines in all columns explain more than log N for each of their slopes."""
-    plain = replace(options, difference=None, season=None, detrend=True)
+def pays(series: SeriesData, off: dict[str, Any], slopes: int, *, options: SearchOptions) -> bool:
+    """Whether a line or a season taken off all columns explains more than log N for each slope."""
+    plain = replace(options, **{"difference": None, "season": None, "detrend": None} | off)
     most = lags_tried(series.all_lengths, len(series.moving), 1, MOST_LAGS)
     costs, unit = [], 1.0
     for own in (series, prepared_series(series, plain)):
@@ -133,7 +133,7 @@ def line_pays(series: SeriesData, options: SearchOptions) -> bool:
         bic_insertion(engine, restarts=0, random_state=cast("int", options.random_state))
         scales = moments.scales[: series.coding.n_columns]
         costs.append(engine.cost + 2 * moments.n_samples * float(np.log(scales).sum()))
-    return costs[0] - costs[1] > unit * len(series.moving)
+    return costs[0] - costs[1] > unit * slopes * len(series.moving)
 
 
 def mean_autocorrelation(series: SeriesData, lag: int) -> float:

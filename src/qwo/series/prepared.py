@@ -41,32 +41,48 @@ lengths come by themselves in slow series."""
 SEASONS = 8
 """Seasons that series must have for that."""
 
+YEARS, FEWEST_YEARS, WAVES = (52, 365), 2, 3
+"""Rows of a year that is looked for where it comes less often, at least so many times; and waves of
+which it is made then, as means by day of few years are mostly noise."""
+
 
 def made_stationary(
     series: SeriesData,
     options: SearchOptions,
     also: Sequence[StationarityFinding],
-    line_pays: Callable[[SeriesData], bool],
+    pays: Callable[[SeriesData, dict[str, Any], int], bool],
 ) -> tuple[SeriesData, SearchOptions]:
     """The series with what was found noted, without seasons and lines if lags are chosen, too.
 
     All columns lose them, as if season and line were causes of each; the options say so then. Slow
-    series around a line look like random walks: where lines pay they are taken off as well.
+    series around a line, or a wave of a year, look like random walks: where lines or such waves pay
+    they are taken off as well.
     """
     found = stationarity_findings(series)
     taken: dict[str, Any] = {}
     if options.lags == "auto" and not options.difference and series.streamed is None:
         seasons = [f.rows for f in found if f.trouble == "season"]
         season = _on_calendar(max(set(seasons), key=seasons.count), series) if seasons else 0
-        if options.season is None and season and _has_long(series, SEASONS * season):
-            taken["season"] = season
+        season = season if _has_long(series, SEASONS * season) else 0
+        wander = [f for f in found if f.trouble not in ("season", "units")]
+        year = _year(series) if not season and (seasons or wander) else 0
+        if options.season is None and (
+            season or (year and pays(series, {"season": year}, 2 * WAVES))
+        ):
+            taken["season"] = season or year
         again: dict[str, Any] = {"difference": None, "season": None, "detrend": None}
         series = prepared_series(series, replace(options, **again | taken))
-        wander = [f for f in found if f.trouble not in ("season", "units")]
+        if year and taken:
+            own = [
+                f for f in found if f in wander or (f.rows and _on_calendar(f.rows, series) == year)
+            ]
+            found = [f._replace(trouble="season", rows=year) if f in own else f for f in found]
+            wander = [f for f in stationarity_findings(series) if f.trouble != "season"]
         may = options.detrend is None and bool(wander) and _has_long(series, FEWEST_ROWS)
-        if may and (any(f.trouble == "trend" for f in wander) or line_pays(series)):
-            taken["detrend"] = True
-            series = prepared_series(series, replace(options, **again | {"detrend": True}))
+        line = {"detrend": True}
+        if may and (any(f.trouble == "trend" for f in wander) or pays(series, line, 1)):
+            taken |= line
+            series = prepared_series(series, replace(options, **again | line))
         left = stationarity_findings(series) if taken else found
         gone = [f for f in found if f.trouble == "season" and "season" in taken]
         if "detrend" in taken:
@@ -83,6 +99,12 @@ def _on_calendar(rows: int, series: SeriesData) -> int:
     longest = int(np.bincount(series.unit_of_rows).max())
     apart = [abs(longest / own - longest / rows) for own in CALENDAR]
     return CALENDAR[int(np.argmin(apart))] if min(apart) < 0.6 else 0
+
+
+def _year(series: SeriesData) -> int:
+    """The rows of a year of which there are some, but few; 0 if none."""
+    few = [y for y in YEARS if not _has_long(series, SEASONS * y)]
+    return next((y for y in few if _has_long(series, FEWEST_YEARS * y)), 0)
 
 
 def _has_long(series: SeriesData, rows: int) -> bool:
@@ -125,10 +147,18 @@ def _without_season(series: SeriesData, period: int) -> SeriesData:
             option="season",
         )
     columns = _chosen(series, True, "season")
+    values, units = series.values.copy(), series.unit_of_rows
+    if period >= min(YEARS) and longest < SEASONS * period:
+        turns = 2 * np.pi / period * np.outer(series.places, np.arange(1, WAVES + 1))
+        waves = np.hstack([np.cos(turns), np.sin(turns)])
+        for own in (units == unit for unit in np.unique(units)):
+            for v in columns.tolist():
+                there = own & np.isfinite(values[:, v])
+                part = waves[there] - waves[there].mean(axis=0)
+                values[there, v] -= part @ np.linalg.lstsq(part, values[there, v], rcond=None)[0]
+        return replace(series, values=values)
     # By the clock, so that what comes behind a gap has the season of its time.
-    units = series.unit_of_rows
     phases = np.unique(units * period + series.places % period, return_inverse=True)[1]
-    values = series.values.copy()
     for v in columns.tolist():
         values[:, v] += _means(values[:, v], units) - _means(values[:, v], phases)
     return replace(series, values=values)
