@@ -158,9 +158,18 @@ def test_the_structural_autoregression_and_what_lasts(simulated: Any) -> None:
     assert (np.abs(model.coefficients - truth)[own] < 5 * model.errors[own]).all()
     assert model.largest_root() < 1
     assert model.to_frame().shape == ((model.coefficients != 0).sum(), 5)
-    lasting = np.linalg.inv(np.eye(4) - model.coefficients.sum(axis=0))
-    assert model.long_run == pytest.approx(lasting)
-    assert model.responses(300).sum(axis=0) == pytest.approx(lasting)
+    sums = np.linalg.inv(np.eye(4) - model.coefficients.sum(axis=0))
+    assert model.responses(300).sum(axis=0) == pytest.approx(sums)
+    for i in range(4):  # held one unit higher, row after row
+        rows = np.zeros((300, 4))
+        held = model.coefficients.copy()
+        held[:, :, i] = 0
+        start = np.linalg.inv(np.eye(4) - held[0])
+        for t in range(2, 300):
+            past = rows[t - 1] @ held[1] + rows[t - 2] @ held[2]
+            past[i] = 1.0
+            rows[t] = past @ start
+        assert model.long_run[i] == pytest.approx(rows[-1], abs=1e-9)
     i, j = (int(k) for k in np.argwhere(truth[1:].any(axis=0) & ~np.eye(4, dtype=bool))[0])
     effect = found.effect(i, j)
     assert effect.low <= model.long_run[i, j] <= effect.high

@@ -132,7 +132,7 @@ def test_bands_hold_the_truth(found: Any) -> None:
     assert responses.to_frame().shape == (4 * 4 * 8, 6)
     again = learnt.series.responses(horizon=6, n_resamples=100, level=0.98)
     assert np.array_equal(responses.low, again.low)
-    assert "Long-run effects" in responses.summary()
+    assert "over all time (98% bands)" in responses.summary()
     assert np.isnan(learnt.series.responses(n_resamples=0).low).all()
 
 

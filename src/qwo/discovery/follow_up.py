@@ -161,7 +161,7 @@ class FollowUp:
         Where the class leaves directions open it is a range over its graphs (IDA). An arrow that
         the data do not support, which `graph` shows as a line, may point either way as well. With
         hidden causes it is the slope that holds in every graph of the class, or not a number, and
-        the note says why. With lags it is what a lasting change of one unit does in the end.
+        the note says why. With lags it is what one unit more, held for ever, does in the end.
 
         Parameters
         ----------

@@ -17,8 +17,8 @@ from qwo.series.responses import (
     LagDesign,
     by_lag,
     equations_of,
-    impulse_responses,
-    long_run,
+    fits,
+    lasting,
     responses_of,
 )
 from qwo.simulation import StructuralAutoregression
@@ -69,7 +69,7 @@ class FittedAutoregression(StructuralAutoregression):
     @property
     def long_run(self) -> FloatArray:
         """What a lasting change by one unit of i does to j in the end; NaN if shocks never fade."""
-        return long_run(self.coefficients)
+        return lasting(self.coefficients)
 
     def responses(self, horizon: int = 12) -> FloatArray:
         """What a shock of one unit to i does to j after 0 … horizon steps, without bands."""
@@ -109,20 +109,21 @@ def long_run_effects(
     n_resamples: int,
     seed: int,
 ) -> list[TotalEffect]:
-    """What a lasting change of some variables, one by one, does to another in the end.
+    """What some variables, one by one, held a unit higher for ever, do to another in the end.
 
     Over the class of the present: each graph that it leaves open has an estimate and a band.
     """
     names = design.series.names
     j, n, members = as_column(names, effect, "effect"), len(names), []
     places = [as_column(names, cause, "cause") for cause in causes]
+    tails = [(1 - level) / 2, (1 + level) / 2]
     for member in islice(enumerate_dags(cpdag), MOST_MEMBERS):
         dag = design.dag.copy()
         dag[:n, :n] = member
-        own = impulse_responses(
-            replace(design, dag=dag), horizon=0, level=level, n_resamples=n_resamples, seed=seed
-        )
-        members.append((own.long_run[:, j], own.long_run_low[:, j], own.long_run_high[:, j]))
+        here, draws = fits(replace(design, dag=dag), n_resamples=n_resamples, seed=seed)
+        unknown = [np.full_like(here, np.nan)]
+        bands = np.quantile([lasting(own) for own in draws or unknown], tails, axis=0)
+        members.append([own[:, j] for own in (lasting(here), *bands)])
     found, low, high = (np.array(own) for own in zip(*members, strict=True))
     if not np.isfinite(found[:, places]).all():
         raise ArgumentError(

@@ -185,6 +185,15 @@ def long_run(coefficients: FloatArray) -> FloatArray:
     return np.where(np.abs(found) < 1e-12 * np.abs(found).max(), 0.0, found)
 
 
+def lasting(coefficients: FloatArray) -> FloatArray:
+    """What i, held one unit higher for ever, does to j in the end: sums over those of i itself.
+
+    Whatever acts on i then, nothing brings it back, so that its own equation does not count.
+    """
+    sums = long_run(coefficients)
+    return np.asarray(sums / np.diagonal(sums)[:, None])
+
+
 @dataclass(frozen=True, eq=False)
 class ImpulseResponses:
     """How a shock of one unit to a variable moves each of them, step by step, with bands.
@@ -243,7 +252,7 @@ class ImpulseResponses:
         return found
 
     def summary(self) -> str:
-        """The long-run effects that differ from 0."""
+        """The sums of responses that differ from 0."""
         low, high = self.long_run_low, self.long_run_high
         sure = np.argwhere(((low > 0) | (high < 0)) & ~np.eye(len(self.names), dtype=bool))
         rows = [
@@ -256,16 +265,14 @@ class ImpulseResponses:
             )
             for i, j in sure.tolist()
         ]
-        head = f"Long-run effects of a lasting change by one unit ({self.level:.0%} bands):"
+        head = f"Responses to a shock of one unit, over all time ({self.level:.0%} bands):"
         return "\n".join([head, *(aligned(rows, left=3) or ["  none that differs from 0"])])
 
     __str__ = summary
 
 
-def impulse_responses(
-    design: LagDesign, *, horizon: int, level: float, n_resamples: int, seed: int
-) -> ImpulseResponses:
-    """Responses of the graph found, with bands from rows drawn anew; the graph stays."""
+def fits(design: LagDesign, *, n_resamples: int, seed: int) -> tuple[FloatArray, list[FloatArray]]:
+    """The coefficients of the graph, (L + 1)×n×n, and those of resamples."""
     children = np.arange(len(design.series.names))
     if (design.series.coding.sizes > 1).any():
         raise ArgumentError(
@@ -276,8 +283,14 @@ def impulse_responses(
     def fitted(moments: Moments) -> FloatArray:
         return by_lag(design, equations_of(moments, design.dag, children).coefficients)
 
-    here = fitted(design.moments())
-    draws = [fitted(moments) for moments in design.resampled(n_resamples, seed)]
+    return fitted(design.moments()), [fitted(own) for own in design.resampled(n_resamples, seed)]
+
+
+def impulse_responses(
+    design: LagDesign, *, horizon: int, level: float, n_resamples: int, seed: int
+) -> ImpulseResponses:
+    """Responses of the graph found, with bands from rows drawn anew; the graph stays."""
+    here, draws = fits(design, n_resamples=n_resamples, seed=seed)
     tail = (1 - level) / 2
     ends = np.full((2, horizon + 1, *here.shape[1:]), math.nan)
     totals = np.full((2, *here.shape[1:]), math.nan)

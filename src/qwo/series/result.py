@@ -305,7 +305,7 @@ class LaggedEffects:
         n_resamples: int = 100,
         random_state: int = 0,
     ) -> TotalEffect:
-        """What a lasting change of one variable by one unit does to another in the end.
+        """What one variable, held one unit higher for ever, does to another in the end.
 
         With a band from blocks of rows, or units, drawn anew; over all graphs of the present that
         the data leave open, up to 50.
@@ -313,7 +313,7 @@ class LaggedEffects:
         return self._long_run([cause], effect, level, n_resamples, random_state)[0]
 
     def causes_of(self, outcome: Variable, *, level: float = 0.9) -> Causes:
-        """What a lasting change of each variable does to an outcome in the end, as `effect`."""
+        """What each variable, held one unit higher for ever, does to an outcome, as `effect`."""
         from qwo.sem.outcome import causes_among
 
         j = as_column(self.names, outcome, "outcome")
