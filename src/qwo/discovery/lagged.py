@@ -30,7 +30,7 @@ from qwo.discovery.lagged_with import (
     without_uneven_edges,
 )
 from qwo.discovery.result import Discovery
-from qwo.errors import Cure, DataWarning, list_names
+from qwo.errors import Cure, DataWarning
 from qwo.graph.knowledge import Knowledge
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.inspection.findings import MOST_PAIRED, independent_share
@@ -66,7 +66,6 @@ OTHER_OPTIONS = ("relations", "arrows", "level", "regime", "targets", "reference
 
 DEPENDENT = 0.8
 """Share of rows that residuals are worth below which lags have not explained their dependence."""
-
 
 SEEN = 2.0
 """Standard errors of a correlation of residuals from which on the density may join a pair."""
@@ -115,10 +114,6 @@ def _by_lags(
     series: SeriesData, options: SearchOptions, control: Control, asked: int | None
 ) -> Discovery:
     """The result of series as they are, beside that of single rows if these are too close."""
-    if options.within and len(series.static):
-        still = list_names([series.names[v] for v in series.static.tolist()])
-        note = f"with a mean for each unit (within) nothing is told of effects of {still}"
-        series = replace(series, notes=(*series.notes, note))
     learnt = partial(_learnt, control=control, columns=asked)
     unlike = [] if options.within else unlike_units(series)
     steady = partial(made_stationary, series, options, unlike, partial(pays, options=options))
@@ -214,12 +209,11 @@ def _without_uneven(
     """The result without edges that few rows carry, and its task, which knows of none of them."""
     if not np.isfinite(task.series.values).all():
         return found, task
-
-    def search(known: ResolvedKnowledge) -> Discovery:
-        return _searched(task._replace(known=known), options, control)
-
-    moments, rows = task.moments, task.rows_with_lags()[0]
-    found, known, notes = without_uneven_edges(found, moments, rows, task.known, search)
+    rows = task.rows_with_lags()[0]
+    found, known, notes = without_uneven_edges(
+        (found, task.moments, rows, task.known),
+        lambda known: _searched(task._replace(known=known), options, control),
+    )
     series = replace(task.series, notes=(*task.series.notes, *notes))
     return found, task._replace(series=series, known=known)
 
@@ -345,14 +339,9 @@ def _as_result(last: CurvedLags, task: _Task, options: SearchOptions) -> Discove
     arrows = found.arrow_evidence
     if arrows is not None:
         own = np.flatnonzero((arrows.causes < n) & (arrows.effects < n))
-        arrows = replace(
-            arrows,
-            causes=arrows.causes[own],
-            effects=arrows.effects[own],
-            worths=arrows.worths[own],
-            discounted=arrows.discounted[own],
-            hanging=arrows.hanging[np.ix_(own, own)],
-        )
+        by_edge = ("causes", "effects", "worths", "discounted")
+        kept: dict[str, Any] = {name: getattr(arrows, name)[own] for name in by_edge}
+        arrows = replace(arrows, **kept, hanging=arrows.hanging[np.ix_(own, own)])
     evidence = found.evidence
     if evidence is not None:
         evidence = evidence.among((evidence.causes < n) & (evidence.effects < n))
@@ -370,7 +359,6 @@ def _as_result(last: CurvedLags, task: _Task, options: SearchOptions) -> Discove
         names=series.names,
         n_edges=int(dag.sum()),
         params=params,
-        versions=dict(found.versions),
         arrow_evidence=arrows,
         evidence=evidence,
         series=_effects(last, task),

@@ -193,13 +193,14 @@ ROUNDS = 3
 
 
 def without_uneven_edges(
-    found: Discovery,
-    moments: Moments,
-    rows: FloatArray,
-    known: ResolvedKnowledge,
+    first: tuple[Discovery, Moments, FloatArray, ResolvedKnowledge],
     search: Callable[[ResolvedKnowledge], Discovery],
 ) -> tuple[Discovery, ResolvedKnowledge, list[str]]:
-    """The result without edges that few rows carry, what is known with that, and what is said."""
+    """The result without edges that few rows carry, what is known with that, and what is said.
+
+    From the first result, its moments and rows, and what was known.
+    """
+    found, moments, rows, known = first
     names, told = moments.names, list[str]()
     apart = np.zeros((len(names),) * 2, bool)
     for _ in range(ROUNDS):
@@ -213,7 +214,5 @@ def without_uneven_edges(
             told.append(f"{names[cause]} → {names[effect]}")
         known = keeping_apart(known, names, apart)
         found = search(known)
-    if not told:
-        return found, known, []
     note = f"noise is uneven: few rows carry {list_names(told)}, which are left out"
-    return found, known, [note]
+    return found, known, [note] if told else []

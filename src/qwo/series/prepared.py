@@ -91,6 +91,10 @@ def made_stationary(
             gone += [f._replace(trouble="trend") for f in lines]
         found = [*gone, *left]
     notes = warn_of(series, [*found, *also], taken)
+    if options.within and len(series.static):
+        still = list_names([series.names[v] for v in series.static.tolist()])
+        told = f"with a mean for each unit (within) nothing is told of effects of {still}"
+        notes = (*notes, told)
     return replace(series, notes=(*series.notes, *notes)), replace(options, **taken)
 
 
