@@ -38,7 +38,7 @@ from qwo.moments import Moments
 from qwo.moments.curves import MOST_ROWS, RowSample, refuse_rowless
 from qwo.options import DEFAULTS, ReadOptions, SearchOptions
 from qwo.search.control import Control
-from qwo.series.design import lag_moments, lagged_knowledge, rows_with_lags
+from qwo.series.design import equations_of, lag_moments, lagged_knowledge, rows_with_lags
 from qwo.series.lags import (
     FEWEST_STEPS,
     LagChoice,
@@ -52,7 +52,7 @@ from qwo.series.lags import (
 )
 from qwo.series.prepared import made_stationary, prepared_series
 from qwo.series.reading import MOST_LAGS, SeriesData, read_series
-from qwo.series.responses import LagDesign, by_lag, equations_of
+from qwo.series.responses import LagDesign, by_lag
 from qwo.series.result import LaggedEffects
 from qwo.series.stationarity import unlike_units
 from qwo.series.sums import row_numbers

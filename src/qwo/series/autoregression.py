@@ -13,14 +13,8 @@ from qwo.errors import ArgumentError
 from qwo.graph.pdag import enumerate_dags
 from qwo.names import Variable, as_column
 from qwo.sem.outcome import TotalEffect
-from qwo.series.responses import (
-    LagDesign,
-    by_lag,
-    equations_of,
-    fits,
-    lasting,
-    responses_of,
-)
+from qwo.series.design import equations_of
+from qwo.series.responses import LagDesign, by_lag, fits, lasting, responses_of
 from qwo.simulation import StructuralAutoregression
 from qwo.text import aligned, number, records_frame
 from qwo.types import Adjacency, FloatArray

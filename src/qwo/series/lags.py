@@ -18,10 +18,9 @@ from qwo.options import SearchOptions
 from qwo.order.bic import BicEngine
 from qwo.order.score import BIC
 from qwo.search.control import Control, bic_insertion
-from qwo.series.design import curved_lag_moments, lag_moments, rows_with_lags
+from qwo.series.design import curved_lag_moments, inverse_of, lag_moments, rows_with_lags
 from qwo.series.prepared import prepared_series
 from qwo.series.reading import MOST_LAGS, MOST_STEPS, SeriesData, lags_tried
-from qwo.series.responses import inverse_of
 from qwo.series.sums import row_numbers, usable_rows
 from qwo.types import Adjacency, FloatArray, Indices
 
