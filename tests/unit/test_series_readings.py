@@ -350,3 +350,39 @@ def test_slow_series_have_no_year_by_chance() -> None:
             walks = rng.normal(size=(rows, 4)).cumsum(axis=0)
             found = qwo.discover(walks, lags="auto", random_state=0)
         assert not found.params["season"]
+
+
+def test_effects_are_followed_beside_categories_that_are_causes() -> None:
+    """One category of three levels made responses, effects and the text of `fit` impossible."""
+    rng = np.random.default_rng(5)
+    kind = rng.choice(["low", "mid", "high"], 500)
+    push, rows = pd.Series(kind).map({"low": 0.0, "mid": 1.0, "high": 3.0}), np.zeros((500, 2))
+    for t in range(1, 500):
+        rows[t, 0] = 0.5 * rows[t - 1, 0] + 0.5 * push[t - 1] + rng.standard_normal()
+        rows[t, 1] = 0.4 * rows[t - 1, 1] + 0.6 * rows[t - 1, 0] + rng.standard_normal()
+    frame = pd.DataFrame(rows, columns=["a", "b"]).assign(kind=kind)
+    found = qwo.discover(frame, lags=1, random_state=0)
+    effect = found.effect("a", "b")
+    assert effect.interval[0] < 1.0 < effect.interval[1]
+    assert [cause.cause for cause in found.causes_of("b")] == ["a"]
+    told = found.series.responses(horizon=3, n_resamples=20)
+    assert told.long_run_low[0, 1] > 0
+    assert np.isnan(told.of("kind", "b")).all()
+    assert "Largest root" in str(found.fit())
+    with pytest.raises(ArgumentError, match="'kind' has more than two levels"):
+        found.effect("kind", "b")
+
+
+def test_months_quarters_and_days_written_as_numbers_are_dates() -> None:
+    """Januaries were gaps."""
+    months = np.array([100 * (1990 + m // 12) + m % 12 + 1 for m in range(60)], float)
+    assert (np.diff(time_numbers(None, "t", (months, None))) == 1).all()
+    days = pd.date_range("2020-02-20", periods=40).strftime("%Y%m%d").astype(float).to_numpy()
+    assert len(set(np.diff(time_numbers(None, "t", (days, None))))) == 1
+    counter = np.arange(201_990.0, 202_030.0)
+    assert np.array_equal(time_numbers(None, "t", (counter, None)), counter)
+    quarters = [f"{1990 + q // 4}{' -'[q % 2]}Q{q % 4 + 1}" for q in range(20)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = time_numbers(None, "t", (np.full(20, np.nan), quarters))
+    assert (np.diff(found) == 3).all()

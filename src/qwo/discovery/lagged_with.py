@@ -8,6 +8,7 @@ are functions of the present and of its copies as columns.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +22,7 @@ from qwo.discovery.curved import chosen_size
 from qwo.discovery.price import keeping_apart
 from qwo.discovery.regimes import RESTARTS, RegimeKnowledge, descent_of, read_regime_outcome
 from qwo.discovery.result import Discovery
-from qwo.errors import ArgumentError, Cure, list_names
+from qwo.errors import ArgumentError, Cure, DataWarning, list_names
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments.curves import leading_columns
 from qwo.moments.moments import Moments
@@ -213,6 +214,8 @@ def without_uneven_edges(
             apart[cause, effect] = apart[effect, cause] = True
             told.append(f"{names[cause]} → {names[effect]}")
         known = keeping_apart(known, names, apart)
-        found = search(known)
+        with warnings.catch_warnings():  # They have been given once.
+            warnings.simplefilter("ignore", DataWarning)
+            found = search(known)
     note = f"noise is uneven: few rows carry {list_names(told)}, which are left out"
     return found, known, [note] if told else []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwo.errors import ArgumentError
+from qwo.errors import ArgumentError, list_names
 from qwo.graph.pdag import enumerate_dags
 from qwo.names import Variable, as_column
 from qwo.sem.outcome import TotalEffect
@@ -88,8 +88,9 @@ class FittedAutoregression(StructuralAutoregression):
             for cause, effect, lag, b, e in self.records()
         ]
         head = f"Structural autoregression of {len(self.names)} variables, N = {self.n_samples:g}"
-        fade = "fade" if self.largest_root() < 1 else "never fade"
-        root = f"Largest root {self.largest_root():.3f}: shocks {fade}"
+        own = StructuralAutoregression(np.nan_to_num(self.coefficients), self.noise_variances)
+        fade = "fade" if own.largest_root() < 1 else "never fade"
+        root = f"Largest root {own.largest_root():.3f}: shocks {fade}"
         return "\n".join([head, *aligned(rows, left=3), root])
 
 
@@ -110,6 +111,9 @@ def long_run_effects(
     names = design.series.names
     j, n, members = as_column(names, effect, "effect"), len(names), []
     places = [as_column(names, cause, "cause") for cause in causes]
+    wide = [names[i] for i in (*places, j) if design.series.coding.sizes[i] > 1]
+    if wide:
+        raise ArgumentError(f"{list_names(wide)} has more than two levels: there is no unit", wide)
     tails = [(1 - level) / 2, (1 + level) / 2]
     for member in islice(enumerate_dags(cpdag), MOST_MEMBERS):
         dag = design.dag.copy()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwo.errors import ArgumentError
+from qwo.errors import ArgumentError, list_names
 from qwo.moments.moments import Moments
 from qwo.moments.sums import split_covariance, sums_over
 from qwo.names import Variable, as_column
@@ -36,7 +36,7 @@ from qwo.series.reading import SeriesData, read_series
 from qwo.series.sums import row_numbers
 from qwo.simulation import StructuralAutoregression
 from qwo.text import aligned, number, records_frame
-from qwo.types import Adjacency, FloatArray, Indices
+from qwo.types import Adjacency, FloatArray, Indices, Mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -164,7 +164,8 @@ def by_lag(design: LagDesign, matrix: FloatArray | Adjacency, empty: float = 0.0
 
 
 def responses_of(coefficients: FloatArray, horizon: int) -> FloatArray:
-    """Θ_0 … Θ_h of coefficients (L + 1)×n×n."""
+    """Θ_0 … Θ_h of coefficients (L + 1)×n×n; NaN for a cause that is a category."""
+    coefficients, wide = _in_numbers(coefficients)
     n = coefficients.shape[1]
     start = np.linalg.inv(np.eye(n) - coefficients[0])
     effects = [own @ start for own in coefficients[1:]]
@@ -174,17 +175,27 @@ def responses_of(coefficients: FloatArray, horizon: int) -> FloatArray:
         found.append(sum((found[h - k] @ effects[k - 1] for k in lags), np.zeros((n, n))))
     followed = np.array(found)
     # Where no path leads, rounding leaves next to nothing.
-    return np.where(np.abs(followed) < 1e-14 * np.abs(followed).max(), 0.0, followed)
+    followed[np.abs(followed) < 1e-14 * np.abs(followed).max()] = 0.0
+    followed[:, wide] = np.nan
+    return followed
 
 
 def long_run(coefficients: FloatArray) -> FloatArray:
-    """(I - Σ_k B_k)⁻¹, the sum of all responses; NaN where they do not fade."""
+    """(I - Σ_k B_k)⁻¹, the sum of all responses; NaN where they do not fade, and for categories."""
+    coefficients, wide = _in_numbers(coefficients)
     n = coefficients.shape[1]
     if StructuralAutoregression(coefficients, np.ones(n)).largest_root() >= 1:
         return np.full((n, n), math.nan)
     found = np.linalg.inv(np.eye(n) - coefficients.sum(axis=0))
     # Where no path leads, rounding leaves next to nothing.
-    return np.where(np.abs(found) < 1e-12 * np.abs(found).max(), 0.0, found)
+    found[np.abs(found) < 1e-12 * np.abs(found).max()] = 0.0
+    found[wide] = np.nan
+    return found
+
+
+def _in_numbers(coefficients: FloatArray) -> tuple[FloatArray, Mask]:
+    """Coefficients with none of categories of several levels, and which causes these are."""
+    return np.nan_to_num(coefficients), np.asarray(np.isnan(coefficients).any(axis=(0, 2)))
 
 
 def lasting(coefficients: FloatArray) -> FloatArray:
@@ -276,16 +287,21 @@ class ImpulseResponses:
 def fits(design: LagDesign, *, n_resamples: int, seed: int) -> tuple[FloatArray, list[FloatArray]]:
     """The coefficients of the graph, (L + 1)×n×n, and those of resamples."""
     children = np.arange(len(design.series.names))
-    if (design.series.coding.sizes > 1).any():
-        raise ArgumentError(
-            "there are categories of more than two levels, of which there is no shock of one unit; "
-            "leave them out"
-        )
 
     def fitted(moments: Moments) -> FloatArray:
         return by_lag(design, equations_of(moments, design.dag, children).coefficients)
 
-    return fitted(design.moments()), [fitted(own) for own in design.resampled(n_resamples, seed)]
+    here = fitted(design.moments())
+    caused = np.isnan(here).any(axis=0) & ~np.eye(len(children), dtype=bool)
+    wide = np.flatnonzero(caused.any(axis=0) & (design.series.coding.sizes > 1))
+    if len(wide):
+        names = [design.series.names[v] for v in wide.tolist()]
+        raise ArgumentError(
+            f"{list_names(names)}, of more than two levels, has causes, and effects cannot be "
+            "followed through a category; leave it out",
+            names,
+        )
+    return here, [fitted(own) for own in design.resampled(n_resamples, seed)]
 
 
 def impulse_responses(
@@ -299,9 +315,7 @@ def impulse_responses(
     if draws:
         followed = np.array([responses_of(own, horizon) for own in draws])
         ends = np.quantile(followed, [tail, 1 - tail], axis=0)
-        sums = np.array([long_run(own) for own in draws])
-        if np.isfinite(sums).all():
-            totals = np.quantile(sums, [tail, 1 - tail], axis=0)
+        totals = np.quantile([long_run(own) for own in draws], [tail, 1 - tail], axis=0)
     found: Any = responses_of(here, horizon), *ends, long_run(here), *totals
     own: Any = (design.series.names, design.step, *found, level, n_resamples)
     return ImpulseResponses(*own)

@@ -317,7 +317,8 @@ class LaggedEffects:
         from qwo.sem.outcome import causes_among
 
         j = as_column(self.names, outcome, "outcome")
-        causes = [v for v in range(len(self.names)) if v != j]
+        single = np.flatnonzero(self._design().series.coding.sizes == 1).tolist()
+        causes = [v for v in single if v != j]
         return causes_among(self.names[j], self._long_run(causes, j, level), level)
 
     def _long_run(

@@ -17,6 +17,9 @@ TOLERANCE = 0.05
 DAY = 86400.0
 """Seconds."""
 
+QUARTER = re.compile(r"\s*(\d{4})[-\s]?Q([1-4])\s*")
+"""A quarter of a year."""
+
 DAY_OR_MONTH = re.compile(r"\s*(\d{1,2})([-/.])(\d{1,2})\2\d{4}")
 """The beginning of a date in numbers with the year behind."""
 
@@ -31,7 +34,7 @@ def time_numbers(
     """
     numbers, texts = read
     if np.isfinite(numbers).all() and len(numbers):
-        return numbers
+        return _of_digits(numbers)
     if texts is not None:
         stamps = _parsed(name, texts)
     elif hasattr(data, "__dataframe__") or hasattr(data, "columns"):
@@ -49,6 +52,20 @@ def time_numbers(
             option="time",
         )
     return _counted(stamps)
+
+
+def _of_digits(numbers: FloatArray) -> FloatArray:
+    """Numbers such as 202403 as months, such as 20240331 as dates, others as they are."""
+    for size, low in ((4, 1700_01), (6, 1700_01_01)):
+        if ((numbers < low) | (numbers >= 2 * low) | (numbers % 1 != 0)).any():
+            continue
+        texts = numbers.astype(np.int64).astype(str).tolist()
+        parts = [f"{t[:4]}-{t[4:6]}" + (f"-{t[6:]}" if size > 4 else "") for t in texts]
+        try:
+            return _counted(np.array(parts, "datetime64[us]"))
+        except ValueError:
+            continue
+    return numbers
 
 
 def _has_day_first(name: str, texts: Sequence[str]) -> bool:
@@ -73,6 +90,7 @@ def _has_day_first(name: str, texts: Sequence[str]) -> bool:
 
 
 def _parsed(name: str, texts: Sequence[str | None]) -> Any:
+    texts = [t and QUARTER.sub(lambda q: f"{q[1]}-{3 * int(q[2]) - 2:02d}", t) for t in texts]
     try:
         return np.array(["NaT" if t is None else t for t in texts], "datetime64[us]")
     except ValueError:
