@@ -268,10 +268,11 @@ off" is a first one that took more than three times as long. Methods that a tabl
 there. Settings of qwo were chosen on other seeds. CPU seconds of the fit, and how many times those
 of qwo they are: on one machine whose two cores were busy, and not in one run.
 
-1000 such series of 1000 rows took 6.3 s of processor time with `lags=3` (one data set; F1 of
-lagged edges .986, of links .981, of the summary graph .985), 300 series .6 s; peers were not run.
-With five series of 100 rows a quarter of our time goes into reading and the audit, and a tenth into
-tests of stationarity: there is no one thing to save.
+1000 such series of 1000 rows took 7.0 s of processor time with `lags=3` (one data set; F1 of
+lagged edges .989, of links .984, of the summary graph .988), 300 series .7 s; peers were not run.
+With five series of 100 rows an eighth of our time goes into the audit, an eighth into tests of
+stationarity, and a twentieth each into noise that may be uneven and into residuals that may depend
+on each other: there is no one thing to save.
 
     python -m benchmarks.peers.environments series tetrad
     python -m benchmarks.series
@@ -321,9 +322,9 @@ series at once), panels of firms (80 units of 8 or 15 rows with means of their o
 as changes to all). The two of qwo differ by `lags=3` and `lags="auto"`; all others, and qwo with
 three lags, get months less season and line, which `auto` takes off by itself. F1 of the summary
 graph, its links and its arrows; of lagged edges and links of the present where true lags are whole
-rows; ± standard error. In brackets the number of data sets where PCMCI+ was given a limit of time.
-No constant of qwo was chosen on these data sets. A vector autoregression draws arrows both ways,
-which counts as one right and one wrong.
+rows; ± standard error. PCMCI+ was run on nine of the kinds. No constant of qwo was chosen on these
+data sets. A vector autoregression draws arrows both ways, which counts as one right and one wrong.
+Walks fit the model of all methods, and the best cannot be told from each other with 300 rows.
 
     python -m benchmarks.series_kinds
 
