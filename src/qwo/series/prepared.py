@@ -28,7 +28,8 @@ def prepared_series(series: SeriesData, options: SearchOptions) -> SeriesData:
     if options.season:
         series = _without_season(series, options.season)
     if options.detrend:
-        series = _without_trend(series, _chosen(series, options.detrend, "detrend"))
+        time = series.places[:, None].astype(np.float64)
+        series = _without(series, _chosen(series, options.detrend, "detrend"), time)
     if options.difference:
         series = _differences(series, _chosen(series, options.difference, "difference"))
     return series
@@ -150,19 +151,13 @@ def _without_season(series: SeriesData, period: int) -> SeriesData:
             "are needed to tell one",
             option="season",
         )
-    columns = _chosen(series, True, "season")
-    values, units = series.values.copy(), series.unit_of_rows
+    columns, units = _chosen(series, True, "season"), series.unit_of_rows
     if period >= min(YEARS) and longest < SEASONS * period:
         turns = 2 * np.pi / period * np.outer(series.places, np.arange(1, WAVES + 1))
-        waves = np.hstack([np.cos(turns), np.sin(turns)])
-        for own in (units == unit for unit in np.unique(units)):
-            for v in columns.tolist():
-                there = own & np.isfinite(values[:, v])
-                part = waves[there] - waves[there].mean(axis=0)
-                values[there, v] -= part @ np.linalg.lstsq(part, values[there, v], rcond=None)[0]
-        return replace(series, values=values)
+        return _without(series, columns, np.hstack([np.cos(turns), np.sin(turns)]))
     # By the clock, so that what comes behind a gap has the season of its time.
     phases = np.unique(units * period + series.places % period, return_inverse=True)[1]
+    values = series.values.copy()
     for v in columns.tolist():
         values[:, v] += _means(values[:, v], units) - _means(values[:, v], phases)
     return replace(series, values=values)
@@ -176,13 +171,14 @@ def _means(values: FloatArray, groups: Indices) -> FloatArray:
     return np.asarray((sums / np.maximum(counts, 1))[groups])
 
 
-def _without_trend(series: SeriesData, columns: Indices) -> SeriesData:
+def _without(series: SeriesData, columns: Indices, given: FloatArray) -> SeriesData:
+    """The series without what given columns, less their means, explain of some, unit by unit."""
     values, units = series.values.copy(), series.unit_of_rows
-    for v in columns.tolist():
-        time = np.where(np.isfinite(values[:, v]), series.places.astype(np.float64), np.nan)
-        time -= _means(time, units)
-        spread = np.maximum(_means(time**2, units), 1e-300)
-        values[:, v] -= time * _means(time * values[:, v], units) / spread
+    for own in np.split(np.arange(len(units)), np.flatnonzero(np.diff(units)) + 1):
+        for v in columns.tolist():
+            there = own[np.isfinite(values[own, v])]
+            part = given[there] - given[there].mean(axis=0) if len(there) else given[there]
+            values[there, v] -= part @ np.linalg.lstsq(part, values[there, v], rcond=None)[0]
     return replace(series, values=values)
 
 

@@ -339,16 +339,10 @@ class LaggedEffects:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, for programs."""
+        plain = ("lags", "step", "n_rows", "n_effective", "n_series", "n_units")
         return {
-            "lags": self.lags,
-            "step": self.step,
-            "n_rows": self.n_rows,
-            "n_effective": self.n_effective,
-            "n_series": self.n_series,
-            "n_units": self.n_units,
-            "static": list(self.static),
-            "costs": list(self.costs),
-            "notes": list(self.notes),
+            **{name: getattr(self, name) for name in plain},
+            **{name: list(getattr(self, name)) for name in ("static", "costs", "notes")},
             "effects": [dict(zip(COLUMNS, row, strict=True)) for row in self.records()],
             "row_by_row": None if self.row_by_row is None else self.row_by_row.to_dict(),
             "variances": dict(zip(self.names, self.variances.tolist(), strict=True)),
