@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 
 import qwo
-from qwo.errors import ArgumentError, NonNumericError
+from qwo.errors import ArgumentError, FileFormatError, NonNumericError
+
+SWAPPED = str.maketrans(",.", ".,")
 
 
 @pytest.fixture
@@ -233,3 +235,101 @@ def test_countries_of_many_rows_are_offered_as_clusters() -> None:
     [error] = qwo.audit(frame).errors
     offered = {cure.option: cure.value for cure in error.cures if cure.option != "types"}
     assert offered == {"drop": ["region"], "cluster": "country"}
+
+
+@pytest.mark.parametrize(
+    ("write", "separator", "said"),
+    [
+        (lambda v: f'"{v:,.0f}"', ",", "as if commas stood between thousands"),
+        (lambda v: f"{v:,.0f}", ";", "as if commas stood between thousands"),
+        (lambda v: f"{v / 10:.3f}", ";", "its point may be one, too"),
+        (lambda v: f"{v:.3f}".replace(".", "," if v > 1000 else "."), ";", "in one column"),
+    ],
+)
+def test_commas_are_no_decimal_marks_because_that_is_said(
+    tmp_path: Path, write: Any, separator: str, said: str
+) -> None:
+    """They were read as 1.549 beside 298, or 10.691 beside 11,643, without a word."""
+    file, values = tmp_path / "d.csv", np.random.default_rng(0).uniform(200, 2000, size=60)
+    rows = "".join(f"{write(v)}{separator}{k % 7}\n" for k, v in enumerate(values))
+    file.write_text(f"a{separator}b\n{rows}", encoding="utf-8")
+    with pytest.raises(FileFormatError, match=said):
+        qwo.Moments.from_csv(file, decimal=",")
+
+
+@pytest.mark.parametrize("form", ["{:,.2f}", "{:,.0f}"])
+def test_points_between_thousands_go_with_decimal_commas(tmp_path: Path, form: str) -> None:
+    file, values = tmp_path / "d.csv", np.random.default_rng(0).uniform(200, 20_000, size=60)
+    rows = "".join(f"{form.format(v).translate(SWAPPED)};{k % 7},5\n" for k, v in enumerate(values))
+    file.write_text(f"a;b\n{rows}", encoding="utf-8")
+    means = qwo.Moments.from_csv(file, decimal=",").means
+    np.testing.assert_allclose(means[0], values.mean(), rtol=1e-4)
+    file.write_text(f"a;b\n{rows}".replace(".", ""), encoding="utf-8")
+    np.testing.assert_allclose(qwo.Moments.from_csv(file, decimal=",").means, means)
+
+
+def test_a_line_may_say_the_separator(tmp_path: Path, frame: pd.DataFrame) -> None:
+    file = tmp_path / "excel.csv"
+    file.write_text("sep=;\n" + frame.to_csv(index=False, sep=";"), encoding="utf-8")
+    found = qwo.Moments.from_csv(file)
+    assert found.names == tuple(frame.columns)
+    np.testing.assert_allclose(found.means, frame.mean())
+
+
+def test_titles_above_the_names_are_told(tmp_path: Path, frame: pd.DataFrame) -> None:
+    file = tmp_path / "title.csv"
+    file.write_text("Study of 2024\n" + frame.to_csv(index=False), encoding="utf-8")
+    with pytest.raises(FileFormatError, match="if that is a title, delete it"):
+        qwo.Moments.from_csv(file)
+    book = tmp_path / "merged.xlsx"
+    frame.T.reset_index().T.to_excel(book, index=False, header=["Baseline", None, "Later"])
+    with pytest.raises(FileFormatError, match=r"no name for 1 column, and line 2 holds text alone"):
+        qwo.discover(book)
+
+
+@pytest.mark.parametrize("place", [0, 30])
+def test_a_second_line_of_names_or_units_is_told(
+    tmp_path: Path, frame: pd.DataFrame, place: int
+) -> None:
+    file, lines = tmp_path / "units.csv", frame.to_csv(index=False).splitlines(keepends=True)
+    file.write_text("".join([*lines[: place + 1], "mm,kg,s\n", *lines[place + 1 :]]))
+    with pytest.raises(NonNumericError, match=f"if data row {place + 1} holds names or units"):
+        qwo.Moments.from_csv(file)
+
+
+def test_a_row_of_sums_is_told(frame: pd.DataFrame) -> None:
+    """It outweighs all rows together."""
+    summed = pd.concat([frame, frame.sum().to_frame().T])
+    assert [f.columns for f in qwo.audit(summed).warnings if f.code == "totals"] == [
+        tuple(frame.columns)
+    ]
+    assert "totals" not in [f.code for f in qwo.audit(frame).findings]
+
+
+def test_long_tables_are_told(frame: pd.DataFrame) -> None:
+    long = frame.melt()
+    assert [f.columns for f in qwo.audit(long).warnings if f.code == "long"] == [
+        ("variable", "value")
+    ]
+
+
+def test_values_below_a_limit_are_not_offered_as_missing(frame: pd.DataFrame) -> None:
+    """Left out, they would take the low end of the column along."""
+    frame["d"] = [f"{v:.2f}" if v > 0.1 else "<0.1" for v in np.exp(frame["b"] - 1)]
+    with pytest.raises(NonNumericError, match="not missing at random") as error:
+        qwo.discover(frame)
+    assert "null_values" not in [cure.option for cure in error.value.cures]
+
+
+@pytest.mark.parametrize("written", ['="{:.2f}"', "'{:.2f}'"])
+def test_numbers_in_marks_of_spreadsheets_are_told(frame: pd.DataFrame, written: str) -> None:
+    frame["d"] = [written.format(abs(v) + k) for k, v in enumerate(frame["b"])]
+    with pytest.raises(NonNumericError, match="write the numbers alone"):
+        qwo.discover(frame)
+
+
+def test_feather_is_read(tmp_path: Path, frame: pd.DataFrame) -> None:
+    file = tmp_path / "d.feather"
+    frame.to_feather(file)
+    assert qwo.audit(file).findings == ()
+    assert qwo.discover(file).names == tuple(frame.columns)

@@ -47,8 +47,11 @@ DATE = re.compile(
 )
 """Text that is a day, a month, a quarter or a time."""
 
-AROUND = re.compile(r"\s*\(?[-+]?([A-Z]{3}\s|[$€£¥])?\s*[-+]?\d[\d.,']*\s*\D{0,12}")
-"""A number with a currency before it, or a unit behind it."""
+AROUND = re.compile(r"\s*[='\"(<>]*[-+]?([A-Z]{3}\s|[$€£¥])?\s*[-+]?\d[\d.,']*\s*\D{0,12}")
+"""A number with a currency or marks such as quotes before it, or a unit behind it."""
+
+LIMIT = re.compile(r"\s*[<>≤≥]=?\s*\d")
+"""A value below what an instrument can detect, or above."""
 
 MOST_DECLARED = 200
 """Levels of a variable that the user calls nominal, at most."""
@@ -122,8 +125,9 @@ class Words:
 class RefusedColumn:
     """A column without numbers: what it holds, its words, and what would make it usable.
 
-    `strays` are the few words that stand among numbers, as marks of missing values do; `labels`
-    tell rows apart where words that are no categories, such as dates, do.
+    `strays` are the few words that stand among numbers, as marks of missing values do, and `line`
+    is the row of the only one; `labels` tell rows apart where words that are no categories, such as
+    dates, do.
     """
 
     name: str
@@ -132,6 +136,7 @@ class RefusedColumn:
     words: Words | None = field(default=None, repr=False, compare=False)
     cures: tuple[Cure, ...] = ()
     labels: Words | None = field(default=None, repr=False, compare=False)
+    line: int = field(default=0, compare=False)
 
     @classmethod
     def of_text(cls, name: str, words: Words, above: int = 0) -> RefusedColumn:
@@ -149,13 +154,16 @@ class RefusedColumn:
         # Names of families or patients, some of which look like numbers.
         named = looks_like_cluster(name) and len(words.levels) <= 0.8 * n_given
         unknown = sum(BLANKS.fullmatch(words.levels[k].strip()) is None for k in odd)
-        few = unknown <= MANY_STRAYS and 2 * n_odd <= n_given and not named
+        limits = all(LIMIT.match(words.levels[k]) for k in odd)
+        few = unknown <= MANY_STRAYS and 2 * n_odd <= n_given and not (named or limits)
+        more = "; enter the limit, or half of it: such values are not missing at random"
         return cls(
             name,
             f"text, since {n_odd} of {n_given} values cannot be read as a number; the first is "
-            f"{shown} in data row {above + first + 1}",
+            f"{shown} in data row {above + first + 1}{more if limits else ''}",
             tuple(words.levels[k] for k in odd) if few else (),
             words,
+            line=above + first + 1 if n_odd == 1 else 0,
         )
 
 
@@ -352,7 +360,7 @@ class ColumnTypes:
                 self.variables[name] = found
             else:
                 reason = found.reason or seen.reason
-                self.refused[name] = RefusedColumn(name, reason, seen.strays, cures=found.cures)
+                self.refused[name] = replace(seen, reason=reason, words=None, cures=found.cures)
 
     def _decided(self, name: str, found: LevelCounts, *, numbers: bool) -> Variable | Doubt:
         said = self.declared.get(name)

@@ -46,7 +46,7 @@ Code = (
     | Literal["constant", "nearly-constant", "duplicate", "near-duplicate", "determined"]
     | Literal["linear-dependence", "near-singular", "indefinite", "range", "no-convergence"]
     | Literal["codes", "binary", "rare-levels", "spellings", "identifier", "sentinel"]
-    | Literal["repeated-rows", "serial", "sorted", "non-gaussian", "curved", "weights"]
+    | Literal["repeated-rows", "totals", "long", "serial", "sorted", "non-gaussian", "curved", "weights"]
     | Literal["roots", "conditions", "clusters", "effective-size", "latent"]
     | Literal["index", "encoding", "comments", "sheets"]
 )
@@ -237,12 +237,18 @@ def inspect_types(names: Sequence[str], refused: Sequence[RefusedColumn]) -> Ite
         cures = list(drop_cure(everything, others)) if others else []
         cures += [Cure("null_values", marks, "treats it as missing")] if marks else []
         reasons = [f"{column.name!r} ({column.reason})" for column in refused]
+        lines = {column.line for column in refused}
+        second = (
+            f"; if data row {max(lines)} holds names or units, delete it"
+            if len(refused) > 1
+            else ""
+        )
         yield Finding(
             "non-numeric",
             "error",
             tuple(column.name for column in refused),
             f"{count_of(len(refused), len(everything))} neither numeric nor a category: "
-            f"{shown(reasons)}",
+            f"{shown(reasons)}{second if len(lines) == 1 and max(lines) else ''}",
             (
                 *cures,
                 *(
@@ -344,6 +350,10 @@ CONDITIONS = some_words(
 """Words for columns that tell under which circumstances a row was taken."""
 
 
+MEASURED_THING = frozenset(["variable", "key", "parameter", "measure", "metric", "analyte", "item"])
+"""Names of the column of a long table that says what was measured, beside its ``value``."""
+
+
 def belonging(name: str, n_values: int) -> Finding:
     """Advice about a column that seems to say which rows belong together."""
     text = f"{name!r} is named like someone or something measured several times ({n_values} "
@@ -382,6 +392,12 @@ def inspect_names(
     for name in names:
         if kinds.get(name) == "nominal" and looks_like_cluster(name) and levels.get(name, 0) > 2:
             yield belonging(name, levels[name])
+    things = [n for n in names if n.lower() in MEASURED_THING and kinds.get(n) == "nominal"]
+    values = [n for n in names if n.lower() in ("value", "values")]
+    if things and values:
+        text = f"this looks like a long table, in which {things[0]!r} says what {values[0]!r} is "
+        text += "of: a graph needs one column for each variable (pivot in pandas, "
+        yield Finding("long", "warning", (things[0], values[0]), f"{text}pivot_wider in R)")
     told = [
         name
         for name in names

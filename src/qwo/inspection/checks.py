@@ -536,6 +536,16 @@ def _line_of_most(
     return used, weights[1:][used] / spread[used], on
 
 
+def _totals(view: View) -> list[int]:
+    """Columns whose last value is the sum of all others, if that is so in most of two or more."""
+    if view.first is not view.rows or len(view.rows) <= HANDFUL:
+        return []
+    last, others = view.rows[-1], np.nansum(view.rows[:-1], axis=0)
+    same = np.isclose(last, others, rtol=1e-4, atol=0.0) & (last != 0)
+    most = same.sum() >= max(2.0, np.isfinite(last).sum() / 2)
+    return np.flatnonzero(same).tolist() if most else []
+
+
 CHECKS: tuple[tuple[Callable[[View], Any], Callable[[View, Any], Finding]], ...] = (
     # No code is below 0: rounded measurements are.
     (
@@ -555,6 +565,7 @@ CHECKS: tuple[tuple[Callable[[View], Any], Callable[[View, Any], Finding]], ...]
     (_near_copies, word.rounded_copies),
     (_computed, word.computed),
     (_repeats, word.repeated_rows),
+    (_totals, word.totals),
     (_dependent, word.serial),
     (
         lambda view: [

@@ -158,6 +158,13 @@ def repeated_rows(view: View, found: tuple[int, int]) -> Finding:
     return Finding("repeated-rows", "warning", (), f"{text}appear as edges. Remove the copies")
 
 
+def totals(view: View, found: list[int]) -> Finding:
+    """A last row of sums."""
+    said, names = shown([repr(name) for name in view.named(found)]), view.named(found)
+    text = f"the last row holds the sums of all others in {said}: it is no sample, and outweighs "
+    return Finding("totals", "warning", names, f"{text}all of them. Delete it")
+
+
 def independent_share(values: FloatArray, lengths: Indices | None = None) -> float:
     """Share of rows that count for the correlation of two series, rows of `values` (Bartlett).
 

@@ -54,12 +54,15 @@ from qwo.moments.tables import (
 )
 from qwo.names import default_names
 from qwo.options import ReadOptions
+from qwo.text import count
 
 Format = Literal["csv", "parquet", "pandas"]
 
 SEPARATORS = (",", ";", "\t", "|")
 DECIMAL_COMMA = r"^\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*$"
 THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$"
+POINTED_THOUSANDS = r"^[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d*)?$"
+DIGITS = r"^[+-]?[\d.,]+$"
 GAP = "[ '\u2019\u00a0\u202f]"
 GROUPED = rf"^[+-]?([1-9]\d{{0,2}}({GAP}\d{{3}})+|\d+)(\.\d*)?$"
 PERCENT = r"^[+-]?\d+(\.\d*)?\s*%$"
@@ -72,6 +75,7 @@ PANDAS_SUFFIXES = {
     ".xls": ("read_excel", "xlrd"),
     ".ods": ("read_excel", "odfpy"),
     ".dta": ("read_stata", ""),
+    ".feather": ("read_feather", ""),
     ".sav": ("read_spss", "pyreadstat"),
 }
 """Formats that pandas reads: its function, and the package that this takes."""
@@ -118,7 +122,7 @@ def open_source(source: Any, options: ReadOptions, kind: Format | None = None) -
         unknown = next(file for file in files if known_format(file) is None)
         raise FileFormatError(
             f"{str(unknown)!r} has no ending that tells its format; wanted one of "
-            f"{', '.join(chain(*SUFFIXES.values()))}, or Moments.from_csv or Moments.from_parquet"
+            f"{', '.join(chain(*SUFFIXES.values()))}. Unpack an archive; save another table as CSV"
         )
     if len(kinds) > 1:
         raise FileFormatError(
@@ -155,6 +159,7 @@ def _read_with_pandas(file: Path, sheet: str | int | None) -> tuple[Any, tuple[F
         names = list(map(str, sheets))
         chosen = _sheet(file, names, sheet)
         frame = list(sheets.values())[chosen]
+        _check_names(file, frame)
         for name, column in frame.items():
             if column.dropna().astype(str).str.fullmatch(PERCENT).mean() == 1:
                 frame[name] = column.str.rstrip(" %").astype(float)
@@ -173,6 +178,19 @@ def _read_with_pandas(file: Path, sheet: str | int | None) -> tuple[Any, tuple[F
         ) from error
     except Exception as error:  # each format's reader has errors of its own
         raise FileFormatError(f"{file} is not a readable {suffix} file: {error}") from error
+
+
+def _check_names(file: Path, frame: Any) -> None:
+    """See that the first line of a sheet has the names, and not a title or headings above them."""
+    unnamed = [str(name).startswith("Unnamed: ") for name in frame.columns[1:]]
+    below = frame.dropna(how="all").head(1)
+    row: list[Any] = below.to_numpy()[0].tolist() if len(below) else [0.0]
+    if any(unnamed) and all(isinstance(value, str) for value in row):
+        raise FileFormatError(
+            f"{file.name}: the first line has no name for {count(sum(unnamed), 'column')}, and "
+            f"line {below.index[0] + 2} holds text alone ({list_names(row, 3)}). If that is the "
+            "line of names, delete what stands above it"
+        )
 
 
 def _sheet(file: Path, sheets: list[str], wanted: str | int | None) -> int:
@@ -363,11 +381,15 @@ def open_text(file: Path, form: ReadOptions) -> TextFile:
     place = next(k for k, line in enumerate(lines) if line.strip())
     above = _comments(lines) if lines[place].startswith("#") else 0
     place, how = max(place, above), (encoding, above > 0)
+    # What spreadsheets are told of the separator.
+    told = re.fullmatch(r"sep=(.)", lines[place], re.IGNORECASE)
+    if told and place + 1 < len(lines):
+        place += 1
     first, below = lines[place], place + 1
     while first.count('"') % 2 and below < len(lines):
         # A name may be written on two lines, as spreadsheets do.
         first, below = f"{first} {lines[below]}", below + 1
-    separator = form.separator or guess_separator(file, first)
+    separator = form.separator or (told[1] if told else guess_separator(file, first))
     fields = [field.strip() for field in split_line(first, separator)]
     if not form.header:
         names = default_names(len(fields))
@@ -507,10 +529,13 @@ class TextBlock:
     def columns(self, places: Sequence[int]) -> pa.Table:
         """Columns as numbers where all their fields are, else as truth values or as text."""
         try:
-            return self._read(pa.float64(), places)
+            # Commas are looked at, whatever they are said to be.
+            if self.text.form.decimal != ",":
+                return self._read(pa.float64(), places)
         except (pa.ArrowInvalid, pa.ArrowKeyError):
-            # Some column is not numeric, if it is no worse: find out which, field by field.
-            text = self._read_text(places).columns
+            pass
+        # Some column is not numeric, if it is no worse: find out which, field by field.
+        text = self._read_text(places).columns
         names = [str(k) for k in range(len(text))]
         return pa.table([self._convert(column) for column in text], names=names)
 
@@ -561,6 +586,8 @@ class TextBlock:
                 f"line {int(row) + self.above} (blank lines not counted) has {fields}, but the "
                 f"first line has {wanted} ({list_names(self.text.names, 4)})"
             )
+            if int(row) == self.skipped + 1:
+                reason += "; if that is a title, delete it, as names must come first"
         if "Could not skip" in reason:
             reason = f"there is nothing below its first line ({list_names(self.text.names, 4)})"
         if "UTF8" in reason:
@@ -591,7 +618,9 @@ class TextBlock:
         """Text as numbers, or as truth values; as it is where it is neither."""
         decimal = self.text.form.decimal
         trimmed = pc.utf8_trim_whitespace(text)
-        plain = trimmed if decimal == "." else pc.replace_substring(trimmed, decimal, ".")
+        plain = trimmed if decimal in ".," else pc.replace_substring(trimmed, decimal, ".")
+        if decimal == ",":
+            plain = self._pointed(trimmed)
         thousands = decimal == "." and self._has_thousands(trimmed)
         if thousands:
             plain = pc.replace_substring(trimmed, ",", "")
@@ -609,6 +638,52 @@ class TextBlock:
         if not thousands and decimal != "," and words and re.match(DECIMAL_COMMA, words[0]):
             self._refuse_commas(words)
         return plain
+
+    def _pointed(self, text: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Numbers whose decimal mark is said to be a comma, with a point in its place.
+
+        Points then stand between thousands; but where no value has a comma they may be decimal
+        marks, as they are where other than three digits follow them.
+        """
+        numbers = pc.filter(text, pc.fill_null(pc.match_substring_regex(text, DIGITS), False))
+        point, comma = (pc.match_substring(numbers, mark) for mark in ".,")
+        pointed, commas = pc.filter(numbers, point), pc.filter(numbers, comma)
+        if not len(pointed):
+            self._see_decimals(commas, pc.filter(numbers, pc.invert(comma)))
+            return pc.replace_substring(text, ",", ".")
+        if not pc.all(pc.match_substring_regex(pointed, POINTED_THOUSANDS)).as_py():
+            if not len(commas):
+                return text
+        elif pc.any(pc.and_(point, comma)).as_py() or len(commas) == 0 < len(numbers) - len(
+            pointed
+        ):
+            return pc.replace_substring(pc.replace_substring(text, ".", ""), ",", ".")
+        beside = f" and {commas[0].as_py()!r} in one column" if len(commas) else ""
+        raise FileFormatError(
+            f"{self.text.file} has {pointed[0].as_py()!r}{beside}, where commas are said to be "
+            "decimal marks: its point may be one, too, or stand between thousands. Write the "
+            "numbers of a column in one way"
+        )
+
+    def _see_decimals(self, commas: pa.ChunkedArray, others: pa.ChunkedArray) -> None:
+        """Refuse commas as decimal marks where they look like marks between thousands.
+
+        Three digits follow each, and the values without one are the larger ones if it is one.
+        """
+        if not (len(commas) and len(others)):
+            return
+        if not pc.all(pc.match_substring_regex(commas, THOUSANDS)).as_py():
+            return
+        decimals = pc.replace_substring(commas, ",", ".", max_replacements=1)
+        single = not pc.any(pc.match_substring(decimals, ",")).as_py()
+        least = pc.quantile(pc.abs(pc.cast(others, pa.float64()))).to_pylist()[0]
+        if not single or least > pc.max(pc.abs(pc.cast(decimals, pa.float64()))).as_py():
+            cure = Cure("decimal", ".", "reads them as such")
+            raise FileFormatError(
+                f"{self.text.file} has {commas[0].as_py()!r} beside {others[0].as_py()!r}, as if "
+                "commas stood between thousands",
+                cures=[cure] if self.text.separator == "," else [],
+            )
 
     def _refuse_commas(self, words: list[str]) -> None:
         """Say that commas are decimal marks; or cannot be, where they group digits, too."""
