@@ -110,7 +110,9 @@ class TestTypes:
 
     def test_numbers_are_numbers_until_someone_says_otherwise(self, table):
         codes = table.assign(race=pd.Categorical(table.race).codes)
-        with pytest.warns(DataWarning, match="few different whole numbers: 'race'") as caught:
+        with pytest.warns(
+            DataWarning, match="few different whole numbers, read as quantities: 'race'"
+        ) as caught:
             plain = Moments.from_data(codes)
         assert plain.coding.variables[0] == Variable()
         assert "types={'race': 'nominal'}" in str(caught[0].message)

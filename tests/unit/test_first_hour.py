@@ -439,14 +439,14 @@ def test_only_resamples_make_links_solid() -> None:
             {"posterior": qwo.posterior(frame, n_draws=200, random_state=1)},
         )
     )
-    assert by_rates.headline.startswith("17 of 22 links are hardly due to chance")
+    assert by_rates.headline.startswith("17 of 22 links are unlikely to be due to chance")
     assert by_rates.links.endswith("fewer may be found again in other rows")
     assert by_resamples.headline.startswith("8 of 22 links are solid")
     assert "links are probable" in by_posterior.headline
     assert "solid" not in f"{by_rates}{by_posterior}"
     page = Path(__file__).parents[2] / "docs" / "howto" / "how-sure.md"
     told = " ".join(page.read_text(encoding="utf-8").split())
-    assert "17 of 22 links are hardly due to chance, and 8 of 22 are found again" in told
+    assert "17 of 22 links are unlikely to be due to chance, and 8 of 22 are found again" in told
 
 
 def test_links_of_an_outcome_without_a_direction_ask_whether_it_causes_anything() -> None:
@@ -592,3 +592,41 @@ def test_no_number_is_rounded_up_to_what_is_called_sure(
 ) -> None:
     monkeypatch.setattr(type(found), "arrow_chances", np.full(len(found.edges), 0.899))
     assert set(found.unsure()) == {"", "(89 % sure)"}
+
+
+def test_roots_are_asked_for_where_edges_are_shown_as_lines() -> None:
+    """Only 'age' was, since the best graph has no arrow into 'sex'; but lines are shown."""
+    from sklearn.datasets import load_diabetes
+
+    table = load_diabetes(as_frame=True).frame
+    found = qwo.discover(table)
+    assert not (found.cpdag != 0)[:, found.names.index("sex")].any()
+    steps = verdict(Contents(found, audit=qwo.audit(table))).steps
+    assert any(step.startswith("--roots age,sex,") for step in steps)
+
+
+def test_codes_are_something_to_try() -> None:
+    """What is read as quantities was said to speak against the graph, but not what to do."""
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"ward": rng.integers(1, 4, size=300), "dose": rng.normal(size=300)})
+    with pytest.warns(DataWarning):
+        found = qwo.discover(table)
+    told = verdict(Contents(found, audit=qwo.audit(table)))
+    assert any("read as quantities" in reason for reason in told.against)
+    assert told.steps[0].startswith("--nominal ")
+
+
+def test_a_folder_in_the_place_of_the_table_is_told(tmp_path: Path) -> None:
+    """It was read as a table, or the table as a graph: 'an adjacency matrix is square'."""
+    (tmp_path / "result.json").write_text("{}")
+    for command in ("fit", "check"):
+        done = subprocess.run(
+            [sys.executable, "-m", "qwo.cli", command, str(tmp_path), "cells.csv"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 1
+        assert "the table comes first" in " ".join(done.stderr.split())

@@ -33,9 +33,21 @@ if TYPE_CHECKING:
 
 STDIN = Path("-")
 
+
+def _no_result(file: Path) -> Path:
+    """See that the table comes before the graph."""
+    if (file / RECORD).is_file():
+        raise ArgumentError(
+            f"{str(file)!r} is a folder that qwo learn wrote, and no table: the table comes "
+            "first, then the graph"
+        )
+    return file
+
+
 DataFile = Annotated[
     Path,
     typer.Argument(
+        callback=_no_result,
         metavar="FILE",
         help="CSV, TSV or Parquet with one row per sample, a covariance matrix (.cov in its name, "
         "or --samples), or - for CSV from standard input.",

@@ -78,9 +78,9 @@ def codes(view: View, found: list[int]) -> Finding:
         "codes",
         "warning",
         columns,
-        f"{count_of(len(found), len(view.kinds), 'holds', 'hold')} few different whole numbers: "
-        f"{view.values(found)}. They are read as numbers; if they are codes of categories "
-        "without an order, adding or averaging them makes no sense",
+        f"{count_of(len(found), len(view.kinds), 'holds', 'hold')} few different whole numbers, "
+        f"read as quantities: {view.values(found)}. If they are codes of categories without an "
+        "order, adding or averaging them makes no sense",
         (
             Cure("types", dict.fromkeys(columns, "nominal"), "treats them as categories"),
             Cure("types", dict.fromkeys(columns, "ordinal"), "says that their order counts"),

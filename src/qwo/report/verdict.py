@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import numpy as np
-
 from qwo.discovery.arrows import SURE
 from qwo.discovery.readings import gist
 from qwo.errors import list_names
@@ -33,7 +31,7 @@ MOST_STEPS, ENOUGH = 3, 20
 MEASURES = {
     "posterior": ("probable", "at least 90 %", "less than half"),
     "bootstrap": ("solid", "in at least 90 % of the resamples", "in fewer than half"),
-    "false rate": ("hardly due to chance", "at most 10 % likely to be false", "over half"),
+    "false rate": ("unlikely to be due to chance", "at most 10 % likely to be false", "over half"),
 }
 """What sure links are called, what that means and what weak means, by where doubts come from.
 Resamples, in which other links change, too, are less sure than what is told under a model."""
@@ -255,6 +253,9 @@ def _steps(contents: Contents) -> Iterator[str]:
         if assumption.status != "doubted":
             continue
         named = [flag for cure in assumption.cures if (flag := _flag(cure.option, cure.value))]
+        if assumption.name == "numbers":
+            yield "--nominal with the columns whose numbers are codes without an order"
+            continue
         # Rows may resemble those before them for another reason, such as being sorted.
         why = f" (drops the assumption: {assumption.words})"
         why = ", if rows follow each other in time" if named[:1] == ["--lags auto"] else why
@@ -322,6 +323,6 @@ def _roots(contents: Contents) -> list[str]:
     """Columns that look like what nothing else can cause, and that the graph lets be caused."""
     findings = () if contents.audit is None else contents.audit.findings
     named = [name for f in findings if f.code == "roots" for name in f.columns]
-    caused = (contents.discovery.cpdag != 0).any(axis=0)
-    names = list(contents.discovery.names)
-    return [n for n in named if n in names and bool(np.asarray(caused)[names.index(n)])]
+    edges = contents.discovery.edges
+    caused = {end for a, mark, b in edges for end in ([b] if mark == ARROW else [a, b])}
+    return [name for name in named if name in caused]
