@@ -142,6 +142,20 @@ def test_the_verdict_tells_where_directions_come_from(chain: Any) -> None:
     assert not said.against
 
 
+def test_arrows_whose_reverse_is_ruled_out_are_not_from_the_data(chain: Any) -> None:
+    """Arrows that tiers force were called the data's where the class of the graph has them too."""
+    import pandas as pd
+
+    frame = pd.DataFrame(chain[0], columns=chain[1])
+    known = qwo.discover(frame, knowledge={"tiers": [["a", "b"], ["c", "d", "e"]]}, random_state=0)
+    contents = Contents(known)
+    assert to_cpdag(known.dag)[1, 2] == 1
+    assert arrow_sources(contents) == {("b", "c"): "you", ("d", "c"): "data"}
+    said = verdict(contents)
+    assert said.directions.startswith("1 from what you said, 1 from the data")
+    assert not any(step.startswith("--tiers") for step in said.steps)
+
+
 def test_advice_names_only_options_that_exist() -> None:
     assert {option for _, _, option, *_ in DEFAULT if option} <= {*OPTIONS, *READING}
 

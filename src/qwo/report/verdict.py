@@ -103,10 +103,11 @@ def _headline(contents: Contents, severe: list[str]) -> str:
         links = f"{sizes[0]:,}" if sizes[0] else "none"
         links += f" of {count(total, 'link')} {'is' if sizes[0] < 2 else 'are'} {word}"
     told, doubts = f"{directed or 'none'} with a direction", _arrow_doubts(contents)
-    sure = directed - sum(doubt is None or doubt > 1 - SURE for doubt in doubts)
-    if sure < directed and set(doubts) != {None}:
-        of, are = count(directed, "direction"), "is" if sure < 2 else "are"
-        told = f"{sure or 'none'} of {of} {are} sure"
+    sure = len(doubts) - sum(doubt is None or doubt > 1 - SURE for doubt in doubts)
+    if sure < len(doubts) and set(doubts) != {None}:
+        of, are = count(len(doubts), "direction"), "is" if sure < 2 else "are"
+        source = "" if len(doubts) == directed else " from the data"
+        told = f"{sure or 'none'} of {of}{source} {are} sure"
     return f"{links}, {told}{later}; a hypothesis to test, not a proof"
 
 
@@ -193,12 +194,18 @@ def arrow_sources(contents: Contents) -> dict[tuple[str, str], str]:
         return {pair: why.get(reasons.get(pair, ("", None))[0], "data") for pair in arrows}
     if found.feedback is not None and found.feedback.graph is not None:
         return dict.fromkeys(arrows, "data")
-    # An arrow that the class of the DAG alone does not have was directed by knowledge.
     place, compelled = {name: k for k, name in enumerate(found.names)}, to_cpdag(found.dag)
-    # Or by the noise, if that was asked: what follows from its arrows is its own as well.
+    # An arrow that the class of the DAG alone does not have was directed by knowledge; or by the
+    # noise, if that was asked: what follows from its arrows is its own as well.
     other = "you" if found.noise is None else "noise"
-    sources = {(a, b): (place[a], place[b]) for a, b in arrows}
-    return {pair: "data" if compelled[ends] == 1 else other for pair, ends in sources.items()}
+    # Of an arrow whose reverse is ruled out the data were not asked.
+    known = None if found.origin is None else found.origin.knowledge
+    ruled_out = compelled > 2 if known is None else known.resolve(found.names).forbidden
+    ends = {(a, b): (place[a], place[b]) for a, b in arrows}
+    return {
+        pair: "you" if ruled_out[j, i] else "data" if compelled[i, j] == 1 else other
+        for pair, (i, j) in ends.items()
+    }
 
 
 def _severe(contents: Contents) -> Iterator[str]:
@@ -274,7 +281,8 @@ def _steps(contents: Contents) -> Iterator[str]:
     if noise_may_tell(contents):
         yield "--arrows noise, which directs edges by the shape of noise that is not normal"
     yield from _more_to_ask(contents)
-    if not roots and any(mark != ARROW for _, mark, _ in found.edges):
+    told = found.origin is not None and found.origin.knowledge is not None
+    if not (roots or told) and any(mark != ARROW for _, mark, _ in found.edges):
         yield "--tiers 'earlier > later', which directs edges"
 
 
