@@ -602,8 +602,7 @@ class SearchOptions:
     difference: bool | Sequence[str] | str | None = option(
         None,
         "True or sequence of names, optional",
-        "Columns to replace by their changes from row to row, for lags: names, or True (on the "
-        "command line all) for all of them.",
+        'Columns to replace by their changes from row to row, for lags: names, or ``"all"``.',
         SOME_COLUMNS,
         "--difference A,B,…",
         type=str,
@@ -611,8 +610,8 @@ class SearchOptions:
     detrend: bool | Sequence[str] | str | None = option(
         None,
         "True or sequence of names, optional",
-        "Columns from which to subtract a straight line in time, for lags: names, or True (on "
-        "the command line all) for all of them. With lags='auto' trends that are found are "
+        "Columns from which to subtract a straight line in time, for lags: names, or "
+        "``\"all\"``. With lags='auto' trends that are found are "
         "subtracted, and that is said; False keeps them.",
         SOME_COLUMNS,
         "--detrend A,B,…",
@@ -768,9 +767,9 @@ class ReadOptions:
     missing: Missing = option(
         "raise",
         Missing,
-        'Missing values: ``"raise"`` an error, ``"drop"`` their rows, or use all values observed '
-        'by maximum likelihood (``"em"``), that of a Gaussian, with an effective sample '
-        "size; infinite values count as missing.",
+        'Missing values: ``"raise"`` an error, ``"drop"`` their rows, or use all observed values '
+        'by maximum likelihood under normality (``"em"``), with an effective sample size; infinite '
+        "values count as missing.",
         flag="--missing HOW",
     )
     covariance_estimator: str | Any = option(

@@ -26,6 +26,20 @@ def test_a_right_graph_passes() -> None:
     assert {test["name"] for test in document["tests"]} >= {"overall fit", "linear equations"}
 
 
+def test_advice_is_in_the_words_of_the_command_line() -> None:
+    """It had options as Python spells them."""
+    rng = np.random.default_rng(0)
+    a = rng.exponential(size=800)
+    b = 0.8 * a + rng.exponential(size=800)
+    Path("skewed.csv").write_text(
+        "a,b\n" + "".join(f"{x},{y}\n" for x, y in zip(a, b, strict=True))
+    )
+    qwo.write_graph(qwo.CausalGraph.from_matrix([[0, 2], [2, 0]], ["a", "b"]), "line.json")
+    said = run("check", "skewed.csv", "line.json", "--draws", 19, "--seed", 0).stdout
+    assert "--arrows noise may direct them" in said
+    assert "arrows=" not in said
+
+
 def test_a_wrong_graph_rings_and_says_why() -> None:
     result = run("check", *made(wrong=True), "--draws", 99, "--seed", 0)
     assert result.exit_code == 3

@@ -19,7 +19,15 @@ import numpy as np
 from qwo.agreement.result import Check, Test
 from qwo.archives import ResultRecord
 from qwo.arguments import ReadArguments
-from qwo.errors import ArgumentError, DataWarning, InputError, SampleSizeError, list_names
+from qwo.errors import (
+    ArgumentError,
+    DataWarning,
+    InputError,
+    SampleSizeError,
+    Wording,
+    list_names,
+    python_wording,
+)
 from qwo.graph.coercion import as_graph
 from qwo.options import SearchOptions
 from qwo.regimes.reading import regime_rows
@@ -64,7 +72,7 @@ class ConditionChecks(ResultRecord):
         """Whether open edges may be directed by noise that is not normal, in any condition."""
         return any(own.noise_may_tell for own in self.checks.values())
 
-    def summary(self) -> str:
+    def summary(self, _wording: Wording = python_wording) -> str:
         """What was found, in plain words first, figures below."""
         return f"{self._verdict()}\n\n{self._conditions()}\n\n{self._figures()}"
 

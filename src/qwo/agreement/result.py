@@ -14,6 +14,7 @@ from qwo.agreement.families import Change, Independences
 from qwo.agreement.residuals import FamilyFit, HeldOut
 from qwo.agreement.subsets import Contradictions
 from qwo.archives import ResultRecord
+from qwo.errors import Cure, Wording, python_wording
 from qwo.text import count as counted
 from qwo.types import Adjacency, Mask
 
@@ -120,10 +121,10 @@ class Check(ResultRecord):
             f.normality < level and not f.equal_variance < level for f in self.families
         )
 
-    def summary(self) -> str:
-        """What was found, in plain words first, figures below."""
+    def summary(self, wording: Wording = python_wording) -> str:
+        """What was found, in plain words first, figures below; options as the wording has them."""
         parts = [_verdict(self), _independences(self), _changes(self)]
-        parts += [_subsets(self), _equations(self), _advice(self)]
+        parts += [_subsets(self), _equations(self), _advice(self, wording)]
         parts += [_held_out(self), _figures(self)]
         return "\n\n".join(part for part in parts if part)
 
@@ -183,8 +184,8 @@ def _verdict(check: Check) -> str:
         near = [test.name for test in check.tests if test.p_value <= CLOSE * level]
         if near:
             return (
-                f"No alarm, but nearly ({', '.join(near)}): believe the graph no more than after "
-                "one. More draws settle it."
+                f"No alarm, but nearly ({', '.join(near)}): trust the graph no more than if there "
+                "had been one. More draws settle it."
             )
         return (
             "No alarm: the data do not contradict the graph. That is no proof of it: graphs of its "
@@ -275,16 +276,16 @@ def _equations(check: Check) -> str:
     return "\n".join(["Equations that look", *lines, *([blind] if blind else [])])
 
 
-def _advice(check: Check) -> str:
+def _advice(check: Check, wording: Wording) -> str:
     """What to try instead of the default, where rows speak against it."""
     lines = []
     if any(test.name == "linear equations" and test.alarm for test in check.tests):
-        lines.append('Equations are not all linear: relations="curved" learns curves.')
+        curved = wording(Cure("relations", "curved", ""))
+        lines.append(f"Equations are not all linear: {curved} learns curves.")
     if check.noise_may_tell:
-        lines.append(
-            "Noise is not normal, and the class leaves "
-            f'{counted(check.n_open, "edge")} undirected: arrows="noise" may direct them.'
-        )
+        left, noise = counted(check.n_open, "edge"), wording(Cure("arrows", "noise", ""))
+        text = f"Noise is not normal, and the class leaves {left} undirected"
+        lines.append(f"{text}: {noise} may direct them.")
     return "\n".join(lines)
 
 

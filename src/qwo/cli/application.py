@@ -31,7 +31,8 @@ Causal graphs from tables of data, by searching over variable orders.
 
 EPILOG = (
     "[b]qwo COMMAND --help[/b] shows examples and every option. Exit codes: 0 fine, 1 input cannot "
-    "be used, 2 wrong usage, 3 done but look, 130 interrupted (the best so far is saved)."
+    "be used, 2 wrong usage, 3 done, with warnings to look at, 130 interrupted (the best so far is "
+    "saved)."
 )
 
 LEARNING = "From data to a graph"

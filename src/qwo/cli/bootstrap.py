@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from qwo.cli.console import Console, warn
+from qwo.cli.console import Console, shown_warnings, warn
 from qwo.cli.failures import ExitCode, command_line
 from qwo.cli.folder import (
     COUNTS,
@@ -26,17 +22,17 @@ from qwo.cli.graphs import write_graphs
 from qwo.cli.options import (
     Formats,
     KnowledgeOptions,
+    ResampledHow,
     SearchFlags,
     folder_option,
     force_option,
     graph_formats,
     option,
 )
-from qwo.cli.reading import DataFile, DataRead, Reading, read_data
-from qwo.errors import ArgumentError, DataWarning
+from qwo.cli.reading import DataFile, Reading, read_data
+from qwo.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from qwo.graph import Knowledge
     from qwo.resample import Bootstrap
 
 SUPPORTS = "support.csv"
@@ -51,16 +47,7 @@ class ResamplingOptions:
     resamples: Annotated[
         int, option("--resamples --replicates -r -b", "How many resamples.", "R")
     ] = 100
-    resampling: Annotated[
-        Literal["halves", "subsamples", "replacement"],
-        option(
-            "--resampling",
-            "What a resample is: one of the [b]halves[/b] of a random cut, a "
-            "fraction of the rows, drawn each time ([b]subsamples[/b]), or rows drawn "
-            "with [b]replacement[/b].",
-            "HOW",
-        ),
-    ] = "halves"
+    resampling: ResampledHow = "halves"
     sample_fraction: Annotated[
         float | None,
         option(
@@ -80,7 +67,7 @@ class ResamplingOptions:
         bool,
         option(
             "--resume",
-            "Go on from where the last run with this folder was, or begin if there is none.",
+            "Continue the last run with this folder, or start one.",
         ),
     ] = False
 
@@ -125,12 +112,14 @@ class BootstrapOutput:
     threshold: Annotated[
         float,
         option(
-            "--threshold", "How often pairs of the consensus graphs are adjacent at least.", "SHARE"
+            "--threshold",
+            "Share of resamples in which pairs of the consensus graphs are linked, at least.",
+            "SHARE",
         ),
     ] = 0.5
     formats: Formats = None
     force: Annotated[
-        bool, force_option("Begin anew, and replace what qwo wrote into the folder before.")
+        bool, force_option("Start again, and replace what qwo wrote into the folder before.")
     ] = False
 
 
@@ -158,34 +147,23 @@ class BootstrapFolder:
         checkpoint = open_checkpoint(folder, force=output.force, resume=resume)
         return cls(checkpoint, output.force or resume)
 
-    @staticmethod
-    def counts_file(path: Path) -> Path:
-        """The counts in a folder that was written here, or the file itself."""
-        return path / COUNTS if path.is_dir() else path
-
     def write(self, found: Bootstrap, output: BootstrapOutput) -> None:
         """Write everything, the record of it last; the checkpoint has done its service then."""
+        from qwo.graph import CausalGraph
         from qwo.resample import PairSupport
 
+        dag = CausalGraph(found.names, found.consensus_dag(output.threshold), "dag")
+        cpdag = CausalGraph(found.names, found.consensus_cpdag(output.threshold), "cpdag")
         assert output.output is not None
         with whole_folder(output.output, force=self.replaces) as made:
             found.save(made / COUNTS)
             write_csv(made / SUPPORTS, PairSupport._fields, found.to_records())
-            _write_graphs(made, found, output)
+            for name in graph_formats(output.formats):
+                write_graphs(made, dag, cpdag, name)
             record = {"kind": "bootstrap", "command": command_line(), "threshold": output.threshold}
             write_record(made, {**record, **found.to_dict()})
         if self.checkpoint is not None:
             self.checkpoint.unlink(missing_ok=True)
-
-
-def _write_graphs(folder: Path, found: Bootstrap, output: BootstrapOutput) -> None:
-    """The consensus CPDAG and DAG in each format that can hold them."""
-    from qwo.graph import CausalGraph
-
-    dag = CausalGraph(found.names, found.consensus_dag(output.threshold), "dag")
-    cpdag = CausalGraph(found.names, found.consensus_cpdag(output.threshold), "cpdag")
-    for name in graph_formats(output.formats):
-        write_graphs(folder, dag, cpdag, name)
 
 
 def bootstrap(
@@ -211,19 +189,21 @@ def bootstrap(
     cuts. Ctrl-C ends the run with what there is so far, and exit code 130. The result is the same
     for any number of workers, parts and interruptions.
     """
+    from qwo.resample import bootstrap as resample
+
     resampling.check(output.output)
     with only_writer(output.output):
         folder = BootstrapFolder.open(output, resume=resampling.resume)
         knowledge = known.build()
         data = read_data(file, reading, console, with_rows=True)
-        with _said_before(data):
-            found = _resample(
-                data,
+        with shown_warnings([finding.worded() for finding in data.audit.warnings]):
+            found = resample(
+                data.rows,
                 knowledge=knowledge,
-                search=search,
-                resampling=resampling,
-                folder=folder,
-                console=console,
+                checkpoint=folder.checkpoint,
+                progress=console.shows_progress,
+                **resampling.arguments(),
+                **search.of_resamples(),
             )
         _show(found, output, folder, console)
 
@@ -243,39 +223,18 @@ def merge(
 
     [b]qwo merge part1 part2 part3 -o sure[/b]
 
-    The result is that of a run that was never divided. Where parts are missing, it says so.
+    The result is the same as that of a single run. Where parts are missing, it says so.
     """
     from qwo.resample import merge as merge_parts
 
     with only_writer(output.output):
         folder = BootstrapFolder.open(output)
-        found = merge_parts([BootstrapFolder.counts_file(part) for part in parts])
+        found = merge_parts([part / COUNTS if part.is_dir() else part for part in parts])
         _show(found, output, folder, console)
     if found.status == "incomplete":
         missing = found.n_resamples - found.n_done
         warn(f"{missing} of {found.n_resamples} replicates are in none of the parts")
         raise typer.Exit(ExitCode.ATTENTION)
-
-
-def _resample(
-    data: DataRead,
-    *,
-    knowledge: Knowledge | None,
-    search: SearchFlags,
-    resampling: ResamplingOptions,
-    folder: BootstrapFolder,
-    console: Console,
-) -> Bootstrap:
-    from qwo.resample import bootstrap as resample
-
-    return resample(
-        data.rows,
-        knowledge=knowledge,
-        checkpoint=folder.checkpoint,
-        progress=console.shows_progress,
-        **resampling.arguments(),
-        **search.of_resamples(),
-    )
 
 
 def _show(
@@ -297,12 +256,3 @@ def _show(
         if output.output is not None:
             console.say("to go on, run the same command with --resume")
         raise typer.Exit(ExitCode.INTERRUPTED)
-
-
-@contextmanager
-def _said_before(data: DataRead) -> Iterator[None]:
-    """Leave out warnings about the data that were shown when they were read."""
-    with warnings.catch_warnings():
-        for finding in data.audit.warnings:
-            warnings.filterwarnings("ignore", re.escape(finding.message), DataWarning)
-        yield

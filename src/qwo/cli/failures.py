@@ -263,46 +263,39 @@ def clear_failures() -> Iterator[None]:
     """Turn errors into messages and exit codes; tracebacks are for ``--log-level debug``."""
     try:
         yield
-    except InputError as error:
-        _trace()
-        fail(worded(error))
-        for note in getattr(error, "__notes__", []):
-            typer.echo(f"try:   {note}", err=True)
-        raise typer.Exit(ExitCode.INPUT) from error
+    except (typer.Exit, typer.Abort):
+        raise
     except BrokenPipeError as error:
         # Nobody reads any more. Python would complain once again when it flushes at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(ExitCode.BROKEN_PIPE) from error
-    except KeyboardInterrupt as error:
-        _trace()
-        fail("interrupted; nothing was saved")
-        raise typer.Exit(ExitCode.INTERRUPTED) from error
-    except OSError as error:
-        _trace()
-        fail(system_message(error))
-        raise typer.Exit(ExitCode.INPUT) from error
-    except MemoryError as error:
-        _trace()
-        fail("there is not enough memory; take fewer columns (--columns), or a larger machine")
-        raise typer.Exit(ExitCode.INPUT) from error
-    except (typer.Exit, typer.Abort):
-        raise
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
         if _is_usage_error(error):
             raise
-        _trace()
-        fail(
-            f"this is a fault of qwo, not yours: {type(error).__name__}: {error}. Please report it "
-            "with what --log-level debug prints"
-        )
-        raise typer.Exit(ExitCode.BUG) from error
+        if logger.isEnabledFor(logging.DEBUG):
+            typer.echo(traceback.format_exc(), err=True, nl=False)
+        text, code = _told(error)
+        fail(text)
+        for note in getattr(error, "__notes__", []):
+            typer.echo(f"try:   {note}", err=True)
+        raise typer.Exit(code) from error
 
 
-def _trace() -> None:
-    if logger.isEnabledFor(logging.DEBUG):
-        typer.echo(traceback.format_exc(), err=True, nl=False)
+def _told(error: BaseException) -> tuple[str, ExitCode]:
+    """An error in words, and how a command ends with it."""
+    if isinstance(error, InputError):
+        return worded(error), ExitCode.INPUT
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted; nothing was saved", ExitCode.INTERRUPTED
+    if isinstance(error, OSError):
+        return system_message(error), ExitCode.INPUT
+    if isinstance(error, MemoryError):
+        text = "there is not enough memory; take fewer columns (--columns), or a larger machine"
+        return text, ExitCode.INPUT
+    text = f"this is a fault of qwo, not yours: {type(error).__name__}: {error}. Please report it "
+    return f"{text}with what --log-level debug prints", ExitCode.BUG
 
 
-def _is_usage_error(error: Exception) -> bool:
+def _is_usage_error(error: BaseException) -> bool:
     """Whether it is one of those that typer shows itself; it exports only their leaf."""
     return any(base.__name__ == "ClickException" for base in type(error).__mro__)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qwo.cli.console import Console, logger, shown_warnings, warn
+from qwo.cli.console import Console, as_flag, logger, shown_warnings, warn
 from qwo.cli.failures import ExitCode
 from qwo.cli.folder import write_csv
 from qwo.cli.options import GraphFile, GraphFormat, RegimeColumn, format_option, option
@@ -118,7 +118,7 @@ def compare(
         Path | None,
         option(
             "--data",
-            "Also score both graphs on these data: does the search or the sample err?",
+            "Also score both graphs on these data: is the search at fault, or the sample?",
             "FILE",
         ),
     ] = None,
@@ -246,8 +246,8 @@ def fit(
     [b]qwo fit cells.csv result -t log -o coefficients.csv[/b]
 
     Columns that are not in the graph are left out. Of a folder that qwo learn wrote, the DAG in
-    dag.json is fitted. Where a graph file has undirected edges, one DAG of its class is; all have
-    the same likelihood. With conditions the usual equations are, with lags those of all lags.
+    dag.json is fitted. Where a graph file has undirected edges, one DAG of its class is fitted; all
+    have the same likelihood. With conditions the usual equations are fitted, with lags all lags.
     """
     import qwo
     from qwo.sem import EdgeEstimate
@@ -345,7 +345,7 @@ def check(
         read = read_for(graph, given.names, file, reading, console, with_rows=True)
         rows = read.moments if read.rows is None else read.rows
         found = qwo.check(rows, given, learnt=graph.is_dir(), **how)
-    console.result(found.summary(), found.to_dict())
+    console.result(found.summary(as_flag), found.to_dict())
     if found.alarm:
         raise typer.Exit(ExitCode.ATTENTION)
 

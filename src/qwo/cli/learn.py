@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import typer
 
@@ -20,6 +20,7 @@ from qwo.cli.options import (
     KnowledgeOptions,
     OutputOptions,
     RelationFlags,
+    ResampledHow,
     SearchFlags,
     SeriesFlags,
     graph_formats,
@@ -69,16 +70,7 @@ class BesideOptions:
             "VARIABLE",
         ),
     ] = None
-    resampling: Annotated[
-        Literal["halves", "subsamples", "replacement"],
-        option(
-            "--resampling",
-            "What a resample is: subsample pairs, both [b]halves[/b] of a random cut; half "
-            "of the rows, drawn each time ([b]subsamples[/b]); or rows drawn with "
-            "[b]replacement[/b].",
-            "HOW",
-        ),
-    ] = "halves"
+    resampling: ResampledHow = "halves"
 
 
 def learn(
@@ -301,18 +293,22 @@ class _Asked(NamedTuple):
             causes = attempt("outcome", effects)
         return Contents(found, *known, check=checked, outcome=causes)
 
+    def source_of(self, held: Any) -> dict[str, Any]:
+        """What is held of the data, or where assumptions are dropped their rows."""
+        if not self.dropping:
+            return {"data": held}
+        # A reference is that of the graph.
+        told = {k: v for k, v in self.dropping.items() if k != "reference"}
+        return {**rows_again(*self.file), **told}
+
     def supports(
         self, found: Discovery, asked: BesideOptions, checkpoint: Path | None
     ) -> Bootstrap:
         """How sure each edge is."""
         from qwo.resample import bootstrap
 
-        source: dict[str, Any] = {"data": self.data.rows}
-        if self.dropping:  # a reference is that of the graph
-            told = {k: v for k, v in self.dropping.items() if k != "reference"}
-            source = {**rows_again(*self.file), **told}
         result = bootstrap(
-            **source,
+            **self.source_of(self.data.rows),
             n_resamples=asked.bootstrap,
             resampling=asked.resampling,
             checkpoint=None if found.pag is not None else checkpoint,
@@ -331,12 +327,8 @@ class _Asked(NamedTuple):
         from qwo.bayes.posterior import posterior
 
         arguments = self.options.arguments()
-        source: dict[str, Any] = {"data": self.data.moments}
-        if self.dropping:
-            told = {k: v for k, v in self.dropping.items() if k != "reference"}
-            source = {**rows_again(*self.file), **told}
         return posterior(
-            **source,
+            **self.source_of(self.data.moments),
             knowledge=self.knowledge,
             time_limit=arguments["time_limit"],
             random_state=arguments["random_state"],

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_type_hints
 
 import typer
 
@@ -402,6 +402,16 @@ def format_names(incomplete: str) -> list[str]:
 RegimeColumn = Annotated[
     str | None,
     option("--regime", "Column that says under which condition a row was taken.", "COLUMN"),
+]
+
+ResampledHow = Annotated[
+    Literal["halves", "subsamples", "replacement"],
+    option(
+        "--resampling",
+        "What a resample is: either of the [b]halves[/b] of a random cut; a share of the rows, "
+        "drawn each time ([b]subsamples[/b]); or rows drawn with [b]replacement[/b].",
+        "HOW",
+    ),
 ]
 
 GraphFile = Annotated[

@@ -49,8 +49,8 @@ DataFile = Annotated[
     typer.Argument(
         callback=_no_result,
         metavar="FILE",
-        help="CSV, TSV or Parquet with one row per sample, a covariance matrix (.cov in its name, "
-        "or --samples), or - for CSV from standard input.",
+        help="A table with one row per sample (CSV, TSV, Parquet, Excel, Stata, …), a covariance "
+        "matrix (.cov in its name, or --samples), or - for CSV from standard input.",
     ),
 ]
 
@@ -145,7 +145,8 @@ _TOLD_APART = (
         Flag(
             ("--nominal",),
             "A,B,…",
-            "These are categories without an order, whatever their codes; text always is.",
+            "Treat these as categories without an order, also where they are coded by numbers; "
+            "text always is.",
             list[str],
         ),
         "transform",
@@ -155,7 +156,8 @@ _TOLD_APART = (
         Flag(
             ("--ordinal",),
             "A,B,…",
-            "These have an order; that of text is told as in [b]'stage:I<II<III'[/b].",
+            "Treat these as ordered categories; text needs its order, as in "
+            "[b]'stage:I<II<III'[/b].",
             list[str],
         ),
         "nominal",

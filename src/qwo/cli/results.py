@@ -278,7 +278,7 @@ def _write_tables(folder: Path, learnt: Learnt) -> None:
     for name, columns, records in _read_tables(learnt.found):
         write_csv(folder / name, columns, records)
     if known.check is not None:
-        write_whole(folder / CHECK, known.check.summary() + "\n")
+        write_whole(folder / CHECK, known.check.summary(as_flag) + "\n")
 
 
 def _read_tables(found: Discovery) -> Iterator[tuple[str, Sequence[str], Iterable[Sequence[Any]]]]:

@@ -78,7 +78,7 @@ class PriorOptions:
         float | None,
         option(
             "--edge-prior",
-            "Prior odds of an edge, 1/(2(n - 1)) by default. 1: all DAGs alike.",
+            "Prior odds of an edge, 1/(2(n - 1)) by default. 1: all DAGs are equally likely.",
             "ODDS",
         ),
     ] = None
@@ -204,7 +204,7 @@ def effect(
     level: Annotated[float, option("--level", "Level of the confidence intervals.")] = 0.95,
     values: Annotated[
         tuple[float, float] | None,
-        option("--values", "Of a curved cause: from where to where it is set.", "FROM TO"),
+        option("--values", "For a cause with curves: the two values to compare.", "FROM TO"),
     ] = None,
 ) -> None:
     """Estimate the total effect of one variable on another.

@@ -13,6 +13,7 @@ from qwo.discovery import Discovery
 from qwo.discovery.price import price_range
 from qwo.drawing.layers import causal_order
 from qwo.drawing.scene import Scene, page_scene
+from qwo.errors import Wording
 from qwo.graph.compare import compare
 from qwo.graph.dag import adjacency_lists
 from qwo.report.contents import Contents
@@ -202,7 +203,7 @@ def contents_data(contents: Contents, drawing: Scene | None) -> dict[str, Any]:
             "comparison": None
             if contents.truth is None
             else compare(discovery, contents.truth).to_dict(),
-            "check": _check(contents.check),
+            "check": _check(contents.check, contents.wording),
             "trace": _thinned(discovery.trace),
             "params": discovery.params,
             "versions": discovery.versions,
@@ -316,11 +317,11 @@ def scene_layout(drawing: Scene, tails: Indices) -> dict[str, Any]:
     }
 
 
-def _check(found: Check | ConditionChecks | None) -> dict[str, Any] | None:
+def _check(found: Check | ConditionChecks | None, wording: Wording) -> dict[str, Any] | None:
     """The verdict, what was found in plain words, and the p-values."""
     if found is None:
         return None
-    verdict, *words = found.summary().split("\n\n")
+    verdict, *words = found.summary(wording).split("\n\n")
     return {
         "alarm": found.alarm,
         "verdict": verdict,
