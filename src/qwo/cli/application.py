@@ -35,10 +35,6 @@ EPILOG = (
     "saved)."
 )
 
-LEARNING = "From data to a graph"
-GRAPHS = "Graphs and models"
-TRYING = "Trying it out"
-
 app = typer.Typer(
     name="qwo",
     cls=Commands,
@@ -51,9 +47,9 @@ app = typer.Typer(
 )
 
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
-    LEARNING: (audit, learn, studio, posterior, bootstrap, merge),
-    GRAPHS: (check, compare, changes, fit, effect, convert),
-    TRYING: (simulate, bench, reproduce, info),
+    "From data to a graph": (audit, learn, studio, posterior, bootstrap, merge),
+    "Graphs and models": (check, compare, changes, fit, effect, convert),
+    "Trying it out": (simulate, bench, reproduce, info),
 }
 for panel, commands in PANELS.items():
     for command in commands:

@@ -35,8 +35,6 @@ from qwo.errors import ArgumentError
 if TYPE_CHECKING:
     from qwo.resample import Bootstrap
 
-SUPPORTS = "support.csv"
-
 
 @dataclass(frozen=True)
 class ResamplingOptions:
@@ -123,47 +121,33 @@ class BootstrapOutput:
     ] = False
 
 
-@dataclass(frozen=True)
-class BootstrapFolder:
-    """Where a run keeps its counts while it lasts; no path if nothing is to be written."""
+def _open(output: BootstrapOutput, *, resume: bool = False) -> Path | None:
+    """Make sure that the folder can be written; where counts are kept while the run lasts."""
+    from qwo.graph.formats import find_format
 
-    checkpoint: Path | None
-    replaces: bool
+    for name in output.formats or ():
+        find_format(name)
+    if not 0 <= output.threshold <= 1:
+        raise ArgumentError(f"--threshold is {output.threshold:g}; wanted a share between 0 and 1")
+    if output.output is None:
+        return None
+    return open_checkpoint(output.output, force=output.force, resume=resume)
 
-    @classmethod
-    def open(cls, output: BootstrapOutput, *, resume: bool = False) -> BootstrapFolder:
-        """Make sure that the folder can be written, and lay out the checkpoint to go on from."""
-        from qwo.graph.formats import find_format
 
-        for name in output.formats or ():
-            find_format(name)
-        if not 0 <= output.threshold <= 1:
-            raise ArgumentError(
-                f"--threshold is {output.threshold:g}; wanted a share between 0 and 1"
-            )
-        folder = output.output
-        if folder is None:
-            return cls(None, False)
-        checkpoint = open_checkpoint(folder, force=output.force, resume=resume)
-        return cls(checkpoint, output.force or resume)
+def _write(found: Bootstrap, output: BootstrapOutput, folder: Path, *, replaces: bool) -> None:
+    """Write everything, the record of it last."""
+    from qwo.graph import CausalGraph
+    from qwo.resample import PairSupport
 
-    def write(self, found: Bootstrap, output: BootstrapOutput) -> None:
-        """Write everything, the record of it last; the checkpoint has done its service then."""
-        from qwo.graph import CausalGraph
-        from qwo.resample import PairSupport
-
-        dag = CausalGraph(found.names, found.consensus_dag(output.threshold), "dag")
-        cpdag = CausalGraph(found.names, found.consensus_cpdag(output.threshold), "cpdag")
-        assert output.output is not None
-        with whole_folder(output.output, force=self.replaces) as made:
-            found.save(made / COUNTS)
-            write_csv(made / SUPPORTS, PairSupport._fields, found.to_records())
-            for name in graph_formats(output.formats):
-                write_graphs(made, dag, cpdag, name)
-            record = {"kind": "bootstrap", "command": command_line(), "threshold": output.threshold}
-            write_record(made, {**record, **found.to_dict()})
-        if self.checkpoint is not None:
-            self.checkpoint.unlink(missing_ok=True)
+    dag = CausalGraph(found.names, found.consensus_dag(output.threshold), "dag")
+    cpdag = CausalGraph(found.names, found.consensus_cpdag(output.threshold), "cpdag")
+    with whole_folder(folder, force=replaces) as made:
+        found.save(made / COUNTS)
+        write_csv(made / "support.csv", PairSupport._fields, found.to_records())
+        for name in graph_formats(output.formats):
+            write_graphs(made, dag, cpdag, name)
+        record = {"kind": "bootstrap", "command": command_line(), "threshold": output.threshold}
+        write_record(made, {**record, **found.to_dict()})
 
 
 def bootstrap(
@@ -193,19 +177,19 @@ def bootstrap(
 
     resampling.check(output.output)
     with only_writer(output.output):
-        folder = BootstrapFolder.open(output, resume=resampling.resume)
+        checkpoint = _open(output, resume=resampling.resume)
         knowledge = known.build()
         data = read_data(file, reading, console, with_rows=True)
         with shown_warnings([finding.worded() for finding in data.audit.warnings]):
             found = resample(
                 data.rows,
                 knowledge=knowledge,
-                checkpoint=folder.checkpoint,
+                checkpoint=checkpoint,
                 progress=console.shows_progress,
                 **resampling.arguments(),
                 **search.of_resamples(),
             )
-        _show(found, output, folder, console)
+        _show(found, output, console, checkpoint, replaces=output.force or resampling.resume)
 
 
 def merge(
@@ -228,9 +212,9 @@ def merge(
     from qwo.resample import merge as merge_parts
 
     with only_writer(output.output):
-        folder = BootstrapFolder.open(output)
+        checkpoint = _open(output)
         found = merge_parts([part / COUNTS if part.is_dir() else part for part in parts])
-        _show(found, output, folder, console)
+        _show(found, output, console, checkpoint, replaces=output.force)
     if found.status == "incomplete":
         missing = found.n_resamples - found.n_done
         warn(f"{missing} of {found.n_resamples} replicates are in none of the parts")
@@ -238,7 +222,12 @@ def merge(
 
 
 def _show(
-    found: Bootstrap, output: BootstrapOutput, folder: BootstrapFolder, console: Console
+    found: Bootstrap,
+    output: BootstrapOutput,
+    console: Console,
+    checkpoint: Path | None,
+    *,
+    replaces: bool,
 ) -> None:
     """Print the table, and write the folder if one was asked for."""
     for number, what in (
@@ -250,7 +239,10 @@ def _show(
     if output.output is None or not console.quiet or console.json:
         console.result(str(found), found.to_dict())
     if output.output is not None:
-        folder.write(found, output)
+        _write(found, output, output.output, replaces=replaces)
+        if checkpoint is not None:
+            # It has done its service.
+            checkpoint.unlink(missing_ok=True)
         console.say(f"wrote {output.output}")
     if found.status == "interrupted":
         if output.output is not None:

@@ -188,14 +188,6 @@ def _support_text(pair: PairSupport, form: str) -> str:
     return text
 
 
-COEFFICIENTS = "coefficients.csv"
-SUPPORTS = "support.csv"
-CHECK = "check.txt"
-OUTCOME = "outcome.csv"
-TARGETS = "targets.csv"
-LAGGED = "lagged.csv"
-CURVES = "curves.csv"
-NOISE = "noise.csv"
 MOST_DRAWN = 300
 """Beyond so many variables a drawing that nobody can zoom into shows nothing."""
 
@@ -256,7 +248,7 @@ def _write_tables(folder: Path, learnt: Learnt) -> None:
     known = learnt.contents
     _write_graphs(folder, learnt, "json")
     if known.model is not None:
-        write_csv(folder / COEFFICIENTS, EdgeEstimate._fields, known.model.edges)
+        write_csv(folder / "coefficients.csv", EdgeEstimate._fields, known.model.edges)
     cyclic = learnt.found.feedback
     if cyclic is not None and cyclic.graph is not None:
         from qwo.graph import CausalGraph, write_graph
@@ -266,19 +258,18 @@ def _write_tables(folder: Path, learnt: Learnt) -> None:
     if known.bootstrap is not None:
         if learnt.found.pag is None:
             known.bootstrap.save(folder / COUNTS)
-        pairs = known.bootstrap.to_records()
-        write_csv(folder / SUPPORTS, known.bootstrap.FIELDS, pairs)
+        write_csv(folder / "support.csv", known.bootstrap.FIELDS, known.bootstrap.to_records())
     if known.posterior is not None:
         write_probabilities(folder, known.posterior, known.effects)
     if known.outcome is not None:
         from qwo.sem.outcome import FIELDS
 
         rows = [list(row.values()) for row in known.outcome.records()]
-        write_csv(folder / OUTCOME, FIELDS, rows)
+        write_csv(folder / "outcome.csv", FIELDS, rows)
     for name, columns, records in _read_tables(learnt.found):
         write_csv(folder / name, columns, records)
     if known.check is not None:
-        write_whole(folder / CHECK, known.check.summary(as_flag) + "\n")
+        write_whole(folder / "check.txt", known.check.summary(as_flag) + "\n")
 
 
 def _read_tables(found: Discovery) -> Iterator[tuple[str, Sequence[str], Iterable[Sequence[Any]]]]:
@@ -286,19 +277,19 @@ def _read_tables(found: Discovery) -> Iterator[tuple[str, Sequence[str], Iterabl
     if found.regimes is not None:
         from qwo.regimes.result import COLUMNS
 
-        yield TARGETS, COLUMNS, found.regimes.records()
+        yield "targets.csv", COLUMNS, found.regimes.records()
     if found.curves is not None:
         from qwo.curved.result import DRAWN
 
-        yield CURVES, DRAWN, found.curves.drawn()
+        yield "curves.csv", DRAWN, found.curves.drawn()
     if found.noise is not None:
         from qwo.curved.arrows import COLUMNS as EVIDENCE
 
-        yield NOISE, EVIDENCE, found.noise.records()
+        yield "noise.csv", EVIDENCE, found.noise.records()
     if found.series is not None:
         from qwo.series.result import COLUMNS as EFFECTS
 
-        yield LAGGED, EFFECTS, found.series.records()
+        yield "lagged.csv", EFFECTS, found.series.records()
 
 
 def _write_graphs(folder: Path, learnt: Learnt, form: str) -> None:
@@ -364,19 +355,15 @@ def _save(axes: Axes, stem: Path) -> None:
     plt.close(figure)
 
 
-Outputs = tuple[Path, Path, Path]
-
-
-def check_outputs(outputs: Outputs) -> None:
+def check_outputs(outputs: tuple[Path, ...]) -> None:
     """Refuse paths that cannot be written, before any work is done."""
     for path in outputs:
         if not path.parent.is_dir() or path.is_dir():
-            raise ArgumentError(
-                f"cannot write {str(path)!r}; wanted a file in a folder that exists"
-            )
+            text = "wanted a file in a folder that exists"
+            raise ArgumentError(f"cannot write {str(path)!r}; {text}")
 
 
-def write_outputs(outputs: Outputs, found: Discovery, seconds: float) -> None:
+def write_outputs(outputs: tuple[Path, ...], found: Discovery, seconds: float) -> None:
     """Write adjacency matrix, time and number of tests."""
     from qwo.graph import encode_matrix
 

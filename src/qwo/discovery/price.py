@@ -80,6 +80,10 @@ STAND_IN_AT, STAND_IN_DENSE, STAND_IN_FREE, STAND_IN_FAR = -0.64, 6.5, 0.8, 0.08
 of all pairs, with f degrees of freedom left: exp(-0.64 + 6.5 d - 0.8 log f - 0.08 z). Fitted to
 noise, random graphs and stars with 5 to 100 variables; see `benchmarks.false_edges`."""
 
+MOST_STAND_INS = 0.45
+"""The share above is no more than this: few variables, nearly all joined, are beyond what it was
+fitted to, and a strong edge is not left out because it may stand in for another."""
+
 SAME_EFFECT, GATHERED = 4.0, 2.2
 """Settled edges into a variable make others likelier: with s of them, and t into two average ones,
 real effects are ((s + 4) / (t + 4))^2.2 times as dense, or once. Fitted to 8800 searches."""
@@ -209,7 +213,7 @@ class _Kind:
         free = np.log(self.null.freedom(self.n_parents))
         share = STAND_IN_AT + STAND_IN_DENSE * density - STAND_IN_FREE * free - STAND_IN_FAR * z
         real = (self._seen_by_others(prior) + prior) * (others + 0.1) / (others + 1.1) * more
-        false = chance + np.exp(np.minimum(share, -0.1)) * real
+        false = chance + np.minimum(np.exp(share), MOST_STAND_INS) * real
         return np.asarray(false / (chance + real), np.float64)
 
     def _seen_by_others(self, prior: float) -> FloatArray:

@@ -243,11 +243,8 @@ def text_pairs(mapping: dict[str, Any]) -> list[tuple[str, str]]:
             else [(key, value_text(value))]
         )
     ]
-    return sorted(((key.replace("_", " "), text) for key, text in pairs), key=_is_long)
-
-
-def _is_long(pair: tuple[str, str]) -> bool:
-    return len(pair[1]) > LONG_TEXT
+    spaced = [(key.replace("_", " "), text) for key, text in pairs]
+    return sorted(spaced, key=lambda pair: len(pair[1]) > LONG_TEXT)
 
 
 def value_text(value: Any) -> str:
