@@ -182,14 +182,14 @@ def _read_with_pandas(file: Path, sheet: str | int | None) -> tuple[Any, tuple[F
 
 def _check_names(file: Path, frame: Any) -> None:
     """See that the first line of a sheet has the names, and not a title or headings above them."""
-    unnamed = [str(name).startswith("Unnamed: ") for name in frame.columns[1:]]
+    unnamed = sum(str(name).startswith("Unnamed: ") for name in frame.columns[1:])
     below = frame.dropna(how="all").head(1)
-    row: list[Any] = below.to_numpy()[0].tolist() if len(below) else [0.0]
-    if any(unnamed) and all(isinstance(value, str) for value in row):
+    row: list[Any] = below.to_numpy().ravel().tolist()
+    if unnamed and row and all(isinstance(value, str) for value in row):
         raise FileFormatError(
-            f"{file.name}: the first line has no name for {count(sum(unnamed), 'column')}, and "
-            f"line {below.index[0] + 2} holds text alone ({list_names(row, 3)}). If that is the "
-            "line of names, delete what stands above it"
+            f"{file.name}: the first line has no name for {count(unnamed, 'column')}, and line "
+            f"{below.index[0] + 2} holds text alone ({list_names(row, 3)}). If that is the line of "
+            "names, delete what stands above it"
         )
 
 
@@ -670,19 +670,15 @@ class TextBlock:
 
         Three digits follow each, and the values without one are the larger ones if it is one.
         """
-        if not (len(commas) and len(others)):
+        if not len(others) or not pc.all(pc.match_substring_regex(commas, THOUSANDS)).as_py():
             return
-        if not pc.all(pc.match_substring_regex(commas, THOUSANDS)).as_py():
-            return
-        decimals = pc.replace_substring(commas, ",", ".", max_replacements=1)
-        single = not pc.any(pc.match_substring(decimals, ",")).as_py()
-        least = pc.quantile(pc.abs(pc.cast(others, pa.float64()))).to_pylist()[0]
-        if not single or least > pc.max(pc.abs(pc.cast(decimals, pa.float64()))).as_py():
-            cure = Cure("decimal", ".", "reads them as such")
+        decimals = (v.replace(",", ".", 1).replace(",", "") for v in commas.to_pylist())
+        largest = max((abs(float(v)) for v in decimals), default=math.inf)
+        if pc.quantile(pc.abs(pc.cast(others, pa.float64())))[0].as_py() > largest:
             raise FileFormatError(
                 f"{self.text.file} has {commas[0].as_py()!r} beside {others[0].as_py()!r}, as if "
                 "commas stood between thousands",
-                cures=[cure] if self.text.separator == "," else [],
+                cures=[Cure("decimal", ".", "reads them as such")] * (self.text.separator == ","),
             )
 
     def _refuse_commas(self, words: list[str]) -> None:
