@@ -333,3 +333,15 @@ def test_feather_is_read(tmp_path: Path, frame: pd.DataFrame) -> None:
     frame.to_feather(file)
     assert qwo.audit(file).findings == ()
     assert qwo.discover(file).names == tuple(frame.columns)
+
+
+def test_values_with_leading_zeros_are_told(tmp_path: Path, frame: pd.DataFrame) -> None:
+    """Codes of places and persons were numbers without a word."""
+    rng, file = np.random.default_rng(0), tmp_path / "codes.csv"
+    frame["zip"] = [f"{k:05d}" for k in rng.integers(10**5, size=60)]
+    frame["month"] = [f"{k:02d}" for k in rng.integers(1, 13, size=60)]
+    frame.to_csv(file, index=False)
+    [told] = [f for f in qwo.audit(file).warnings if "leading zeros" in f.message]
+    assert told.columns == ("zip",)
+    [drop] = [cure for cure in told.cures if cure.option == "drop"]
+    assert not [f for f in qwo.audit(file, drop=drop.value).findings if "zeros" in f.message]

@@ -17,8 +17,8 @@ import glob
 import io
 import math
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, pairwise
 from os import PathLike
@@ -298,6 +298,15 @@ class CsvFiles:
             text = f"{files[0].name} is not UTF-8 text; it is read as {self._first.encoding}"
             cures = (Cure("encoding", None, "says what it is, if letters look odd"),)
             self.notes += (Finding("encoding", "note", (), text, cures),)
+        known = {*(form.drop or ()), *(form.types or ())}
+        told = self._first.padded
+        padded = {name: told[name] for name in self.names if name in told and name not in known}
+        if padded:
+            said = ", ".join(f"{name!r} ({value})" for name, value in padded.items())
+            text = f"values with leading zeros, as codes and identifiers have, are in {said}: as "
+            text += "numbers, as they are read, they mean nothing"
+            found = Finding("identifier", "warning", tuple(padded), text, _as_codes(list(padded)))
+            self.notes += (found,)
         if self._first.comments:
             text = f"{files[0].name} begins with lines of comments (#), which are left out"
             self.notes += (Finding("comments", "note", (), text),)
@@ -319,12 +328,19 @@ class CsvFiles:
                 yield Batch(load, start + share * (stop - start))
 
 
+def _as_codes(columns: list[str]) -> tuple[Cure, ...]:
+    """What to do with columns of codes."""
+    nominal = Cure("types", dict.fromkeys(columns, "nominal"), "treats them as categories")
+    return Cure("drop", columns, "leaves them out"), nominal
+
+
 @dataclass(frozen=True, slots=True)
 class TextFile:
     """A text file whose first lines have been looked at.
 
     An `index` stands before the columns of data; `skipped` lines before the first row; lines of an
     `old_mac` end in CR alone. Where its head has `comments`, lines that begin with # are none.
+    Columns with values such as 00123 in the head are `padded`, and have one of these.
     """
 
     file: Path
@@ -336,6 +352,7 @@ class TextFile:
     form: ReadOptions
     encoding: str = UTF_8
     comments: bool = False
+    padded: Mapping[str, str] = field(default_factory=dict)
 
     def blocks(self, size: int) -> Iterator[TextBlock]:
         """The file in pieces of about so many bytes, each made up of whole lines."""
@@ -409,9 +426,16 @@ def open_text(file: Path, form: ReadOptions) -> TextFile:
         # What stands behind the last separator of each line is a column without a name or values.
         fields, longer = [*fields, ""], False
     named = not longer and fields[0] in ("", "Unnamed: 0") and _has_index(fields, rows, separator)
-    return TextFile(
-        file, tuple(fields[named:]), longer or named, separator, below, old_mac, form, *how
-    )
+    cells = [split_line(row, separator)[longer or named :] for row in rows]
+    padded = {
+        name: value.strip(' "')
+        for row in reversed(cells)
+        for name, value in zip(fields[named:], row, strict=False)
+        if re.fullmatch(r'\s*"?0\d{2,}"?\s*', value)
+    }
+    index = longer or named
+    text = TextFile(file, tuple(fields[named:]), index, separator, below, old_mac, form, *how)
+    return replace(text, padded=padded)
 
 
 def _comments(lines: list[str]) -> int:
