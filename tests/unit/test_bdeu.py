@@ -157,3 +157,10 @@ def test_the_command_line_takes_it(parity, tmp_path):
     )
     assert refused.exit_code == 1
     assert "--score bic" in refused.output
+
+
+def test_words_that_spell_numbers_are_named():
+    """It was said that there are no numeric columns, and not why."""
+    words = pd.DataFrame(np.random.default_rng(0).integers(0, 2, (60, 3)), columns=list("xyz"))
+    with pytest.raises(qwo.InputError, match="text that spells numbers"):
+        qwo.discover(words.astype(str).astype(object), score="bdeu")

@@ -22,9 +22,17 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from qwo.arguments import ReadArguments
-from qwo.errors import ArgumentError, Cure, InputError, MissingValuesError, list_names
+from qwo.errors import (
+    ArgumentError,
+    Cure,
+    InputError,
+    MissingValuesError,
+    ShapeError,
+    list_names,
+)
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments, read_table
+from qwo.moments.reading import audit
 from qwo.moments.tables import Table
 from qwo.options import ABOVE_0, Missing
 from qwo.order.local_score import LocalScore, LocalScoreEngine
@@ -122,6 +130,10 @@ def counted_rows(data: Any, reading: ReadArguments) -> tuple[Table, Moments]:
     table = data if isinstance(data, Table) else read_table(data, **reading)
     try:
         return table, Moments.from_data(table, missing=missing)
+    except ShapeError:
+        # The table has forgotten which columns hold nothing that can be used, and why.
+        audit(data, **reading).raise_errors()
+        raise
     except MissingValuesError as error:
         error.cures = tuple(cure for cure in error.cures if cure.value != "em")
         raise
