@@ -234,11 +234,11 @@ def test_a_page_of_noise_alone_has_evidence_without_curves(tmp_path: Path) -> No
 
 def test_check_names_what_helps() -> None:
     bent = qwo.discover(_rows(800, 1), random_state=0)
-    assert 'relations="curved"' in bent.check(random_state=0, n_draws=19).summary()
+    assert "relations='curved'" in bent.check(random_state=0, n_draws=19).summary()
     rows, _ = additive_data("linear", 4, 800, 3, noise="exponential")
     found = qwo.discover(rows, random_state=0)
     assert (found.cpdag == 2).any()
-    assert 'arrows="noise"' in found.check(random_state=0, n_draws=19).summary()
+    assert "arrows='noise'" in found.check(random_state=0, n_draws=19).summary()
     normal, _ = additive_data("linear", 4, 800, 3)
     plain = qwo.discover(normal, random_state=0).check(random_state=0, n_draws=19).summary()
     assert "arrows=" not in plain
