@@ -46,8 +46,8 @@ Code = (
     | Literal["constant", "nearly-constant", "duplicate", "near-duplicate", "determined"]
     | Literal["linear-dependence", "near-singular", "indefinite", "range", "no-convergence"]
     | Literal["codes", "binary", "rare-levels", "spellings", "identifier", "sentinel"]
-    | Literal["repeated-rows", "totals", "long", "serial", "sorted", "non-gaussian", "curved", "weights"]
-    | Literal["roots", "conditions", "clusters", "effective-size", "latent"]
+    | Literal["repeated-rows", "totals", "long", "serial", "sorted", "non-gaussian", "curved"]
+    | Literal["weights", "roots", "conditions", "clusters", "effective-size", "latent"]
     | Literal["index", "encoding", "comments", "sheets"]
 )
 Severity = Literal["error", "warning", "note"]
