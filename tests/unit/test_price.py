@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -222,6 +223,18 @@ def test_prices_rise_where_chance_would_crowd_the_search() -> None:
     null = NullEdges(100.0, np.array([3000 * 2999 / 2]), 1.0)
     low, high = price_range(np.ones(3000, np.intp), 100, 0.0)
     assert null.expected(_prices(low, high)) == pytest.approx([300, 0.01], rel=1e-3)
+
+
+def test_prices_stay_only_where_chance_gives_little() -> None:
+    stayed = 0
+    for n, size in itertools.product((2, 5, 10, 30, 100, 300, 1000), (20, 30, 100, 1000, 10000)):
+        null = NullEdges(float(size), np.array([n * (n - 1) / 2]), 1.0)
+        low, high = price_range(np.ones(n, np.intp), size, 0.0)
+        least, most = 2 * math.log(size), 4.5 * math.log(size)
+        few, none = null.expected(_prices(least, most)) <= (0.1 * n, 0.01)
+        assert (low == least, high == most) == (few, none)
+        stayed += few and none
+    assert 10 < stayed < 35
 
 
 def test_pairs_that_knowledge_keeps_apart_crowd_no_search() -> None:

@@ -252,7 +252,7 @@ class Coding:
     def _is_identity(self) -> bool:
         """Whether the columns are those of the table, in order."""
         pairs = enumerate(self.variables)
-        return all(v.source in (None, k) and v.is_itself for k, v in pairs)
+        return self.is_plain or all(v.source in (None, k) and v.is_itself for k, v in pairs)
 
     def columns_of(self, variables: Sequence[int] | Indices) -> Indices:
         """The columns of some variables, one after the other."""
@@ -306,6 +306,8 @@ class Coding:
 
         `shares` are their means: the share of rows with each level.
         """
+        if not self.has_blocks:
+            return np.flatnonzero(low < high), self
         kept, variables = [], []
         blocks = zip(self.variables, self.starts.tolist(), self.sizes.tolist(), strict=True)
         for variable, start, size in blocks:
@@ -325,6 +327,8 @@ class Coding:
 
     def bounds(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bounds of the variables from those of their columns; 0 and 1 for a block that varies."""
+        if not self.has_blocks:
+            return low, high
         starts, single = self.starts, self.sizes == 1
         varies = np.logical_or.reduceat(low < high, starts)
         return np.where(single, low[starts], 0.0), np.where(single, high[starts], varies * 1.0)

@@ -456,10 +456,14 @@ def price_range(
     apart are no chance.
     """
     none, n, leading = np.empty(0, np.intp), len(sizes), sizes if leading is None else leading
-    pairs, _ = _pairs((sizes, leading), np.arange(n), knowledge, (none, none), np.zeros(n, np.intp))
-    nulls = [NullEdges(n_samples, p, 1.0, 1.0, k, extension) for k, p in pairs.items()]
     unit, least = math.log(n_samples), LEAST if (leading == 1).all() else LEAST_OF_BLOCKS
     ends = least * unit + extension, MOST * unit + extension
+    # The tail of r² is below (1 - r²) to half the degrees of freedom: mostly that is little enough.
+    bounds = [n * (n - 1) * math.exp(-end * (0.5 - 1 / n_samples)) for end in ends]
+    if sizes.max() == 1 and bounds[0] <= CROWDED * n and bounds[1] <= NOTHING:
+        return ends
+    pairs, _ = _pairs((sizes, leading), np.arange(n), knowledge, (none, none), np.zeros(n, np.intp))
+    nulls = [NullEdges(n_samples, p, 1.0, 1.0, k, extension) for k, p in pairs.items()]
     by_chance = reduce(np.add, (null.expected(np.array(ends)) for null in nulls))
     low, high = (
         price if chance <= most else _price_of_chance(nulls, most, price)

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -395,17 +396,16 @@ def _marks(block: FloatArray, low: FloatArray, high: FloatArray) -> Counts | Non
 def extremes(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The smallest and the largest value of each column; NaN where a column has one."""
     n_rows, n_columns = values.shape
-    low, high = np.full((2, n_columns), np.inf) * [[1.0], [-1.0]]
     if not values.size:
-        return low, high
+        return np.full(n_columns, np.inf), np.full(n_columns, -np.inf)
     # NumPy is slow at reducing short rows, so that several are put side by side at first.
-    beside = max(min(WIDE_ROW // n_columns, math.isqrt(n_rows)), 1)
-    even = n_rows // beside * beside if values.flags.c_contiguous else 0
-    for part in (values[:even].reshape(-1, beside * n_columns), values[even:]):
-        if len(part):
-            lowest = part.min(axis=0).reshape(-1, n_columns).min(axis=0)
-            highest = part.max(axis=0).reshape(-1, n_columns).max(axis=0)
-            low, high = np.minimum(low, lowest), np.maximum(high, highest)
+    several = min(WIDE_ROW // n_columns, math.isqrt(n_rows)) if values.flags.c_contiguous else 1
+    even = n_rows - n_rows % max(several, 1)
+    wide, rest = values[:even].reshape(-1, max(several, 1) * n_columns), values[even:]
+    low, high = (
+        end.reduce(np.concatenate((end.reduce(wide).reshape(-1, n_columns), rest)))
+        for end in (np.minimum, np.maximum)
+    )
     return low, high
 
 
@@ -765,6 +765,9 @@ def split_covariance(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
     return scales, mirror_lower(covariance)
 
 
+_lower_half = lru_cache(maxsize=8)(partial(np.tri, dtype=np.bool_))
+
+
 def mirror_lower(matrix: FloatArray) -> FloatArray:
     """The exactly symmetric matrix with the lower triangle of `matrix`, in place."""
     size = len(matrix)
@@ -772,7 +775,7 @@ def mirror_lower(matrix: FloatArray) -> FloatArray:
     for start in range(0, size, rows):
         stop = min(start + rows, size)
         corner = matrix[start:stop, start:stop]
-        corner[...] = np.where(np.tri(stop - start, dtype=np.bool_), corner, corner.T)
+        corner[...] = np.where(_lower_half(stop - start), corner, corner.T)
         matrix[start:stop, stop:] = matrix[stop:, start:stop].T
     return matrix if matrix.flags.c_contiguous else matrix.T
 
