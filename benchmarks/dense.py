@@ -1,0 +1,81 @@
+"""Penalties below 2 on dense graphs: ``python -m benchmarks.dense``.
+
+Random graphs whose coefficients are from .1 to .9, every variable scaled to variance 1 before it
+acts. SHD of the graph that is shown to the true class, with the penalty chosen and with fixed ones,
+on data that no rule was chosen on. Rows are kept in ``benchmarks/results/dense.csv``: started
+again, it goes on where it was. The table goes to the page on the penalty.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+import qwo
+from benchmarks.arrows import append, distance, draw_linear
+from benchmarks.peers.markdown import markdown_table, update_page
+from benchmarks.price import PAGE, RESULTS
+from benchmarks.rows import Row, read_rows
+from qwo.simulation.random_models import random_dag
+
+KINDS = ((60, 10, 1000), (30, 8, 2000), (60, 16, 1000), (40, 4, 1000))
+"""Variables, mean degree and rows; the last is a sparse one to compare with."""
+
+EFFECTS = 0.1, 0.9
+PENALTIES: tuple[float | Literal["auto"], ...] = ("auto", 2.0, 1.75, 1.5)
+COLUMNS = ("n", "degree", "N", "seed", "price", "auto", "2", "1.75", "1.5")
+FIRST_SEED = 7000
+
+
+def measured(n: int, degree: int, size: int, seed: int) -> list[object]:
+    """The penalty that is chosen on a data set, and wrong marks at each."""
+    rng = np.random.default_rng([seed, n, degree, size])
+    dag = random_dag("er", n, degree, shuffle=True, rng=rng)
+    moments = qwo.Moments.from_data(draw_linear(dag, size, EFFECTS, rng))
+    truth = qwo.to_cpdag(dag)
+    found = [qwo.discover(moments, penalty_discount=p, random_state=0) for p in PENALTIES]
+    away = [distance(one.graph.matrix, truth) for one in found]
+    return [n, degree, size, seed, found[0].params["penalty_discount"], *away]
+
+
+def table(rows: Sequence[Row]) -> str:
+    """By kind: mean penalty, mean SHD, and what choosing gains on 2 in per cent."""
+    lines = []
+    for kind in KINDS:
+        own = [row for row in rows if (row["n"], row["degree"], row["N"]) == kind]
+        if not own:
+            continue
+        price, auto, two, *others = np.array([[row[c] for c in COLUMNS[4:]] for row in own]).T
+        gain = 100 * (two - auto) / two.mean()
+        error = gain.std(ddof=1) / np.sqrt(len(own))
+        text = f"{gain.mean():.1f} ± {error:.1f} %".replace("-", "−")
+        means = [f"{values.mean():.1f}" for values in (auto, two, *others)]
+        name = "n = {}, degree {}, N = {}".format(*kind)
+        lines.append([name, str(len(own)), f"{price.mean():.2f}", *means, text])
+    header = ["graphs", "sets", "penalty chosen", "SHD", "c = 2", "c = 1.75", "c = 1.5", "gain"]
+    return markdown_table(header, lines)
+
+
+def main() -> None:
+    """Run what is missing and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sets", type=int, default=40, help="data sets of each kind")
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    path = RESULTS / "dense.csv"
+    done = {tuple(row[c] for c in COLUMNS[:4]) for row in read_rows(path)}
+    for seed in range(FIRST_SEED, FIRST_SEED + given.sets):
+        for kind in KINDS:
+            if (*kind, seed) not in done:
+                append(path, COLUMNS, measured(*kind, seed))
+    text = table(read_rows(path))
+    print(text)
+    update_page(PAGE, text, "dense")
+
+
+if __name__ == "__main__":
+    main()
