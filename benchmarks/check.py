@@ -12,9 +12,10 @@ edge turned    the true graph with one compelled edge turned
 turned inside  the true graph with one edge turned that its class leaves open
 other graph    the true graph with its nodes permuted
 
-Noise is normal, or exponential less its mean. Beside the share of alarms stands the area under the
-ROC curve: how often a case with a fault has a smaller p-value, the smallest of its tests, than one
-without; graphs that are learnt are held against those of the case "learnt", others against "right".
+Noise is normal, exponential less its mean, or log-normal less its mean. Beside the share of alarms
+stands the area under the ROC curve: how often a case with a fault has a smaller p-value, the
+smallest of its tests, than one without; graphs that are learnt are held against those of the case
+"learnt", others against "right".
 Figures are kept as they come, and a run goes on from those that are there.
 """
 
@@ -64,6 +65,7 @@ class Source(NamedTuple):
 NOISE: dict[str, Callable] = {
     "normal": lambda rng, size: rng.normal(size=size),
     "exponential": lambda rng, size: rng.exponential(size=size) - 1,
+    "log-normal": lambda rng, size: np.exp(rng.normal(size=size)) - np.exp(0.5),
 }
 
 

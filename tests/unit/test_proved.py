@@ -50,6 +50,23 @@ def test_few_rows_limit_the_parents_and_the_best_graph_is_found(seed: int) -> No
     assert -found.score == pytest.approx(least_cost(7, local, most=5), abs=1e-6)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_with_the_true_tiers_no_graph_is_better(seed: int) -> None:
+    """One search in twelve was short, of up to eight variables."""
+    data, dag, _ = qwo.simulate(
+        "er", n_variables=6, n_samples=200, degree=3, random_state=50_000 + seed
+    )
+    moments, order = Moments.from_data(data), qwo.graph.topological_order(dag)
+    tiers = [[moments.names[v] for v in order[k : k + 2]] for k in (0, 2, 4)]
+    known = qwo.Knowledge(tiers=tiers)
+    found = qwo.discover(moments, knowledge=known, penalty_discount=2.0, random_state=0)
+    local = gaussian_cost(moments, 2 * np.log(200))
+    assert found.proved
+    assert -found.score == pytest.approx(
+        least_cost(6, local, known.resolve(moments.names)), abs=1e-6
+    )
+
+
 def test_two_graphs_within_a_thousandth_of_a_penalty_are_not_the_same() -> None:
     """With columns exchanged, the one or the other was taken."""
     data = qwo.simulate(
