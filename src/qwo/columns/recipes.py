@@ -321,8 +321,7 @@ class Coding:
                     # Nobody has the reference: the first of the others takes its place.
                     own = own[1:]
             kept += own
-            known = levels == variable.levels
-            variables.append(variable if known else replace(variable, levels=levels))
+            variables.append(replace(variable, levels=levels))
         return np.array(kept, dtype=np.intp), Coding(tuple(variables))
 
     def bounds(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -563,11 +563,9 @@ def keeping_apart(
     knowledge: ResolvedKnowledge | None, names: tuple[str, ...], apart: Mask
 ) -> ResolvedKnowledge:
     """What is known, and no edge between some pairs."""
-    none = np.zeros_like(apart)
     if knowledge is None:
-        return ResolvedKnowledge(names, apart.copy(), none, none.copy())
-    forbidden = knowledge.forbidden | apart
-    return ResolvedKnowledge(names, forbidden, knowledge.required.copy(), knowledge.before.copy())
+        return ResolvedKnowledge(names, apart.copy(), *np.zeros((2, *apart.shape), np.bool_))
+    return replace(knowledge, forbidden=knowledge.forbidden | apart)
 
 
 def _price_of_chance(nulls: Sequence[NullEdges], most: float, above: float) -> float:

@@ -402,11 +402,12 @@ def extremes(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     several = min(WIDE_ROW // n_columns, math.isqrt(n_rows)) if values.flags.c_contiguous else 1
     even = n_rows - n_rows % max(several, 1)
     wide, rest = values[:even].reshape(-1, max(several, 1) * n_columns), values[even:]
-    low, high = (
-        end.reduce(np.concatenate((end.reduce(wide).reshape(-1, n_columns), rest)))
-        for end in (np.minimum, np.maximum)
-    )
-    return low, high
+
+    def last(end: np.ufunc) -> FloatArray:
+        both = np.concatenate((end.reduce(wide).reshape(-1, n_columns), rest))
+        return np.asarray(end.reduce(both))
+
+    return last(np.minimum), last(np.maximum)
 
 
 def finite_extremes(values: FloatArray) -> tuple[FloatArray, FloatArray]:
