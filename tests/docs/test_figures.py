@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import arrows, check
+from benchmarks import arrows, check, dense
 from benchmarks.rows import read_rows
 
 ROOT = Path(__file__).parents[2]
@@ -110,3 +110,8 @@ def test_the_page_on_checks_has_the_alarm_rates(capsys: pytest.CaptureFixture[st
 def test_the_page_on_arrows_has_the_distances() -> None:
     page = (ROOT / "docs/howto/how-sure.md").read_text(encoding="utf-8")
     assert arrows.report() in page
+
+
+def test_the_page_on_the_penalty_has_the_table_of_dense_graphs() -> None:
+    page = (ROOT / "docs/howto/choosing-the-penalty.md").read_text(encoding="utf-8")
+    assert dense.table(read_rows(dense.RESULTS / "dense.csv")) in page
