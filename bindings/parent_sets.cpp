@@ -316,6 +316,18 @@ void bind_parent_sets(nb::module_& m) {
             "Go over to the best DAG of all, if there are no more than so many variables; "
             "whether the present one is the best then.")
         .def(
+            "dag",
+            [](const ParentSets& self) {
+                check_ready(self);
+                std::vector<std::int8_t> dag(Index{self.n()} * self.n(), 0);
+                for (int v = 0; v < self.n(); ++v) {
+                    for (int u : self.fit(v).parents())
+                        dag[Index{u} * self.n() + v] = 1;
+                }
+                return matrix_of(std::move(dag), self.n(), self.n());
+            },
+            "The DAG: 1 for i -> j.")
+        .def(
             "cpdag",
             [](const ParentSets& self) {
                 check_ready(self);

@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -375,7 +374,7 @@ def _look(block: FloatArray) -> Seen:
     none = np.zeros(n, dtype=np.int64)
     first = np.empty((0, n)), np.empty((0, n))
     low, high = extremes(block)
-    if np.isfinite(low).all() and np.isfinite(high).all():
+    if np.isfinite(high - low).all():
         return Seen(n_rows, 0, low, high, low, high, none, none, _marks(block, low, high), *first)
     usable = np.isfinite(block)
     absent = np.isnan(block).sum(axis=0)
@@ -395,19 +394,17 @@ def _marks(block: FloatArray, low: FloatArray, high: FloatArray) -> Counts | Non
 
 def extremes(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The smallest and the largest value of each column; NaN where a column has one."""
-    n_rows, n_columns = values.shape
-    if not values.size:
-        return np.full(n_columns, np.inf), np.full(n_columns, -np.inf)
+    n_rows, n = values.shape
     # NumPy is slow at reducing short rows, so that several are put side by side at first.
-    several = min(WIDE_ROW // n_columns, math.isqrt(n_rows)) if values.flags.c_contiguous else 1
-    even = n_rows - n_rows % max(several, 1)
-    wide, rest = values[:even].reshape(-1, max(several, 1) * n_columns), values[even:]
+    most = min(WIDE_ROW // max(n, 1), math.isqrt(n_rows)) if values.flags.c_contiguous else 1
+    even = n_rows - n_rows % (beside := max(most, 1))
+    wide, rest = values[:even].reshape(even // beside, beside * n), values[even:]
 
-    def last(end: np.ufunc) -> FloatArray:
-        both = np.concatenate((end.reduce(wide).reshape(-1, n_columns), rest))
-        return np.asarray(end.reduce(both))
+    def last(end: np.ufunc, first: float) -> FloatArray:
+        part = end.reduce(wide, initial=first).reshape(beside, n)
+        return np.asarray(end.reduce(np.concatenate((part, rest))))
 
-    return last(np.minimum), last(np.maximum)
+    return last(np.minimum, np.inf), last(np.maximum, -np.inf)
 
 
 def finite_extremes(values: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -420,7 +417,7 @@ def finite_extremes(values: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _new_run(block: FloatArray, weights: FloatArray | None) -> _Run:
     n = block.shape[1]
     share = np.ones(len(block)) if weights is None else weights
-    origin = (share @ block) / share.sum()
+    origin = (share @ block) / (len(block) if weights is None else weights.sum())
     # Elsewhere than on the host only the products are worth their way there.
     xp = present_module() if n > WIDE else np
     scatter = np.zeros((n, n), order="F") if n <= WIDE else xp.zeros((n, n))
@@ -438,8 +435,7 @@ def _add_products(
         return scatter
     if n <= WIDE:
         # A C-ordered block is its transpose in Fortran's eyes: no copy is made for BLAS.
-        added: FloatArray = dsyrk(1.0, block.T, beta=1.0, c=scatter, lower=1, overwrite_c=1)
-        return added
+        return np.asarray(dsyrk(1.0, block.T, beta=1.0, c=scatter, lower=1, overwrite_c=1))
 
     def add_stripe(start: int) -> None:
         stop = min(start + STRIPE, n)
@@ -578,8 +574,7 @@ class PartialSums:
     @classmethod
     def of(cls, moments: Moments) -> PartialSums:
         """The sums that a sample's moments stand for."""
-        n = len(moments.means)
-        spread = moments.scales
+        n, spread = len(moments.means), moments.scales
         scatter = moments.n_samples * moments.correlation * np.outer(spread, spread)
         total = cls(n)
         total.total = Sums(moments.n_samples, moments.means, scatter)
@@ -766,9 +761,6 @@ def split_covariance(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
     return scales, mirror_lower(covariance)
 
 
-_lower_half = lru_cache(maxsize=8)(partial(np.tri, dtype=np.bool_))
-
-
 def mirror_lower(matrix: FloatArray) -> FloatArray:
     """The exactly symmetric matrix with the lower triangle of `matrix`, in place."""
     size = len(matrix)
@@ -776,7 +768,8 @@ def mirror_lower(matrix: FloatArray) -> FloatArray:
     for start in range(0, size, rows):
         stop = min(start + rows, size)
         corner = matrix[start:stop, start:stop]
-        corner[...] = np.where(_lower_half(stop - start), corner, corner.T)
+        places = np.arange(stop - start)
+        corner[...] = np.where(np.greater_equal.outer(places, places), corner, corner.T)
         matrix[start:stop, stop:] = matrix[stop:, start:stop].T
     return matrix if matrix.flags.c_contiguous else matrix.T
 

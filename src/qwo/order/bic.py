@@ -420,10 +420,7 @@ class BicEngine(EngineBase):
 
     def dag(self) -> Adjacency:
         """The DAG of the present order: entry (i, j) is 1 for i → j."""
-        _, (parents, ends), _, _ = self._sets.state()
-        dag = np.zeros((self._n, self._n), dtype=np.int8)
-        dag[parents, np.searchsorted(ends, np.arange(len(parents)), side="right")] = 1
-        return dag
+        return self._sets.dag()
 
     def cpdag(self) -> Adjacency:
         """The Markov equivalence class of the DAG; see `qwo.to_cpdag`."""
