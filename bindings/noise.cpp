@@ -1,3 +1,4 @@
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -9,6 +10,7 @@
 #include "checks.hpp"
 #include "qwo/family_search.hpp"
 #include "qwo/noise_cost.hpp"
+#include "qwo/noise_fit.hpp"
 
 namespace qwo::bindings {
 
@@ -57,6 +59,32 @@ std::pair<int, std::vector<int>> family(const NoiseCost& cost, Whole variable,
     std::sort(parents.begin(), parents.end());
     return {v, std::move(parents)};
 }
+
+// A fit and the cost that it is made with.
+class Fit {
+  public:
+    Fit(std::shared_ptr<NoiseCost> cost, std::vector<std::vector<int>> parents)
+        : cost_(std::move(cost)), fit_(*cost_, families(*cost_, std::move(parents))) {}
+
+    double lack(std::vector<int> families) {
+        for (const int v : families)
+            checked("variable", v, 0, cost_->n() - 1LL);
+        std::sort(families.begin(), families.end());
+        return fit_.lack(families);
+    }
+
+  private:
+    static std::vector<std::vector<int>> families(const NoiseCost& cost,
+                                                  std::vector<std::vector<int>> parents) {
+        demand(count_of(parents) == cost.n(), "there must be parents of every variable");
+        for (int v = 0; v < cost.n(); ++v)
+            parents[v] = family(cost, Whole{v}, std::move(parents[v])).second;
+        return parents;
+    }
+
+    std::shared_ptr<NoiseCost> cost_;
+    NoiseFit fit_;
+};
 
 // An order search on the cost, which several searches share.
 class NoiseSearch {
@@ -107,6 +135,21 @@ class NoiseSearch {
         demand(i != j, "two variables make an arrow");
         return search_->turned(i, j);
     }
+    // Gain, lack and z of each arrow, one after the other.
+    auto strengths(const std::vector<std::pair<int, int>>& arrows) {
+        for (const auto& [i, j] : arrows) {
+            checked("cause", i, 0, cost_->n() - 1LL);
+            checked("effect", j, 0, cost_->n() - 1LL);
+            demand(i != j, "two variables make an arrow");
+        }
+        std::vector<double> told;
+        {
+            nb::gil_scoped_release released;
+            for (const ArrowStrength& own : arrow_strengths(*cost_, *search_, arrows))
+                told.insert(told.end(), {own.gain, own.lack, own.z});
+        }
+        return matrix_of(std::move(told), arrows.size(), 3);
+    }
     double cost() const { return search_->cost(); }
     auto order() const { return to_numpy<std::int64_t>(search_->order()); }
     auto dag() const {
@@ -149,6 +192,12 @@ void bind_noise(nb::module_& m) {
             },
             nb::arg("variable"), nb::arg("parents"),
             "Residuals in units of their spread, of the first column of what is no number.");
+    nb::class_<Fit>(m, "NoiseFit", "How well the families of a DAG fit under a model of noise.")
+        .def(nb::init<std::shared_ptr<NoiseCost>, std::vector<std::vector<int>>>(), nb::arg("cost"),
+             nb::arg("parents"))
+        .def("lack", &Fit::lack, nb::arg("families"), nb::call_guard<nb::gil_scoped_release>(),
+             "By how much twice the log-likelihood of some families could rise, were residuals to "
+             "depend on causes and each other.");
     nb::class_<NoiseSearch>(m, "NoiseSearch", "An order search on the density of residuals.")
         .def(nb::init<std::shared_ptr<NoiseCost>, const OrderIn&, const MaskIn&, const MaskIn&,
                       std::vector<std::vector<int>>, int, std::uint64_t>(),
@@ -166,6 +215,9 @@ void bind_noise(nb::module_& m) {
              nb::call_guard<nb::gil_scoped_release>(),
              "Parents in the cheapest graph near by in which the effect comes before the cause; "
              "none if that may not be.")
+        .def("strengths", &NoiseSearch::strengths, nb::arg("arrows"),
+             "Of each arrow what the best graph near by with the other direction costs more, what "
+             "the model lacks there, and the excess in standard errors; NaN if there is none.")
         .def_prop_ro("cost", &NoiseSearch::cost)
         .def("order", &NoiseSearch::order)
         .def("dag", &NoiseSearch::dag);

@@ -35,33 +35,81 @@ void invert_factor(std::size_t k, double* a) {
     }
 }
 
+// log det of a k × k matrix, whose lower triangle is overwritten by its Cholesky factor.
+double log_det(std::size_t k, double* a) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < k; ++i) {
+        for (std::size_t j = 0; j <= i; ++j) {
+            double left = a[i * k + j];
+            for (std::size_t h = 0; h < j; ++h)
+                left -= a[i * k + h] * a[j * k + h];
+            a[i * k + j] = i == j ? std::sqrt(std::max(left, kLeastPivot)) : left / a[j * k + j];
+        }
+        sum += 2.0 * std::log(a[i * k + i]);
+    }
+    return sum;
+}
+
+// What a parent explains of a child, with M = L^-1 of the family: its columns stand at `at` in the
+// first `given` ones, those of the child behind. The inverse of the matrix is M^T M, and what of
+// its block of the parent comes from the rows of the child is what the child knows of it.
+double share_of(std::size_t at, std::size_t size, std::size_t given, std::size_t width,
+                const double* m, std::vector<double>& work) {
+    work.assign(2 * size * size, 0.0);
+    double *without = work.data(), *with = work.data() + size * size;
+    for (std::size_t i = at; i < width; ++i) {
+        for (std::size_t a = 0; a < std::min(size, i - at + 1); ++a) { // M is lower triangular
+            for (std::size_t b = 0; b <= a; ++b) {
+                const double product = m[i * width + at + a] * m[i * width + at + b];
+                with[a * size + b] += product;
+                without[a * size + b] += i < given ? product : 0.0;
+            }
+        }
+    }
+    if (size == 1 && width == given + 1)
+        return m[given * width + at] * m[given * width + at] / with[0];
+    return std::max(1.0 - std::exp(log_det(size, without) - log_det(size, with)), 0.0);
+}
+
 } // namespace
 
-Explained explained(const double* correlation, const std::vector<std::vector<int>>& parents) {
+Explained explained(const double* correlation, const std::vector<std::vector<int>>& parents,
+                    const std::vector<int>& sizes, const std::vector<int>& leading) {
     const std::size_t n = parents.size();
+    std::vector<std::size_t> firsts{0};
+    for (const int size : sizes)
+        firsts.push_back(firsts.back() + static_cast<std::size_t>(size));
     Explained found{{}, std::vector<double>(n, 1.0)};
-    std::vector<double> family;
+    std::vector<double> family, work;
+    std::vector<std::size_t> columns;
     for (std::size_t v = 0; v < n; ++v) {
-        const std::size_t k = parents[v].size();
-        if (k == 0)
+        if (parents[v].empty())
             continue;
-        const auto member = [&](std::size_t i) { return i < k ? parents[v][i] : v; };
-        const std::size_t width = k + 1;
+        columns.clear();
+        for (const int u : parents[v]) {
+            for (std::size_t c = firsts[u]; c < firsts[u + 1]; ++c)
+                columns.push_back(c);
+        }
+        const std::size_t given = columns.size(), own = static_cast<std::size_t>(leading[v]);
+        for (std::size_t c = 0; c < own; ++c)
+            columns.push_back(firsts[v] + c);
+        const std::size_t width = given + own;
         family.resize(width * width);
         for (std::size_t i = 0; i < width; ++i) {
             for (std::size_t j = 0; j < width; ++j)
-                family[i * width + j] = correlation[member(i) * n + member(j)];
+                family[i * width + j] = correlation[columns[i] * firsts.back() + columns[j]];
         }
         invert_factor(width, family.data());
-        // The inverse of the matrix is M^T M with M = L^-1, whose last row alone knows the child.
-        const double* last = family.data() + k * width;
-        for (std::size_t j = 0; j < k; ++j) {
-            double diagonal = 0.0;
-            for (std::size_t i = j; i < width; ++i)
-                diagonal += family[i * width + j] * family[i * width + j];
-            found.shares.push_back(last[j] * last[j] / diagonal);
+        std::size_t at = 0;
+        for (const int u : parents[v]) {
+            const std::size_t size = firsts[u + 1] - firsts[u];
+            found.shares.push_back(share_of(at, size, given, width, family.data(), work));
+            at += size;
         }
-        found.variances[v] = 1.0 / (last[k] * last[k]);
+        double left = 1.0;
+        for (std::size_t i = given; i < width; ++i)
+            left /= family[i * width + i] * family[i * width + i];
+        found.variances[v] = own == 1 ? left : std::pow(left, 1.0 / static_cast<double>(own));
     }
     return found;
 }

@@ -13,10 +13,12 @@ struct Explained {
     std::vector<double> variances;
 };
 
-// For a correlation matrix of as many rows as there are lists of parents, without gaps. A parent
-// that the others determine adds nothing; a variable that its parents determine leaves next to
-// nothing.
-Explained explained(const double* correlation, const std::vector<std::vector<int>>& parents);
+// For a correlation matrix without gaps, of so many columns of each variable as a parent, of which
+// the leading ones are its own as a child: uncorrelated with each other. Between blocks the share
+// is 1 - Λ, Wilks's, and what is left the geometric mean over columns. A parent that the others
+// determine adds nothing; a variable that its parents determine leaves next to nothing.
+Explained explained(const double* correlation, const std::vector<std::vector<int>>& parents,
+                    const std::vector<int>& sizes, const std::vector<int>& leading);
 
 // The weights w of k kernels at m points, after some rounds of expectation and maximisation:
 // w_j <- w_j * sum_i K_ij / (known_i + sum_l K_il w_l) / visible_j, from equal ones of the sum m,

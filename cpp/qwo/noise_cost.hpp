@@ -52,6 +52,13 @@ class NoiseCost final : public FamilyCost {
 
     int n() const { return count_of(data_.sizes); }
     int n_rows() const { return count_of(data_.weights); }
+    const std::vector<double>& weights() const { return data_.weights; }
+    double total() const { return total_; } // of the weights
+    // Σ w x y over all rows.
+    double weighted(const double* x, const double* y) const;
+    const double* values(int variable) const {
+        return data_.columns.data() + Index{firsts_[variable]} * rows_;
+    }
 
   private:
     struct Density;
@@ -65,8 +72,6 @@ class NoiseCost final : public FamilyCost {
     std::vector<int> columns_of(std::span<const int> parents) const;
     // Of one column of a child given some others.
     void residuals(int child, const std::vector<int>& given, std::vector<double>& out) const;
-    // Σ w x y over all rows.
-    double weighted(const double* x, const double* y) const;
     void put_on_grid(const std::vector<double>& z);
     double smooth(int first, int last, double h, double* logs);
     Density density(const std::vector<double>& z);

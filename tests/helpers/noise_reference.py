@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.special import ndtr
+from scipy.stats import rankdata
 
 GRID = np.linspace(-10.0, 10.0, 512)
 """For fewer than 4000 rows."""
@@ -79,3 +81,42 @@ def noise_cost(
             other += price * len(parents) - 2 * weights @ log_density(own / again, weights)
             value = min(value, other)
     return float(value + price * len(given))
+
+
+def polynomials(ranks: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Legendre's, with mean 0, variance 1 and no correlation, one in a row."""
+    found = np.polynomial.legendre.legvander(2 * ranks - 1, 4)[:, 1:].T
+    found = found - np.average(found, axis=1, weights=weights)[:, None]
+    covariance = (found * weights) @ found.T / weights.sum()
+    return np.linalg.solve(np.linalg.cholesky(covariance), found)
+
+
+def beyond_chance(statistic: float, free: int) -> float:
+    """What a statistic has more than its mean, if that is not by chance."""
+    return statistic - free if statistic - free > 1.5 * math.sqrt(2 * free) else 0.0
+
+
+def lack(rows: np.ndarray, weights: np.ndarray, left: list[np.ndarray], dag: np.ndarray) -> float:
+    """What all families could gain if residuals depended on causes or each other.
+
+    rows without ties; left: residuals of each variable in units of their spread.
+    """
+    # A row that counts twice stands twice among ranks.
+    times = weights.astype(int)
+    spread = np.repeat(np.arange(len(rows)), times)
+    ranks = np.array([(rankdata(x[spread]) - 0.5)[np.cumsum(times) - 1] for x in rows.T])
+    ranks /= weights.sum()
+    own = []
+    for v, residuals in enumerate(left):
+        z = np.array(residuals)
+        for u in np.flatnonzero(dag[:, v]):
+            classes = [ranks[u] * 12 // 1 == k for k in range(12)]
+            means = [np.average(z[k], weights=weights[k]) for k in classes]
+            squares = sum(weights[k].sum() * m**2 for k, m in zip(classes, means, strict=True))
+            if beyond_chance(squares, 11):
+                z = z - np.select(classes, means)
+        own.append(polynomials(ndtr(z), weights))
+    pairs = [(own[v], polynomials(ranks[u], weights)) for u, v in np.argwhere(dag)]
+    pairs += [(own[v], own[u]) for v in range(len(own)) for u in range(v)]
+    products = [(a * weights) @ b.T / math.sqrt(weights.sum()) for a, b in pairs]
+    return sum(beyond_chance(float((product**2).sum()), 16) for product in products)

@@ -253,7 +253,7 @@ def test_the_likelihood_of_normal_scores_is_that_of_a_gaussian_copula() -> None:
     scores = in_scores(sample, coding)
     assert np.allclose(scores.columns, np.column_stack([rank_normal(x) for x in rows.T]))
     whole, none = np.triu(np.ones((4, 4), np.int8), 1), np.zeros((4, 4), np.int8)
-    model = NoiseModel.of(sample, coding, coding, 2.0)
+    model = NoiseModel.of((sample, np.ones(4, bool)), coding, coding, 2.0)
     z = (scores.columns - scores.columns.mean(axis=0)) / scores.columns.std(axis=0)
     inverse = np.linalg.inv(np.corrcoef(z.T))
     by_row = np.linalg.slogdet(np.corrcoef(z.T))[1] + np.einsum("ij,jk,ik->i", z, inverse, z)

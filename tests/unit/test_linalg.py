@@ -71,12 +71,42 @@ def test_a_variable_that_its_parent_determines_leaves_next_to_nothing():
 
 
 def test_wrong_families_are_refused():
-    two, ends = np.eye(2), np.array([0, 1])
+    two, ends, ones = np.eye(2), np.array([0, 1]), ([1, 1], [1, 1])
     with pytest.raises(IndexRangeError):
-        _core.explained(two, np.array([2]), ends)
+        _core.explained(two, np.array([2]), ends, *ones)
     with pytest.raises(IndexRangeError):
-        _core.explained(two, np.array([0]), np.array([1, 0]))
+        _core.explained(two, np.array([0]), np.array([1, 0]), *ones)
     with pytest.raises(ShapeError):
-        _core.explained(two, np.array([0]), np.array([0, 0, 1]))
+        _core.explained(two, np.array([0]), np.array([0, 0, 1]), *ones)
     with pytest.raises(ShapeError):
-        _core.explained(np.ones((2, 3)), np.array([0]), ends)
+        _core.explained(np.ones((2, 3)), np.array([0]), ends, *ones)
+    for sizes, leading in (([1], [1]), ([2, 1], [1, 1]), ([1, 1], [1, 2]), ([1, 1], [1])):
+        with pytest.raises(ShapeError):
+            _core.explained(two, np.array([0]), ends, sizes, leading)
+
+
+def test_between_blocks_shares_are_those_of_wilks() -> None:
+    rng = np.random.default_rng(4)
+    sizes, leading = np.array([2, 3, 1, 3, 2]), np.array([1, 3, 1, 2, 2])
+    mixed = rng.standard_normal((11, 11)) @ rng.standard_normal((11, 400))
+    correlation = np.corrcoef(mixed)
+    dag = np.triu(np.ones((5, 5), np.int8), 1)
+    dag[0, 3] = 0
+    found = explained(correlation, dag, sizes, leading)
+    ends = np.cumsum(sizes)
+    columns = [np.arange(end - size, end) for size, end in zip(sizes, ends, strict=True)]
+
+    def left(child: int, parents: list[int]) -> float:
+        own = columns[child][: leading[child]]
+        given = np.concatenate([columns[u] for u in parents]) if parents else np.empty(0, int)
+        cross = correlation[np.ix_(given, own)]
+        slopes = np.linalg.solve(correlation[np.ix_(given, given)], cross)
+        return float(np.linalg.det(correlation[np.ix_(own, own)] - cross.T @ slopes))
+
+    for v in range(1, 5):
+        parents = np.flatnonzero(dag[:, v]).tolist()
+        assert found.variances[v] == pytest.approx(left(v, parents) ** (1 / leading[v]))
+    for u, v, share in zip(found.causes, found.effects, found.shares, strict=True):
+        parents = np.flatnonzero(dag[:, v]).tolist()
+        fewer = [p for p in parents if p != u]
+        assert share == pytest.approx(1 - left(v, parents) / left(v, fewer), abs=1e-9)

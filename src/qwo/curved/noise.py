@@ -22,7 +22,6 @@ import numpy as np
 
 from qwo import _core
 from qwo.columns.recipes import Coding
-from qwo.curved.fit import Fit
 from qwo.curved.sizes import curved_columns
 from qwo.graph.cpdag import to_cpdag
 from qwo.graph.dag import parents_of, topological_order
@@ -67,12 +66,11 @@ class NoiseModel:
     numbers: Mask
     price: float
     sizes: Indices
-    values: FloatArray
 
     @classmethod
     def of(
         cls,
-        sample: RowSample,
+        even: tuple[RowSample, Mask],
         coding: Coding,
         curved: Coding,
         penalty: float,
@@ -80,9 +78,10 @@ class NoiseModel:
     ) -> NoiseModel:
         """From rows in the columns of a coding, and the one with curves that is searched with.
 
-        ends: of blocks of rows that have equations of their own.
+        even: what `unrounded` makes of the rows; ends: of blocks of rows that have equations of
+        their own.
         """
-        sample, numbers = unrounded(sample, coding)
+        sample, numbers = even
         # Whoever has no density is explained in itself, so that costs compare between codings.
         pairs = zip(curved.variables, numbers.tolist(), strict=True)
         curved = Coding(tuple(v if told else replace(v, curve=None) for v, told in pairs))
@@ -100,8 +99,7 @@ class NoiseModel:
         blocks = np.concatenate(grams), [*(ends or (last,))]
         kinds = curved.sizes.tolist(), numbers.tolist()
         cost = _core.NoiseCost.create(columns, *blocks, weights.tolist(), *kinds, price)
-        values = columns[curved.starts]
-        return cls(int(curved.sizes.max()), cost, weights, numbers, price, curved.sizes, values)
+        return cls(int(curved.sizes.max()), cost, weights, numbers, price, curved.sizes)
 
     def rows(self, families: Sequence[tuple[int, Sequence[int]]]) -> FloatArray:
         """-2 log density of each row, over some families."""
@@ -110,9 +108,9 @@ class NoiseModel:
             found += self.cost.rows(variable, list(map(int, parents)))
         return found
 
-    def fit(self, parents: Sequence[Sequence[int]]) -> Fit:
+    def fit(self, parents: Sequence[Sequence[int]]) -> _core.NoiseFit:
         """What the families of a DAG leave unexplained."""
-        return Fit(self.cost, self.values, self.weights, parents)
+        return _core.NoiseFit(self.cost, parents)
 
     def of_dag(self, parents: Sequence[Sequence[int]]) -> float:
         """The cost of a DAG."""
@@ -168,18 +166,15 @@ def _most_tied(values: FloatArray) -> float:
     return float(np.diff(ends, prepend=-1).max() / len(values))
 
 
-def vuong(
-    difference: FloatArray, weights: FloatArray, price: float, lack: float = 0.0
-) -> tuple[float, float]:
-    """How much more a model costs than another, and that over its standard error.
+def vuong(difference: FloatArray, weights: FloatArray, gain: float, lack: float = 0.0) -> float:
+    """How much more a model costs than another, over the standard error of that.
 
-    The difference is that of -2 log density in each row; the price that of coefficients. What the
-    other model lacks is no evidence for it.
+    The difference is that of -2 log density in each row, gain that of costs. What the other model
+    lacks is no evidence for it.
     """
-    gain = float(weights @ difference) + price
     centre = float(weights @ difference) / weights.sum()
     error = math.sqrt(float(weights @ (difference - centre) ** 2))
-    return gain, (gain - lack) / error if error > 0 else 0.0
+    return (gain - lack) / error if error > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -295,13 +290,9 @@ def compared(
         return 0.0
     difference = first.rows([(v, a[v]) for v in changed])
     difference = difference - second.rows([(v, b[v]) for v in changed])
-    price = sum(
-        first.price * float(first.sizes[a[v]].sum())
-        - second.price * float(second.sizes[b[v]].sum())
-        for v in changed
-    )
+    gain = math.fsum(first.cost.cost(v, a[v]) - second.cost.cost(v, b[v]) for v in changed)
     lack = second.fit(b).lack(changed) if fits else 0.0
-    return vuong(difference, first.weights, price, lack)[1]
+    return vuong(difference, first.weights, gain, lack)
 
 
 def arrow_strengths(turned: TurnedGraph, dag: Adjacency) -> dict[str, FloatArray]:
@@ -310,29 +301,11 @@ def arrow_strengths(turned: TurnedGraph, dag: Adjacency) -> dict[str, FloatArray
     NaN where there is no arrow, or nothing to tell: one of its ends has no density, or knowledge
     forbids the other direction. The DAG fits the order of the search.
     """
-    model, search = turned.model, turned.search
-    now = parents_of(search.dag())
-    known, fit = {}, model.fit(now)
-    found = {name: np.full(dag.shape, math.nan) for name in ("gains", "lacks", "z")}
-    for i, j in zip(*np.nonzero(dag & np.outer(model.numbers, model.numbers)), strict=True):
-        other = search.turned(int(i), int(j))
-        if not other:
-            continue
-        changed = [v for v, own in enumerate(now) if own != other[v]]
-        for v in changed:
-            if v not in known:
-                known[v] = model.rows([(v, now[v])])
-        difference = model.rows([(v, other[v]) for v in changed])
-        for v in changed:
-            difference = difference - known[v]
-        price = sum(
-            model.price * float(model.sizes[other[v]].sum() - model.sizes[now[v]].sum())
-            for v in changed
-        )
-        lack = fit.lack({int(i), int(j), *changed})
-        gain, z = vuong(difference, model.weights, price, lack)
-        found["gains"][i, j], found["lacks"][i, j], found["z"][i, j] = gain, lack, z
-    return found
+    numbers = turned.model.numbers
+    arrows = np.argwhere(dag & np.outer(numbers, numbers))
+    found = np.full((3, *dag.shape), math.nan)
+    found[:, *arrows.T] = turned.search.strengths([(int(i), int(j)) for i, j in arrows]).T
+    return dict(zip(("gains", "lacks", "z"), found, strict=True))
 
 
 def near_by(dag: Adjacency, *, of_lines: bool) -> Mask:

@@ -14,7 +14,7 @@ from qwo.errors import ArgumentError
 from qwo.moments.curves import RowSample
 from qwo.moments.moments import Moments
 from qwo.names import Variable, as_column, at_least, between
-from qwo.order.blocks import columns_of
+from qwo.order.blocks import columns_of, slopes_of
 from qwo.text import count, records_frame
 from qwo.types import Adjacency, FloatArray
 
@@ -171,8 +171,7 @@ def edge_shares(moments: Moments, dag: Adjacency) -> tuple[FloatArray, FloatArra
             continue
         own = columns[child][: leading[child]]
         given = np.concatenate([columns[p] for p in parents])
-        inverse = np.linalg.pinv(matrix[np.ix_(given, given)], rcond=1e-11, hermitian=True)
-        slopes = inverse @ matrix[np.ix_(given, own)]
+        slopes = slopes_of(matrix[np.ix_(given, given)], matrix[np.ix_(given, own)])
         squares, end = (slopes**2).mean(axis=1), 0
         for p in parents:
             part = squares[end : end + sizes[p]]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qwo.columns.curves import MOST_COLUMNS
 from qwo.columns.recipes import Coding, with_curves
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
-from qwo.moments.curves import RowSample, RowSource, leading_columns, moments_of, orthonormal
+from qwo.moments.curves import RowSample, RowSource, moments_of, orthonormal
 from qwo.moments.moments import Moments
 from qwo.order.bic import BicEngine
 from qwo.order.blocks import columns_of
@@ -122,10 +122,17 @@ def best_size(
     Costs are those of explaining the variables themselves, so that they can be compared. A single
     column is tried in the order of lines, too.
     """
+    matrix, sizes = moments.whitened()
+    leading, curved = moments.leading(), [v.curve is not None for v in moments.coding.variables]
+    told: Any = {"knowledge": knowledge, "threads": threads, "given": moments.coding.given}
 
     def engine(size: int, within: Indices) -> BicEngine:
-        own, score = leading_columns(moments, size), BIC(penalty)
-        return BicEngine(own, score=score, knowledge=knowledge, order=within, threads=threads)
+        own = np.where(curved, np.minimum(sizes, size), sizes)
+        kept = np.concatenate([c[:k] for c, k in zip(columns_of(sizes), own, strict=True)])
+        width, there = len(kept), matrix[np.ix_(kept, kept)]
+        data = Moments(("",) * width, moments.n_samples, np.zeros(width), np.ones(width), there)
+        blocks: Any = {"block_sizes": own, "leading": leading}
+        return BicEngine(data, score=BIC(penalty), order=within, **blocks, **told)
 
     searched = engine(min(first, most), order)
     bic_insertion(searched, restarts=0, control=control, random_state=seed)

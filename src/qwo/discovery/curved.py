@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
-from scipy.special import ndtri
 
 from qwo.arguments import ReadArguments
 from qwo.columns.curves import MOST_COLUMNS
-from qwo.columns.recipes import Coding
+from qwo.columns.recipes import Coding, rank_normal
+from qwo.compute import one_blas_thread
 from qwo.curved.arrows import NoiseArrows
-from qwo.curved.fit import ranks_of
 from qwo.curved.noise import (
     HOPELESS,
     LEAVES_AT,
@@ -28,6 +28,7 @@ from qwo.curved.noise import (
     directed_by,
     near_by,
     turn_by_noise,
+    unrounded,
     vuong,
 )
 from qwo.curved.result import CurvedRelations
@@ -52,6 +53,7 @@ from qwo.moments.moments import Moments
 from qwo.names import drawn_seed
 from qwo.options import DEFAULT_LEVEL, ReadOptions, SearchOptions, is_whole
 from qwo.order.bic import BicEngine
+from qwo.order.blocks import slopes_of
 from qwo.order.score import BIC
 from qwo.search.control import Control, Stopped
 from qwo.types import Adjacency, FloatArray, Indices, Mask
@@ -60,13 +62,18 @@ MOST_ASKED = 12
 """Columns of each variable that can be asked for."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class DensityRows:
     """Rows in the columns of a coding, and costs by the density of residuals that were needed."""
 
     sample: RowSample
     coding: Coding
     models: dict[tuple[int, float], NoiseModel] = field(default_factory=dict)
+
+    @cached_property
+    def even(self) -> tuple[RowSample, Mask]:
+        """The rows without steps, and which variables have a density."""
+        return unrounded(self.sample, self.coding)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,10 +90,11 @@ class Searched:
         coding, penalty = self.moments.coding, self.found.params["penalty_discount"]
         key, known = (coding.n_columns, penalty), self.rows.models
         if key not in known:
-            known[key] = NoiseModel.of(self.rows.sample, self.rows.coding, coding, penalty)
+            known[key] = NoiseModel.of(self.rows.even, self.rows.coding, coding, penalty)
         return known[key]
 
 
+@one_blas_thread()
 def discover_curved(
     data: Any, options: SearchOptions, reading: ReadArguments, control: Control
 ) -> Discovery:
@@ -315,7 +323,7 @@ def in_scores(sample: RowSample, coding: Coding) -> RowSample:
     columns = np.array(sample.columns, order="F")
     for variable, start in zip(coding.variables, coding.starts.tolist(), strict=True):
         if not variable.levels:
-            columns[:, start] = ndtri(ranks_of(columns[:, start], np.ones(len(columns))))
+            columns[:, start] = rank_normal(columns[:, start])
     return replace(sample, columns=columns)
 
 
@@ -343,11 +351,11 @@ def scores_ahead(
         difference += model.rows([(v, now[v])]) - model.rows([(v, [])])
         difference -= np.log(variance) + left**2 / variance - own**2
         coefficients += int(model.sizes[now[v]].sum()) - len(places)
-    return vuong(difference, model.weights, model.price * coefficients)[1]
+    gain = float(model.weights @ difference) + model.price * coefficients
+    return vuong(difference, model.weights, gain)
 
 
 def fitted_by(design: FloatArray, values: FloatArray, weights: FloatArray) -> FloatArray:
     """What a regression on some columns, each a row of numbers, makes of values."""
     weighed = design * weights
-    inverse = np.linalg.pinv(weighed @ design.T, rcond=1e-12, hermitian=True)
-    return np.asarray((inverse @ (weighed @ values)) @ design)
+    return np.asarray(slopes_of(weighed @ design.T, weighed @ values) @ design)

@@ -16,6 +16,7 @@ import numpy as np
 from qwo.arguments import ReadArguments
 from qwo.columns.curves import MOST_COLUMNS
 from qwo.columns.recipes import Coding, with_curves
+from qwo.compute import one_blas_thread
 from qwo.curved.arrows import NoiseArrows
 from qwo.curved.noise import (
     NoiseModel,
@@ -23,6 +24,7 @@ from qwo.curved.noise import (
     arrow_strengths,
     best_member,
     directed_by,
+    unrounded,
 )
 from qwo.curved.result import CurvedRelations
 from qwo.curved.sizes import curved_columns
@@ -86,6 +88,7 @@ Search = Callable[[RegimeSums, Moments], Discovery]
 """The graph by sums over regimes, given what varies within these, and its reading."""
 
 
+@one_blas_thread()
 def looked_at(
     linear: Discovery,
     rows: SortedRows,
@@ -138,8 +141,9 @@ def _likelier(
 ) -> bool:
     """Whether a graph of lines has a likelier noise than one of curves."""
     rows, penalty = rows.thinned(), first.params["penalty_discount"]
+    even = unrounded(rows.sample, rows.coding)
     costs = [
-        NoiseModel.of(rows.sample, rows.coding, own.coding, penalty, rows.ends).of_dag(
+        NoiseModel.of(even, rows.coding, own.coding, penalty, rows.ends).of_dag(
             parents_of(found.dag)
         )
         for found, own in ((first, lines), (second, curves))
@@ -157,7 +161,8 @@ def regime_noise(
     """The result with the arrows that the noise directs among those that regimes leave open."""
     whole, rows = rows.sample, rows.thinned()
     penalty, seed = (found.params[name] for name in ("penalty_discount", "random_state"))
-    model = NoiseModel.of(rows.sample, rows.coding, within.coding, penalty, rows.ends)
+    even = unrounded(rows.sample, rows.coding)
+    model = NoiseModel.of(even, rows.coding, within.coding, penalty, rows.ends)
     told = model.numbers[:, None] & model.numbers[None, :]
     allowed = (found.cpdag != 0) & (told | (found.dag != 0))
     search = best_member(model, found.dag, allowed, knowledge=knowledge, seed=seed)

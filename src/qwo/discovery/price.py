@@ -44,7 +44,6 @@ from scipy.special import betainc, gammaincc, ndtr, ndtri
 from qwo.graph.resolved_knowledge import ResolvedKnowledge
 from qwo.moments import Moments
 from qwo.order.bic import BicEngine
-from qwo.order.blocks import columns_of
 from qwo.order.linalg import Explained, explained, mixture_weights
 from qwo.search.control import Control, SearchOutcome, bic_insertion
 from qwo.types import Adjacency, FloatArray, Indices, Mask
@@ -436,9 +435,8 @@ def explained_in(moments: Moments, dag: Adjacency) -> Explained:
 
     Of a block, what is left is the geometric mean over its columns.
     """
-    if not moments.has_blocks:
-        return explained(moments.correlation, dag)
-    return _block_explained(*moments.whitened(), moments.leading(), dag)
+    matrix, sizes = moments.whitened()
+    return explained(matrix, dag, sizes, moments.leading())
 
 
 def price_range(
@@ -584,32 +582,6 @@ def as_quantile(chance: FloatArray) -> FloatArray:
     return z
 
 
-def _block_explained(
-    matrix: FloatArray, sizes: Indices, leading: Indices, dag: Adjacency
-) -> Explained:
-    """What edges explain between blocks of columns: 1 - Λ, and the geometric mean of what is left.
-
-    With Ω the inverse for the columns of a family, a parent u of v has
-    Λ = det(I - Ω_vv⁻¹ Ω_vu Ω_uu⁻¹ Ω_uv).
-    """
-    effects, causes = np.nonzero(dag.T)
-    columns = columns_of(sizes)
-    shares, variances = np.empty(len(causes)), np.ones(len(sizes))
-    for child in np.unique(effects):
-        edges = np.flatnonzero(effects == child)
-        family = [columns[child][: leading[child]], *(columns[u] for u in causes[edges])]
-        inside = columns_of(np.array([len(own) for own in family]))
-        both = np.concatenate(family)
-        inverse = _inverse(matrix[np.ix_(both, both)])
-        own = inverse[np.ix_(inside[0], inside[0])]
-        variances[child] = np.exp(-np.linalg.slogdet(own)[1] / len(own))
-        for edge, u in zip(edges, inside[1:], strict=True):
-            cross = inverse[np.ix_(inside[0], u)]
-            part = np.linalg.solve(own, cross) @ np.linalg.solve(inverse[np.ix_(u, u)], cross.T)
-            shares[edge] = max(1 - np.linalg.det(np.eye(len(own)) - part), 0)
-    return Explained(causes, effects, shares, variances)
-
-
 def _pairs(
     blocks: tuple[Indices, Indices],
     order: Indices,
@@ -642,13 +614,6 @@ def _pairs(
             counts = np.bincount(used[own], absent[own], most + 1)
             pairs.setdefault(size * other, []).append(np.asarray(counts, dtype=np.float64))
     return {k: reduce(np.add, pairs[k]) for k in sorted(pairs)}, open_share
-
-
-def _inverse(matrices: FloatArray) -> FloatArray:
-    try:
-        return np.asarray(np.linalg.inv(matrices), dtype=np.float64)
-    except np.linalg.LinAlgError:
-        return np.asarray(np.linalg.pinv(matrices, hermitian=True), dtype=np.float64)
 
 
 def _bell(z: FloatArray) -> FloatArray:

@@ -36,6 +36,9 @@ from qwo.types import Adjacency, FloatArray, Indices
 DETERMINED = 1e-12
 """Below this variance given others, in units of its own, a direction counts as determined."""
 
+SURELY_REGULAR = 1e-4
+"""With pivots above this of unit columns nothing is lost by elimination."""
+
 
 def check_block_sizes(sizes: Sequence[int] | Indices, n_columns: int) -> npt.NDArray[np.int64]:
     """How many columns each variable owns; refused unless they are all the columns there are."""
@@ -92,10 +95,20 @@ def residual_log_det(
     left = correlation[np.ix_(own, own)]
     if len(parents):
         given = np.concatenate([columns[p] for p in parents])
-        among, cross = correlation[np.ix_(given, given)], correlation[np.ix_(given, own)]
-        inverse = np.linalg.pinv(among, rcond=1e-11, hermitian=True)
-        left = left - cross.T @ inverse @ cross
+        cross = correlation[np.ix_(given, own)]
+        left = left - cross.T @ slopes_of(correlation[np.ix_(given, given)], cross)
     return float(log_det((left + left.T) / 2))
+
+
+def slopes_of(among: FloatArray, cross: FloatArray) -> FloatArray:
+    """The coefficients of a regression, the shortest ones where columns determine others."""
+    try:
+        pivots = np.diagonal(np.linalg.cholesky(among))
+        if pivots.min(initial=1.0) > SURELY_REGULAR:
+            return np.asarray(np.linalg.solve(among, cross))
+    except np.linalg.LinAlgError:
+        pass
+    return np.asarray(np.linalg.pinv(among, rcond=1e-11, hermitian=True) @ cross)
 
 
 def pairwise_gains(
@@ -107,9 +120,10 @@ def pairwise_gains(
     nothing.
     """
     n, leading = len(sizes), sizes if leading is None else leading
-    columns = columns_of(sizes)
-    gains = np.zeros((n, n))
-    alike = [np.flatnonzero(leading == size) for size in np.unique(leading)]
+    columns, first = columns_of(sizes), np.cumsum(sizes) - sizes
+    squares = np.add.reduceat(np.square(correlation[:, first]), first, axis=0)
+    gains = -np.log(np.maximum(1 - squares, DETERMINED))
+    alike = [np.flatnonzero(leading == size) for size in np.unique(leading) if size > 1]
     places = [np.array([columns[v][: leading[v]] for v in others]) for others in alike]
     for u in range(n):
         rows = correlation[columns[u]]
@@ -120,7 +134,7 @@ def pairwise_gains(
             explained = cross @ np.swapaxes(cross, 1, 2)
             gains[u, others] = -log_det(np.eye(cross.shape[1]) - explained)
     np.fill_diagonal(gains, 0.0)
-    return np.maximum(gains, 0.0)
+    return np.asarray(np.maximum(gains, 0.0))
 
 
 def net_gains(

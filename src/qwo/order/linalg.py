@@ -195,14 +195,26 @@ class Explained(NamedTuple):
     variances: FloatArray
 
 
-def explained(correlation: FloatArray, dag: Adjacency) -> Explained:
-    """What the edges of a DAG explain, from the inverse for each family."""
+def explained(
+    correlation: FloatArray,
+    dag: Adjacency,
+    sizes: Indices | None = None,
+    leading: Indices | None = None,
+) -> Explained:
+    """What the edges of a DAG explain, from the inverse for each family.
+
+    Of blocks, of so many columns as a parent and the leading ones of these as a child: 1 - Λ for
+    r², and the geometric mean over columns of what is left.
+    """
+    columns = np.ones(len(dag), np.intp) if sizes is None else sizes
+    leads = (columns if leading is None else leading).tolist()
     # In the order of effects; through the transposed matrix this would take ten times as long.
     causes, effects = np.divmod(np.flatnonzero(dag != 0), max(len(dag), 1))
     by_effect = np.argsort(effects, kind="stable")
     causes, effects = causes[by_effect], effects[by_effect]
     ends = np.cumsum(np.bincount(effects, minlength=len(dag)))
-    return Explained(causes, effects, *_core.explained(correlation, causes, ends))
+    found = _core.explained(correlation, causes, ends, columns.tolist(), leads)
+    return Explained(causes, effects, *found)
 
 
 mixture_weights = _core.mixture_weights
