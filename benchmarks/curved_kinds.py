@@ -1,4 +1,4 @@
-"""Thirty kinds of data, most of which break the model: wrong arrows at z of 3 or more.
+"""Forty kinds of data, most of which break the model: wrong arrows at z of 3 or more.
 
     python -m benchmarks.curved_kinds run --out benchmarks/results/curved-kinds.csv
     python -m benchmarks.curved_kinds table benchmarks/results/curved-kinds.csv
@@ -66,8 +66,20 @@ SEEN: dict[str, Callable[[Rng, np.ndarray], np.ndarray]] = {
     "some ties, curves": lambda rng, y: np.where(rng.random(len(y)) < 0.04, np.round(y), y),
 }
 """How each variable is seen; its effects are those of what it is."""
+FURTHER: dict[str, Callable[[Rng, np.ndarray, np.ndarray], np.ndarray]] = {
+    "largest of causes": lambda _, own, causes: own + 0.8 * causes.max(axis=1, initial=0.0),
+    "ratios": lambda _, own, causes: own * np.exp(np.clip(0.4 * causes[:, :1], -1, 1)).prod(axis=1),
+    "steep doses": lambda _, own, causes: own + (1 / (1 + np.exp(3 - 4 * causes))).sum(axis=1),
+    "half of the effect late": lambda _, own, causes: own + 0.5 * np.roll(causes, 1, 0).sum(axis=1),
+    "drift": lambda rng, own, _: own + rng.uniform(-1, 1) * np.linspace(-1, 1, len(own)),
+    "two instruments": lambda _, own, __: own * np.where(np.arange(len(own)) % 3, 1.0, 1.8),
+    "angles": lambda _, own, __: np.angle(np.exp(1.3j * unit(own))),
+}
+"""What is made of effects and noise, by causes."""
+APART = ("hidden causes", "shared noise", "chosen rows")
 PLAIN = ("normal noise", "mixed noise", "noise that lasts", "two populations", "outliers")
 KINDS = (*PLAIN, "rows twice", "thresholds", "nearly exact", *SPREADS, *JOINT, *MADE, *SEEN)
+KINDS = (*KINDS, *FURTHER, *APART)
 
 
 def _noise(kind: str, causes: np.ndarray, rng: Rng) -> np.ndarray:
@@ -92,12 +104,25 @@ def _effect(kind: str, x: np.ndarray, rng: Rng) -> np.ndarray:
     return bent[rng.integers(len(bent))]
 
 
+def _shared(kind: str, n: int, rows: int, rng: Rng) -> np.ndarray:
+    """What variables have in common beside the causes that are seen, a row for each."""
+    found = np.zeros((n, rows))
+    if kind == "hidden causes":
+        for pair in rng.permutation(n)[:4].reshape(2, 2):
+            found[pair] = 0.7 * unit(rng.laplace(size=rows))
+    if kind == "shared noise":
+        found[:] = 0.4 * unit(rng.laplace(size=rows))
+    return found
+
+
 def data_set(kind: str, seed: int, n: int = 10, rows: int = 1500) -> tuple[np.ndarray, np.ndarray]:
     """Rows as they are seen, and the DAG behind them."""
     rng = np.random.default_rng([zlib.crc32(kind.encode()), seed, 35])
+    asked, rows = rows, 2 * rows if kind == "chosen rows" else rows
     order, dag = rng.permutation(n), np.zeros((n, n), np.int8)
     dag[np.ix_(order, order)] = np.triu(rng.random((n, n)) < 3 / (n - 1), 1)
     x, seen, half = np.empty((rows, n)), np.empty((rows, n)), rng.random(rows) < 0.5
+    shared = _shared(kind, n, rows, rng)
     for v in order:
         causes = x[:, np.flatnonzero(dag[:, v])]
         own = _noise(kind, causes, rng)
@@ -108,13 +133,15 @@ def data_set(kind: str, seed: int, n: int = 10, rows: int = 1500) -> tuple[np.nd
             own = own + JOINT[kind](causes[:, 0], causes[:, 1])
         if kind == "two populations" and causes.shape[1]:
             own = own + np.where(half, 0.8, -0.8) * causes[:, 0]
-        own = unit(own)
+        own = unit(FURTHER[kind](rng, own, causes) if kind in FURTHER else own + shared[v])
         if kind == "outliers":
             own = own + 10 * (rng.random(rows) < 0.005) * rng.choice([-1, 1], rows)
         if kind in MADE and rng.random() < 0.5:
             own = unit(MADE[kind](rng, own))
         x[:, v] = own
         seen[:, v] = SEEN[kind](rng, own) if kind in SEEN else own
+    if kind == "chosen rows":
+        seen = seen[np.argsort(-seen[:, :2].sum(axis=1))[:asked]]
     return (np.concatenate([seen[::2]] * 2) if kind == "rows twice" else seen), dag
 
 
