@@ -296,3 +296,21 @@ print(found.status, found.params["basis"])
     command = [sys.executable, "-c", code]
     run = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=300, check=True)
     assert run.stdout.split() == ["converged", "6"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("waves", [1, 2])
+def test_a_curve_between_two_variables_is_no_line_the_other_way(*, waves: int, seed: int) -> None:
+    """E[x given y] is nearly a line, whose residuals depend on y in other ways than by their mean.
+
+    The search took the line, or the graph of normal scores, in its place.
+    """
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(800)
+    y = np.sin(waves * x) + 0.4 * rng.standard_normal(800)
+    found = qwo.discover(np.column_stack([x, y]), relations="curved", random_state=0)
+    assert found.curves is not None
+    assert found.noise is not None
+    assert found.curves.size > 2
+    assert not found.noise.scores
+    assert found.edges == (("X0", "-->", "X1"),)

@@ -112,6 +112,11 @@ class NoiseModel:
         """What the families of a DAG leave unexplained."""
         return _core.NoiseFit(self.cost, parents)
 
+    def depends(self, parents: Sequence[Sequence[int]]) -> bool:
+        """Whether residuals of some family depend on causes, at the price of a column for each."""
+        fit, price = self.fit(parents), self.price + 2 * math.log(len(parents))
+        return any(fit.lack([v]) > price * len(own) for v, own in enumerate(parents))
+
     def of_dag(self, parents: Sequence[Sequence[int]]) -> float:
         """The cost of a DAG."""
         return math.fsum(self.cost.cost(v, list(map(int, p))) for v, p in enumerate(parents))

@@ -102,15 +102,12 @@ def discover_curved(
     from qwo.discovery.discover import discover_as
 
     curved = options.relations == "curved"
-    what = 'relations="curved"' if curved else 'arrows="noise"'
     asked, reading = asked_columns(reading) if curved else (1, reading)
-    refuse_rowless(data, ReadOptions(**reading), what)
-    moments = as_moments(data, **reading)
-    source = RowSource(data, ReadOptions(**reading), moments, what)
+    source = _source_of(data, reading, 'relations="curved"' if curved else 'arrows="noise"')
+    moments = source.moments
     seed = drawn_seed() if options.random_state is None else options.random_state
-    plain = replace(
-        options, relations="linear", arrows=None, level=DEFAULT_LEVEL, random_state=seed
-    )
+    plain = replace(options, relations="linear", arrows=None, level=DEFAULT_LEVEL)
+    plain = replace(plain, random_state=seed)
     sample = source.sample(seed=seed)
     rows = DensityRows(sample, moments.coding)
     full = curved_moments(source, sample, asked or MOST_COLUMNS) if curved else None
@@ -118,21 +115,24 @@ def discover_curved(
     def search(data: Moments, how: SearchOptions = plain) -> Searched:
         return Searched(discover_as(data, how, control=control), data, rows)
 
-    noise, arrows = None, options.arrows or ("noise" if curved else "class")
+    arrows = options.arrows or ("noise" if curved else "class")
     # Where pairs show curves, the graph of lines is a beginning and no more.
     wanted = 1 if full is None else asked or wanted_of_pairs(full, options)
     linear = search(moments, replace(plain, restarts=0) if wanted > 1 else plain)
     tells = arrows == "noise" and linear.found.status == "converged" and sample.is_enough
+    settled = None
     if full is not None and wanted > 1 and tells and not asked and _lines_do(linear, full, options):
-        linear, wanted = search(moments), 1
+        settled = _settled_by_lines(search(moments), options, control)
+        wanted = wanted if settled is None else 1
     last, chosen = linear, SizeChoice(1, {}, linear.found.order)
     if full is not None and wanted > 1:
         chosen = chosen_size(full, linear.found, options, asked, control, wanted=wanted)
-        begun = replace(plain, start=chosen.order) if options.start is None else plain
         if chosen.size > 1:
-            last = search(leading_columns(full, chosen.size), begun)
-    if tells and last.found.status == "converged":
-        last, noise = by_noise(linear, last, options, control)
+            start = chosen.order if options.start is None else options.start
+            last = search(leading_columns(full, chosen.size), replace(plain, start=start))
+    if settled is None and tells and last.found.status == "converged":
+        settled = by_noise(linear, last, options, control)
+    last, noise = settled or (last, None)
     if wanted > 1 and not last.moments.coding.has_curves and control.remaining > 0:
         # Lines it is: their graph is searched as thoroughly as without curves.
         last = search(moments)
@@ -140,8 +140,8 @@ def discover_curved(
             last, noise = by_noise(last, last, options, control)
     if curved and asked is None and noise is not None and sample.is_whole and control.remaining > 0:
         last, noise = _by_scores(linear, last, noise, search)
-    asked_for = {"relations": options.relations, "arrows": arrows, "level": options.level}
     found, told = last.found, (chosen.costs, sample, moments.coding)
+    asked_for = {"relations": options.relations, "arrows": arrows, "level": options.level}
     curves = CurvedRelations.of(last.moments, found.dag, *told) if curved else None
     return replace(
         found,
@@ -151,6 +151,12 @@ def discover_curved(
         status="interrupted" if control.interrupted else found.status,
         seconds=control.seconds,
     )
+
+
+def _source_of(data: Any, reading: ReadArguments, what: str) -> RowSource:
+    """The rows of the data, and their moments; refused where there are none."""
+    refuse_rowless(data, ReadOptions(**reading), what)
+    return RowSource(data, ReadOptions(**reading), as_moments(data, **reading), what)
 
 
 def asked_columns(reading: ReadArguments) -> tuple[int | None, ReadArguments]:
@@ -212,6 +218,17 @@ def _lines_do(linear: Searched, full: Moments, options: SearchOptions) -> bool:
     functions = curved_columns(linear.rows.sample, linear.rows.coding, full.coding).T
     own = ancestor_matrix(dag) | np.eye(len(dag), dtype=bool)
     return not follows_functions(left, functions, full, model, own)
+
+
+def _settled_by_lines(
+    lines: Searched, options: SearchOptions, control: Control
+) -> tuple[Searched, NoiseArrows] | None:
+    """Lines and what the noise tells of them; None if residuals depend on causes.
+
+    A line the other way may have taken the place of a curve: its residuals show that.
+    """
+    found = by_noise(lines, lines, options, control)
+    return None if lines.model.depends(parents_of(found[1].dag)) else found
 
 
 def _least_penalty(options: SearchOptions) -> float:
