@@ -148,3 +148,15 @@ def test_rounded_numbers_have_a_density_and_counts_have_none() -> None:
     coarse = qwo.discover(few, arrows="noise", random_state=0).noise
     ends = (coarse.dag != 0) & (np.eye(5)[2] + np.eye(5)[2][:, None] > 0)
     assert np.isnan(coarse.z[ends]).all()
+
+
+@pytest.mark.parametrize("asked", [{"arrows": "noise"}, {"relations": "curved"}])
+def test_too_few_rows_for_a_density_are_told(asked: dict[str, str]) -> None:
+    rows, _ = additive_data("linear", 4, 40, 1, noise="exponential")
+    found = qwo.discover(rows, random_state=0, **asked)
+    assert found.noise is not None
+    assert not found.noise.supported.any()
+    assert "40 rows are too few" in str(found)
+    assert found.noise.to_dict()["rows"] == 40
+    plain = qwo.discover(rows, random_state=0, relations="curved", arrows="class")
+    assert plain.noise is None

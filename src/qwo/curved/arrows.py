@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwo.moments.curves import RowSample
+from qwo.moments.curves import FEWEST_ROWS, RowSample
 from qwo.text import count, records_frame
 from qwo.types import Adjacency, FloatArray, Mask
 
@@ -138,7 +138,8 @@ class NoiseArrows:
             lines.append("Noise: the graph is of another class than the Gaussian cost prefers")
         if self.rows < self.n_rows:
             lines.append(f"Noise: looked at in {self.rows:,} of {self.n_rows:,} rows")
-        return "\n".join(lines or ["Noise: nothing is told by its shape"])
+        few = f": {self.rows} rows are too few" if self.rows < FEWEST_ROWS else ""
+        return "\n".join(lines or [f"Noise: nothing is told by its shape{few}"])
 
 
 def _known(value: float) -> float | None:

@@ -120,10 +120,9 @@ def discover_curved(
     wanted = 1 if full is None else asked or wanted_of_pairs(full, options)
     linear = search(moments, replace(plain, restarts=0) if wanted > 1 else plain)
     tells = arrows == "noise" and linear.found.status == "converged" and sample.is_enough
-    settled = None
-    if full is not None and wanted > 1 and tells and not asked and _lines_do(linear, full, options):
-        settled = _settled_by_lines(search(moments), options, control)
-        wanted = wanted if settled is None else 1
+    may = wanted > 1 and tells and not asked
+    settled = _settled_by_lines(linear, full, options, control, search) if may else None
+    wanted = wanted if settled is None else 1
     last, chosen = linear, SizeChoice(1, {}, linear.found.order)
     if full is not None and wanted > 1:
         chosen = chosen_size(full, linear.found, options, asked, control, wanted=wanted)
@@ -132,6 +131,7 @@ def discover_curved(
             last = search(leading_columns(full, chosen.size), replace(plain, start=start))
     if settled is None and tells and last.found.status == "converged":
         settled = by_noise(linear, last, options, control)
+    few = None if sample.is_enough else NoiseArrows.none(moments.names, options.level, sample)
     last, noise = settled or (last, None)
     if wanted > 1 and not last.moments.coding.has_curves and control.remaining > 0:
         # Lines it is: their graph is searched as thoroughly as without curves.
@@ -147,7 +147,7 @@ def discover_curved(
         found,
         params={**found.params, **asked_for, "basis": 1 if curves is None else curves.size},
         curves=curves,
-        noise=noise,
+        noise=few if arrows == "noise" and few is not None else noise,
         status="interrupted" if control.interrupted else found.status,
         seconds=control.seconds,
     )
@@ -221,12 +221,19 @@ def _lines_do(linear: Searched, full: Moments, options: SearchOptions) -> bool:
 
 
 def _settled_by_lines(
-    lines: Searched, options: SearchOptions, control: Control
+    linear: Searched,
+    full: Moments | None,
+    options: SearchOptions,
+    control: Control,
+    search: Callable[[Moments], Searched],
 ) -> tuple[Searched, NoiseArrows] | None:
-    """Lines and what the noise tells of them; None if residuals depend on causes.
+    """Lines and what the noise tells of them, if they explain what pairs show of curves.
 
-    A line the other way may have taken the place of a curve: its residuals show that.
+    A line the other way may have taken the place of a curve: its residuals depend on causes.
     """
+    if full is None or not _lines_do(linear, full, options):
+        return None
+    lines = search(linear.moments)
     found = by_noise(lines, lines, options, control)
     return None if lines.model.depends(parents_of(found[1].dag)) else found
 
