@@ -17,6 +17,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from qwo.columns.recipes import Coding
+from qwo.compute import one_blas_thread
 from qwo.curved.partial import AdditiveEquation, fit_equation
 from qwo.errors import ArgumentError
 from qwo.graph.dag import ancestors, descendants, topological_order
@@ -158,6 +159,7 @@ class AdditiveSem:
     def _nodes(self) -> list[tuple[Any, ...]]:
         return [(self.names[v], e.left, 1 - e.left / e.variance) for v, e in self.equations.items()]
 
+    @one_blas_thread()
     def effect(
         self,
         cause: Variable,

@@ -17,6 +17,7 @@ from scipy.special import gammaincc, ndtri
 
 from qwo.columns.curves import SmoothBasis, curve_of
 from qwo.columns.recipes import Coding, is_curvable
+from qwo.compute import one_blas_thread
 from qwo.moments.curves import RowSample
 from qwo.text import records_frame
 from qwo.types import Adjacency, FloatArray
@@ -81,6 +82,7 @@ class PartialEffect:
         return [own[:, None] + wide for own in whole.T]
 
 
+@one_blas_thread()
 def partial_effect(
     sample: RowSample,
     coding: Coding,
@@ -135,6 +137,7 @@ class AdditiveEquation:
         curve = self.curves[parent]
         return values[:, None] if curve is None else curve.columns(values)
 
+    @one_blas_thread()
     def p_value(self, places: slice) -> float:
         """Wald's test that the slopes of some columns are all 0."""
         own = self.slopes[places]
@@ -144,6 +147,7 @@ class AdditiveEquation:
         return float(gammaincc(len(own) / 2, float(own @ inverse @ own) / 2))
 
 
+@one_blas_thread()
 def fit_equation(
     sample: RowSample, coding: Coding, dag: Adjacency, target: int, columns: int | None = None
 ) -> AdditiveEquation:
