@@ -4,8 +4,8 @@
 ``… ours n,N,sets …`` searches samples; ``… peers n,N,sets … [METHOD …]`` lets the peers do so, in
 environments of their own (``python -m benchmarks.peers.environments tetrad clearn``), where they
 have not done so yet; ``… grid n,N,sets … [METHOD …]`` takes so many sets of every degree, share of
-hidden variables and noise, ours beside the methods named; ``… thresholds n,N,sets …`` tries what
-changes must be worth, on sets of their own; ``… structures SETS`` takes textbook models, ``…
+hidden variables and noise, ours beside the methods named; ``… thresholds n,N,sets …`` tries how
+many changes are expected, on sets of their own; ``… structures SETS`` takes textbook models, ``…
 families SETS [KIND …]`` other kinds of models and rows; ``… tunnel FOLDER`` the light tunnel.
 Results are small tables in ``benchmarks/results``; ``… page`` writes ``docs/benchmarks/hidden.md``
 from them.
@@ -82,6 +82,8 @@ PEERS = {
     "tetrad": ("Fci", "GFci", "BFci", "GraspFci", "LvDumb", "LvLite"),
     "clearn": ("causal-learn FCI",),
 }
+EVERY, NONE = 1e300, 1e-300
+"""Expected changes with which every one is kept, and none."""
 WEAK = 0.06
 """Correlations of the light tunnel below this are counted as hardly there."""
 
@@ -570,7 +572,7 @@ def families(sets: int, *kinds: str) -> None:
 
 
 def thresholds(n: int, rows: int, sets: int) -> None:
-    """Wrong marks by what changes that hang together must be worth, on sets of their own."""
+    """Wrong marks by how many changes are expected beforehand, on sets of their own."""
     from qwo.hidden import search
 
     told: dict[float, dict[float, list[int]]] = {}
@@ -578,19 +580,19 @@ def thresholds(n: int, rows: int, sets: int) -> None:
         case = Case(n, rows, seed)
         true, data = sample(case)
         moments = qwo.Moments.from_data(data)
-        for least in (-np.inf, 1.0, 2.0, 3.0, 4.0, 6.0, np.inf):
-            with patch.object(search, "LEAST_EVIDENCE", least):
+        for expected in (EVERY, 18.0, 9.0, search.EXPECTED, 2.0, 1.0, NONE):
+            with patch.object(search, "EXPECTED", expected):
                 found = qwo.discover(moments, hidden_causes=True, random_state=0)
             assert found.pag is not None
-            wrong = told.setdefault(case.share, {}).setdefault(least, [])
+            wrong = told.setdefault(case.share, {}).setdefault(expected, [])
             wrong.append(int((found.pag.marks != true).sum()))
     others = [r for r in read(THRESHOLDS) if (int(r["n"]), int(r["rows"])) != (n, rows)]
     lines = []
     for share, by in sorted(told.items()):
-        for least, wrong in by.items():
-            gaps = np.subtract(wrong, by[np.inf])
+        for expected, wrong in by.items():
+            gaps = np.subtract(wrong, by[NONE])
             beside = {"gap": gaps.mean(), "error": gaps.std(ddof=1) / len(gaps) ** 0.5}
-            own = {"n": n, "rows": rows, "share": share, "least": least, "sets": len(wrong)}
+            own = {"n": n, "rows": rows, "share": share, "expected": expected, "sets": len(wrong)}
             lines.append(own | {"wrong": sum(wrong)} | {k: f"{v:.3f}" for k, v in beside.items()})
     write(THRESHOLDS, [*others, *lines], anew=True)
 

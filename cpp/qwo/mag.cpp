@@ -9,18 +9,22 @@ Mag::Mag(const MarkedGraph& graph) : Mag(graph.size()) {
     for (int i = 0; i < n_; ++i) {
         for (int j = 0; j < n_; ++j) {
             if (graph.directed(i, j))
-                parents_.set(j, i);
+                set(i, j, Link::forth);
             else if (graph.at(i, j) == arrowhead && graph.at(j, i) == arrowhead)
-                spouses_.set(j, i);
+                set(i, j, Link::spouses);
         }
     }
 }
 
 void Mag::set(int i, int j, Link link) {
-    parents_.clear(i, j);
-    parents_.clear(j, i);
-    spouses_.clear(i, j);
-    spouses_.clear(j, i);
+    for (BitMatrix* ends : {&parents_, &spouses_, &near_}) {
+        ends->clear(i, j);
+        ends->clear(j, i);
+    }
+    if (link != Link::none) {
+        near_.set(i, j);
+        near_.set(j, i);
+    }
     if (link == Link::forth)
         parents_.set(j, i);
     else if (link == Link::back)

@@ -14,7 +14,7 @@ enum class Link : std::uint8_t { none, forth, back, spouses };
 
 class Mag {
   public:
-    explicit Mag(int n) : n_(n), parents_(n, n), spouses_(n, n) {}
+    explicit Mag(int n) : n_(n), parents_(n, n), spouses_(n, n), near_(n, n) {}
     explicit Mag(const MarkedGraph& graph);
 
     int size() const { return n_; }
@@ -26,7 +26,16 @@ class Mag {
                : spouses_.test(i, j) ? Link::spouses
                                      : Link::none;
     }
-    bool linked(int i, int j) const { return link(i, j) != Link::none; }
+    bool linked(int i, int j) const { return near_.test(i, j); }
+    // Calls visit(z) for every z that is linked with both i and j, ascending.
+    template <class Visit>
+    void for_each_common(int i, int j, Visit visit) const {
+        const std::uint64_t *a = near_.row(i), *b = near_.row(j);
+        for (std::size_t w = 0; w < near_.words(); ++w) {
+            const std::uint64_t both = a[w] & b[w];
+            for_each_bit(&both, 1, [&](int z) { visit(static_cast<int>(w * 64) + z); });
+        }
+    }
     void set(int i, int j, Link link);
     MarkedGraph marked() const;
     // The vertices joined with v by <->, v among them, ascending.
@@ -36,6 +45,7 @@ class Mag {
     int n_;
     BitMatrix parents_;
     BitMatrix spouses_;
+    BitMatrix near_; // whatever is linked
 };
 
 // Asks graphs of n vertices whether they are MAGs. The inner vertices of an inducing path between

@@ -16,6 +16,9 @@ constexpr int most_common = 4;
 // A sweep of a fit that gains less, in units of the cost, is the last one: of a graph on trial, and
 // of the present one.
 constexpr double trial_tolerance = 1e-2, tolerance = 1e-4;
+// What colliders between vertices without an edge must save: there are far more of these to choose
+// from than edges.
+constexpr double least_of_colliders = 3.0;
 // Passes that repair what a forced change has done around it.
 constexpr int most_repairs = 3;
 
@@ -198,15 +201,14 @@ void MagSearch::consider(int i, int j, Link link, const std::vector<int>& collid
 
 void MagSearch::consider_deletions(int i, int j, Change& best) {
     std::vector<std::pair<double, int>> common;
-    for (int z = 0; z < n_; ++z) {
+    mag_.for_each_common(i, j, [&](int z) {
         const Link to_i = mag_.link(z, i), to_j = mag_.link(z, j);
         const auto may = [&](Link link, int end) {
             return link != Link::forth || allowed(z, end, Link::spouses);
         };
-        if (to_i != Link::none && to_j != Link::none &&
-            (to_i == Link::forth || to_j == Link::forth) && may(to_i, i) && may(to_j, j))
+        if ((to_i == Link::forth || to_j == Link::forth) && may(to_i, i) && may(to_j, j))
             common.emplace_back(0.0, z);
-    }
+    });
     const int n_common = count_of(common);
     if (n_common > most_common) {
         for (auto& [rise, z] : common)
@@ -215,7 +217,7 @@ void MagSearch::consider_deletions(int i, int j, Change& best) {
         common.resize(most_common);
     }
     std::vector<int> colliders;
-    for (unsigned chosen = 0; chosen < 1u << common.size(); ++chosen) {
+    for (unsigned chosen = !mag_.linked(i, j); chosen < 1u << common.size(); ++chosen) {
         colliders.clear();
         for (std::size_t b = 0; b < common.size(); ++b) {
             if (chosen >> b & 1u)
@@ -295,17 +297,20 @@ bool MagSearch::undo_doubtful(double until) {
 
 bool MagSearch::improve(int i, int j) {
     const Link before = mag_.link(i, j);
-    if (before == Link::none && !candidates_[Index{i} * n_ + j])
-        return false;
     Change best;
     best.rise = -prices_.least_saving;
-    for (const Link link : {Link::forth, Link::back, Link::spouses}) {
-        if (link != before)
-            consider(i, j, link, {}, best);
+    if (before != Link::none || candidates_[Index{i} * n_ + j]) {
+        for (const Link link : {Link::forth, Link::back, Link::spouses}) {
+            if (link != before)
+                consider(i, j, link, {}, best);
+        }
     }
-    if (before != Link::none)
-        consider_deletions(i, j, best);
-    if (best.rise == -prices_.least_saving)
+    const bool relinked = best.rise < -prices_.least_saving;
+    if (before == Link::none)
+        best.rise = std::min(best.rise, -least_of_colliders);
+    const double least = best.rise;
+    consider_deletions(i, j, best);
+    if (!relinked && best.rise == least)
         return false;
     make(i, j, best);
     return true;
@@ -415,9 +420,6 @@ bool MagSearch::run(double seconds) {
     while (true) {
         for (; i_ < n_; ++i_, j_ = i_ + 1) {
             for (j_ = std::max(j_, i_ + 1); j_ < n_; ++j_) {
-                const bool open = mag_.linked(i_, j_) || candidates_[Index{i_} * n_ + j_];
-                if (!open)
-                    continue;
                 if (improve(i_, j_))
                     changed_ = true;
                 if (seconds_now() >= until) {

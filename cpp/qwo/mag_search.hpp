@@ -1,9 +1,9 @@
 // A descent over MAGs by N times the fit of their districts plus a penalty for each edge.
 //
 // Passes over pairs until nothing changes; the best change of each pair is made at once. A linked
-// pair may have another kind of edge, or lose it while a subset of the common neighbours become
-// colliders; an unlinked pair that depends given all others may be linked. A change must save at
-// least so much.
+// pair may have another kind of edge, or lose it; a subset of the common neighbours of a pair that
+// is not linked, or no longer, may become colliders; an unlinked pair that depends given all others
+// may be linked. A change must save at least so much.
 #pragma once
 
 #include <array>

@@ -29,7 +29,7 @@ from qwo.graph.pag import (
 )
 from qwo.hidden import search
 from qwo.hidden.result import CHANGES
-from qwo.hidden.search import LEAST_EVIDENCE, MagStep, without_weak
+from qwo.hidden.search import EXPECTED, MagProblem, MagStep, without_weak
 from qwo.resample.options import DataRows, prepare
 from tests.helpers import pag_reference as by_definition
 from tests.helpers.hidden_models import exact, random_model, true_pag
@@ -475,18 +475,18 @@ def test_changes_that_save_little_together_are_taken_back():
         excess = told.problem.price - np.log(1000)
         evidence = sum(step.evidence(excess) for step in told.steps)
         assert found.hidden_causes.saving == pytest.approx(sum(savings), abs=0.1)
-        assert not told.steps or evidence >= LEAST_EVIDENCE
+        assert not told.steps or evidence >= 2 * np.log(10 / (EXPECTED + len(told.steps)))
 
 
 def test_groups_of_changes_are_told_apart_by_the_vertices_they_touch():
-    far = [MagStep(0, 1, 1, 0, [2], 6, 1), MagStep(4, 5, 1, 3, [], 2.9), MagStep(2, 3, 1, 3, [], 1)]
-    start, end = np.zeros((6, 6), np.int8), np.zeros((6, 6), np.int8)
+    far = [MagStep(0, 1, 1, 0, [2], 6, 1), MagStep(4, 5, 1, 3, [], 2.5), MagStep(2, 3, 1, 3, [], 1)]
+    start, end = np.zeros((25, 25), np.int8), np.zeros((25, 25), np.int8)
     for a, b in ((0, 1), (4, 5), (2, 3), (2, 0), (2, 1)):
         start[a, b], start[b, a] = HEAD, TAIL
         end[a, b] = end[b, a] = HEAD
     end[0, 1] = end[1, 0] = 0
     marks, kept = without_weak(end, start, tuple(far), 2.0)
-    # 6 - 2 - 2 log 2 + 1, and the 2.9 apart from them is not enough.
+    # 6 - 2 - 2 log 2 + 1 is more than 2 log(25 / 4.5), and 2.5 less than 2 log(25 / 6.5).
     assert kept == (far[0], far[2])
     assert marks[4, 5] == HEAD
     assert marks[5, 4] == TAIL
@@ -494,6 +494,28 @@ def test_groups_of_changes_are_told_apart_by_the_vertices_they_touch():
     # Of two choices of colliders more, or a penalty that is larger, it is no evidence any more.
     assert without_weak(end, start, (far[0]._replace(common=2), *far[1:]), 2.0)[1] == ()
     assert without_weak(end, start, tuple(far), 3.0)[1] == ()
+    # What changes are worth by themselves depends on the others that are kept.
+    better = far[0], far[1]._replace(saving=3.0), far[2]
+    assert without_weak(end, start, better, 2.0)[1] == better
+    assert without_weak(end, start, better[1:2], 2.0)[1] == ()
+
+
+def test_a_collider_is_made_where_no_edge_has_to_go():
+    # a <- x -> y <- b lacks no edge of a -> x <-> y <- b, and no change of one edge betters it.
+    total = np.eye(5)[:, :4] + np.outer(np.eye(5)[4], [0, 0, 0.6, 0.6])
+    total[0, 2] = total[1, 3] = 0.9
+    covariance = total.T @ total
+    scales = np.sqrt(np.diag(covariance))
+    problem = MagProblem(covariance / np.outer(scales, scales), 200, 8.0)
+    start, truth = np.zeros((4, 4), np.int8), np.zeros((4, 4), np.int8)
+    for marks, arrows in ((start, [(2, 0), (2, 3), (1, 3)]), (truth, [(0, 2), (1, 3)])):
+        for cause, effect in arrows:
+            marks[cause, effect], marks[effect, cause] = HEAD, TAIL
+    truth[2, 3] = truth[3, 2] = HEAD
+    found = problem.search(start, np.zeros((4, 4)))
+    assert found.run(10.0)
+    assert np.array_equal(pag_of_mag(found.marks()), pag_of_mag(truth))
+    assert found.cost == pytest.approx(problem.search(truth, start).cost, abs=1e-3)
 
 
 def doubtful_colliders(marks, trusted):
@@ -589,8 +611,8 @@ def classes_of_four():
     return [(mag, pag_of_mag(mag)) for mag in mags if np.count_nonzero(mag) >= 6]
 
 
-@pytest.mark.parametrize(("seed", "reached"), [(0, True), (13, False), (2, True)])
-def test_a_mark_is_worth_at_most_what_the_best_class_without_it_costs_more(seed, reached):
+@pytest.mark.parametrize("seed", [0, 13, 2])
+def test_a_mark_is_worth_what_the_best_class_without_it_costs_more(seed):
     found = qwo.discover(confounded_pair(2000, seed), hidden_causes=True, random_state=0)
     told, problem, none = found.hidden_causes, found.hidden_causes.problem, np.zeros((4, 4))
     shown = np.isin(told.pag.marks, (HEAD, TAIL))
@@ -601,8 +623,7 @@ def test_a_mark_is_worth_at_most_what_the_best_class_without_it_costs_more(seed,
         differs = shown & (other != 0) & (other != told.pag.marks)
         best[differs] = np.minimum(best[differs], problem.search(marks, none).cost)
     exact = (best - problem.search(told.mag.marks, none).cost)[shown]
-    assert (worths[shown] >= exact - 0.01).all()
-    assert np.allclose(worths[shown], exact, atol=0.01) == reached
+    assert np.allclose(worths[shown], exact, atol=0.01)
     rows = {(a, b): (left, right) for a, _, b, left, right in told.mark_evidence()}
     assert np.isnan(rows["a", "x"][0])
     assert rows["a", "x"][1] == pytest.approx(worths[0, 1], nan_ok=True)

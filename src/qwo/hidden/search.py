@@ -11,6 +11,7 @@ import math
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations, product
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -28,9 +29,9 @@ from qwo.types import Adjacency, FloatArray, Mask
 LEAST_SAVING = 1.0
 """What a change must save, so that rounding is no reason for one."""
 
-LEAST_EVIDENCE = 3.0
-"""What changes that hang together must be worth in all to be kept, as `MagStep.evidence` has it:
-odds of e^1.5 (``python -m benchmarks.hidden thresholds``)."""
+EXPECTED = 4.5
+"""How many changes are expected beforehand, among so many as there are variables; each that is kept
+makes another one likelier (``python -m benchmarks.hidden thresholds``)."""
 
 FARTHEST = 80.0
 """Savings beyond which nobody doubts a mark."""
@@ -69,7 +70,8 @@ class MagStep(NamedTuple):
         The penalty of an edge that is deleted is more than the log N of the BIC by an excess. Of
         all ways to choose colliders from the common neighbours the best one saves by chance, too.
         """
-        return self.saving - (0 if self.after else excess) - 2 * math.log(2) * self.common
+        deleted = self.before and not self.after
+        return self.saving - (excess if deleted else 0) - 2 * math.log(2) * self.common
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,11 +182,13 @@ def without_weak(
 ) -> tuple[Adjacency, tuple[MagStep, ...]]:
     """The graph, and the changes that led to it, less those of too little evidence together.
 
-    Changes hang together if they touch a vertex in common.
+    Changes hang together if they touch a vertex in common. The best ones come first; the odds of
+    others beforehand are those that are expected and kept, by the number of variables.
     """
     kept: list[MagStep] = []
-    for group in _together(steps):
-        if sum(step.evidence(excess) for step in group) >= LEAST_EVIDENCE:
+    groups = [(sum(step.evidence(excess) for step in own), own) for own in _together(steps)]
+    for evidence, group in sorted(groups, key=itemgetter(0), reverse=True):
+        if evidence >= 2 * math.log(len(dag) / (EXPECTED + len(kept))):
             kept += group
             continue
         fewer = marks.copy()
