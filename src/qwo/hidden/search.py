@@ -11,7 +11,6 @@ import math
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations, product
-from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -70,8 +69,8 @@ class MagStep(NamedTuple):
         The penalty of an edge that is deleted is more than the log N of the BIC by an excess. Of
         all ways to choose colliders from the common neighbours the best one saves by chance, too.
         """
-        deleted = self.before and not self.after
-        return self.saving - (excess if deleted else 0) - 2 * math.log(2) * self.common
+        deleted = self.before > self.after == 0
+        return self.saving - excess * deleted - 2 * math.log(2) * self.common
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,8 +172,7 @@ def _trusted(marks: Adjacency, doubtful: Mask, steps: tuple[MagStep, ...]) -> np
     doubted = doubtful.copy()
     for one, other, *_, z, _, _ in steps:
         doubted[:, [one, other, *z]] = False
-    trusted: npt.NDArray[np.uint8] = ((marks == HEAD) & ~doubted).astype(np.uint8, order="C")
-    return trusted
+    return np.ascontiguousarray((marks == HEAD) & ~doubted, np.uint8)
 
 
 def without_weak(
@@ -187,15 +185,13 @@ def without_weak(
     """
     kept: list[MagStep] = []
     groups = [(sum(step.evidence(excess) for step in own), own) for own in _together(steps)]
-    for evidence, group in sorted(groups, key=itemgetter(0), reverse=True):
-        if evidence >= 2 * math.log(len(dag) / (EXPECTED + len(kept))):
-            kept += group
-            continue
+    for evidence, group in sorted(groups, key=lambda told: -told[0]):
+        too_little = evidence < 2 * math.log(len(dag) / (EXPECTED + len(kept)))
         fewer = marks.copy()
         for one, other, *_, z, _, _ in group:
             for a, b in ((one, other), *product(z, (one, other))):
                 fewer[a, b], fewer[b, a] = dag[a, b], dag[b, a]
-        if is_mag(fewer):
+        if too_little and is_mag(fewer):
             marks = fewer
         else:
             kept += group
