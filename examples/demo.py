@@ -17,6 +17,7 @@ from pathlib import Path
 import qwo
 from qwo.datasets import load_sachs
 from qwo.regimes.classes import next_experiments
+from qwo.text import count
 
 OUTPUT = Path("demo-output")
 CELLS, ONE = OUTPUT / "cells.csv", OUTPUT / "one-condition.csv"
@@ -87,9 +88,10 @@ def on_target() -> str:
     lines = ["What each reagent is known to act on, and whether that is among what changed:"]
     for label, known in ACTS_ON.items():
         n = len(touched[label])
-        said = f"no, but {n} others" if n else "no: nothing is far above the usual differences"
+        others = f"no, but {count(n, 'other')}"
+        said = others if n else "no: nothing is far above the usual differences"
         if known in touched[label]:
-            said = f"yes, with {n - 1} others" if n > 1 else "yes, alone"
+            said = f"yes, with {count(n - 1, 'other')}" if n > 1 else "yes, alone"
         lines.append(f"  {label:<17}  {known:<4}  {said}")
     return "\n".join(lines)
 

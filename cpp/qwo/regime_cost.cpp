@@ -21,6 +21,9 @@ constexpr double kLeastVariance = 1e-7;
 // A regression of its own takes so many rows a parameter.
 constexpr double kRowsPerParameter = 3.0;
 
+// The share of log N that a change is let off which leaves the variance of the residuals alone.
+constexpr double kSameVariance = 0.5;
+
 // Families of one variable that are remembered, and bases of each.
 constexpr std::size_t kStems = 2, kSteps = 16;
 
@@ -33,6 +36,8 @@ RegimeCost::RegimeCost(std::vector<double> sums, int regimes, std::vector<int> s
       sizes_(std::move(sizes)), leading_(std::move(leading)), known_(std::move(known)),
       dropped_(std::move(dropped)), prices_(prices), kernels_(kernels()), bits_(regimes),
       stems_(sizes_.size() * kStems), in_base_(regimes) {
+    if (std::ranges::all_of(leading_, [](int own) { return own == 1; }))
+        most_let_off_ = kSameVariance * prices_.target;
     int next = 1;
     for (const int size : sizes_) {
         first_.push_back(next);
@@ -266,30 +271,55 @@ double RegimeCost::profile(Stem& stem, int more) {
     const Step* base = &step(stem, rows, nullptr, -1);
     fit_without(stem, more, *base);
     double now = without_[regimes_];
+    left_.clear();
     total += now;
+    // What a change is let off that leaves the variance of the residuals as it is in other rows.
+    const auto let_off = [&](int r, double others, double fit) {
+        const double sum = rows_[r] + others, log_ratio = alone_[r] / rows_[r] - fit / others;
+        const double worse = sum * std::log1p(rows_[r] / sum * std::expm1(log_ratio));
+        return std::max(0.0, most_let_off_ - worse + rows_[r] * log_ratio);
+    };
     while (left > 1) {
         int best = -1;
-        double best_gain = leaving;
+        double best_gain = leaving, best_let_off = 0.0;
         for (int r = 0; r < regimes_; ++r) {
-            const double gain = now - without_[r] - alone_[r];
-            if (gain > best_gain && in_base_[r] && rows_[r] >= least_rows &&
-                rows - rows_[r] >= least_rows) {
+            const double others = rows - rows_[r], gain = now - without_[r] - alone_[r];
+            if (gain + most_let_off_ <= best_gain || !in_base_[r] || rows_[r] < least_rows ||
+                others < least_rows)
+                continue;
+            const double off = let_off(r, others, without_[r]);
+            if (gain + off > best_gain) {
                 best = r;
-                best_gain = gain;
+                best_gain = gain + off;
+                best_let_off = off;
             }
         }
         if (best < 0)
             break;
         leave(best);
+        left_.push_back(best);
         rows -= rows_[best];
-        total -= best_gain - leaving;
+        total -= best_gain - best_let_off - leaving;
         now = without_[best];
         if (--left > 1) {
             base = &step(stem, rows, base, best);
             fit_without(stem, more, *base);
         }
     }
-    return total;
+    double most = 0.0;
+    if (left > 1) {
+        for (const int r : left_)
+            most += let_off(r, rows, now);
+    } else { // each is by itself: any may be called the base
+        left_.push_back(static_cast<int>(std::ranges::find(in_base_, 1) - in_base_.begin()));
+        for (const int base_alone : left_) {
+            double sum = -most_let_off_; // of the base, which has not changed
+            for (const int r : left_)
+                sum += let_off(r, rows_[base_alone], alone_[base_alone]);
+            most = std::max(most, sum);
+        }
+    }
+    return total - most;
 }
 
 } // namespace qwo

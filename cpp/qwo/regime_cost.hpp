@@ -21,6 +21,10 @@ struct RegimePrices {
 // cost(v | P) = Σ_g N_g log s_g²(v | P) + penalties, where the regimes that leave v alone are one
 // group, the base, and each other regime is one. Which regimes leave the base is chosen for each
 // parent set anew: the one whose leaving pays most leaves, while it pays its price (the profile).
+// Where the residual variance of a changed equation is much like that of the base, half of log N is
+// let off, less by how much a common variance fits worse. So a turned edge, which changes slopes
+// and variance where the true one changes slopes alone, costs more. Known changes, which are free,
+// are let off nothing, nor are any beside variables of several columns, which have no one variance.
 //
 // Everything comes from the sums of products of (1, columns) of each regime, which add up: leaving
 // is a subtraction. A variable owns one or more consecutive columns. Families that differ by one
@@ -91,6 +95,7 @@ class RegimeCost final : public FamilyCost {
     std::vector<char> known_;
     std::vector<char> dropped_;
     RegimePrices prices_;
+    double most_let_off_ = 0.0;
     const Kernels& kernels_;
     std::vector<double> total_;       // over all regimes
     Lanes rows_;                      // of each regime; 1 where there is none
@@ -102,6 +107,7 @@ class RegimeCost final : public FamilyCost {
 
     // Of the profile that is looked at.
     std::vector<char> in_base_;
+    std::vector<int> left_; // what has left it at its price
     std::uint64_t base_key_ = 0;
     Index tail_size_ = 0;
     Lanes tails_;

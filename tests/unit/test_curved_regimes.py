@@ -122,7 +122,7 @@ def test_a_child_is_explained_in_its_leading_columns() -> None:
 
     bent = RegimeSums.of(parts, (2, 2), (1, 1))
     # The second column of the child is not there at all.
-    alone = RegimeSums.of([part[:, :3] for part in parts], (2, 1))
+    alone = RegimeSums.of([part[:, :3] for part in parts], (2, 1), (1, 1))
     assert cost(bent, 1, [0]) == pytest.approx(cost(alone, 1, [0]))
     assert cost(bent, 1, []) == pytest.approx(cost(alone, 1, []))
 
