@@ -295,6 +295,17 @@ class TestDiscover:
         cycle[1, 0] = cycle[2, 1] = cycle[0, 2] = 0.5
         assert qwo.discover(sample(cycle, 1000), feedback=True).feedback.graph is None
 
+    def test_asks_for_cycles_at_a_higher_penalty_too(self, monkeypatch):
+        options = {"n_variables": 8, "n_samples": 1000, "degree": 4, "weights": (0.1, 0.3)}
+        data = qwo.simulate("er", random_state=62010, **options).data
+        found = qwo.discover(data, feedback=True, random_state=0)
+        assert found.feedback.graph is None
+        assert found.feedback.gain > found.feedback.needed
+        assert found.feedback.weakest >= 2.5
+        assert "half as much again" in str(found)
+        monkeypatch.setattr("qwo.discovery.feedback.DEARER", 1.0)
+        assert qwo.discover(data, feedback=True, random_state=0).feedback.graph is not None
+
     def test_asks_every_edge_into_a_cycle_to_be_strong(self, monkeypatch):
         options = {"n_variables": 8, "n_samples": 1000, "degree": 4, "weights": (0.1, 0.3)}
         data = qwo.simulate("er", random_state=1005, **options).data
@@ -304,6 +315,7 @@ class TestDiscover:
         assert found.feedback.gain > found.feedback.needed
         assert "such cycles come by chance" in str(found)
         monkeypatch.setattr("qwo.discovery.feedback.LEAST_EDGE", 0.0)
+        monkeypatch.setattr("qwo.discovery.feedback.DEARER", 1.0)
         claimed = qwo.discover(data, feedback=True, random_state=0)
         assert "can look like such a cycle" in str(claimed)
         (knot,) = claimed.feedback.knots

@@ -84,7 +84,8 @@ class Feedback:
     exact moments, of which edges_saved tells. needed: the gain from which on cycles are claimed:
     three quarters of the penalty of an edge, more in dense graphs; infinite where no graph with
     cycles that fits as well is stable. weakest: z² of the weakest edge into a knot, in penalties of
-    an edge; below 2.5 no cycle is claimed. edges_saved: edges of the best graph without cycles less
+    an edge; below 2.5 no cycle is claimed, nor one that is not found where an edge costs half as
+    much again. edges_saved: edges of the best graph without cycles less
     those of the best with them.
 
     With ``arrows="noise"``, if disturbances are of a shape that tells, cycles and arrows are those
@@ -155,8 +156,10 @@ class Feedback:
         elif not self.knots and self.gain > self.needed:
             than = (
                 f", but rest on an edge that is worth {self.weakest:.1f} penalties, where 2.5 are"
+                " asked for: among weak effects such cycles come by chance"
             )
-            than += " asked for: among weak effects such cycles come by chance"
+            if self.weakest >= 2.5:
+                than = ", but not if an edge costs half as much again: such cycles come by chance"
         return f"cycles gain {self.gain:.1f} points over the best graph without{than}"
 
     def to_dict(self) -> dict[str, Any]:
