@@ -185,6 +185,7 @@ def test_categories_are_blocks() -> None:
     ("options", "error", "words"),
     [
         ({"regime": "day"}, ColumnNameError, "day"),
+        ({"regime": "bacth"}, ColumnNameError, "did you mean 'batch'?"),
         ({"regime": "a"}, ArgumentError, "fewer than 5 rows"),
         ({"regime": "batch", "targets": {"day 9": ["a"]}}, ArgumentError, "day 9"),
         ({"regime": "batch", "targets": {"day 1": ["d"]}}, ColumnNameError, "'d'"),

@@ -19,6 +19,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, Literal, get_args
 
@@ -137,9 +138,10 @@ def _positions(labels: Sequence[str], wanted: Sequence[str | int]) -> list[int]:
     except TypeError as error:
         raise ColumnNameError(f"got {wanted!r}; wanted a list of column names") from error
     if unknown:
-        raise ColumnNameError(
-            f"no such columns: {list_names(unknown)}; the table has {list_names(labels)}", unknown
-        )
+        close = get_close_matches(unknown[0], labels)
+        known = f"did you mean {list_names(close)}?" if close else ""
+        known = known or f"the table has {list_names(labels)}"
+        raise ColumnNameError(f"no such columns: {list_names(unknown)}; {known}", unknown)
     return [k for item in wanted for k in places[item]]
 
 
