@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -98,20 +97,13 @@ def with_cycles(
 ) -> Discovery:
     """The result of the plain search with what moments tell of cycles."""
     _check(moments)
-    n = moments.n_variables
-    known = resolved_knowledge(options, moments.names)
-    unit = math.log(moments.n_samples)
-    price = first.params["penalty_discount"] * unit + 2 * first.params["gamma"] * math.log(n)
-    search = partial(
-        search_cyclic,
-        moments.correlation,
-        moments.n_samples,
-        order=first.order,
-        allowed=~np.eye(n, dtype=bool) if known is None else known.allowed_parents,
-        required=np.zeros((n, n), dtype=bool) if known is None else known.required,
-        seed=first.params["random_state"],
-        control=control,
-    )
+    price = _price(first, moments)
+    how: Any = {**_limits(options, moments), "seed": first.params["random_state"]}
+
+    def search(price: float, dag: Adjacency) -> CyclicOutcome:
+        data = moments.correlation, moments.n_samples
+        return search_cyclic(*data, price, dag, first.order, **how, control=control)
+
     outcome = search(price, first.dag)
     found = _read(
         outcome,
@@ -135,18 +127,31 @@ def with_cycles(
     return replace(_drawn(plain, found, score), trace=trace)
 
 
+def _price(found: Discovery, moments: Moments) -> float:
+    """What an edge costs."""
+    of_variables = 2 * found.params["gamma"] * math.log(moments.n_variables)
+    return float(found.params["penalty_discount"] * math.log(moments.n_samples) + of_variables)
+
+
+def _limits(options: SearchOptions, moments: Moments) -> dict[str, Mask]:
+    """Which edges may be and which must be, [cause, effect]."""
+    known = resolved_knowledge(options, moments.names)
+    if known is not None:
+        return {"allowed": known.allowed_parents, "required": known.required}
+    same = np.eye(moments.n_variables, dtype=bool)
+    return {"allowed": ~same, "required": np.zeros_like(same)}
+
+
 def _dearer_dag(
     first: Discovery, moments: Moments, options: SearchOptions, control: Control
 ) -> Adjacency:
     """The best graph without cycles where edges cost more."""
     from qwo.discovery.discover import discover_as
 
-    left = control.remaining
-    asked = {name: DEFAULTS[name] for name in ("feedback", "arrows", "level", "lags")}
-    asked["time_limit"] = None if math.isinf(left) else max(left, 0.001)
+    asked = {name: DEFAULTS[name] for name in ("feedback", "arrows", "level", "lags", "time_limit")}
     asked["random_state"] = first.params["random_state"]
     asked["penalty_discount"] = DEARER * first.params["penalty_discount"]
-    return discover_as(moments, replace(options, **asked)).dag
+    return discover_as(moments, replace(options, **asked), control=control).dag
 
 
 def _drawn(plain: Discovery, found: Feedback, score: float) -> Discovery:
@@ -170,12 +175,10 @@ def with_noise(
     moments, sample = rows
     if found.status != "converged" or not sample.is_enough:
         return found
-    n, known = moments.n_variables, resolved_knowledge(options, moments.names)
     told = found.feedback
     assert told is not None
     dag = found.dag if told.graph is None else told.member
-    price = found.params["penalty_discount"] * math.log(moments.n_samples)
-    price += 2 * found.params["gamma"] * math.log(n)
+    price = _price(found, moments)
     columns, weights, smooth = _standardized(sample, moments)
 
     def look() -> None:
@@ -188,8 +191,7 @@ def with_noise(
             dag,
             price=price,
             least=LEAST_EDGE,
-            allowed=~np.eye(n, dtype=bool) if known is None else known.allowed_parents,
-            required=np.zeros((n, n), dtype=bool) if known is None else known.required,
+            **_limits(options, moments),
             smooth=smooth,
             look=look,
         )
