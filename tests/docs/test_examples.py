@@ -23,7 +23,7 @@ def test_the_demo_leaves_a_report_and_tells_its_story(capfd: pytest.CaptureFixtu
         "20 are not in the consensus network",
         "10 links, 8 with a direction; 1 is not in",
         "PKC   -->  P38",
-        "+ psitectorigenin  PIP2  yes, alone",
+        "+ psitectorigenin  PIP2  yes, with 1 other",
         "+ U0126            Mek   yes, with 4 others",
         "PMA                PKC   no: nothing",
         "What to do next: 2 links are open. An experiment that sets Raf, Mek, P38 or Jnk",
