@@ -681,6 +681,12 @@ class SearchOptions:
                 option="level",
                 cures=[Cure("arrows", "noise", "asks it")],
             )
+        if self.effect == "perfect" and self.targets is None:
+            raise ArgumentError(
+                "effect is 'perfect', which says how known targets were changed, but none is "
+                "given; name them: targets={condition: [variables]}",
+                option="effect",
+            )
         if self.knowledge is not None:
             from qwo.graph.knowledge import as_knowledge
 

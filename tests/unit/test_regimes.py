@@ -101,6 +101,13 @@ def test_what_its_causes_still_explain_was_not_set() -> None:
     assert [int(known.args[1].touched.sum()), int(known.args[1].set.sum())] == [1, 1]
 
 
+def test_what_was_set_must_be_named() -> None:
+    asked: list[dict[str, Any]] = [{"regime": "batch"}, {}]
+    for told in asked:
+        with pytest.raises(qwo.InputError, match=r"effect is 'perfect'.* none is given; name them"):
+            qwo.discover(table(), effect="perfect", **told)
+
+
 def test_settings_that_are_constant_elsewhere_direct_their_effects() -> None:
     rng = np.random.default_rng(0)
     parts = {}
