@@ -16,10 +16,11 @@ from typing import Literal
 import numpy as np
 
 import qwo
-from benchmarks.arrows import append, distance, draw_linear
+from benchmarks.arrows import draw_linear
 from benchmarks.peers.markdown import markdown_table, update_page
 from benchmarks.price import PAGE, RESULTS
-from benchmarks.rows import Row, read_rows
+from benchmarks.rows import Row, extend_rows
+from qwo.graph.compare import shd
 from qwo.simulation.random_models import random_dag
 
 KINDS = ((60, 10, 1000), (30, 8, 2000), (60, 16, 1000), (40, 4, 1000))
@@ -31,15 +32,16 @@ COLUMNS = ("n", "degree", "N", "seed", "price", "auto", "2", "1.75", "1.5")
 FIRST_SEED = 7000
 
 
-def measured(n: int, degree: int, size: int, seed: int) -> list[object]:
+def measured(n: int, degree: int, N: int, seed: int) -> list[Row]:
     """The penalty that is chosen on a data set, and wrong marks at each."""
-    rng = np.random.default_rng([seed, n, degree, size])
+    rng = np.random.default_rng([seed, n, degree, N])
     dag = random_dag("er", n, degree, shuffle=True, rng=rng)
-    moments = qwo.Moments.from_data(draw_linear(dag, size, EFFECTS, rng))
+    moments = qwo.Moments.from_data(draw_linear(dag, N, EFFECTS, rng))
     truth = qwo.to_cpdag(dag)
     found = [qwo.discover(moments, penalty_discount=p, random_state=0) for p in PENALTIES]
-    away = [distance(one.graph.matrix, truth) for one in found]
-    return [n, degree, size, seed, found[0].params["penalty_discount"], *away]
+    away = [shd(one.graph.matrix, truth) for one in found]
+    chosen = found[0].params["penalty_discount"]
+    return [dict(zip(COLUMNS[4:], (chosen, *away), strict=True))]
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -66,13 +68,9 @@ def main() -> None:
     parser.add_argument("--sets", type=int, default=40, help="data sets of each kind")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    path = RESULTS / "dense.csv"
-    done = {tuple(row[c] for c in COLUMNS[:4]) for row in read_rows(path)}
-    for seed in range(FIRST_SEED, FIRST_SEED + given.sets):
-        for kind in KINDS:
-            if (*kind, seed) not in done:
-                append(path, COLUMNS, measured(*kind, seed))
-    text = table(read_rows(path))
+    seeds = range(FIRST_SEED, FIRST_SEED + given.sets)
+    cells = (dict(zip(COLUMNS, (*kind, s), strict=False)) for s in seeds for kind in KINDS)
+    text = table(extend_rows(RESULTS / "dense.csv", cells, measured))
     print(text)
     update_page(PAGE, text, "dense")
 
