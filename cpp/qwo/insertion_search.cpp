@@ -269,7 +269,8 @@ void InsertionSearch::scan_and_move(int v, double give_up) {
         queue_touched();
     } else {
         engine_.take_touched();
-        misled_ += engine_.cost() > before + noise_ ? 1 : 0;
+        // Rises within the rounding count, too: falls of the same size are followed up.
+        ++misled_;
         if (misled_ > policy::most_misled * engine_.n()) {
             queue_.clear();
             std::fill(queued_.begin(), queued_.end(), 0);

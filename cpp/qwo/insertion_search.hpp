@@ -176,7 +176,7 @@ class InsertionSearch {
     bool renewed_ = false; // since the first descent
     bool swept_ = false;   // the last sweep has improved nothing
     bool restarting_ = false;
-    int misled_ = 0; // moves that cost more although less was expected
+    int misled_ = 0; // moves that cost no less although that was expected
     std::vector<char> restarted_;
     std::size_t restart_mark_ = 0;
     double cost_before_restart_ = 0.0;

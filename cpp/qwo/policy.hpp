@@ -73,7 +73,7 @@
         "what a tuck has touched finds its place nearby",                                           \
         "peers.flop")                                                                               \
     ROW(int, most_misled, 4,                                                                        \
-        "moves for each variable that cost more although less was expected, as where columns are "  \
+        "moves for each variable that cost no less although that was expected, as where columns are "  \
         "nearly dependent, before nothing more is followed up",                                     \
         "curved_kinds")                                                                             \
     ROW(double, give_up_turn, 1.0,                                                                  \

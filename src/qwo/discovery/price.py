@@ -435,8 +435,9 @@ def explained_in(moments: Moments, dag: Adjacency) -> Explained:
 
     Of a block, what is left is the geometric mean over its columns.
     """
-    matrix, sizes = moments.whitened()
-    return explained(matrix, dag, sizes, moments.leading())
+    if not moments.has_blocks:
+        return explained(moments.correlation, dag)
+    return explained(moments.whitened()[0], dag, *moments.blocks)
 
 
 def price_range(
