@@ -127,6 +127,25 @@ def test_one_number_of_doubt_by_its_source(found: qwo.Discovery, chain: Any) -> 
     assert_allclose([d.link for d in sure.doubts], 1 - np.array(links))
 
 
+@pytest.mark.parametrize(
+    ("asked", "step"),
+    [
+        ({}, "--relations curved (drops the assumption: relations are linear)"),
+        ({"hidden_causes": True}, "--relations curved, without --hidden-causes"),
+        ({"feedback": True}, "--relations curved, without --feedback"),
+    ],
+)
+def test_relations_that_bend_speak_against_a_graph(asked: dict[str, Any], step: str) -> None:
+    rng = np.random.default_rng(0)
+    dose = rng.normal(size=500)
+    rows = np.column_stack([dose, dose + dose**2 + rng.normal(size=500), rng.normal(size=500)])
+    found = qwo.discover(rows, random_state=0, **asked)
+    said = verdict(Contents(found, qwo.audit(rows)))
+    assert "relations bend in 1 pair of columns" in said.against
+    assert "relations are linear" not in said.assumes
+    assert step in said.steps
+
+
 def test_the_verdict_tells_where_directions_come_from(chain: Any) -> None:
     import pandas as pd
 

@@ -188,7 +188,9 @@ DEFAULT = (
         ("serial", "repeated-rows", "clusters", "weights"),
     ),
     _Default("numbers", "numbers are quantities and not codes", "types", None, ("codes",)),
-    _Default("linear", "relations are linear", "relations", "curved", tests=("linear equations",)),
+    _Default(
+        "linear", "relations are linear", "relations", "curved", ("curved",), ("linear equations",)
+    ),
     _Default(
         "no hidden causes",
         "no hidden common causes",

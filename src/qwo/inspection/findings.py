@@ -19,7 +19,8 @@ from scipy.linalg import eigvalsh, lapack, solve_triangular
 
 from qwo.columns.recipes import block_squares, looks_like_cluster
 from qwo.errors import Cure, list_names
-from qwo.inspection.audit import SHOWN, Finding, Severity, belonging, count_of, drop_cure, shown
+from qwo.inspection.audit import Finding, Severity, belonging, count_of, drop_cure, shown
+from qwo.text import count as counted
 from qwo.types import FloatArray, Indices
 
 if TYPE_CHECKING:
@@ -243,9 +244,8 @@ def shapes_of(view: View, found: list[tuple[int, float, float]]) -> Finding:
 def curves(view: View, found: list[tuple[int, int]]) -> Finding:
     """Relations that are no lines."""
     said = [f"{view.names[j]!r} over {view.names[i]!r}" for i, j in found]
-    many = len(said) > SHOWN
-    told = f" in {len(said)} pairs, such as {shown(said[:3])}" if many else f": {shown(said)}"
-    text = f"relations bend{told}. A linear search may miss their edges, or draw others in"
+    text = f"relations bend in {counted(len(said), 'pair')} of columns: {shown(said)}. A linear "
+    text += "search may miss their edges, or draw others in"
     columns = view.named(sorted({k for pair in found for k in pair}))
     cure = Cure("relations", "curved", "explains each column by a sum of curves")
     return Finding("curved", "note", columns, f"{text} their place", (cure,))

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from qwo.discovery.arrows import SURE
-from qwo.discovery.readings import gist
+from qwo.discovery.readings import Assumption, gist
+from qwo.discovery.result import Discovery
 from qwo.errors import list_names
 from qwo.graph.cpdag import to_cpdag
 from qwo.graph.marks import ARROW
@@ -251,6 +252,16 @@ def _doubts(contents: Contents) -> Iterator[str]:
             yield reason
 
 
+def _why(assumption: Assumption, flag: str, found: Discovery) -> str:
+    """What an option that drops an assumption is for, and without which other one."""
+    if flag == "--lags auto":
+        # Rows may resemble those before them for another reason, such as being sorted.
+        return ", if rows follow each other in time"
+    if assumption.name == "linear" and (found.hidden_causes or found.feedback):
+        return f", without --{'hidden-causes' if found.hidden_causes else 'feedback'}"
+    return f" (drops the assumption: {assumption.words})"
+
+
 def _steps(contents: Contents) -> Iterator[str]:
     """What to try, the most useful first."""
     found = contents.discovery
@@ -263,10 +274,7 @@ def _steps(contents: Contents) -> Iterator[str]:
         if assumption.name == "numbers":
             yield "--nominal with the columns whose numbers are codes without an order"
             continue
-        # Rows may resemble those before them for another reason, such as being sorted.
-        why = f" (drops the assumption: {assumption.words})"
-        why = ", if rows follow each other in time" if named[:1] == ["--lags auto"] else why
-        yield from (f"{flag}{why}" for flag in named[:1])
+        yield from (f"{flag}{_why(assumption, flag, found)}" for flag in named[:1])
     if not found.n_edges:
         yield from _more_to_ask(contents) if found.series is not None else ()
         yield "--penalty 1, which finds weaker links"
