@@ -266,10 +266,10 @@ class Studio {
   private async judge(): Promise<void> {
     this.stage.judge(null, this.own);
     this.ownView = await ask<OwnView>("own", { run: this.run, edges: this.own });
-    if (!this.drawing) return;
+    // Another panel may be open by now: a drawing is kept all the same.
     if (this.step) this.step.own = this.own;
-    this.stage.judge(this.ownView, this.own);
-    this.panels();
+    if (this.drawing) this.stage.judge(this.ownView, this.own);
+    if (this.drawing || this.panel === "compare") this.panels();
     if (this.ownView.unsaved) this.note("warning", this.ownView.unsaved);
   }
 
